@@ -1,0 +1,27 @@
+# Every library the project is built on, in one place. tools/setup installs them all.
+
+find_program(MYXTTS_CCACHE ccache)
+if(MYXTTS_CCACHE)
+  # The sloppiness is what ccache asks for to work with a precompiled header.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      CCACHE_PCH_EXTSUM=1 ${MYXTTS_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
+endif()
+
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(ICU REQUIRED COMPONENTS uc i18n)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(sndfile REQUIRED IMPORTED_TARGET sndfile)
+
+if(MYXTTS_TORCH)
+  find_package(CLI11 REQUIRED)
+  find_package(LibTorch 2.11 REQUIRED)
+endif()
+if(MYXTTS_TESTS)
+  find_package(GTest REQUIRED)
+endif()

@@ -1,0 +1,83 @@
+include(GoogleTest)
+
+# What every target of ours is compiled with. Third-party headers come in as SYSTEM.
+add_library(myxtts_settings INTERFACE)
+target_compile_options(myxtts_settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
+target_include_directories(myxtts_settings INTERFACE "${PROJECT_SOURCE_DIR}/src")
+target_link_libraries(myxtts_settings INTERFACE fmt::fmt Threads::Threads)
+if(MYXTTS_SANITIZE)
+  target_compile_options(myxtts_settings INTERFACE -fsanitize=${MYXTTS_SANITIZE} -fno-omit-frame-pointer
+                         -fno-sanitize-recover=all)
+  target_link_options(myxtts_settings INTERFACE -fsanitize=${MYXTTS_SANITIZE})
+endif()
+
+# What code that computes with tensors is compiled with: LibTorch and one shared precompiled header.
+if(MYXTTS_TORCH)
+  add_library(myxtts_torch_headers OBJECT "${PROJECT_SOURCE_DIR}/cmake/torch_headers.cpp")
+  target_link_libraries(myxtts_torch_headers PUBLIC myxtts_settings LibTorch::cpu)
+  target_precompile_headers(myxtts_torch_headers PRIVATE "${PROJECT_SOURCE_DIR}/cmake/torch_headers.h")
+endif()
+
+# myxtts_module(NAME [SOURCES ...] [TORCH_SOURCES ...] [LINK ...])
+#
+# The objects of one folder of src/, for libmyxtts.so: the program, the tests and the CUDA plugin all
+# link that one library, so there is one registry. What a module may use follows src/LAYERS, so the
+# build and tools/check_layers.py obey one file. TORCH_SOURCES see LibTorch and are left out of builds
+# with MYXTTS_TORCH=OFF. LINK is for third-party libraries.
+function(myxtts_module name)
+  cmake_parse_arguments(PARSE_ARGV 1 module "" "" "SOURCES;TORCH_SOURCES;LINK")
+  file(STRINGS "${PROJECT_SOURCE_DIR}/src/LAYERS" line REGEX "^${name}:")
+  if(NOT line)
+    message(FATAL_ERROR "src/LAYERS has no line for the module ${name}")
+  endif()
+
+  if(module_SOURCES)
+    add_library(myxtts_${name} OBJECT ${module_SOURCES})
+    target_link_libraries(myxtts_${name} PRIVATE myxtts_settings ${module_LINK})
+    set_property(GLOBAL APPEND PROPERTY MYXTTS_OBJECTS myxtts_${name})
+  endif()
+  if(module_TORCH_SOURCES AND MYXTTS_TORCH)
+    add_library(myxtts_${name}_torch OBJECT ${module_TORCH_SOURCES})
+    target_link_libraries(myxtts_${name}_torch PRIVATE myxtts_settings LibTorch::cpu ${module_LINK})
+    target_precompile_headers(myxtts_${name}_torch REUSE_FROM myxtts_torch_headers)
+    set_property(GLOBAL APPEND PROPERTY MYXTTS_OBJECTS myxtts_${name}_torch)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY MYXTTS_LINK ${module_LINK})
+endfunction()
+
+# myxtts_test(MODULE [SOURCES ...] [TORCH_SOURCES ...])
+#
+# One binary for each module and kind, one CTest entry for each case, labelled with the module.
+function(myxtts_test module)
+  cmake_parse_arguments(PARSE_ARGV 1 test "" "TIMEOUT" "SOURCES;TORCH_SOURCES;LINK")
+  if(NOT test_TIMEOUT)
+    set(test_TIMEOUT 60)
+  endif()
+  set(support "${PROJECT_SOURCE_DIR}/tests")
+
+  foreach(kind IN ITEMS "" "_torch")
+    if(kind STREQUAL "")
+      set(sources ${test_SOURCES})
+    elseif(MYXTTS_TORCH)
+      set(sources ${test_TORCH_SOURCES})
+    else()
+      set(sources)
+    endif()
+    if(NOT sources)
+      continue()
+    endif()
+    # Objects first, as position-independent code: that is what the precompiled header was made for.
+    add_library(${module}${kind}_test_objects OBJECT ${sources})
+    target_include_directories(${module}${kind}_test_objects PRIVATE "${support}")
+    target_link_libraries(${module}${kind}_test_objects PRIVATE myxtts_settings GTest::gtest ${test_LINK})
+    if(kind)
+      target_link_libraries(${module}${kind}_test_objects PRIVATE LibTorch::cpu)
+      target_precompile_headers(${module}${kind}_test_objects REUSE_FROM myxtts_torch_headers)
+    endif()
+    add_executable(${module}${kind}_test)
+    target_link_libraries(${module}${kind}_test PRIVATE ${module}${kind}_test_objects myxtts GTest::gtest_main ${test_LINK})
+    gtest_discover_tests(${module}${kind}_test DISCOVERY_TIMEOUT 120
+      PROPERTIES TIMEOUT ${test_TIMEOUT} LABELS "unit;${module}"
+      ENVIRONMENT "MYXTTS_TEST_DATA=${support}")
+  endforeach()
+endfunction()

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace myxtts {
+
+enum class LogLevel { Debug, Info, Warning, Error };
+
+// What is shown where. Everything goes to standard error; a log file, when asked for, gets every
+// level.
+struct LogOptions {
+  LogLevel level = LogLevel::Info;  // the least that is shown on standard error
+  std::filesystem::path file;       // empty: no log file
+};
+
+// Sets up logging for the whole process. Call it once, before other threads start; throws
+// ConfigError when the log file cannot be opened. Without it, Info and above go to standard error.
+void configure_log(const LogOptions& options);
+
+namespace detail {
+void write_log(LogLevel level, std::string_view module, std::string_view message);
+}
+
+// One line: log_info("pipeline", "{} clips in {} s", count, seconds). Safe from any thread.
+template <typename... Args>
+void log_debug(std::string_view module, fmt::format_string<Args...> format, Args&&... args) {
+  detail::write_log(LogLevel::Debug, module, fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+void log_info(std::string_view module, fmt::format_string<Args...> format, Args&&... args) {
+  detail::write_log(LogLevel::Info, module, fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+void log_warning(std::string_view module, fmt::format_string<Args...> format, Args&&... args) {
+  detail::write_log(LogLevel::Warning, module, fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+void log_error(std::string_view module, fmt::format_string<Args...> format, Args&&... args) {
+  detail::write_log(LogLevel::Error, module, fmt::format(format, std::forward<Args>(args)...));
+}
+
+}  // namespace myxtts

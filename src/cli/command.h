@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <CLI/App.hpp>
+
+namespace myxtts {
+
+// One subcommand. `declare` adds its flags to `app` and gives the action to run once the command
+// line was read; the action's result is the exit code. Errors are thrown, and caught in main.cpp
+// alone.
+struct Command {
+  std::string name;
+  std::string group;    // heading in the help
+  std::string summary;  // one line in the help
+  std::function<std::function<int()>(CLI::App& app)> declare;
+};
+
+}  // namespace myxtts

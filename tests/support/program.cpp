@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/program.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+
+namespace myxtts::test {
+namespace {
+
+struct Pipe {
+  int read_end = -1;
+  int write_end = -1;
+
+  Pipe() {
+    std::array<int, 2> ends{};
+    if (pipe(ends.data()) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
+    read_end = ends[0];
+    write_end = ends[1];
+  }
+};
+
+[[noreturn]] void become_program(const std::vector<std::string>& arguments,
+                                 const ProgramInput& input) {
+  for (const auto& variable : input.environment) putenv(const_cast<char*>(variable.c_str()));
+  std::vector<char*> argv{const_cast<char*>(MYXTTS_PROGRAM)};
+  for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  execv(MYXTTS_PROGRAM, argv.data());
+  _exit(127);
+}
+
+// Feeds standard input and collects both outputs at once, so that no pipe can fill up and block.
+void exchange(Pipe& in, Pipe& out, Pipe& err, const std::string& text, ProgramResult& result) {
+  std::size_t written = 0;
+  bool out_open = true;
+  bool err_open = true;
+  const auto drain = [](int file, std::string& into) {
+    std::array<char, 65536> buffer{};
+    const ssize_t count = read(file, buffer.data(), buffer.size());
+    if (count > 0) into.append(buffer.data(), static_cast<std::size_t>(count));
+    return count > 0;
+  };
+  const auto close_input = [&in] {
+    if (in.write_end >= 0) close(in.write_end);
+    in.write_end = -1;
+  };
+  if (text.empty()) close_input();
+  while (out_open || err_open) {
+    std::array<pollfd, 3> files{{{out_open ? out.read_end : -1, POLLIN, 0},
+                                 {err_open ? err.read_end : -1, POLLIN, 0},
+                                 {in.write_end, POLLOUT, 0}}};
+    if (poll(files.data(), files.size(), -1) < 0 && errno != EINTR) break;
+    if (files[0].revents != 0) out_open = drain(out.read_end, result.out);
+    if (files[1].revents != 0) err_open = drain(err.read_end, result.err);
+    if (files[2].revents != 0) {
+      const ssize_t count = write(in.write_end, text.data() + written, text.size() - written);
+      if (count > 0) written += static_cast<std::size_t>(count);
+      if (count <= 0 || written == text.size()) close_input();
+    }
+  }
+  close_input();
+}
+
+}  // namespace
+
+ProgramResult run_program(const std::vector<std::string>& arguments, const ProgramInput& input) {
+  signal(SIGPIPE, SIG_IGN);  // a program that does not read its input is not our end
+  Pipe in;
+  Pipe out;
+  Pipe err;
+  const pid_t child = fork();
+  if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
+  if (child == 0) {
+    signal(SIGPIPE, SIG_DFL);
+    dup2(in.read_end, STDIN_FILENO);
+    dup2(out.write_end, STDOUT_FILENO);
+    dup2(err.write_end, STDERR_FILENO);
+    for (const Pipe* used : {&in, &out, &err}) {
+      close(used->read_end);
+      close(used->write_end);
+    }
+    become_program(arguments, input);
+  }
+  close(in.read_end);
+  close(out.write_end);
+  close(err.write_end);
+
+  ProgramResult result;
+  exchange(in, out, err, input.standard_input, result);
+  close(out.read_end);
+  close(err.read_end);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return result;
+}
+
+}  // namespace myxtts::test
