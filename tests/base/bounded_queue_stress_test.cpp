@@ -4,6 +4,8 @@
 
 #include <array>
 #include <atomic>
+#include <barrier>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -19,11 +21,13 @@
 
 #include "base/bounded_queue.h"
 #include "base/random.h"
+#include "base/thread_group.h"
 
 namespace myxtts {
 namespace {
 
 constexpr int kSchedules = 10'000;
+constexpr std::size_t kThreads = 7;  // up to three producers, three consumers, one who meddles
 
 struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -65,17 +69,30 @@ class Schedule {
     meddler_ = kind == 5 ? choices_.upto(2) : -1;
   }
 
-  void run() {
-    std::vector<std::thread> threads;
-    for (std::size_t i = 0; i < producers_.size(); ++i) {
-      threads.emplace_back([this, i] { produce(static_cast<int>(i)); });
+  // What the thread of this number does in this schedule; some have nothing to do.
+  void play(std::size_t thread) {
+    if (thread < producers_.size()) produce(static_cast<int>(thread));
+    if (thread >= 3 && thread - 3 < consumers_.size()) consume(static_cast<int>(thread) - 3);
+    if (thread == 6 && meddler_ >= 0) meddle();
+  }
+
+  // After everybody has played.
+  void check() {
+    check_no_duplicate_and_in_order();
+    const int given = total_accepted();
+    const int taken = total_taken();
+    EXPECT_TRUE(taken == given || failed_ || stopped_) << "items were lost";
+    EXPECT_LE(taken, given);
+    if (failed_) {
+      EXPECT_THROW(static_cast<void>(queue_.pop()), Failure);
+    } else {
+      EXPECT_FALSE(queue_.pop().has_value());
     }
-    for (std::size_t i = 0; i < consumers_.size(); ++i) {
-      threads.emplace_back([this, i] { consume(static_cast<int>(i)); });
+    for (const Consumer& consumer : consumers_) {
+      EXPECT_TRUE(!consumer.threw || failed_);
+      EXPECT_TRUE(consumer.threw || !producer_fails_) << "a failure looked like an end of data";
     }
-    if (meddler_ >= 0) threads.emplace_back([this] { meddle(); });
-    for (auto& thread : threads) thread.join();
-    check();
+    EXPECT_EQ(life_.use_count(), 1 + taken) << "the queue still holds items";
   }
 
  private:
@@ -150,24 +167,6 @@ class Schedule {
     if (meddler_ == 1 || meddler_ == 2) fail();
   }
 
-  void check() {
-    check_no_duplicate_and_in_order();
-    const int given = total_accepted();
-    const int taken = total_taken();
-    EXPECT_TRUE(taken == given || failed_ || stopped_) << "items were lost";
-    EXPECT_LE(taken, given);
-    if (failed_) {
-      EXPECT_THROW(static_cast<void>(queue_.pop()), Failure);
-    } else {
-      EXPECT_FALSE(queue_.pop().has_value());
-    }
-    for (const Consumer& consumer : consumers_) {
-      EXPECT_TRUE(!consumer.threw || failed_);
-      EXPECT_TRUE(consumer.threw || !producer_fails_) << "a failure looked like an end of data";
-    }
-    EXPECT_EQ(life_.use_count(), 1 + taken) << "the queue still holds items";
-  }
-
   void check_no_duplicate_and_in_order() {
     std::vector<std::vector<bool>> seen(producers_.size(), std::vector<bool>(100));
     for (const Consumer& consumer : consumers_) {
@@ -221,12 +220,31 @@ void watch(int schedule) {
 }
 
 TEST(BoundedQueueStress, TenThousandRandomSchedulesLoseNothingRepeatNothingAndEnd) {
-  for (int schedule = 0; schedule < kSchedules; ++schedule) {
+  std::unique_ptr<Schedule> current;
+  bool over = false;
+  std::barrier turn(static_cast<std::ptrdiff_t>(kThreads + 1));
+  ThreadGroup threads;  // one set for all schedules: starting threads would take most of the time
+  for (std::size_t thread = 0; thread < kThreads; ++thread) {
+    threads.start("player", [&, thread] {
+      while (true) {
+        turn.arrive_and_wait();
+        if (over) return;
+        current->play(thread);
+        turn.arrive_and_wait();
+      }
+    });
+  }
+  for (int schedule = 0; schedule < kSchedules && !HasFailure(); ++schedule) {
     watch(schedule);
-    Schedule(schedule).run();
-    ASSERT_FALSE(HasFailure()) << "in schedule " << schedule;
+    current = std::make_unique<Schedule>(schedule);
+    turn.arrive_and_wait();
+    turn.arrive_and_wait();
+    current->check();
+    EXPECT_FALSE(HasFailure()) << "in schedule " << schedule;
   }
   alarm(0);
+  over = true;
+  turn.arrive_and_wait();
 }
 
 }  // namespace
