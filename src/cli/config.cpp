@@ -3,12 +3,10 @@
 #include <string>
 
 #include "base/error.h"
-#include "base/nearest.h"
 #include "cli/command.h"
 #include "cli/config_flags.h"
 #include "cli/report.h"
 #include "config/effective_config.h"
-#include "config/field_binding.h"
 #include "config/value_text.h"
 
 namespace myxtts {
@@ -48,8 +46,8 @@ std::function<int()> declare_config(CLI::App& app) {
 
 Command config_command() {
   return {.name = "config",
-          .group = "The machine and the settings",
-          .summary = "Prints the effective configuration, each value with where it came from.",
+          .group = "Setting up",
+          .summary = "Prints the effective configuration, each value with where it came from",
           .declare = declare_config,
           .examples = {"myxtts config --preset two-gpu",
                        "myxtts config --config run.yaml --batch-size 16 > checked.yaml",

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "config/field_binding.h"
+#include "config/value_text.h"
 
 namespace myxtts {
 namespace {

@@ -59,21 +59,29 @@ std::vector<std::string> flags_of(const CLI::App& app) {
                                        quote(wrong), full_name(app)));
 }
 
+bool has_flag(const CLI::App& app, const std::string& name) {
+  const auto flags = flags_of(app);
+  return std::find(flags.begin(), flags.end(), name) != flags.end();
+}
+
+// A flag of a command that stands before it.
+void refuse_early_flag(const CLI::App& app, const std::string& name) {
+  std::vector<const CLI::App*> owners = app.get_subcommands([](const CLI::App*) { return true; });
+  owners.push_back(&app);
+  for (const CLI::App* owner : owners) {
+    if (!has_flag(*owner, name)) continue;
+    throw ConfigError(fmt::format("{} is a flag of a command; write it after one, as in '{} {}'.",
+                                  name, full_name(*owner), name));
+  }
+}
+
 [[noreturn]] void refuse_flag(const CLI::App& app, const std::string& wrong) {
   const std::string name = wrong.substr(0, wrong.find('='));
-  const std::string owner = full_name(app);
-  if (const auto near = nearest_name(name, flags_of(app))) {
-    throw ConfigError(
-        fmt::format("{} has no flag {}; did you mean {}?", owner, quote(name), *near));
-  }
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    const auto flags = flags_of(*command);
-    if (std::find(flags.begin(), flags.end(), name) != flags.end()) {
-      throw ConfigError(fmt::format("{} is a flag of a command; write it after one, as in '{} {}'.",
-                                    name, full_name(*command), name));
-    }
-  }
-  throw ConfigError(fmt::format("{} has no flag {}; {}.", owner, quote(name), see_help(app)));
+  refuse_early_flag(app, name);
+  const auto near = nearest_name(name, flags_of(app));
+  throw ConfigError(fmt::format(
+      "{} has no flag {}; {}", full_name(app), quote(name),
+      near ? fmt::format("did you mean {}?", *near) : fmt::format("{}.", see_help(app))));
 }
 
 // What was left over tells more than CLI11's complaint, which may be about something missing.
@@ -89,14 +97,17 @@ void explain_leftovers(const CLI::App& program) {
                                 quote(first), see_help(app)));
 }
 
-// The option that CLI11's message begins with or speaks of; null when there is none.
+// The option that CLI11's message speaks of first; null when it speaks of none.
 const CLI::Option* option_named_in(const CLI::App& app, const std::string& message) {
   const CLI::Option* found = nullptr;
+  std::size_t first = std::string::npos;
   std::size_t longest = 0;
   for (const CLI::Option* option : options_of(app)) {
     const std::string name = option->get_name(false, false);
-    if (name.size() > longest && message.find(name) != std::string::npos) {
+    const std::size_t at = name.empty() ? std::string::npos : message.find(name);
+    if (at < first || (at == first && found != nullptr && name.size() > longest)) {
       found = option;
+      first = at;
       longest = name.size();
     }
   }
@@ -114,6 +125,12 @@ std::string shown_name(const CLI::Option& option) {
   const std::string owner = full_name(app);
   if (error.get_name() == "RequiredError") {
     throw ConfigError(fmt::format("{} needs {}; {}.", owner, name, see_help(app)));
+  }
+  if (error.get_name() == "ExcludesError") {
+    throw ConfigError(fmt::format("{}; leave one of the two out.", error.what()));
+  }
+  if (error.get_name() == "RequiresError") {
+    throw ConfigError(fmt::format("{}; give both or neither.", error.what()));
   }
   const auto& values = option.results();
   if (error.get_name() == "ArgumentMismatch" && values.size() > 1) {

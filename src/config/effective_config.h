@@ -15,7 +15,7 @@ namespace myxtts {
 struct ConfigSources {
   std::optional<std::string> preset = {};
   std::optional<std::filesystem::path> file = {};
-  std::vector<Setting> flags;
+  std::vector<Setting> flags = {};
 };
 
 // The settings of a run, each with where it came from.

@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "config/value_text.h"
-
 namespace myxtts {
 namespace {
 
@@ -21,15 +19,6 @@ std::optional<std::string> parse_resume_point(std::string_view text) {
 }
 
 }  // namespace
-
-std::string listed(const std::vector<std::string>& words) {
-  std::string list;
-  for (std::size_t index = 0; index < words.size(); ++index) {
-    if (index > 0) list += index + 1 == words.size() ? " or " : ", ";
-    list += words[index];
-  }
-  return list;
-}
 
 Rule<std::int64_t> integer_between(std::int64_t least, std::int64_t most) {
   return {.allowed = fmt::format("a whole number from {} to {}", least, most),

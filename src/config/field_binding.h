@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "config/field.h"
+#include "config/value_text.h"
 
 namespace myxtts {
 
@@ -32,9 +33,6 @@ Rule<std::string> language_code();
 Rule<std::string> resume_point();
 Rule<SplitGpu> gpu_with_multiprocessors();
 Rule<std::filesystem::path> path_of(std::string what);
-
-// "auto, cpu or cuda".
-std::string listed(const std::vector<std::string>& words);
 
 template <typename Enum>
 Rule<Enum> one_of(std::vector<std::pair<std::string, Enum>> names) {

@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
-#include "config/field_binding.h"
 #include "config/setting.h"
 #include "config/value_text.h"
 

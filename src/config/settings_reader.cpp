@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/nearest.h"
-#include "config/field_binding.h"
 #include "config/obsolete.h"
 #include "config/value_text.h"
 
@@ -35,6 +34,8 @@ bool is_section(std::string_view key) {
 
 // The known key that was most likely meant: one with the same last part, else the nearest spelling.
 std::optional<std::string> nearest_key(const std::string& wrong) {
+  constexpr std::size_t kLongestKey = 100;  // beyond it, comparing only costs time
+  if (wrong.size() > kLongestKey) return std::nullopt;
   const auto leaf = [](std::string_view key) { return key.substr(key.rfind('.') + 1); };
   std::vector<std::string> known = section_names();
   for (const Field& field : all_fields()) {

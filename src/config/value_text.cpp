@@ -158,6 +158,15 @@ std::string quote(std::string_view text) {
   return fmt::format("'{}...'", one_line(text.substr(0, end)));
 }
 
+std::string listed(const std::vector<std::string>& words) {
+  std::string list;
+  for (std::size_t index = 0; index < words.size(); ++index) {
+    if (index > 0) list += index + 1 == words.size() ? " or " : ", ";
+    list += words[index];
+  }
+  return list;
+}
+
 std::string yaml_scalar(std::string_view text, bool must_quote) {
   if (!must_quote && is_plain_yaml(text)) return std::string(text);
   std::string yaml = "\"";

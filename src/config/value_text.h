@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/devices.h"
 #include "config/train.h"
@@ -40,6 +41,9 @@ std::string one_line(std::string_view text);
 
 // In quotes, without control characters and not longer than a line, for messages.
 std::string quote(std::string_view text);
+
+// "auto, cpu or cuda".
+std::string listed(const std::vector<std::string>& words);
 
 // A YAML scalar that is read back as `text`: plain where that is safe, in double quotes elsewhere.
 std::string yaml_scalar(std::string_view text, bool must_quote);

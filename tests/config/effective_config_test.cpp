@@ -46,7 +46,9 @@ TEST(EffectiveConfig, EverySettingHasItsOwnKeyAndFlagsAndASentence) {
   for (const Field& field : all_fields()) {
     EXPECT_TRUE(keys.insert(field.key).second) << field.key;
     EXPECT_TRUE(flags.insert(field.flag).second) << field.flag;
-    if (!field.negative_flag.empty()) EXPECT_TRUE(flags.insert(field.negative_flag).second);
+    if (!field.negative_flag.empty()) {
+      EXPECT_TRUE(flags.insert(field.negative_flag).second) << field.key;
+    }
     EXPECT_TRUE(field.sentence.ends_with('.')) << field.key;
     EXPECT_EQ(field.negative_flag.empty(), !field.placeholder.empty()) << field.key;
   }
