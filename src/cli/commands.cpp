@@ -3,8 +3,12 @@
 
 namespace myxtts {
 
+Command config_command();
+
 std::vector<Command> all_commands() {
-  return {};
+  return {
+      config_command(),
+  };
 }
 
 }  // namespace myxtts
