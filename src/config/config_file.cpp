@@ -7,6 +7,7 @@
 #include <yaml-cpp/parser.h>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "config/setting.h"
 #include "config/settings_reader.h"
 #include "config/value_text.h"
@@ -50,6 +51,18 @@ bool is_yaml_text(std::string_view bytes) {
   return is_text(bytes);
 }
 
+// YAML does not allow tabs for indentation, and yaml-cpp misreads such lines without a word.
+void refuse_tabs(const std::string& bytes, const std::string& name) {
+  std::istringstream lines(bytes);
+  int number = 1;
+  for (std::string line; std::getline(lines, line); ++number) {
+    const std::size_t text = line.find_first_not_of(" \t\r");
+    if (text == std::string::npos || line.substr(0, text).find('\t') == std::string::npos) continue;
+    throw ConfigError(fmt::format("{}:{}: {} is indented with a tab; use spaces.", name, number,
+                                  quote(line.substr(text))));
+  }
+}
+
 int line_of(const YAML::Mark& mark) {
   return mark.is_null() ? 1 : mark.line + 1;
 }
@@ -78,8 +91,10 @@ std::vector<Setting> read_config_file(const std::filesystem::path& path) {
     throw ConfigError(fmt::format(
         "The config file {} is not UTF-8 text; save it as UTF-8 or give another.", name));
   }
+  refuse_tabs(bytes, name);
   SettingsReader reader(name);
   parse(bytes, name, reader);
+  for (const std::string& note : reader.notes()) log_info("config", "{}", note);
   return reader.take_settings();
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/log.h"
 #include "base/nearest.h"
 #include "config/obsolete.h"
 #include "config/value_text.h"
@@ -151,8 +150,8 @@ void SettingsReader::take_key(int line, const std::string& key) {
     fail(line, fmt::format("{} stands here a second time; keep one of the two.", level.key));
   }
   if (!reason.empty()) {
-    log_info("config", "{}:{}: {} is no longer needed and was left alone: {}.", file_name_, line,
-             level.key, reason);
+    notes_.push_back(fmt::format("{}:{}: {} is no longer needed and was left alone: {}.",
+                                 file_name_, line, level.key, reason));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <yaml-cpp/eventhandler.h>
@@ -23,6 +24,9 @@ class SettingsReader final : public YAML::EventHandler {
   explicit SettingsReader(std::string file_name) : file_name_(std::move(file_name)) {}
 
   std::vector<Setting> take_settings() { return std::move(settings_); }
+
+  // A sentence for each obsolete key that was left alone.
+  const std::vector<std::string>& notes() const { return notes_; }
 
   void OnDocumentStart(const YAML::Mark& mark) override;
   void OnDocumentEnd() override {}
@@ -61,6 +65,7 @@ class SettingsReader final : public YAML::EventHandler {
   std::vector<Level> levels_;
   std::set<std::string, std::less<>> seen_;
   std::vector<Setting> settings_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace myxtts
