@@ -26,9 +26,9 @@ void apply(const Setting& setting, EffectiveConfig& config) {
   const Field& field = *setting.field;
   if (!field.assign(setting.value, config.values)) {
     const auto near = nearest_name(setting.value.text, field.choices);
-    throw ConfigError(fmt::format("{} takes {}, but was given {}{}.", subject(setting),
+    throw ConfigError(fmt::format("{} takes {}, but was given {}{}", subject(setting),
                                   field.allowed, quote(setting.value.text),
-                                  near ? fmt::format("; did you mean {}?", *near) : ""));
+                                  near ? fmt::format("; did you mean {}?", *near) : "."));
   }
   config.origins[static_cast<std::size_t>(&field - all_fields().data())] = setting.origin;
 }

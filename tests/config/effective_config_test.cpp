@@ -98,8 +98,8 @@ TEST(EffectiveConfig, EveryFieldSetsAMemberOfItsOwn) {
   std::vector<RunConfig> changed;
   for (const Field& field : all_fields()) {
     RunConfig config;
-    for (const char* candidate : {"7", "0.5", "true", "false", "folder", "fa", "dual", "cuda",
-                                  "peer", "dvae", "tiny", "bf16"}) {
+    for (const char* candidate : {"7", "4096", "0.5", "true", "false", "folder", "fa", "dual",
+                                  "cuda", "peer", "dvae", "tiny", "bf16"}) {
       if (field.assign({candidate, false}, config) && config != RunConfig{}) break;
     }
     EXPECT_NE(config, RunConfig{}) << field.key;

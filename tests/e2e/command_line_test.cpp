@@ -166,7 +166,7 @@ TEST(CommandLine, EveryListedFlagStandsInAHelpPage) {
 // What a shell makes of the end of the program when its output goes to `output`.
 int shell_exit_code(const std::string& output, const std::string& errors) {
   const std::string command =
-      std::string(MYXTTS_PROGRAM) + " config > " + output + " 2> " + errors + "; exit $?";
+      std::string(MYXTTS_PROGRAM) + " config >" + output + " 2> " + errors + "; exit $?";
   return WEXITSTATUS(std::system(command.c_str()));
 }
 

@@ -31,9 +31,8 @@ TEST_P(BadFiles, ExitWithTwoAndOneSentence) {
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.out, "");
   expect_one_sentence(result.err);
-  const std::string place = GetParam().line > 0
-                                ? file.string() + ":" + std::to_string(GetParam().line) + ":"
-                                : file.string();
+  const std::string place =
+      GetParam().line > 0 ? file.string() + ":" + std::to_string(GetParam().line) : file.string();
   EXPECT_NE(result.err.find(place), std::string::npos) << result.err;
   EXPECT_NE(result.err.find(GetParam().names), std::string::npos) << result.err;
   EXPECT_NE(result.err.find(GetParam().remedy), std::string::npos) << result.err;
