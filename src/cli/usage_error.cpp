@@ -78,7 +78,8 @@ void refuse_early_flag(const CLI::App& app, const std::string& name) {
 [[noreturn]] void refuse_flag(const CLI::App& app, const std::string& wrong) {
   const std::string name = wrong.substr(0, wrong.find('='));
   refuse_early_flag(app, name);
-  const auto near = nearest_name(name, flags_of(app));
+  const bool is_one_letter = !name.starts_with("--");  // every other letter would be as near
+  const auto near = is_one_letter ? std::nullopt : nearest_name(name, flags_of(app));
   throw ConfigError(fmt::format(
       "{} has no flag {}; {}", full_name(app), quote(name),
       near ? fmt::format("did you mean {}?", *near) : fmt::format("{}.", see_help(app))));
