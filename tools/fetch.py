@@ -311,11 +311,10 @@ def driver_found():
     return bool(ldconfig) and "libcuda.so.1" in subprocess.run([ldconfig, "-p"], capture_output=True, text=True).stdout
 
 
-def find_nvcc():
-    found = os.environ.get("CUDACXX") or shutil.which("nvcc")
-    if not found and pathlib.Path("/usr/local/cuda/bin/nvcc").exists():
-        found = "/usr/local/cuda/bin/nvcc"
-    return found
+def has_nvcc():
+    """Where cmake/MyxttsCuda.cmake looks for one."""
+    folders = [os.environ.get("CUDACXX", ""), os.environ.get("CUDA_HOME", "") + "/bin", "/usr/local/cuda/bin"]
+    return bool(shutil.which("nvcc", path=os.pathsep.join([os.environ.get("PATH", ""), *folders])))
 
 
 def cuda_wish():
@@ -329,7 +328,6 @@ def plan(extra_groups):
     """The groups to fetch, and what to tell CMake."""
     wish = cuda_wish()
     runs_cuda = wish == "ON" or (wish == "AUTO" and driver_found())
-    nvcc = find_nvcc()
     groups = {"text", "format", *extra_groups}
     arguments = [f"-DMYXTTS_CUDA={wish}"]
 
@@ -341,12 +339,10 @@ def plan(extra_groups):
     else:
         groups |= {"torch", "cuda"} if runs_cuda else {"torch"}
 
-    if runs_cuda and not nvcc:
+    if runs_cuda and not has_nvcc():
         # The compiler's wheels use the headers in those of the libraries.
         groups |= {"torch", "cuda", "nvcc"}
-        nvcc = DEPS / "libtorch/nvidia/cu13/bin/nvcc"
-    if nvcc and wish != "OFF":
-        arguments.append(f"-DCMAKE_CUDA_COMPILER={nvcc}")
+        arguments.append(f"-DMYXTTS_NVCC={DEPS}/libtorch/nvidia/cu13/bin/nvcc")
     return groups, arguments
 
 
