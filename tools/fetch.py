@@ -346,6 +346,17 @@ def plan(extra_groups):
     return groups, arguments
 
 
+def complete_toolkit(folder):
+    """The names that nvcc and the linker look for; wheels cannot hold symbolic links."""
+    links = {folder / "lib64": "lib"}
+    for library in sorted((folder / "lib").glob("*.so.*")):
+        links[library.with_name(library.name.partition(".so.")[0] + ".so")] = library.name
+    for link, target in links.items():
+        if not link.exists():
+            link.unlink(missing_ok=True)
+            link.symlink_to(target)
+
+
 def write_arguments(arguments):
     """Only when they differ, so that the build is configured again when it must be and not otherwise."""
     path = DEPS / "cmake-arguments"
@@ -367,6 +378,8 @@ def main():
     for package in packages:
         fetch(package)
         unpack(package)
+    if "nvcc" in groups:
+        complete_toolkit(DEPS / "libtorch/nvidia/cu13")
     write_arguments(arguments)
     if packages:
         say("complete")
@@ -380,6 +393,8 @@ if __name__ == "__main__":
     except OSError as error:
         if error.errno == errno.ENOSPC:
             sys.exit(f"setup: The disk that holds {DEPS} is full. Free some space, then type tools/setup again.")
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            sys.exit(f"setup: {error.filename} cannot be written. Give this user the checkout, then type tools/setup again.")
         raise
     except KeyboardInterrupt:
         sys.exit("setup: Interrupted. Type tools/setup again to go on.")
