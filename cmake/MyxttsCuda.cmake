@@ -11,7 +11,7 @@ if(MYXTTS_CUDA STREQUAL "OFF" OR NOT MYXTTS_TORCH)
 endif()
 
 find_program(MYXTTS_NVCC nvcc
-  HINTS "$ENV{CUDACXX}" "$ENV{CUDA_HOME}/bin" "${PROJECT_SOURCE_DIR}/.deps/cuda/bin" /usr/local/cuda/bin)
+  HINTS "$ENV{CUDACXX}" "$ENV{CUDA_HOME}/bin" "${PROJECT_SOURCE_DIR}/.deps/libtorch/nvidia/cu13/bin" /usr/local/cuda/bin)
 if(NOT MYXTTS_NVCC)
   if(MYXTTS_CUDA STREQUAL "ON")
     message(FATAL_ERROR "MYXTTS_CUDA=ON, but there is no nvcc on PATH, in CUDA_HOME/bin or /usr/local/cuda/bin. "
