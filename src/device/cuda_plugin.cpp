@@ -31,7 +31,7 @@ void load(CudaPlugin& plugin) {
   DynamicLibrary library(plugin.path.string());
   if (!library.is_open()) {
     plugin.reason = fmt::format("the CUDA plugin cannot be opened: {}", library.reason());
-    plugin.remedy = "Type: tools/setup (it fetches CUDA's libraries where a driver is found)";
+    plugin.remedy = "Type: tools/setup";  // fetches CUDA's libraries where there is a driver
     return;
   }
   library.keep_open();  // LibTorch's CUDA half cannot be unloaded
@@ -39,7 +39,7 @@ void load(CudaPlugin& plugin) {
   plugin.backend = entry != nullptr ? entry(kCudaInterface) : nullptr;
   if (plugin.backend == nullptr) {
     plugin.reason = fmt::format("{} belongs to another version of myxtts", plugin.path.string());
-    plugin.remedy = "Type: cmake --build --preset release";
+    plugin.remedy = "Type: tools/build";
   }
 }
 
@@ -57,10 +57,8 @@ CudaPlugin open_cuda_plugin(const CudaPluginPlaces& places) {
   DynamicLibrary driver(places.driver_library);
   plugin.driver_reason = driver.reason();
   if (!plugin.present) {
-    plugin.reason = fmt::format("the CUDA plugin is not there: no file {}", plugin.path.string());
-    plugin.remedy =
-        "Type: tools/setup && cmake --preset release -DMYXTTS_CUDA=ON && "
-        "cmake --build --preset release";
+    plugin.reason = fmt::format("the CUDA plugin is not built: no file {}", plugin.path.string());
+    plugin.remedy = "Type: MYXTTS_CUDA=ON tools/build";
   } else if (!driver.is_open()) {
     plugin.reason = fmt::format("there is no NVIDIA driver: {}", driver.reason());
     plugin.remedy = fmt::format("Install NVIDIA's driver, version {} or newer", kMinimumDriver);

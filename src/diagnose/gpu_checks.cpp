@@ -30,7 +30,7 @@ Check check_plugin(const CudaFacts& cuda) {
   Check check{.id = "cuda_plugin", .name = "CUDA plugin", .needed_by = kGpuUse};
   if (!cuda.reason.empty()) {
     check.state = CheckState::Missing;
-    check.found = (cuda.plugin_present ? "built, but not opened: " : "not built: ") + cuda.reason;
+    check.found = (cuda.plugin_present ? "built; " : "") + cuda.reason;
     check.remedy = cuda.remedy;
     return check;
   }
