@@ -48,12 +48,15 @@ std::vector<std::string> missing(const std::vector<Check>& checklist, bool for_c
   return names;
 }
 
-std::string verdict(const std::vector<Check>& checklist) {
+std::string verdict(const CudaFacts& cuda, const std::vector<Check>& checklist) {
   const auto for_cpu = missing(checklist, true);
   const auto for_more = missing(checklist, false);
   std::string text = for_cpu.empty()
                          ? "Everything that a run on the CPU needs is here."
                          : fmt::format("Missing for any run: {}.", fmt::join(for_cpu, ", "));
+  if (!cuda.working_devices.empty()) {
+    text += fmt::format(" Usable GPUs: {}.", fmt::join(cuda.working_devices, ", "));
+  }
   if (!for_more.empty()) text += fmt::format(" Not here: {}.", fmt::join(for_more, ", "));
   return text;
 }
@@ -70,12 +73,15 @@ std::string report_text(const Findings& findings, const std::vector<Check>& chec
     if (check.state == CheckState::Ok) continue;
     const std::string indent(width + 13, ' ');
     text += fmt::format("{}needed by: {}\n", indent, check.needed_by);
-    if (!check.remedy.empty()) text += fmt::format("{}{}.\n", indent, check.remedy);
+    // An error of a library may end with the remedy already.
+    if (check.found.find(check.remedy) == std::string::npos) {
+      text += fmt::format("{}{}\n", indent, check.remedy);
+    }
   }
   if (findings.machine.gpus.gpus.size() > 1) {
     text += "\n" + topology_matrix(findings.machine.gpus) + "\n";
   }
-  return text + "\n" + verdict(checklist) + "\n";
+  return text + "\n" + verdict(findings.cuda, checklist) + "\n";
 }
 
 std::string report_json(const Findings& findings, const std::vector<Check>& checklist) {

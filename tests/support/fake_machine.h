@@ -45,6 +45,7 @@ inline GpuInfo fake_l4(int index) {
   gpu.memory_free_bytes = 20'000'000'000;
   gpu.capability_major = 8;
   gpu.capability_minor = 9;
+  gpu.power_watts = 31.0;
   gpu.power_limit_watts = 72.0;
   return gpu;
 }
