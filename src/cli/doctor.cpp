@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/doctor.h"
-
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
 
 #include <CLI/CLI.hpp>
 
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/report.h"
+#include "config/effective_config.h"
 #include "device/cuda_plugin.h"
 #include "device/system_probe.h"
 #include "diagnose/bundle.h"
@@ -25,25 +26,48 @@ struct DoctorArguments {
   std::optional<std::filesystem::path> run_directory;
 };
 
+void pack(const DoctorArguments& arguments, std::string text, std::string json) {
+  BundleContent content{.report_text = std::move(text),
+                        .report_json = std::move(json),
+                        .run_directory = arguments.run_directory};
+  if (arguments.config) {
+    content.config = print_config(make_effective_config({.file = arguments.config, .flags = {}}));
+  }
+  write_bundle(*arguments.bundle, content, Identity::of_this_process());
+  log_info("doctor", "wrote {}; look into it before you send it", arguments.bundle->string());
+}
+
 int run_doctor(const DoctorArguments& arguments) {
   SystemProbe probe;
   Findings findings = measure(probe, cuda_plugin(), std::filesystem::current_path());
   findings.libtorch = libtorch_facts();
   const std::vector<Check> checklist = make_checklist(findings);
 
-  const std::string text = report_text(findings, checklist);
-  const std::string json = report_json(findings, checklist);
-  std::fputs((arguments.json ? json : text).c_str(), stdout);
-  if (arguments.bundle) {
-    write_bundle(*arguments.bundle,
-                 {.report_text = text,
-                  .report_json = json,
-                  .config = arguments.config,
-                  .run_directory = arguments.run_directory},
-                 Identity::of_this_process());
-    std::fprintf(stderr, "Wrote %s. Look into it before you send it.\n", arguments.bundle->c_str());
-  }
+  std::string text = report_text(findings, checklist);
+  std::string json = report_json(findings, checklist);
+  print(arguments.json ? json : text);
+  if (arguments.bundle) pack(arguments, std::move(text), std::move(json));
   return can_run_on_cpu(checklist) ? 0 : 1;
+}
+
+std::function<int()> declare_doctor(CLI::App& app) {
+  const auto arguments = std::make_shared<DoctorArguments>();
+  app.add_flag("--json", arguments->json, "Prints the table as JSON.");
+  CLI::Option* bundle =
+      app.add_option(
+             "--bundle", arguments->bundle,
+             "Also packs the table for a person helping you, as a tar archive without names "
+             "of users, machines and home folders.")
+          ->type_name("FILE");
+  app.add_option("--config", arguments->config,
+                 "Packs the settings of this configuration file into the bundle.")
+      ->type_name("FILE")
+      ->needs(bundle);
+  app.add_option("--run", arguments->run_directory,
+                 "Packs log and profile of this run directory into the bundle.")
+      ->type_name("DIR")
+      ->needs(bundle);
+  return [arguments] { return run_doctor(*arguments); };
 }
 
 }  // namespace
@@ -51,25 +75,9 @@ int run_doctor(const DoctorArguments& arguments) {
 Command doctor_command() {
   return {.name = "doctor",
           .group = "Setting up",
-          .summary = "What is installed, found and missing here, and what to type next",
-          .declare = [](CLI::App& app) -> std::function<int()> {
-            auto arguments = std::make_shared<DoctorArguments>();
-            app.add_flag("--json", arguments->json, "Print the table as JSON");
-            CLI::Option* bundle =
-                app.add_option("--bundle", arguments->bundle,
-                               "Also pack the table for a person helping you, as a tar archive "
-                               "without names of users, machines and home folders")
-                    ->type_name("FILE");
-            app.add_option("--config", arguments->config,
-                           "A configuration file to pack into the bundle")
-                ->type_name("FILE")
-                ->needs(bundle);
-            app.add_option("--run", arguments->run_directory,
-                           "A run directory whose log and profile to pack into the bundle")
-                ->type_name("DIR")
-                ->needs(bundle);
-            return [arguments] { return run_doctor(*arguments); };
-          }};
+          .summary = "Says what is installed, found and missing here, and what to type next",
+          .declare = declare_doctor,
+          .examples = {"myxtts doctor", "myxtts doctor --bundle for-help.tar --run runs/mine"}};
 }
 
 }  // namespace myxtts

@@ -2,8 +2,10 @@
 #include "diagnose/bundle.h"
 
 #include <fstream>
+#include <span>
 #include <sstream>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "diagnose/tar_archive.h"
 
@@ -54,36 +56,16 @@ void add_run(const fs::path& folder, const Identity& identity, TarArchive& archi
   }
 }
 
-void write_file(const fs::path& path, const std::string& bytes) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  if (!file) {
-    throw DataError(
-        fmt::format("The bundle {} cannot be written. Give --bundle a file in a folder with free "
-                    "space that you may "
-                    "write to.",
-                    path.string()));
-  }
-}
-
 }  // namespace
 
 void write_bundle(const fs::path& file, const BundleContent& content, const Identity& identity) {
   TarArchive archive;
   archive.add("doctor.txt", redact(content.report_text, identity));
   archive.add("doctor.json", redact(content.report_json, identity));
-  if (content.config) {
-    const auto text = end_of_file(*content.config);
-    if (!text) {
-      throw DataError(fmt::format(
-          "The configuration file {} cannot be read. Give --config an existing YAML file.",
-          content.config->string()));
-    }
-    archive.add("config.yaml", redact(*text, identity));
-  }
+  if (content.config) archive.add("config.yaml", redact(*content.config, identity));
   if (content.run_directory) add_run(*content.run_directory, identity, archive);
-  write_file(file, std::move(archive).finish());
+  const std::string bytes = std::move(archive).finish();
+  write_file_atomically(file, std::as_bytes(std::span(bytes)));
 }
 
 }  // namespace myxtts

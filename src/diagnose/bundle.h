@@ -13,7 +13,7 @@ namespace myxtts {
 struct BundleContent {
   std::string report_text;
   std::string report_json;
-  std::optional<std::filesystem::path> config = {};         // a configuration file
+  std::optional<std::string> config = {};                   // effective configuration, YAML
   std::optional<std::filesystem::path> run_directory = {};  // of the run in question
 };
 

@@ -6,10 +6,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/human.h"
 #include "diagnose/gpu_checks.h"
 
 namespace myxtts {
 namespace {
+
+std::string size_text(std::int64_t bytes) {
+  return human_size(static_cast<std::uint64_t>(bytes));
+}
 
 constexpr const char* kEverything = "every command";
 constexpr const char* kComputing = "every command that computes";
@@ -119,11 +124,6 @@ Check check_text_data(const TextDataFacts& data, Check check) {
 }
 
 }  // namespace
-
-std::string size_text(std::int64_t bytes) {
-  const auto size = static_cast<double>(bytes);
-  return size >= 1e9 ? fmt::format("{:.1f} GB", size / 1e9) : fmt::format("{:.1f} MB", size / 1e6);
-}
 
 std::string name_of(CheckState state) {
   switch (state) {

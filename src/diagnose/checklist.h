@@ -12,9 +12,6 @@ enum class CheckState { Ok, Warning, Missing };
 
 std::string name_of(CheckState state);
 
-// "23.9 GB", "2.1 MB"
-std::string size_text(std::int64_t bytes);
-
 // One line of doctor's table.
 struct Check {
   std::string id;    // for scripts: "sound"

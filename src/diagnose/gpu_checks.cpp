@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/human.h"
 #include "device/cuda_plugin.h"
 
 namespace myxtts {
@@ -78,8 +79,9 @@ Check check_driver(const GpuInventory& gpus) {
 std::string describe(const GpuInfo& gpu) {
   std::string text = gpu.name.empty() ? "without a name" : gpu.name;
   if (gpu.memory_total_bytes && gpu.memory_free_bytes) {
-    text += fmt::format(", {} ({} free)", size_text(*gpu.memory_total_bytes),
-                        size_text(*gpu.memory_free_bytes));
+    text += fmt::format(", {} ({} free)",
+                        human_size(static_cast<std::uint64_t>(*gpu.memory_total_bytes)),
+                        human_size(static_cast<std::uint64_t>(*gpu.memory_free_bytes)));
   }
   if (gpu.capability_major && gpu.capability_minor) {
     text += fmt::format(", capability {}.{}", *gpu.capability_major, *gpu.capability_minor);

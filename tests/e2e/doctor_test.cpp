@@ -31,7 +31,8 @@ const std::vector<std::string> kDriverWithoutGpu{
 Rows doctor_rows(std::vector<std::string> more = {}) {
   std::vector<std::string> environment = kDriverWithoutGpu;
   environment.insert(environment.end(), more.begin(), more.end());
-  const auto result = run_program({"doctor", "--json"}, {.environment = environment});
+  const auto result =
+      run_program({"doctor", "--json"}, {.standard_input = {}, .environment = environment});
   Rows rows;
   for (const auto& check : nlohmann::json::parse(result.out)["checks"]) {
     const std::string id = check["id"];
@@ -57,7 +58,8 @@ std::string changed_rows(const Rows& before, const Rows& after) {
 
 TEST(Doctor, SaysThatACpuRunIsPossibleAndEndsWithinASecondAndAHalf) {
   const auto start = std::chrono::steady_clock::now();
-  const auto result = run_program({"doctor"}, {.environment = kDriverWithoutGpu});
+  const auto result =
+      run_program({"doctor"}, {.standard_input = {}, .environment = kDriverWithoutGpu});
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
   EXPECT_NE(result.out.find("Everything that a run on the CPU needs is here."), std::string::npos)
@@ -76,8 +78,9 @@ TEST(Doctor, SoundLibraryTakenAwayChangesThatRowAlone) {
   const Rows without = doctor_rows({"MYXTTS_SNDFILE_LIBRARY=libabsent-sound.so.1"});
   EXPECT_EQ(changed_rows(doctor_rows(), without), "sound ");
   EXPECT_NE(without.at("sound").find("libabsent-sound.so.1"), std::string::npos);
-  const auto result =
-      run_program({"doctor"}, {.environment = {"MYXTTS_SNDFILE_LIBRARY=libabsent-sound.so.1"}});
+  const auto result = run_program(
+      {"doctor"},
+      {.standard_input = {}, .environment = {"MYXTTS_SNDFILE_LIBRARY=libabsent-sound.so.1"}});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_NE(result.out.find("apt install libsndfile1"), std::string::npos) << result.out;
 }
@@ -161,7 +164,8 @@ TEST(Doctor, TheBundleHoldsTheTableAndNoNameOfUserHostOrHome) {
   const std::string bundle = (folder / "b.tar").string();
   const auto result =
       run_program({"doctor", "--bundle", bundle, "--run", (folder / "someones-home/run").string()},
-                  {.environment = {"HOME=" + (folder / "someones-home").string(), "USER=somebody",
+                  {.standard_input = {},
+                   .environment = {"HOME=" + (folder / "someones-home").string(), "USER=somebody",
                                    "MYXTTS_PRIVATE_MARK=hidden-value"}});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   std::ifstream file(bundle, std::ios::binary);
