@@ -13,6 +13,7 @@
 #include "cli/report.h"
 #include "cli/usage_error.h"
 #include "cli/version.h"
+#include "device/cuda_plugin.h"
 
 namespace myxtts {
 namespace {
@@ -27,7 +28,9 @@ struct GlobalFlags {
 
 void declare_global_flags(CLI::App& program, GlobalFlags& flags) {
   program.set_help_flag("-h,--help", "Shows this page.")->group(kGlobalGroup);
-  program.add_flag("--version", flags.version, "Shows the versions of the program and LibTorch.")
+  program
+      .add_flag("--version", flags.version,
+                "Shows the versions of the program and LibTorch, and the devices.")
       ->group(kGlobalGroup);
   auto* quiet = program.add_flag("--quiet", flags.quiet, "Shows only warnings and errors.")
                     ->group(kGlobalGroup);
@@ -112,6 +115,7 @@ int run_command_line(int argument_count, char** arguments) {
     return 0;
   }
   configure_log({.level = log_level(flags), .file = flags.log_file});
+  cuda_plugin();  // LibTorch looks for CUDA once: the plugin must be open by then
   return action();
 }
 

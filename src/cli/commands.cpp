@@ -4,10 +4,12 @@
 namespace myxtts {
 
 Command config_command();
+Command doctor_command();
 
 std::vector<Command> all_commands() {
   return {
       config_command(),
+      doctor_command(),
   };
 }
 

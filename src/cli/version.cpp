@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <torch/csrc/inductor/aoti_torch/c/shim.h>
 
+#include "device/cuda_plugin.h"
+
 namespace myxtts {
 namespace {
 
@@ -19,7 +21,8 @@ std::string libtorch_version() {
 }  // namespace
 
 std::string describe_version() {
-  return fmt::format("myxtts {}\nLibTorch {}\n", MYXTTS_VERSION, libtorch_version());
+  return fmt::format("myxtts {}\nLibTorch {}\ndevices: {}\n", MYXTTS_VERSION, libtorch_version(),
+                     describe_devices_short());
 }
 
 }  // namespace myxtts
