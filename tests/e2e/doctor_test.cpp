@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -33,8 +33,9 @@ Rows doctor_rows(std::vector<std::string> more = {}) {
   environment.insert(environment.end(), more.begin(), more.end());
   const auto result =
       run_program({"doctor", "--json"}, {.standard_input = {}, .environment = environment});
+  const auto report = nlohmann::json::parse(result.out);
   Rows rows;
-  for (const auto& check : nlohmann::json::parse(result.out)["checks"]) {
+  for (const auto& check : report.at("checks")) {
     const std::string id = check["id"];
     const std::string found = check["found"];
     const bool volatile_figure = check["state"] == "ok" && (id == "memory" || id == "disk");
@@ -56,16 +57,25 @@ std::string changed_rows(const Rows& before, const Rows& after) {
   return ids;
 }
 
-TEST(Doctor, SaysThatACpuRunIsPossibleAndEndsWithinASecondAndAHalf) {
-  const auto start = std::chrono::steady_clock::now();
+double seconds_of_children() {
+  rusage usage{};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// Processor time, not wall time: a busy machine must not fail the test.
+TEST(Doctor, SaysThatACpuRunIsPossibleWithinASecondOfProcessorTime) {
+  const double before = seconds_of_children();
   const auto result =
       run_program({"doctor"}, {.standard_input = {}, .environment = kDriverWithoutGpu});
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  EXPECT_LT(seconds_of_children() - before, 1.0);
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
   EXPECT_NE(result.out.find("Everything that a run on the CPU needs is here."), std::string::npos)
       << result.out;
   EXPECT_EQ(result.err, "");
-  EXPECT_LT(seconds.count(), 1.5);  // aim: 1 s on a quiet machine
 }
 
 TEST(Doctor, NamesTheLibTorchThatIsLoaded) {
