@@ -25,7 +25,7 @@ struct DvaeConfig {
 struct DecoderConfig {
   std::int64_t input_dim = 1024;  // width of a GPT latent
   std::int64_t speaker_dim = 512;
-  std::int64_t initial_channels = 512;  // halved by every upsampling stage
+  std::int64_t initial_channels = 512;                      // halved by every upsampling stage
   std::vector<std::int64_t> upsample_rates = {8, 8, 2, 2};  // their product is output_hop
   std::vector<std::int64_t> upsample_kernels = {16, 16, 4, 4};
   std::vector<std::int64_t> resblock_kernels = {3, 7, 11};
