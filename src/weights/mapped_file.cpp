@@ -48,7 +48,8 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& 
   const auto size = static_cast<std::size_t>(status.st_size);
   std::span<const std::byte> bytes;
   if (size > 0) {
-    void* start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
+    void* start = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
+                         file.number(), 0);
     if (start == MAP_FAILED) fail(path, "mapped into memory");
     bytes = {static_cast<const std::byte*>(start), size};
   }

@@ -8,8 +8,9 @@
 
 namespace myxtts {
 
-// A file's bytes, mapped read-only: opening costs no copy, pages come from the disk when they are
-// first touched. Held by shared_ptr because tensors made on its bytes keep it alive.
+// A file's bytes, mapped: opening costs no copy, pages come from the disk when they are first
+// touched. The mapping is private, so nothing can be written back to the file through it. Held by
+// shared_ptr because tensors made on its bytes keep it alive.
 //
 // Whoever shortens the file while it is mapped takes the pages away from under us; our own writers
 // never do, they replace files by renaming.
