@@ -138,9 +138,31 @@ class HeaderHandler final : public nlohmann::json_sax<Json> {
   Shape numbers_;
 };
 
+// The parser collects a text or a number whole, and quotes it in its error: neither may be long.
+void refuse_long_tokens(std::string_view json, const std::string& subject) {
+  constexpr std::size_t kLongestToken = 32 << 10;
+  constexpr std::string_view kBetween = "{}[]:, \n\t\r";
+  bool in_text = false;
+  bool escaped = false;
+  std::size_t length = 0;
+  for (const char letter : json) {
+    const bool quote = letter == '"' && !escaped;
+    escaped = in_text && letter == '\\' && !escaped;
+    if (quote) in_text = !in_text;
+    const bool between = !in_text && kBetween.find(letter) != std::string_view::npos;
+    length = quote || between ? 0 : length + 1;
+    if (length > kLongestToken) {
+      throw DataError(
+          fmt::format("{}: its header has a name, text or number of more than {} bytes.", subject,
+                      kLongestToken));
+    }
+  }
+}
+
 }  // namespace
 
 SafetensorsHeader parse_safetensors_header(std::string_view json, const std::string& subject) {
+  refuse_long_tokens(json, subject);
   HeaderHandler handler(subject);
   if (!json.starts_with('{')) {
     throw DataError(fmt::format("{}: its header is not a JSON object.", subject));
