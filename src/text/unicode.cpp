@@ -165,6 +165,25 @@ std::string collapse_spaces(std::string_view text) {
   return collapsed;
 }
 
+std::string_view strip_left(std::string_view text) {
+  while (!text.empty()) {
+    const char32_t first = code_point_at(text, 0);
+    if (!is_space(first)) break;
+    text.remove_prefix(static_cast<std::size_t>(U8_LENGTH(first)));
+  }
+  return text;
+}
+
+std::string_view strip_spaces(std::string_view text) {
+  text = strip_left(text);
+  while (!text.empty()) {
+    const char32_t last = code_point_before(text, text.size());
+    if (!is_space(last)) break;
+    text.remove_suffix(static_cast<std::size_t>(U8_LENGTH(last)));
+  }
+  return text;
+}
+
 icu::UnicodeString to_unicode(std::string_view utf8) {
   return icu::UnicodeString::fromUTF8({utf8.data(), static_cast<std::int32_t>(utf8.size())});
 }

@@ -42,6 +42,10 @@ std::string to_lower(std::string_view text);
 // Every run of blanks becomes one space, none at either end.
 std::string collapse_spaces(std::string_view text);
 
+// The text without blanks at its start and its end.
+std::string_view strip_left(std::string_view text);
+std::string_view strip_spaces(std::string_view text);
+
 icu::UnicodeString to_unicode(std::string_view utf8);
 std::string to_utf8(const icu::UnicodeString& text);
 
