@@ -30,11 +30,12 @@ bool ends_with(const std::string& name, std::string_view ending) {
   return std::string_view(name).ends_with(ending);
 }
 
-// Linear and convolution weights: row sums of variance 2, as before a ReLU.
-float weight_bound(const std::vector<std::int64_t>& shape) {
+// Linear and convolution weights: row sums of variance 2, as before a ReLU; but before the decoder's
+// tanh small ones, since it would hide errors where it saturates.
+float weight_bound(const TensorSpec& spec) {
   double fan_in = 1;
-  for (std::size_t i = 1; i < shape.size(); ++i) fan_in *= static_cast<double>(shape[i]);
-  return static_cast<float>(std::sqrt(6.0 / fan_in));
+  for (std::size_t i = 1; i < spec.shape.size(); ++i) fan_in *= static_cast<double>(spec.shape[i]);
+  return static_cast<float>(std::sqrt((spec.name == "conv_post.weight" ? 0.0625 : 6.0) / fan_in));
 }
 
 at::Tensor formula_weight(const TensorSpec& spec, const std::string& seed) {
@@ -47,8 +48,8 @@ at::Tensor formula_weight(const TensorSpec& spec, const std::string& seed) {
   if (spec.shape.size() == 1) {
     return ends_with(spec.name, ".weight") ? values * 0.25F + 1.0F : values * 0.25F;
   }
-  if (spec.role == TensorRole::Buffer) return values;
-  return values * weight_bound(spec.shape);
+  if (spec.role == TensorRole::Buffer) return values * 8.0F;
+  return values * weight_bound(spec);
 }
 
 }  // namespace
