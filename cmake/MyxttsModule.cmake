@@ -77,7 +77,6 @@ function(myxtts_test module)
     add_executable(${module}${kind}_test)
     target_link_libraries(${module}${kind}_test PRIVATE ${module}${kind}_test_objects myxtts GTest::gtest_main ${test_LINK})
     gtest_discover_tests(${module}${kind}_test DISCOVERY_TIMEOUT 120
-      PROPERTIES TIMEOUT ${test_TIMEOUT} LABELS "unit;${module}"
-      ENVIRONMENT "MYXTTS_TEST_DATA=${support}")
+      PROPERTIES TIMEOUT ${test_TIMEOUT} LABELS ${module} ENVIRONMENT "MYXTTS_TEST_DATA=${support}")
   endforeach()
 endfunction()

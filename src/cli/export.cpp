@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/export.h"
-
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -15,6 +13,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "cli/command.h"
 #include "cli/model_folder.h"
 #include "cli/peer_limits.h"
 #include "cli/staged_folder.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/import.h"
-
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -11,6 +9,7 @@
 #include "base/human.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "cli/command.h"
 #include "cli/licence.h"
 #include "cli/model_folder.h"
 #include "cli/public_folder.h"

@@ -77,8 +77,8 @@ TEST(LoadMeter, ReadingsSubtractAndAdd) {
 }
 
 TEST(LoadMeter, AnotherThreadNeverSeesTimeRunBackwardsOrTwice) {
-  LoadMeter meter;
   const auto start = system_clock().now();
+  LoadMeter meter;
   std::atomic<bool> over = false;
   std::thread worker([&] {
     for (int i = 0; i < 20'000; ++i) {

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <c10/cuda/CUDAFunctions.h>
+#include <cuda_runtime_api.h>
+
+#include <array>
+
+#include "base/error.h"
+#include "device/cuda/self_test.h"
+#include "device/cuda_backend.h"
+
+namespace myxtts {
+namespace {
+
+void check(cudaError_t result, const std::string& doing) {
+  if (result == cudaSuccess) return;
+  cudaGetLastError();  // clears it, so that the next call does not report it again
+  throw DeviceError(fmt::format("CUDA failed while {}: {} ({}).", doing, cudaGetErrorString(result),
+                                cudaGetErrorName(result)));
+}
+
+// Makes a device the current one of this thread until the end of the scope.
+class DeviceScope {
+ public:
+  explicit DeviceScope(int device) {
+    check(cudaGetDevice(&before_), "asking for the current device");
+    check(cudaSetDevice(device), fmt::format("turning to GPU {}", device));
+  }
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+  ~DeviceScope() { cudaSetDevice(before_); }
+
+ private:
+  int before_ = 0;
+};
+
+CudaDevice describe(int index) {
+  const std::string doing = fmt::format("asking GPU {} for its properties", index);
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, index), doing);
+  std::array<char, 32> bus_id{};
+  check(cudaDeviceGetPCIBusId(bus_id.data(), static_cast<int>(bus_id.size()), index), doing);
+  return {.index = index,
+          .name = properties.name,
+          .pci_bus_id = bus_id.data(),
+          .multiprocessors = properties.multiProcessorCount,
+          .capability_major = properties.major,
+          .capability_minor = properties.minor,
+          .memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem)};
+}
+
+class Backend final : public CudaBackend {
+ public:
+  int runtime_version() const override {
+    int version = 0;
+    check(cudaRuntimeGetVersion(&version), "asking for the version of its runtime");
+    return version;
+  }
+
+  int driver_version() const override {
+    int version = 0;
+    check(cudaDriverGetVersion(&version), "asking for the version of its driver");
+    return version;
+  }
+
+  std::vector<CudaDevice> devices() const override {
+    int count = 0;
+    if (cudaError_t result = cudaGetDeviceCount(&count); result != cudaErrorNoDevice) {
+      check(result, "counting the GPUs");
+    }
+    std::vector<CudaDevice> found;
+    for (int index = 0; index < count; ++index) found.push_back(describe(index));
+    return found;
+  }
+
+  int libtorch_device_count() const override { return c10::cuda::device_count(); }
+
+  void self_test(int device) const override {
+    const DeviceScope on(device);
+    std::vector<std::uint32_t> numbers(100'000);
+    check(run_self_test_kernel(numbers), fmt::format("running a kernel on GPU {}", device));
+    for (std::uint32_t index = 0; index < numbers.size(); ++index) {
+      if (numbers[index] == expected_self_test_number(index)) continue;
+      throw DeviceError(fmt::format(
+          "GPU {} computes wrongly: number {} of a test kernel is {}, not {}. Do not train on it.",
+          device, index, numbers[index], expected_self_test_number(index)));
+    }
+  }
+};
+
+}  // namespace
+}  // namespace myxtts
+
+extern "C" myxtts::CudaBackend* myxtts_cuda_backend(int interface_version) {
+  static myxtts::Backend backend;
+  return interface_version == myxtts::kCudaInterface ? &backend : nullptr;
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace myxtts {
+
+// Fills `numbers` on the current device by a kernel of ours and copies them back. Waits for the
+// device; gives the first error of CUDA.
+cudaError_t run_self_test_kernel(std::vector<std::uint32_t>& numbers);
+
+// What the kernel must have written at `index`.
+std::uint32_t expected_self_test_number(std::uint32_t index);
+
+}  // namespace myxtts

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace myxtts {
+
+// A GPU as CUDA's runtime sees it: numbered within CUDA_VISIBLE_DEVICES.
+struct CudaDevice {
+  int index = 0;
+  std::string name = {};
+  std::string pci_bus_id = {};
+  int multiprocessors = 0;
+  int capability_major = 0;
+  int capability_minor = 0;
+  std::int64_t memory_bytes = 0;
+};
+
+// What the CUDA plugin does for the rest of the program, which knows nothing of CUDA. One object
+// for the life of the process; every method may throw DeviceError and is safe from any thread.
+class CudaBackend {
+ public:
+  virtual ~CudaBackend() = default;
+
+  // Versions as CUDA counts them: 13000 is 13.0.
+  virtual int runtime_version() const = 0;
+  virtual int driver_version() const = 0;
+
+  virtual std::vector<CudaDevice> devices() const = 0;
+
+  // How many GPUs LibTorch itself can compute on; equal to devices().size() when all is well.
+  virtual int libtorch_device_count() const = 0;
+
+  // Runs a kernel of ours on the device and checks its result. Throws DeviceError when either
+  // fails.
+  virtual void self_test(int device) const = 0;
+};
+
+// The one symbol the program looks for in the plugin. The plugin answers null when it was built for
+// another version of this interface.
+inline constexpr int kCudaInterface = 1;
+inline constexpr const char* kCudaEntryPoint = "myxtts_cuda_backend";
+using CudaEntryPoint = CudaBackend* (*)(int interface_version);
+
+}  // namespace myxtts

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/cuda_plugin.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+#include "base/dynamic_library.h"
+#include "base/error.h"
+#include "device/machine.h"
+#include "device/system_probe.h"
+
+namespace myxtts {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The folder of the shared library this function is in.
+fs::path own_folder() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&own_folder), &info) == 0) return {};
+  return fs::path(info.dli_fname).parent_path();
+}
+
+std::string environment_or(const char* name, const std::string& otherwise) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : otherwise;
+}
+
+void load(CudaPlugin& plugin) {
+  DynamicLibrary library(plugin.path.string());
+  if (!library.is_open()) {
+    plugin.reason = fmt::format("the CUDA plugin cannot be opened: {}", library.reason());
+    plugin.remedy = "Type: tools/setup";  // fetches CUDA's libraries where there is a driver
+    return;
+  }
+  library.keep_open();  // LibTorch's CUDA half cannot be unloaded
+  const auto entry = library.function<CudaEntryPoint>(kCudaEntryPoint);
+  plugin.backend = entry != nullptr ? entry(kCudaInterface) : nullptr;
+  if (plugin.backend == nullptr) {
+    plugin.reason = fmt::format("{} belongs to another version of myxtts", plugin.path.string());
+    plugin.remedy = "Type: tools/build";
+  }
+}
+
+}  // namespace
+
+CudaPluginPlaces CudaPluginPlaces::usual() {
+  const fs::path beside = own_folder() / "libmyxtts_cuda.so";
+  return {.plugin = environment_or("MYXTTS_CUDA_PLUGIN", beside.string()),
+          .driver_library = environment_or("MYXTTS_CUDA_DRIVER", "libcuda.so.1")};
+}
+
+CudaPlugin open_cuda_plugin(const CudaPluginPlaces& places) {
+  std::error_code unreadable;
+  CudaPlugin plugin{.path = places.plugin, .present = fs::exists(places.plugin, unreadable)};
+  DynamicLibrary driver(places.driver_library);
+  plugin.driver_reason = driver.reason();
+  if (!plugin.present) {
+    plugin.reason = fmt::format("the CUDA plugin is not built: no file {}", plugin.path.string());
+    plugin.remedy = "Type: MYXTTS_CUDA=ON tools/build";
+  } else if (!driver.is_open()) {
+    plugin.reason = fmt::format("there is no NVIDIA driver: {}", driver.reason());
+    plugin.remedy = fmt::format("Install NVIDIA's driver, version {} or newer", kMinimumDriver);
+  } else {
+    driver.keep_open();
+    load(plugin);
+  }
+  return plugin;
+}
+
+const CudaPlugin& cuda_plugin() {
+  static const CudaPlugin plugin = open_cuda_plugin(CudaPluginPlaces::usual());
+  return plugin;
+}
+
+const CudaBackend& require_cuda(const CudaPlugin& plugin) {
+  if (plugin.backend == nullptr) {
+    throw DeviceError(fmt::format("No GPU can be used: {}. {}, or give --device cpu.",
+                                  plugin.reason, plugin.remedy));
+  }
+  return *plugin.backend;
+}
+
+const CudaBackend& require_cuda() {
+  return require_cuda(cuda_plugin());
+}
+
+std::string describe_devices_short() {
+  const CudaPlugin& plugin = cuda_plugin();
+  if (plugin.backend == nullptr) return "CPU only: " + plugin.reason;
+  const int version = plugin.backend->runtime_version();
+  return fmt::format("CUDA {}.{}, {}", version / 1000, version % 1000 / 10,
+                     describe_gpus(SystemProbe().gpus()));
+}
+
+}  // namespace myxtts

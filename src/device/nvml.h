@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "base/dynamic_library.h"
+
+namespace myxtts {
+
+// NVIDIA's management library, as far as we ask it. Its interface is stable across drivers; the
+// declarations are our own, so that no header of NVIDIA is needed to build.
+namespace nvml {
+
+using Result = int;  // 0 is success
+using Device = void*;
+
+struct Memory {
+  unsigned long long total, free, used;  // bytes
+};
+struct Utilisation {
+  unsigned gpu, memory;  // percent
+};
+struct PciInfo {
+  std::array<char, 16> bus_id_legacy;
+  unsigned domain, bus, device, pci_device_id, pci_subsystem_id;
+  std::array<char, 32> bus_id;
+};
+
+constexpr Result kSuccess = 0;
+constexpr int kRemoteIsSwitch = 2;     // of DeviceGetNvLinkRemoteDeviceType
+constexpr unsigned kMostNvLinks = 18;  // on one GPU, to this day
+
+}  // namespace nvml
+
+// The opened library with its functions. A function that the driver at hand lacks is null; the few
+// that nothing works without are checked by fault().
+struct Nvml {
+  explicit Nvml(const std::string& library_name);
+
+  // Why the library cannot be used at all; empty when it can.
+  std::string fault() const;
+
+  // NVML's own words for a result.
+  std::string words(nvml::Result result) const;
+
+  DynamicLibrary library;
+
+  nvml::Result (*init)();
+  nvml::Result (*shutdown)();
+  const char* (*error_string)(nvml::Result);
+  nvml::Result (*driver_version)(char*, unsigned);
+  nvml::Result (*cuda_version)(int*);
+  nvml::Result (*device_count)(unsigned*);
+  nvml::Result (*device_by_index)(unsigned, nvml::Device*);
+  nvml::Result (*name)(nvml::Device, char*, unsigned);
+  nvml::Result (*uuid)(nvml::Device, char*, unsigned);
+  nvml::Result (*pci_info)(nvml::Device, nvml::PciInfo*);
+  nvml::Result (*memory)(nvml::Device, nvml::Memory*);
+  nvml::Result (*utilisation)(nvml::Device, nvml::Utilisation*);
+  nvml::Result (*capability)(nvml::Device, int*, int*);
+  nvml::Result (*power)(nvml::Device, unsigned*);        // milliwatts
+  nvml::Result (*power_limit)(nvml::Device, unsigned*);  // milliwatts
+  nvml::Result (*common_ancestor)(nvml::Device, nvml::Device, int*);
+  nvml::Result (*nvlink_state)(nvml::Device, unsigned, int*);
+  nvml::Result (*nvlink_remote_type)(nvml::Device, unsigned, int*);
+  nvml::Result (*nvlink_remote_pci)(nvml::Device, unsigned, nvml::PciInfo*);
+};
+
+}  // namespace myxtts
