@@ -137,7 +137,11 @@ Command export_command() {
     app.add_flag("--force", arguments->force, "Replace an export that exists");
     return [arguments] { return run_export(*arguments); };
   };
-  return {"export", "Models", "Turn a model folder into files that the Python peer loads", declare};
+  return {.name = "export",
+          .group = "Models",
+          .summary = "Turns a model folder into files that the Python peer loads",
+          .declare = declare,
+          .examples = {"myxtts export --model models/mine --format coqui --out for-python"}};
 }
 
 }  // namespace myxtts

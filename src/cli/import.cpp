@@ -5,8 +5,6 @@
 
 #include "base/atomic_file.h"
 #include "base/checksum.h"
-#include "base/error.h"
-#include "base/human.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/command.h"
@@ -104,7 +102,11 @@ Command import_command() {
     app.add_flag("--force", arguments->force, "Replace a model folder that exists");
     return [arguments] { return run_import(*arguments); };
   };
-  return {"import", "Models", "Turn public XTTS weights into a model folder", declare};
+  return {.name = "import",
+          .group = "Models",
+          .summary = "Turns public XTTS weights or a trainer's checkpoint into a model folder",
+          .declare = declare,
+          .examples = {"myxtts import --from XTTS-v2 --out models/xtts-v2 --accept-licence"}};
 }
 
 }  // namespace myxtts
