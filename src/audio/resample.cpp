@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "audio/resample.h"
+
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include <ATen/ATen.h>
+
+#include "audio/exact_ops.h"
+#include "base/error.h"
+
+namespace myxtts {
+namespace {
+
+constexpr double kZeroCrossings = 6.0;  // of the sinc, on each side
+constexpr double kRolloff = 0.99;       // cut-off as a part of the lower rate
+
+constexpr std::int64_t kLargestKernel = std::int64_t{1} << 24;  // values, 64 MiB
+
+double cutoff_of(std::int64_t from, std::int64_t to) {
+  return static_cast<double>(std::min(from, to)) * kRolloff;
+}
+
+// The windowed sinc of phase p at tap q, for `phases` [to, 1...] holding -p and `taps` holding q.
+// In fp32 throughout: a kernel made in double and rounded differs by 9e-5 on unit noise from the
+// peer's.
+at::Tensor windowed_sinc(const at::Tensor& phases, const at::Tensor& taps, std::int64_t from,
+                         std::int64_t to) {
+  const double cutoff = cutoff_of(from, to);
+  auto t = ((phases / to + taps / from) * cutoff).clamp(-kZeroCrossings, kZeroCrossings);
+  const auto window = at::cos(t * std::numbers::pi / kZeroCrossings / 2).square();
+  t = t * std::numbers::pi;
+  const auto sinc = at::where(t == 0, at::ones({}, at::kFloat), at::sin(t) / t);
+  return sinc * (window * (cutoff / static_cast<double>(from)));
+}
+
+}  // namespace
+
+Resampler::Resampler(std::int64_t from_rate, std::int64_t to_rate, c10::Device device) {
+  MYXTTS_CHECK(from_rate > 0 && to_rate > 0, "cannot resample from {} Hz to {} Hz", from_rate,
+               to_rate);
+  const auto divisor = std::gcd(from_rate, to_rate);
+  from_ = from_rate / divisor;
+  to_ = to_rate / divisor;
+  if (from_ == to_) return;
+  reach_ = static_cast<std::int64_t>(
+      std::ceil(kZeroCrossings * static_cast<double>(from_) / cutoff_of(from_, to_)));
+  const auto phases = at::arange(0, -to_, -1, at::kFloat);
+  if (to_ * (from_ + 2 * reach_) <= kLargestKernel) {
+    const auto taps = at::arange(-reach_, reach_ + from_, at::kFloat);
+    kernel_ = windowed_sinc(phases.view({-1, 1, 1}), taps, from_, to_).to(device);
+    return;
+  }
+  const auto nearest = (at::arange(to_, at::kLong) * from_).div(to_, "floor");
+  const auto taps = nearest.unsqueeze(1) + at::arange(-reach_, reach_ + 2, at::kLong);
+  kernel_ = windowed_sinc(phases.unsqueeze(1), taps.to(at::kFloat), from_, to_).to(device);
+  starts_ = nearest.to(device);
+}
+
+std::int64_t Resampler::resampled_length(std::int64_t samples) const {
+  // torchaudio takes the ceiling of an fp32 value, which beyond 65,536 samples can be one less.
+  const double exact = static_cast<double>(to_ * samples) / static_cast<double>(from_);
+  return static_cast<std::int64_t>(std::ceil(static_cast<float>(exact)));
+}
+
+at::Tensor Resampler::operator()(const at::Tensor& waveforms) const {
+  MYXTTS_CHECK(waveforms.scalar_type() == at::kFloat && waveforms.dim() >= 1,
+               "the resampler takes fp32 waveforms");
+  if (from_ == to_) return waveforms;
+  const auto samples = waveforms.size(-1);
+  const auto rows =
+      at::constant_pad_nd(waveforms.reshape({-1, samples}), {reach_, reach_ + 2 * from_});
+  auto shape = waveforms.sizes().vec();
+  shape.back() = resampled_length(samples);
+  return (starts_.defined() ? add_taps(rows) : convolve(rows))
+      .reshape({rows.size(0), -1})
+      .narrow(1, 0, shape.back())
+      .reshape(shape);
+}
+
+// Gives [rows, blocks, to]: each block of `from` samples becomes `to` samples.
+at::Tensor Resampler::convolve(const at::Tensor& rows) const {
+  return exact_conv1d(rows.unsqueeze(1), kernel_, {}, {.stride = from_}).transpose(1, 2);
+}
+
+at::Tensor Resampler::add_taps(const at::Tensor& rows) const {
+  const auto taps = kernel_.size(1);
+  const auto blocks = (rows.size(1) - taps) / from_;
+  auto sum = at::zeros({rows.size(0), blocks, to_}, rows.options());
+  for (std::int64_t tap = 0; tap < taps; ++tap) {
+    const auto shifted = rows.narrow(1, tap, blocks * from_).view({rows.size(0), blocks, from_});
+    sum.addcmul_(shifted.index_select(2, starts_), kernel_.select(1, tap));
+  }
+  return sum;
+}
+
+}  // namespace myxtts

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+
+namespace myxtts {
+
+// Changes the sample rate with a Hann-windowed sinc as a polyphase filter, equal to torchaudio's
+// `resample` with its defaults. The filter is made once, on the device it is used on.
+//
+// Every usual pair of rates has a large common divisor, and one strided convolution does the work.
+// Pairs without one (44,101 Hz to 22,050 Hz) would need gigabytes for its kernel, nearly all zeros;
+// for those only the taps near each output sample are kept, and added up one after another.
+//
+// Any thread may call a resampler; nothing waits for the device.
+class Resampler {
+ public:
+  Resampler(std::int64_t from_rate, std::int64_t to_rate, c10::Device device);
+
+  // Takes fp32 waveforms [..., S] and gives [..., resampled_length(S)].
+  at::Tensor operator()(const at::Tensor& waveforms) const;
+
+  // How many samples come out of `samples`.
+  std::int64_t resampled_length(std::int64_t samples) const;
+
+ private:
+  at::Tensor convolve(const at::Tensor& rows) const;
+  at::Tensor add_taps(const at::Tensor& rows) const;
+
+  std::int64_t from_;  // both divided by their greatest common divisor
+  std::int64_t to_;
+  std::int64_t reach_;  // taps on each side
+  at::Tensor kernel_;   // [to_, 1, 2 * reach_ + from_], or the taps near each phase [to_, taps]
+  at::Tensor starts_;   // [to_] where each phase's taps begin; undefined with the whole kernel
+};
+
+}  // namespace myxtts

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/decoder.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include "model/decoder_specs.h"
+
+namespace myxtts {
+namespace {
+
+constexpr double kSlope = 0.1;
+constexpr double kLastSlope = 0.01;
+constexpr double kSlowestSpeed = 0.05;
+
+// By scale, not by size: the two put the samples at different places.
+at::Tensor stretch(const at::Tensor& x, double scale) {
+  const std::array<double, 1> scales = {scale};
+  return at::upsample_linear1d(x, c10::nullopt, /*align_corners=*/false,
+                               c10::ArrayRef<double>(scales));
+}
+
+double ratio(std::int64_t over, std::int64_t under) {
+  return static_cast<double>(over) / static_cast<double>(under);
+}
+
+at::Tensor convolve(const WeightNormed& layer, const at::Tensor& x, std::int64_t kernel,
+                    std::int64_t dilation) {
+  return at::conv1d(x, layer.weight(), layer.bias(), /*stride=*/1,
+                    /*padding=*/dilation * (kernel - 1) / 2, dilation);
+}
+
+at::Tensor convolve(const LayerTensors& layer, const at::Tensor& x) {
+  return at::conv1d(x, layer.weight, layer.bias, /*stride=*/1,
+                    /*padding=*/layer.weight.size(2) / 2);
+}
+
+}  // namespace
+
+Decoder::Decoder(const DecoderConfig& config, const NamedTensors& tensors,
+                 const std::string& prefix)
+    : config_(config) {
+  const NetworkTensors own(tensors, prefix, decoder_specs(config));
+  first_ = own.layer("conv_pre");
+  speaker_ = own.layer("cond_layer");
+  last_ = own.layer("conv_post");
+  for (std::size_t stage = 0; stage < config.upsample_rates.size(); ++stage) {
+    stages_.push_back({WeightNormed(own, fmt::format("ups.{}", stage)),
+                       own.layer(fmt::format("conds.{}", stage)),
+                       {}});
+    for (std::size_t block = 0; block < config.resblock_kernels.size(); ++block) {
+      stages_.back().blocks.push_back(
+          residual_block(own, stage * config.resblock_kernels.size() + block, config));
+    }
+  }
+}
+
+Decoder::ResidualBlock Decoder::residual_block(const NetworkTensors& tensors, std::size_t index,
+                                               const DecoderConfig& config) {
+  ResidualBlock block{config.resblock_kernels[index % config.resblock_kernels.size()], {}, {}};
+  for (std::size_t step = 0; step < config.resblock_dilations.size(); ++step) {
+    block.dilated.emplace_back(tensors, fmt::format("resblocks.{}.convs1.{}", index, step));
+    block.plain.emplace_back(tensors, fmt::format("resblocks.{}.convs2.{}", index, step));
+  }
+  return block;
+}
+
+at::Tensor Decoder::operator()(const at::Tensor& latents, const at::Tensor& speaker) const {
+  return generate(frames(latents), speaker);
+}
+
+at::Tensor Decoder::frames(const at::Tensor& latents) const {
+  auto z = stretch(latents.transpose(1, 2), ratio(config_.code_stride, config_.output_hop));
+  if (config_.output_sample_rate == config_.input_sample_rate) return z;
+  return stretch(z, ratio(config_.output_sample_rate, config_.input_sample_rate));
+}
+
+// Activations work in place wherever they follow a convolution or a sum, whose inputs autograd
+// keeps and whose outputs it does not.
+at::Tensor Decoder::generate(const at::Tensor& frames, const at::Tensor& speaker) const {
+  auto x = convolve(first_, frames).add_(convolve(speaker_, speaker));
+  for (std::size_t stage = 0; stage < stages_.size(); ++stage) x = run_stage(stage, x, speaker);
+  return convolve(last_, at::leaky_relu_(x, kLastSlope)).tanh_();
+}
+
+at::Tensor Decoder::run_stage(std::size_t index, at::Tensor x, const at::Tensor& speaker) const {
+  const auto& stage = stages_[index];
+  const auto stride = config_.upsample_rates[index];
+  const auto padding = (config_.upsample_kernels[index] - stride) / 2;
+  x = at::conv_transpose1d(at::leaky_relu_(x, kSlope), stage.upsample.weight(),
+                           stage.upsample.bias(), stride, padding)
+          .add_(convolve(stage.speaker, speaker));
+  auto sum = run_block(stage.blocks.front(), x);
+  for (std::size_t block = 1; block < stage.blocks.size(); ++block) {
+    sum.add_(run_block(stage.blocks[block], x));
+  }
+  return sum.div_(static_cast<double>(stage.blocks.size()));
+}
+
+at::Tensor Decoder::run_block(const ResidualBlock& block, at::Tensor x) const {
+  for (std::size_t step = 0; step < block.dilated.size(); ++step) {
+    const auto dilation = config_.resblock_dilations[step];
+    auto y = convolve(block.dilated[step], at::leaky_relu(x, kSlope), block.kernel, dilation);
+    y = convolve(block.plain[step], at::leaky_relu_(y, kSlope), block.kernel, 1);
+    x = y.add_(x);
+  }
+  return x;
+}
+
+at::Tensor change_speed(const at::Tensor& latents, double speed) {
+  if (speed == 1.0) return latents;
+  return stretch(latents.transpose(1, 2), 1.0 / std::max(speed, kSlowestSpeed)).transpose(1, 2);
+}
+
+}  // namespace myxtts

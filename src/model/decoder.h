@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "config/networks.h"
+#include "model/named_tensors.h"
+#include "model/network_tensors.h"
+#include "model/weight_norm.h"
+
+namespace myxtts {
+
+inline constexpr const char* kDecoderPrefix = "hifigan_decoder.waveform_decoder.";
+
+// The HiFi-GAN generator: GPT latents and a speaker vector to a waveform.
+//
+//   latents [B, n, D] ─frames─▶ [B, D, F] ─generate─▶ [B, 1, output_hop · F]
+//
+// Trains when its tensors ask for gradients at construction (see WeightNormed). Any thread may call
+// it; nothing waits for the device and no shape depends on data.
+class Decoder {
+ public:
+  // Shares the tensors named `prefix` + the names of decoder_specs().
+  Decoder(const DecoderConfig& config, const NamedTensors& tensors,
+          const std::string& prefix = kDecoderPrefix);
+
+  // The waveform [B, 1, S] of latents [B, n, D] in the voice of speaker [B, speaker_dim, 1].
+  at::Tensor operator()(const at::Tensor& latents, const at::Tensor& speaker) const;
+
+  // Stretches latents [B, n, D] to the frames [B, D, F] that the generator takes: first to the hop,
+  // then to the output rate. One frame stands for output_hop samples, so training crops here.
+  at::Tensor frames(const at::Tensor& latents) const;
+
+  at::Tensor generate(const at::Tensor& frames, const at::Tensor& speaker) const;
+
+ private:
+  struct ResidualBlock {
+    std::int64_t kernel;
+    std::vector<WeightNormed> dilated;
+    std::vector<WeightNormed> plain;
+  };
+  struct Stage {
+    WeightNormed upsample;
+    LayerTensors speaker;
+    std::vector<ResidualBlock> blocks;
+  };
+
+  static ResidualBlock residual_block(const NetworkTensors& tensors, std::size_t index,
+                                      const DecoderConfig& config);
+  at::Tensor run_stage(std::size_t index, at::Tensor x, const at::Tensor& speaker) const;
+  at::Tensor run_block(const ResidualBlock& block, at::Tensor x) const;
+
+  DecoderConfig config_;
+  LayerTensors first_;
+  LayerTensors speaker_;
+  std::vector<Stage> stages_;
+  LayerTensors last_;
+};
+
+// Latents [B, n, D] stretched so that they are spoken `speed` times as fast; below 0.05 is 0.05.
+at::Tensor change_speed(const at::Tensor& latents, double speed);
+
+}  // namespace myxtts

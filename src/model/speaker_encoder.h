@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "audio/mel_spectrogram.h"
+#include "config/networks.h"
+#include "model/named_tensors.h"
+#include "model/network_tensors.h"
+
+namespace myxtts {
+
+inline constexpr const char* kSpeakerEncoderPrefix = "hifigan_decoder.speaker_encoder.";
+
+// Turns clips at 16,000 Hz into vectors of length one that tell voices apart. Frozen: batch
+// normalisation uses its stored statistics, the front end the tables of the checkpoint.
+//
+// Any thread may call it; nothing waits for the device and no shape depends on data.
+class SpeakerEncoder {
+ public:
+  // Shares the tensors named `prefix` + the names of speaker_encoder_specs().
+  SpeakerEncoder(const SpeakerEncoderConfig& config, const NamedTensors& tensors,
+                 const std::string& prefix = kSpeakerEncoderPrefix);
+
+  // [B, S] fp32 to [B, output_dim]; every row counts in its whole length.
+  at::Tensor operator()(const at::Tensor& waveforms) const;
+
+  // The same before it is scaled to length one.
+  at::Tensor unscaled(const at::Tensor& waveforms) const;
+
+ private:
+  struct BatchNorm {
+    at::Tensor weight, bias, mean, variance;  // [C]
+    at::Tensor operator()(const at::Tensor& x) const;
+  };
+  struct Block {
+    std::int64_t stride;
+    at::Tensor conv1, conv2;
+    BatchNorm norm1, norm2;
+    LayerTensors squeeze, excite;
+    at::Tensor shortcut;  // undefined where the block keeps its shape
+    BatchNorm shortcut_norm;
+  };
+
+  static BatchNorm batch_norm(const NetworkTensors& tensors, const std::string& name);
+  static Block block_from(const NetworkTensors& tensors, const std::string& name, bool downsamples);
+  static at::Tensor run_block(const Block& block, const at::Tensor& x);
+  at::Tensor features(const at::Tensor& waveforms) const;
+  at::Tensor pooled(const at::Tensor& x) const;
+
+  MelSpectrogram mel_;
+  at::Tensor preemphasis_;  // [1, 1, 2]
+  LayerTensors first_;
+  BatchNorm first_norm_;
+  std::vector<Block> blocks_;
+  LayerTensors attend_in_;
+  BatchNorm attend_norm_;
+  LayerTensors attend_out_;
+  LayerTensors output_;
+};
+
+// The tables of a new encoder's front end, by their names relative to the network: the tensors that
+// speaker_encoder_specs() marks as constant.
+NamedTensors speaker_encoder_tables(const SpeakerEncoderConfig& config);
+
+}  // namespace myxtts
