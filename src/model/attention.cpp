@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/attention.h"
+
+#include <tuple>
+#include <vector>
+
+#include <ATen/ATen.h>
+
+namespace myxtts {
+namespace {
+
+constexpr std::int64_t kCausalFromTopLeft = 1;  // custom_mask_type of the memory-efficient kernel
+constexpr std::int64_t kFlashHeadMultiple = 8;  // what the flash kernel asks of a head's width
+constexpr std::int64_t kFlashWidestHead = 256;
+
+// Splitting and joining, rather than slicing, lets autograd join the rows' gradients in one copy.
+at::Tensor row_by_row(const at::Tensor& qkv, const GptBatch& batch, double dropout) {
+  std::vector<at::Tensor> mixed;
+  for (const auto& row : qkv.split_with_sizes(batch.lengths)) {
+    const auto parts = row.transpose(0, 2).unsqueeze(0).unbind(2);  // each [1, H, row, width]
+    mixed.push_back(row.size(0) == 0 ? row.select(1, 0)
+                                     : at::scaled_dot_product_attention(
+                                           parts[0], parts[1], parts[2], /*attn_mask=*/{}, dropout,
+                                           /*is_causal=*/true)
+                                           .squeeze(0)
+                                           .transpose(0, 1));
+  }
+  return at::cat(mixed);  // [N, H, width]
+}
+
+at::Tensor flash(const at::Tensor& qkv, const GptBatch& batch, double dropout) {
+  const auto parts = qkv.unbind(1);  // each [N, H, width]
+  return std::get<0>(at::_flash_attention_forward(
+      parts[0], parts[1], parts[2], batch.segment_ends, batch.segment_ends, batch.longest,
+      batch.longest, dropout, /*is_causal=*/true, /*return_debug_mask=*/false));
+}
+
+at::Tensor memory_efficient(const at::Tensor& qkv, const GptBatch& batch, double dropout) {
+  const auto parts = qkv.unsqueeze(0).unbind(2);  // each [1, N, H, width]
+  return std::get<0>(at::_efficient_attention_forward(
+                         parts[0], parts[1], parts[2], /*bias=*/{}, batch.segment_ends,
+                         batch.segment_ends, batch.longest, batch.longest, dropout,
+                         kCausalFromTopLeft, /*compute_log_sumexp=*/true))
+      .squeeze(0);
+}
+
+bool fits_flash(const at::Tensor& qkv) {
+  const std::int64_t width = qkv.size(3);
+  return qkv.scalar_type() != at::kFloat && width % kFlashHeadMultiple == 0 &&
+         width <= kFlashWidestHead;
+}
+
+}  // namespace
+
+at::Tensor packed_attention(const at::Tensor& qkv, std::int64_t heads, const GptBatch& batch,
+                            double dropout) {
+  const auto split = qkv.view({qkv.size(0), 3, heads, -1});  // [N, 3, H, width]
+  const auto mixed = !qkv.is_cuda()      ? row_by_row(split, batch, dropout)
+                     : fits_flash(split) ? flash(split, batch, dropout)
+                                         : memory_efficient(split, batch, dropout);
+  return mixed.reshape({qkv.size(0), -1});
+}
+
+}  // namespace myxtts

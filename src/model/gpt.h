@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "config/model.h"
+#include "model/conditioning_encoder.h"
+#include "model/gpt_batch.h"
+#include "model/gpt_block.h"
+#include "model/layers.h"
+#include "model/named_tensors.h"
+#include "model/perceiver.h"
+
+namespace myxtts {
+
+// The dropout the public model was trained with.
+inline constexpr double kGptDropout = 0.1;
+
+struct GptLogits {
+  at::Tensor text;   // [Nt, text ids]
+  at::Tensor audio;  // [Na, audio ids]
+};
+
+// The language model of XTTS v2: reads a prompt's latents and a text, predicts codes.
+//
+// It computes in the dtype and on the device of its weights and shares their storage. A step is
+// conditioning -> states -> logits -> losses (model/losses.h); none of these waits for the device
+// or has a shape that depends on values, so a CUDA graph can hold them all.
+class Gpt {
+ public:
+  Gpt(const GptConfig& config, const NamedTensors& weights, const std::string& prefix = "gpt.");
+
+  // The prompt's latents: mel [B, bands, F] -> [B, latents, D].
+  at::Tensor conditioning(const at::Tensor& mel) const;
+
+  // The output of the last layer for every token, before any norm: [N, D].
+  at::Tensor hidden(const GptBatch& batch, const at::Tensor& latents, double dropout = 0.0) const;
+
+  // The normalised states where there is a target: [Nt + Na, D], the text's first. For the rows of
+  // pack_latent_rows, the decoder's input.
+  at::Tensor states(const GptBatch& batch, const at::Tensor& latents, double dropout = 0.0) const;
+
+  GptLogits logits(const GptBatch& batch, const at::Tensor& states) const;
+
+ private:
+  at::Tensor embed(const GptBatch& batch, const at::Tensor& latents) const;  // [N, D]
+
+  ConditioningEncoder encoder_;
+  Perceiver perceiver_;
+  at::Tensor text_embedding_;   // [text ids, D]
+  at::Tensor audio_embedding_;  // [audio ids, D]
+  at::Tensor text_positions_;   // [text positions, D]
+  at::Tensor audio_positions_;  // [audio positions, D]
+  std::vector<GptBlock> blocks_;
+  LayerNorm last_layer_norm_;
+  LayerNorm final_norm_;
+  Linear text_head_;
+  Linear audio_head_;
+};
+
+}  // namespace myxtts

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "config/model.h"
+
+namespace myxtts {
+
+// The first and one past the last sample that a clip's prompt was cut from.
+struct PromptSpan {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+
+// One clip as the GPT sees it, without start and stop ids. The vectors outlive the call it is for.
+struct GptClip {
+  std::span<const std::int64_t> text;
+  std::span<const std::int64_t> codes;
+  PromptSpan prompt = {};  // read only where spans are masked
+};
+
+// Whether the codes that the prompt was cut from count in the loss.
+enum class MaskPromptSpan {
+  None,
+  Intended,  // each clip's span, in codes
+  PeerSlip,  // the Python peer's slip: the last clip's span only, in mel frames of 256 samples.
+             // For comparing with it, never for training.
+};
+
+// Sizes to pad to, so that batches of equal sizes can share one CUDA graph. 0: as many as needed.
+struct RowSizes {
+  std::int64_t tokens = 0;
+  std::int64_t text_targets = 0;
+  std::int64_t audio_targets = 0;
+  std::int64_t longest = 0;  // an upper bound of the longest segment
+};
+
+// Note [Packed rows]
+// A batch is its clips' rows one after another, without padding between them:
+//
+//   [32 latents | START x1 .. xt | start c1 .. cn stop stop stop]  [32 latents | START ...
+//   [padding]
+//
+// Each row is a segment that attends only within itself. Positions restart with each part; latents
+// have none. Every text and code input has a target: x1 .. xt STOP, and c1 .. cn stop stop stop
+// stop. Padding, if the total is to be larger, is a segment of its own at the end, so it can
+// influence nothing, and its targets are -1.
+//
+// A token is a row of the table [text embedding; code embedding; conditioning latents of the
+// batch], a position a row of [zeros; text positions; code positions].
+struct GptRows {
+  std::int64_t clips = 0;
+  std::vector<std::int64_t> lengths;        // of each segment; the last is the padding, maybe 0
+  std::vector<std::int32_t> segment_ends;   // 0 and the running sums of lengths
+  std::int64_t longest = 0;                 // at least the longest segment
+  std::vector<std::int64_t> tokens;         // [tokens]
+  std::vector<std::int64_t> positions;      // [tokens]
+  std::vector<std::int64_t> target_rows;    // [text targets + audio targets] where they are
+  std::vector<std::int64_t> text_targets;   // -1: ignored
+  std::vector<std::int64_t> text_clips;     // the clip of each target; `clips` for padding
+  std::vector<std::int64_t> audio_targets;  // -1: ignored
+  std::vector<std::int64_t> audio_clips;
+  std::int64_t text_count = 0;   // targets that are not ignored
+  std::int64_t audio_count = 0;  // may be 0 where spans are masked; said in the log
+};
+
+// The rows of a training or evaluation step. Throws DataError when a clip is longer than the model
+// allows or an id is outside its embedding.
+GptRows pack_rows(const GptConfig& config, std::span<const GptClip> clips,
+                  MaskPromptSpan mask = MaskPromptSpan::None, const RowSizes& sizes = {});
+
+// The rows of the pass that gives the decoder its input: the STOP of the text is seen, the codes
+// are those that were generated (their stop included), and the "targets" are the states that
+// predicted each of them.
+GptRows pack_latent_rows(const GptConfig& config, std::span<const GptClip> clips);
+
+}  // namespace myxtts

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/perceiver.h"
+
+#include <cmath>
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+namespace myxtts {
+namespace {
+
+// The gate is the second half, and its gelu is the exact one.
+at::Tensor gated(const at::Tensor& x) {
+  const auto halves = x.chunk(2, -1);
+  return halves[0] * at::gelu(halves[1], "none");
+}
+
+// To length sqrt(D), then by gamma: no mean square with an epsilon inside the root, but a floor
+// under the length.
+at::Tensor scale_to_length(const at::Tensor& x, const at::Tensor& gamma) {
+  const auto length =
+      at::linalg_vector_norm(x, 2, at::IntArrayRef{-1}, /*keepdim=*/true, at::kFloat);
+  const double target = std::sqrt(static_cast<double>(x.size(-1)));
+  return (x / length.clamp_min(1e-12)).mul(target).to(x.scalar_type()) * gamma;
+}
+
+}  // namespace
+
+Perceiver::Layer::Layer(const TensorScope& scope)
+    : to_q(scope["0.to_q.weight"]),
+      to_kv(scope["0.to_kv.weight"]),
+      to_out(scope["0.to_out.weight"]),
+      gate_in(scope.part("1.0")),
+      gate_out(scope.part("1.2")) {}
+
+Perceiver::Perceiver(const GptConfig& config, const TensorScope& scope)
+    : heads_(config.perceiver_heads),
+      head_width_(config.perceiver_head_width),
+      latents_(scope["latents"]),
+      gamma_(scope["norm.gamma"]) {
+  for (std::int64_t layer = 0; layer < config.perceiver_depth; ++layer) {
+    layers_.emplace_back(scope.part(fmt::format("layers.{}", layer)));
+  }
+}
+
+at::Tensor Perceiver::operator()(const at::Tensor& frames) const {
+  auto latents = latents_.expand({frames.size(0), -1, -1});  // [B, latents, D]
+  for (const auto& layer : layers_) {
+    latents = latents + at::linear(attend(layer, latents, frames), layer.to_out);
+    latents = latents + layer.gate_out(gated(layer.gate_in(latents)));
+  }
+  return scale_to_length(latents, gamma_);
+}
+
+at::Tensor Perceiver::attend(const Layer& layer, const at::Tensor& latents,
+                             const at::Tensor& frames) const {
+  const std::int64_t batch = latents.size(0);
+  const std::int64_t queries = latents.size(1);
+  const auto context = at::cat({latents, frames}, 1);  // [B, latents + F, D]
+  const auto q = at::linear(latents, layer.to_q).view({batch, queries, heads_, head_width_});
+  const auto kv = at::linear(context, layer.to_kv)
+                      .view({batch, context.size(1), 2, heads_, head_width_})
+                      .unbind(2);
+  const auto mixed = at::scaled_dot_product_attention(q.transpose(1, 2), kv[0].transpose(1, 2),
+                                                      kv[1].transpose(1, 2));
+  return mixed.transpose(1, 2).reshape({batch, queries, -1});  // [B, latents, heads · width]
+}
+
+}  // namespace myxtts

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace myxtts {
+
+// The seventeen languages of XTTS v2, and Persian.
+enum class Language { En, Es, Fr, De, It, Pt, Pl, Tr, Ru, Nl, Cs, Ar, Zh, Ja, Hu, Ko, Hi, Fa };
+
+// Every language, in the order of the enumeration.
+std::span<const Language> all_languages();
+
+// Reads "pt", "pt-BR" or "zh-cn": letters' case does not matter and the region is cut. Throws
+// ConfigError that lists the known languages.
+Language parse_language(std::string_view name);
+
+// What a user types: "pt", "zh-cn".
+std::string_view language_code(Language language);
+
+// The token a vocabulary holds for it: "[pt]", "[zh-cn]".
+std::string language_tag(Language language);
+
+// Code points of raw text above which speech may be cut short; long text is split at this width.
+std::size_t length_limit(Language language);
+
+}  // namespace myxtts

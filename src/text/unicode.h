@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <unicode/regex.h>
+#include <unicode/unistr.h>
+#include <unicode/utf8.h>
+
+namespace myxtts {
+
+// Text is UTF-8 in std::string between the parts of this module, and valid once it has passed
+// repair_utf8(). The classes below are those of the regular expressions that XTTS's vocabularies
+// were made with; ICU's own \b, \w and \s differ from them and are not used.
+
+bool is_word(char32_t c);   // W: letters, numbers of any kind and '_'; marks are not in it
+bool is_space(char32_t c);  // SP: blanks, line ends and the separators U+001C to U+001F
+bool is_digit(char32_t c);  // decimal digits of any script
+
+// Valid UTF-8: each maximal invalid sequence becomes one U+FFFD. Adds their number to *replaced.
+std::string repair_utf8(std::string_view bytes, std::size_t* replaced = nullptr);
+
+// The code point that starts at text[at], or the one that ends before it; -1 at the border.
+// The text must be valid UTF-8.
+inline constexpr char32_t kNoCodePoint = static_cast<char32_t>(-1);
+char32_t code_point_at(std::string_view text, std::size_t at);
+char32_t code_point_before(std::string_view text, std::size_t at);
+
+// B: between a word character and something else, or the border of the text.
+bool is_word_boundary(std::string_view text, std::size_t at);
+
+std::size_t count_code_points(std::string_view text);
+void append_code_point(std::string& text, char32_t c);
+
+// Lower case in no particular language: a Turkish I becomes i.
+std::string to_lower(std::string_view text);
+
+// Every run of blanks becomes one space, none at either end.
+std::string collapse_spaces(std::string_view text);
+
+// The text without blanks at its start and its end.
+std::string_view strip_left(std::string_view text);
+std::string_view strip_spaces(std::string_view text);
+
+icu::UnicodeString to_unicode(std::string_view utf8);
+std::string to_utf8(const icu::UnicodeString& text);
+
+// A regular expression compiled once. In its text {W}, {SP} and {B} stand for the classes above,
+// and \d for any decimal digit. One Pattern may be used by many threads at once.
+class Pattern {
+ public:
+  explicit Pattern(std::string_view expression);
+  ~Pattern();
+
+  // A matcher over `text`, which must outlive it.
+  [[nodiscard]] std::unique_ptr<icu::RegexMatcher> matcher(const icu::UnicodeString& text) const;
+
+  // Every match from left to right becomes what `replacement` says of it.
+  [[nodiscard]] icu::UnicodeString replace(
+      const icu::UnicodeString& text,
+      const std::function<icu::UnicodeString(const icu::RegexMatcher&)>& replacement) const;
+
+  // Every match becomes `replacement`, in which $1 is group 1.
+  [[nodiscard]] icu::UnicodeString replace(const icu::UnicodeString& text,
+                                           const icu::UnicodeString& replacement) const;
+
+ private:
+  std::unique_ptr<icu::RegexPattern> pattern_;
+};
+
+}  // namespace myxtts

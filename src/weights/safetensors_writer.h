@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/atomic_file.h"
+#include "weights/dtype.h"
+#include "weights/safetensors.h"
+
+namespace myxtts {
+
+// What a tensor will be, before its bytes are there.
+struct TensorKind {
+  Dtype dtype = Dtype::F32;
+  Shape shape;
+};
+using TensorKinds = std::map<std::string, TensorKind, std::less<>>;
+
+// Writes a safetensors file tensor by tensor; it appears under its name with commit() alone. Throws
+// DataError when the disk refuses.
+class SafetensorsWriter {
+ public:
+  SafetensorsWriter(const std::filesystem::path& path, const TensorKinds& tensors,
+                    const TextMap& metadata);
+
+  // The names in the order in which write() wants them: wide elements first, so that every tensor
+  // lies aligned, then by name.
+  const std::vector<std::string>& order() const { return order_; }
+
+  // The bytes of the next tensor of order(), all of them.
+  void write(std::span<const std::byte> bytes);
+
+  // Once every tensor is written.
+  void commit();
+
+ private:
+  AtomicFile file_;
+  std::vector<std::string> order_;
+  std::vector<std::size_t> sizes_;  // bytes, as order_
+  std::size_t written_ = 0;         // tensors
+};
+
+// All at once. `after` is called for each tensor once it is written, for progress.
+void write_safetensors(const std::filesystem::path& path, const TensorViews& tensors,
+                       const TextMap& metadata,
+                       const std::function<void(const TensorView&)>& after = {});
+
+}  // namespace myxtts

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weights/tensor_files.h"
+
+#include <cstdint>
+#include <memory>
+
+#include <ATen/ATen.h>
+
+#include "base/error.h"
+#include "weights/safetensors_writer.h"
+
+namespace myxtts {
+namespace {
+
+at::ScalarType scalar_type(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::F64:
+      return at::kDouble;
+    case Dtype::F32:
+      return at::kFloat;
+    case Dtype::F16:
+      return at::kHalf;
+    case Dtype::BF16:
+      return at::kBFloat16;
+    case Dtype::I64:
+      return at::kLong;
+    case Dtype::I32:
+      return at::kInt;
+    case Dtype::I16:
+      return at::kShort;
+    case Dtype::I8:
+      return at::kChar;
+    case Dtype::U8:
+      return at::kByte;
+    case Dtype::Bool:
+      return at::kBool;
+  }
+  throw InternalError("an element type has no LibTorch type");
+}
+
+Dtype dtype_of(const at::Tensor& tensor, const std::string& name) {
+  for (const Dtype dtype : {Dtype::F64, Dtype::F32, Dtype::F16, Dtype::BF16, Dtype::I64, Dtype::I32,
+                            Dtype::I16, Dtype::I8, Dtype::U8, Dtype::Bool}) {
+    if (scalar_type(dtype) == tensor.scalar_type()) return dtype;
+  }
+  throw InternalError("the tensor " + name + " has an element type that files do not hold");
+}
+
+at::Tensor tensor_on(const TensorView& view, const std::shared_ptr<const MappedFile>& file) {
+  const auto options = at::TensorOptions(scalar_type(view.dtype));
+  if (view.bytes.empty()) return at::empty(view.shape, options);
+  auto* data = const_cast<std::byte*>(view.bytes.data());
+  const bool aligned = reinterpret_cast<std::uintptr_t>(data) % element_bytes(view.dtype) == 0;
+  const auto shared = at::from_blob(
+      data, view.shape, [file](void*) {}, options);
+  // Files of other writers may hold a tensor at an odd address, where kernels must not read it.
+  if (aligned) return shared;
+  auto copy = at::empty(view.shape, options);
+  std::copy(view.bytes.begin(), view.bytes.end(), static_cast<std::byte*>(copy.data_ptr()));
+  return copy;
+}
+
+}  // namespace
+
+TensorsByName read_tensors(const std::filesystem::path& path) {
+  const SafetensorsReader reader(path);
+  TensorsByName tensors;
+  for (const auto& [name, view] : reader.tensors()) tensors[name] = tensor_on(view, reader.file());
+  return tensors;
+}
+
+void write_tensors(const std::filesystem::path& path, const TensorsByName& tensors,
+                   const TextMap& metadata) {
+  TensorKinds kinds;
+  for (const auto& [name, tensor] : tensors) {
+    kinds[name] = {dtype_of(tensor, name), tensor.sizes().vec()};
+  }
+  SafetensorsWriter writer(path, kinds, metadata);
+  for (const std::string& name : writer.order()) {
+    const auto dense = tensors.at(name).detach().cpu().contiguous();
+    writer.write({static_cast<const std::byte*>(dense.const_data_ptr()), dense.nbytes()});
+  }
+  writer.commit();
+}
+
+}  // namespace myxtts

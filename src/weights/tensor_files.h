@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+
+#include <ATen/core/Tensor.h>
+
+#include "weights/safetensors.h"
+
+namespace myxtts {
+
+// Tensors by name, the type that networks are built on.
+using TensorsByName = std::map<std::string, at::Tensor, std::less<>>;
+
+// The tensors of a safetensors file, on the CPU. They share the mapped file: opening copies
+// nothing, pages are read when they are used, and writing to a tensor changes this process's
+// memory, never the file. Throws DataError.
+TensorsByName read_tensors(const std::filesystem::path& path);
+
+// Writes tensors of any device and layout; the file appears whole or not at all. Throws DataError.
+void write_tensors(const std::filesystem::path& path, const TensorsByName& tensors,
+                   const TextMap& metadata = {});
+
+}  // namespace myxtts

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weights/zip_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/checksum.h"
+#include "base/error.h"
+#include "weights/byte_reader.h"
+#include "weights/zip_format.h"
+
+namespace myxtts {
+namespace {
+
+struct CentralEntry {
+  std::uint16_t flags = 0;
+  std::uint16_t method = 0;
+  std::uint32_t checksum = 0;
+  std::uint64_t stored_size = 0;
+  std::uint64_t size = 0;
+  std::uint64_t header = 0;
+  std::string_view name;
+};
+
+// Fields that do not fit 32 bits stand, in this order, in an extra field.
+void read_extra64(ByteReader extra, CentralEntry& entry) {
+  while (extra.remaining() >= 4) {
+    const auto kind = extra.number<std::uint16_t>();
+    ByteReader field(extra.take(extra.number<std::uint16_t>()), extra.subject());
+    if (kind != zip::kExtra64) continue;
+    for (std::uint64_t* value : {&entry.size, &entry.stored_size, &entry.header}) {
+      if (*value == zip::kSeeExtra) *value = field.number<std::uint64_t>();
+    }
+  }
+}
+
+CentralEntry read_central_entry(ByteReader& reader) {
+  if (reader.number<std::uint32_t>() != zip::kCentralHeader) {
+    throw DataError(fmt::format("{} has a damaged list of entries.", reader.subject()));
+  }
+  CentralEntry entry;
+  reader.take(4);  // versions
+  entry.flags = reader.number<std::uint16_t>();
+  entry.method = reader.number<std::uint16_t>();
+  reader.take(4);  // time
+  entry.checksum = reader.number<std::uint32_t>();
+  entry.stored_size = reader.number<std::uint32_t>();
+  entry.size = reader.number<std::uint32_t>();
+  const auto name_size = reader.number<std::uint16_t>();
+  const auto extra_size = reader.number<std::uint16_t>();
+  const auto comment_size = reader.number<std::uint16_t>();
+  reader.take(8);  // disk and attributes
+  entry.header = reader.number<std::uint32_t>();
+  entry.name = reader.text(name_size);
+  read_extra64(ByteReader(reader.take(extra_size), reader.subject()), entry);
+  reader.take(comment_size);
+  return entry;
+}
+
+}  // namespace
+
+ZipReader::ZipReader(std::span<const std::byte> archive, std::string subject)
+    : archive_(archive), subject_(std::move(subject)) {
+  read_entries(find_directory());
+  refuse_duplicates_and_overlaps();
+}
+
+const ZipEntry* ZipReader::find(std::string_view name) const {
+  const auto found = std::ranges::lower_bound(entries_, name, {}, &ZipEntry::name);
+  return found != entries_.end() && found->name == name ? &*found : nullptr;
+}
+
+void ZipReader::verify(const ZipEntry& entry) const {
+  if (crc32(entry.bytes) != entry.checksum) {
+    fail(fmt::format(
+        "is damaged: the checksum of its entry '{}' does not match; fetch the file again",
+        printable(entry.name)));
+  }
+}
+
+// The end record is the archive's last part, before a comment of up to 65,535 bytes.
+ZipReader::Directory ZipReader::find_directory() const {
+  constexpr std::size_t kLongestComment = 65535;
+  if (archive_.size() < zip::kEndRecordBytes) fail("is too short for a zip archive");
+  const std::size_t last = archive_.size() - zip::kEndRecordBytes;
+  const std::size_t first = last - std::min(last, kLongestComment);
+  for (std::size_t at = last + 1; at-- > first;) {
+    ByteReader reader(archive_.subspan(at), subject_);
+    if (reader.number<std::uint32_t>() != zip::kEndRecord) continue;
+    reader.take(6);  // disks
+    Directory directory;
+    directory.count = reader.number<std::uint16_t>();
+    directory.size = reader.number<std::uint32_t>();
+    directory.offset = reader.number<std::uint32_t>();
+    const bool needs_64 = directory.count == zip::kSeeRecord64 ||
+                          directory.size == zip::kSeeExtra || directory.offset == zip::kSeeExtra;
+    return needs_64 ? read_zip64_directory(at) : directory;
+  }
+  fail("is cut short or not a zip archive: it has no end record");
+}
+
+ZipReader::Directory ZipReader::read_zip64_directory(std::size_t end_record) const {
+  if (end_record < zip::kEndLocator64Bytes) fail("lacks the 64-bit end record it points to");
+  ByteReader locator(archive_.subspan(end_record - zip::kEndLocator64Bytes), subject_);
+  if (locator.number<std::uint32_t>() != zip::kEndLocator64) {
+    fail("lacks the 64-bit end record it points to");
+  }
+  locator.take(4);  // disk
+  const auto offset = locator.number<std::uint64_t>();
+  if (offset > archive_.size()) fail("points to a 64-bit end record outside itself");
+  ByteReader record(archive_.subspan(static_cast<std::size_t>(offset)), subject_);
+  if (record.number<std::uint32_t>() != zip::kEndRecord64) fail("has a damaged 64-bit end record");
+  record.take(28);  // size, versions, disks, the count on this disk
+  Directory directory;
+  directory.count = record.number<std::uint64_t>();
+  directory.size = record.number<std::uint64_t>();
+  directory.offset = record.number<std::uint64_t>();
+  return directory;
+}
+
+void ZipReader::read_entries(const Directory& directory) {
+  if (directory.offset > archive_.size() || directory.size > archive_.size() - directory.offset) {
+    fail("has a list of entries that lies outside the file");
+  }
+  ByteReader reader(archive_.subspan(static_cast<std::size_t>(directory.offset),
+                                     static_cast<std::size_t>(directory.size)),
+                    subject_);
+  constexpr std::size_t kShortestEntry = 46;
+  if (directory.count > directory.size / kShortestEntry) fail("has a damaged list of entries");
+  entries_.reserve(static_cast<std::size_t>(directory.count));
+  for (std::uint64_t i = 0; i < directory.count; ++i) {
+    const CentralEntry entry = read_central_entry(reader);
+    if (entry.method != 0 || entry.size != entry.stored_size) {
+      fail(fmt::format("has a compressed entry '{}'; PyTorch stores entries as they are",
+                       printable(entry.name)));
+    }
+    if ((entry.flags & 1) != 0) fail("has an encrypted entry");
+    entries_.push_back({entry.name, entry.checksum,
+                        locate(entry.name, entry.header, entry.size, directory.offset)});
+  }
+}
+
+// The content stands behind a second header, whose name must be the same one.
+std::span<const std::byte> ZipReader::locate(std::string_view name, std::uint64_t header,
+                                             std::uint64_t size, std::uint64_t limit) const {
+  if (header > limit)
+    fail(fmt::format("has an entry '{}' that lies outside the file", printable(name)));
+  const std::size_t start = static_cast<std::size_t>(header);
+  ByteReader reader(archive_.subspan(start, static_cast<std::size_t>(limit) - start), subject_);
+  if (reader.number<std::uint32_t>() != zip::kLocalHeader) {
+    fail(fmt::format("has no entry '{}' where its list says", printable(name)));
+  }
+  reader.take(22);  // what the list of entries repeats
+  const auto name_size = reader.number<std::uint16_t>();
+  const auto extra_size = reader.number<std::uint16_t>();
+  if (reader.text(name_size) != name) {
+    fail(fmt::format("has an entry whose two names differ ('{}')", printable(name)));
+  }
+  reader.take(extra_size);
+  return reader.take(size);
+}
+
+void ZipReader::refuse_duplicates_and_overlaps() {
+  std::ranges::sort(entries_, {}, [](const ZipEntry& entry) { return entry.bytes.data(); });
+  const std::byte* end = archive_.data();
+  for (const ZipEntry& entry : entries_) {
+    // Between two contents stands at least the header of the second.
+    if (entry.bytes.data() < end + zip::kLocalHeaderBytes) {
+      fail(fmt::format("has an entry '{}' that overlaps another", printable(entry.name)));
+    }
+    end = entry.bytes.data() + entry.bytes.size();
+  }
+  std::ranges::sort(entries_, {}, &ZipEntry::name);
+  const auto twice = std::ranges::adjacent_find(entries_, {}, &ZipEntry::name);
+  if (twice != entries_.end()) {
+    fail(fmt::format("has two entries of the name '{}'", printable(twice->name)));
+  }
+}
+
+void ZipReader::fail(const std::string& what) const {
+  throw DataError(fmt::format("{} {}.", subject_, what));
+}
+
+}  // namespace myxtts
