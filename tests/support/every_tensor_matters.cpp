@@ -3,6 +3,8 @@
 
 #include <ATen/ATen.h>
 
+#include "support/formula_weights.h"
+
 namespace myxtts::test {
 
 std::vector<std::string> tensors_without_effect(
@@ -13,9 +15,10 @@ std::vector<std::string> tensors_without_effect(
   std::vector<std::string> names;
   for (const auto& [name, tensor] : tensors) {
     auto changed = tensors;
-    changed.at(name) = at::isIntegralType(tensor.scalar_type(), /*includeBool=*/false)
-                           ? tensor + 1
-                           : tensor * 1.01;
+    changed.at(name) =
+        at::isIntegralType(tensor.scalar_type(), /*includeBool=*/false)
+            ? tensor + 1
+            : tensor * (formula_values("change." + name, tensor.sizes().vec()) * 0.01 + 1);
     const auto effect = (outputs(changed) - before).abs().max().item<double>();
     if (!(effect > noise)) names.push_back(name);
   }

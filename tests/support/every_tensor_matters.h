@@ -9,7 +9,8 @@
 
 namespace myxtts::test {
 
-// The names, in order, of the tensors that can be changed by 1 % without any effect on `outputs`.
+// The names, in order, of the tensors each of whose values can be changed by up to 1 %, one this
+// way and another that way, without an effect on `outputs`.
 std::vector<std::string> tensors_without_effect(
     const NamedTensors& tensors,
     const std::function<at::Tensor(const NamedTensors& tensors)>& outputs);

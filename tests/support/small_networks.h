@@ -15,7 +15,7 @@ inline DecoderConfig small_decoder() {
 }
 
 inline SpeakerEncoderConfig small_speaker_encoder() {
-  return {.layers = {1, 2, 1, 1}, .filters = {8, 16, 16, 24}, .output_dim = 40};
+  return {.layers = {1, 2, 1, 1}, .filters = {16, 16, 16, 24}, .output_dim = 40};
 }
 
 }  // namespace myxtts::test
