@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <set>
+#include <string>
+
+#include "config/model.h"
+#include "model/spec_check.h"
+#include "model/tensor_spec.h"
+#include "weights/safetensors.h"
+
+namespace myxtts {
+
+// The names of the files in a folder of ours and in one of the public layout.
+namespace files {
+inline constexpr const char* kConfig = "config.json";
+inline constexpr const char* kVocabulary = "vocab.json";
+inline constexpr const char* kModel = "model.safetensors";
+inline constexpr const char* kDvae = "dvae.safetensors";
+inline constexpr const char* kVoices = "voices.safetensors";
+inline constexpr const char* kPublicModel = "model.pth";
+inline constexpr const char* kPublicDvae = "dvae.pth";
+inline constexpr const char* kPublicMelStats = "mel_stats.pth";
+inline constexpr const char* kPublicVoices = "speakers_xtts.pth";
+}  // namespace files
+
+inline constexpr std::size_t kLargestConfig = 16 << 20;  // bytes of a config.json
+
+// What --force may replace: everything that import or export writes.
+std::set<std::string> files_we_write();
+
+// A config.json as it is. Throws DataError.
+std::string read_config_text(const std::filesystem::path& folder);
+
+// Throws DataError with every tensor at fault.
+void require_tensors(const SafetensorsReader& file, const TensorSpecs& specs);
+void require_tensors(const FoundTensors& found, const TensorSpecs& specs, const std::string& file);
+
+}  // namespace myxtts

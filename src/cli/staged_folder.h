@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+namespace myxtts {
+
+// A folder that appears whole or not at all: files are written into path(), a temporary folder
+// beside the target, which commit() gives the target's name.
+class StagedFolder {
+ public:
+  // Throws ConfigError if the target exists, unless `replace` is set; even then if it holds
+  // anything but files named in `replaceable`, so that no other folder is ever lost.
+  StagedFolder(const std::filesystem::path& target, bool replace,
+               const std::set<std::string>& replaceable);
+  StagedFolder(const StagedFolder&) = delete;
+  StagedFolder& operator=(const StagedFolder&) = delete;
+  ~StagedFolder();  // without commit(): the target is as it was before
+
+  std::filesystem::path operator/(const std::string& name) const { return staging_ / name; }
+  void commit();
+
+ private:
+  std::filesystem::path target_;
+  std::filesystem::path staging_;
+};
+
+}  // namespace myxtts
