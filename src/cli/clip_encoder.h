@@ -29,7 +29,6 @@ class ClipEncoder {
   Voice voice(const std::vector<at::Tensor>& clips) const;
 
   std::int64_t sample_rate() const { return sample_rate_; }
-  std::int64_t shortest_clip() const { return reference_.shortest_piece(); }  // samples
 
  private:
   std::int64_t sample_rate_;

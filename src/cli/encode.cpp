@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/encode.h"
 
-#include <cmath>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/clip_encoder.h"
+#include "cli/reference_flags.h"
 #include "weights/tensor_files.h"
 
 namespace myxtts {
@@ -27,9 +27,7 @@ namespace fs = std::filesystem;
 struct EncodeArguments {
   fs::path model;
   fs::path out;
-  std::optional<double> cond_len;
-  std::optional<double> cond_chunk;
-  std::optional<double> max_ref_len;
+  ReferenceFlags reference;
   std::vector<fs::path> files;
 };
 
@@ -53,36 +51,9 @@ void check_names(const std::vector<fs::path>& files) {
   }
 }
 
-std::int64_t samples_of(const char* flag, double seconds, std::int64_t sample_rate) {
-  if (!std::isfinite(seconds) || seconds <= 0.0 || seconds > 86400.0) {
-    throw ConfigError(
-        fmt::format("{} takes seconds above 0 and up to 86400, but was given {}.", flag, seconds));
-  }
-  return std::llround(seconds * static_cast<double>(sample_rate));
-}
-
-ReferenceLengths reference_lengths(const EncodeArguments& arguments, const OpenModel& model) {
-  const auto rate = model.config.decoder.input_sample_rate;
-  const auto& defaults = model.reference;
-  const double cond_len = arguments.cond_len.value_or(defaults.gpt_cond_len);
-  return {.of_each = samples_of("--max-ref-len",
-                                arguments.max_ref_len.value_or(defaults.max_ref_len), rate),
-          .for_latents = cond_len <= 0.0 ? 0 : samples_of("--cond-len", cond_len, rate),
-          .latents_piece = samples_of(
-              "--cond-chunk", arguments.cond_chunk.value_or(defaults.gpt_cond_chunk_len), rate)};
-}
-
-void check_shortest(const ReferenceLengths& lengths, std::int64_t shortest) {
-  const bool listens = lengths.for_latents == 0 || lengths.for_latents >= shortest;
-  if (listens && lengths.of_each >= shortest && lengths.latents_piece >= shortest) return;
-  throw ConfigError(
-      "--cond-len, --cond-chunk and --max-ref-len must be at least 0.34 s: shorter pieces of a "
-      "reference are not listened to.");
-}
-
 at::Tensor read_long_enough(const fs::path& file, const ClipEncoder& encoder) {
   auto clip = read_clip(file, encoder.sample_rate());
-  if (clip.size(0) < encoder.shortest_clip()) {
+  if (clip.size(0) < shortest_reference_piece(encoder.sample_rate())) {
     throw DataError(fmt::format(
         "{} is {:.2f} s long; at least 0.33 s are needed to hear a voice.", file.string(),
         static_cast<double>(clip.size(0)) / static_cast<double>(encoder.sample_rate())));
@@ -99,9 +70,8 @@ int run_encode(const EncodeArguments& arguments) {
   check_names(arguments.files);
   const c10::NoGradGuard no_gradients;
   const auto model = open_model(arguments.model);
-  const auto lengths = reference_lengths(arguments, model);
+  const auto lengths = reference_lengths(arguments.reference, model);
   const ClipEncoder encoder(model, lengths);
-  check_shortest(lengths, encoder.shortest_clip());
 
   TensorsByName tensors;
   std::vector<at::Tensor> clips;
@@ -132,13 +102,7 @@ Command encode_command() {
     auto arguments = std::make_shared<EncodeArguments>();
     app.add_option("--model", arguments->model, "The model folder")->required();
     app.add_option("--out", arguments->out, "The safetensors file to write")->required();
-    app.add_option(
-        "--cond-len", arguments->cond_len,
-        "Seconds of the reference that the latents listen to, 0 for all of it [model's]");
-    app.add_option("--cond-chunk", arguments->cond_chunk,
-                   "Seconds of the pieces they are averaged over [model's]");
-    app.add_option("--max-ref-len", arguments->max_ref_len,
-                   "Seconds that are listened to of each file [model's]");
+    declare_reference_flags(app, arguments->reference);
     app.add_option("FILE", arguments->files, "Audio files, in the order of the reference")
         ->required();
     return [arguments] { return run_encode(*arguments); };

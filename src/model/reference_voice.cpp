@@ -19,6 +19,11 @@ at::Tensor first_samples(const at::Tensor& samples, std::int64_t count) {
 
 }  // namespace
 
+std::int64_t shortest_reference_piece(std::int64_t sample_rate) {
+  return static_cast<std::int64_t>(
+      std::ceil(kShortestPieceSeconds * static_cast<double>(sample_rate)));
+}
+
 ReferenceVoice::ReferenceVoice(const Gpt& gpt, const SpeakerEncoder& speaker_encoder,
                                const at::Tensor& mel_stats, std::int64_t sample_rate,
                                std::int64_t speaker_sample_rate)
@@ -28,11 +33,6 @@ ReferenceVoice::ReferenceVoice(const Gpt& gpt, const SpeakerEncoder& speaker_enc
       sample_rate_(sample_rate),
       mel_(conditioning_mel_config(), mel_stats.device()),
       to_speaker_rate_(sample_rate, speaker_sample_rate, mel_stats.device()) {}
-
-std::int64_t ReferenceVoice::shortest_piece() const {
-  return static_cast<std::int64_t>(
-      std::ceil(kShortestPieceSeconds * static_cast<double>(sample_rate_)));
-}
 
 Voice ReferenceVoice::operator()(const std::vector<at::Tensor>& clips,
                                  const ReferenceLengths& lengths) const {
@@ -44,14 +44,15 @@ Voice ReferenceVoice::operator()(const std::vector<at::Tensor>& clips,
 }
 
 at::Tensor ReferenceVoice::latents(const at::Tensor& samples, std::int64_t piece) const {
+  const auto shortest = shortest_reference_piece(sample_rate_);
   std::vector<at::Tensor> of_pieces;
   for (std::int64_t start = 0; start < samples.size(0); start += piece) {
     const auto count = std::min(piece, samples.size(0) - start);
-    if (count < shortest_piece()) continue;
+    if (count < shortest) continue;
     const auto power = mel_(samples.narrow(0, start, count).unsqueeze(0));
     of_pieces.push_back(gpt_.conditioning(normalised_log_mel(power, mel_stats_)).squeeze(0));
   }
-  MYXTTS_CHECK(!of_pieces.empty(), "no piece of the reference has {} samples", shortest_piece());
+  MYXTTS_CHECK(!of_pieces.empty(), "no piece of the reference has {} samples", shortest);
   return at::stack(of_pieces).mean(0);
 }
 

@@ -26,6 +26,9 @@ struct Voice {
   at::Tensor speaker;  // [speaker_dim]
 };
 
+// Shorter pieces tell nothing about a voice: 0.33 s, in samples.
+std::int64_t shortest_reference_piece(std::int64_t sample_rate);
+
 // Makes voices of reference clips: the GPT's conditioning averaged over pieces of the clips, and
 // the speaker vector averaged over the clips. The mean of speaker vectors is not scaled to length
 // one again. The networks and mel_stats outlive it.
@@ -34,11 +37,9 @@ class ReferenceVoice {
   ReferenceVoice(const Gpt& gpt, const SpeakerEncoder& speaker_encoder, const at::Tensor& mel_stats,
                  std::int64_t sample_rate, std::int64_t speaker_sample_rate);
 
-  // Takes clips [S] at the sample rate, on the device of the networks. Some piece must have
-  // shortest_piece() samples: shorter ones, such as a last one, are left out.
+  // Takes clips [S] at the sample rate, on the device of the networks. Pieces shorter than
+  // shortest_reference_piece(), such as a last one, are left out; one must remain.
   Voice operator()(const std::vector<at::Tensor>& clips, const ReferenceLengths& lengths) const;
-
-  std::int64_t shortest_piece() const;
 
  private:
   at::Tensor latents(const at::Tensor& samples, std::int64_t piece) const;
