@@ -33,15 +33,13 @@ struct ImportArguments {
   bool force = false;
 };
 
-// The public config.json with what the vocabulary and the licence add to it.
-std::string our_config(const fs::path& folder, const Licence& licence) {
-  const std::string subject = (folder / files::kConfig).string();
+// The public config.json with what the vocabulary decides.
+std::string config_with_vocabulary(const fs::path& folder) {
   const Vocabulary vocabulary = Vocabulary::load(folder / files::kVocabulary);
-  const std::string with_ids = with_text_ids(
+  return with_text_ids(
       read_config_text(folder),
       {.count = vocabulary.rows(), .start = vocabulary.start(), .stop = vocabulary.stop()},
-      subject);
-  return with_licence(with_ids, licence, subject);
+      (folder / files::kConfig).string());
 }
 
 void write_weights(const PublicFolder& source, const ModelConfig& config,
@@ -73,13 +71,14 @@ void check_weights(const PublicFolder& source, const ModelConfig& config) {
 int run_import(const ImportArguments& arguments) {
   StagedFolder target(arguments.out, arguments.force, files_we_write());
   const PublicFolder source(arguments.from);
-  const Licence licence = settle_licence(arguments.from, arguments.licence);
-  const std::string json = our_config(arguments.from, licence);
-  const ModelConfig config = parse_model_config(json, (arguments.from / files::kConfig).string());
+  const std::string json = config_with_vocabulary(arguments.from);
+  const std::string subject = (arguments.from / files::kConfig).string();
+  const ModelConfig config = parse_model_config(json, subject);
   check_weights(source, config);
+  const Licence licence = settle_licence(arguments.from, arguments.licence);
 
   write_weights(source, config, target);
-  write_file_atomically(target / files::kConfig, bytes_of(json));
+  write_file_atomically(target / files::kConfig, bytes_of(with_licence(json, licence, subject)));
   fs::copy_file(arguments.from / files::kVocabulary, target / files::kVocabulary);
   if (!licence.file.empty()) {
     fs::copy_file(arguments.from / licence.file, target / licence.file);

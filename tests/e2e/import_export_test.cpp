@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "config/model_json.h"
+#include "model/checkpoint_specs.h"
+#include "model/dvae_specs.h"
+#include "support/program.h"
+#include "support/temporary_folder.h"
+#include "weights/pth_reader.h"
+#include "weights/pth_writer.h"
+#include "weights/safetensors.h"
+
+namespace myxtts::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+void write_text(const fs::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+// A vocabulary of `ids` tokens.
+std::string vocabulary(std::int64_t ids) {
+  nlohmann::json tokens;
+  nlohmann::json added = nlohmann::json::array();
+  std::int64_t next = 0;
+  for (const char* special : {"[STOP]", "[UNK]", "[SPACE]", "[START]", "[en]"}) {
+    added.push_back({{"id", next},
+                     {"content", special},
+                     {"special", true},
+                     {"single_word", false},
+                     {"lstrip", false},
+                     {"rstrip", false},
+                     {"normalized", false}});
+    tokens[special] = next++;
+  }
+  while (next < ids) {
+    tokens["t" + std::to_string(next)] = next;
+    ++next;
+  }
+  return nlohmann::json({{"version", "1.0"},
+                         {"added_tokens", added},
+                         {"normalizer", nullptr},
+                         {"pre_tokenizer", {{"type", "Whitespace"}}},
+                         {"post_processor", nullptr},
+                         {"model",
+                          {{"type", "BPE"},
+                           {"unk_token", "[UNK]"},
+                           {"vocab", tokens},
+                           {"merges", nlohmann::json::array()}}}})
+      .dump();
+}
+
+// Numbers for the tensors of a file that differ from tensor to tensor.
+class RandomTensors {
+ public:
+  void add(const TensorSpecs& specs, const std::string& prefix = "") {
+    for (const TensorSpec& spec : specs) {
+      const Dtype dtype = spec.role == TensorRole::Counter ? Dtype::I64 : Dtype::F32;
+      auto& bytes = storage_[prefix + spec.name];
+      bytes.resize(static_cast<std::size_t>(*dense_bytes(dtype, spec.shape)));
+      for (std::byte& byte : bytes) {
+        state_ = state_ * 6364136223846793005U + 1442695040888963407U;
+        byte = static_cast<std::byte>(state_ >> 59);  // small, so that no float is a NaN
+      }
+      views_[prefix + spec.name] = {dtype, spec.shape, bytes};
+    }
+  }
+
+  TensorViews& views() { return views_; }
+
+ private:
+  std::uint64_t state_ = 1;
+  std::map<std::string, std::vector<std::byte>> storage_;
+  TensorViews views_;
+};
+
+void write_checkpoint(const fs::path& path, const TensorViews& tensors) {
+  PthWriter writer(path);
+  writer.open_dict();
+  writer.key("config");
+  writer.open_dict();
+  writer.close_dict();
+  writer.key("model");
+  writer.dict(tensors);
+  writer.close_dict();
+  writer.commit();
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+bool equal(const TensorView& a, const TensorView& b) {
+  return a.dtype == b.dtype && a.shape == b.shape &&
+         std::equal(a.bytes.begin(), a.bytes.end(), b.bytes.begin(), b.bytes.end());
+}
+
+// A folder of a scaled model with everything that import needs.
+class ImportExport : public ::testing::Test {
+ protected:
+  static constexpr std::int64_t kIds = 40;
+
+  ImportExport() {
+    config_ = model_preset("tiny");
+    config_.gpt.text_ids = kIds;
+    config_.gpt.start_text = 3;
+    config_.gpt.stop_text = 0;
+    fs::create_directories(from_);
+    write_folder();
+  }
+
+  void write_folder() {
+    write_text(from_ / "config.json", print_model_config(config_));
+    write_text(from_ / "vocab.json", vocabulary(kIds));
+    model_ = {};
+    model_.add(checkpoint_specs(config_));
+  }
+
+  ProgramResult import(std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {"import", "--from", from_.string(), "--out",
+                                          out_.string()};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_program(arguments);
+  }
+
+  TemporaryFolder folder_;
+  fs::path from_ = folder_ / "public";
+  fs::path out_ = folder_ / "ours";
+  ModelConfig config_;
+  RandomTensors model_;
+};
+
+TEST_F(ImportExport, AnImportHoldsEveryTensorAndLeavesNothingElseBehind) {
+  write_checkpoint(from_ / "model.pth", model_.views());
+  const auto result = import();
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const SafetensorsReader read(out_ / "model.safetensors");
+  ASSERT_EQ(read.tensors().size(), model_.views().size());
+  for (const auto& [name, view] : model_.views()) EXPECT_TRUE(equal(read.at(name), view)) << name;
+  EXPECT_EQ(parse_model_config(contents_of(out_ / "config.json"), "x"), config_);
+  EXPECT_EQ(contents_of(out_ / "vocab.json"), contents_of(from_ / "vocab.json"));
+  EXPECT_FALSE(fs::exists(out_ / "dvae.safetensors"));
+  EXPECT_TRUE(contains(result.err, "no dvae.pth")) << result.err;
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), {}), 2) << "no temporary folder";
+}
+
+TEST_F(ImportExport, ATrainersCheckpointGivesModelAndDvaeUnderTheirPublicNames) {
+  RandomTensors trainer;
+  trainer.add(checkpoint_specs(config_), "xtts.");
+  trainer.add(dvae_specs(config_.dvae), "dvae.");
+  trainer.add({{.name = "torch_mel_spectrogram_dvae.mel_stft.mel_scale.fb", .shape = {2}},
+               {.name = "xtts.gpt.gpt.wte.weight", .shape = {2}}});
+  write_checkpoint(from_ / "checkpoint_9.pth", {});
+  write_checkpoint(from_ / "checkpoint_10.pth", trainer.views());
+  const auto result = import();
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(contains(result.err, "checkpoint_10.pth")) << result.err;
+  const SafetensorsReader model(out_ / "model.safetensors");
+  EXPECT_EQ(model.tensors().size(), checkpoint_specs(config_).size());
+  EXPECT_TRUE(equal(model.at("mel_stats"), trainer.views().at("xtts.mel_stats")));
+  const SafetensorsReader dvae(out_ / "dvae.safetensors");
+  EXPECT_EQ(dvae.tensors().size(), dvae_specs(config_.dvae).size());
+  EXPECT_TRUE(equal(dvae.at("codebook.embed"), trainer.views().at("dvae.codebook.embed")));
+}
+
+TEST_F(ImportExport, EveryTensorAtFaultIsListedAndNothingIsWritten) {
+  model_.views().erase("gpt.gpt.h.1.ln_2.bias");
+  model_.views()["gpt.surplus"] = model_.views().at("mel_stats");
+  model_.views()["gpt.text_head.bias"].shape = {kIds - 1};
+  model_.views()["gpt.text_head.bias"].bytes =
+      model_.views()["gpt.text_head.bias"].bytes.first(4 * (kIds - 1));
+  write_checkpoint(from_ / "model.pth", model_.views());
+  const auto result = import();
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_TRUE(contains(result.err,
+                       "missing    gpt.gpt.h.1.ln_2.bias [128] "
+                       "(model_args.gpt_n_model_channels)"))
+      << result.err;
+  EXPECT_TRUE(contains(result.err, "not known  gpt.surplus [80]")) << result.err;
+  EXPECT_TRUE(contains(result.err, "gpt.text_head.bias is [39]")) << result.err;
+  EXPECT_TRUE(contains(result.err, "vocab.json")) << result.err;
+  EXPECT_FALSE(fs::exists(out_));
+}
+
+TEST_F(ImportExport, ADamagedCheckpointIsRefusedByItsChecksum) {
+  write_checkpoint(from_ / "model.pth", model_.views());
+  std::string content = contents_of(from_ / "model.pth");
+  content[content.size() / 2] = static_cast<char>(content[content.size() / 2] ^ 1);
+  write_text(from_ / "model.pth", content);
+  const auto result = import();
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_TRUE(contains(result.err, "checksum")) << result.err;
+  EXPECT_FALSE(fs::exists(out_));
+}
+
+TEST_F(ImportExport, AFolderThatExistsIsReplacedOnlyWhenToldToAndOnlyIfItIsOurs) {
+  write_checkpoint(from_ / "model.pth", model_.views());
+  ASSERT_EQ(import().exit_code, 0);
+  const auto again = import();
+  EXPECT_EQ(again.exit_code, 2);
+  EXPECT_TRUE(contains(again.err, "--force")) << again.err;
+  EXPECT_EQ(import({"--force"}).exit_code, 0);
+  write_text(out_ / "thesis.doc", "years of work");
+  EXPECT_EQ(import({"--force"}).exit_code, 2);
+  EXPECT_TRUE(fs::exists(out_ / "thesis.doc"));
+}
+
+TEST_F(ImportExport, ALicenceMustBeAcceptedAndIsRecordedAndCarriedAlong) {
+  write_checkpoint(from_ / "model.pth", model_.views());
+  write_text(from_ / "LICENSE.txt", "\n# Some Model License 1.0\nYou may not.\n");
+  const auto refused = import();
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_TRUE(contains(refused.err, "You may not.")) << refused.err;
+  EXPECT_TRUE(contains(refused.err, "--accept-licence")) << refused.err;
+  EXPECT_FALSE(fs::exists(out_));
+  ASSERT_EQ(import({"--accept-licence"}).exit_code, 0);
+  const Licence licence = parse_licence(contents_of(out_ / "config.json"), "x");
+  EXPECT_EQ(licence.name, "Some Model License 1.0");
+  EXPECT_TRUE(licence.accepted);
+  EXPECT_EQ(contents_of(out_ / licence.file), contents_of(from_ / "LICENSE.txt"));
+}
+
+TEST_F(ImportExport, MelStatisticsThatDisagreeAreSaid) {
+  write_checkpoint(from_ / "model.pth", model_.views());
+  PthWriter writer(from_ / "mel_stats.pth");
+  std::vector<float> ones(80, 1.0F);
+  writer.tensor({Dtype::F32, {80}, std::as_bytes(std::span(ones))});
+  writer.commit();
+  const auto result = import();
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(contains(result.err, "mel_stats.pth differs")) << result.err;
+}
+
+TEST_F(ImportExport, AScaledModelIsNotExportedAndWhatStandsInTheWayIsNamed) {
+  write_checkpoint(from_ / "model.pth", model_.views());
+  ASSERT_EQ(import().exit_code, 0);
+  const auto result = run_program({"export", "--model", out_.string(), "--format", "coqui", "--out",
+                                   (folder_ / "back").string()});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_TRUE(contains(result.err, "dvae.hidden is 64, the peer has 512")) << result.err;
+  EXPECT_TRUE(contains(result.err, "speaker_encoder.filters is [8, 16, 32, 64]")) << result.err;
+  EXPECT_FALSE(fs::exists(folder_ / "back"));
+}
+
+TEST_F(ImportExport, APublicModelComesBackFromExportAsItWas) {
+  config_ = model_preset("xtts-v2");
+  config_.gpt.layers = 1;
+  config_.gpt.width = 64;
+  config_.gpt.heads = 2;
+  config_.decoder.input_dim = 64;
+  config_.gpt.text_ids = kIds;
+  config_.gpt.start_text = 3;
+  write_folder();
+  write_checkpoint(from_ / "model.pth", model_.views());
+  const auto latent = std::vector<float>(64, 0.5F);
+  const auto bytes = std::as_bytes(std::span(latent));
+  PthWriter voices(from_ / "speakers_xtts.pth");
+  voices.open_dict();
+  voices.key("Ana B. Clark");
+  voices.dict({{"gpt_cond_latent", {Dtype::F32, {1, 1, 64}, bytes}},
+               {"speaker_embedding", {Dtype::F32, {1, 64, 1}, bytes}}});
+  voices.close_dict();
+  voices.commit();
+  ASSERT_EQ(import().exit_code, 0);
+  const fs::path back = folder_ / "back";
+  const auto result = run_program(
+      {"export", "--model", out_.string(), "--format", "coqui", "--out", back.string()});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+
+  const PthReader model(back / "model.pth");
+  const auto items = model.items(model.tree().find(model.tree().root(), "model").value());
+  ASSERT_EQ(items.size(), model_.views().size());
+  for (const auto& [name, value] : items) {
+    std::vector<std::byte> buffer;
+    EXPECT_TRUE(
+        equal(dense(model.tensor(value, name), buffer), model_.views().at(std::string(name))))
+        << name;
+  }
+  const PthReader stats(back / "mel_stats.pth");
+  EXPECT_EQ(stats.tensor(stats.tree().root(), "mel_stats").shape, Shape{80});
+  EXPECT_EQ(contents_of(back / "vocab.json"), contents_of(from_ / "vocab.json"));
+  EXPECT_FALSE(contains(contents_of(back / "config.json"), "\"myxtts\""));
+  const PthReader read_voices(back / "speakers_xtts.pth");
+  const auto ana = read_voices.tree().find(read_voices.tree().root(), "Ana B. Clark");
+  ASSERT_TRUE(ana);
+  EXPECT_EQ(read_voices.items(*ana)[0].first, "gpt_cond_latent") << "the peer takes them by order";
+}
+
+TEST_F(ImportExport, HostileFilesEndWithOneSentenceAndTheirOwnExitCode) {
+  const auto exit_code = [&](const std::string& content) {
+    write_text(from_ / "model.pth", content);
+    const auto result = import();
+    EXPECT_TRUE(result.err.starts_with("myxtts: ")) << result.err;
+    return result.exit_code;
+  };
+  EXPECT_EQ(exit_code(""), 3);
+  EXPECT_EQ(exit_code("not a zip archive at all"), 3);
+  write_checkpoint(from_ / "model.pth", model_.views());
+  const std::string whole = contents_of(from_ / "model.pth");
+  EXPECT_EQ(exit_code(whole.substr(0, whole.size() / 2)), 3);
+  write_text(from_ / "config.json", "{");
+  EXPECT_EQ(exit_code(whole), 3);
+  EXPECT_FALSE(fs::exists(out_));
+}
+
+}  // namespace
+}  // namespace myxtts::test
