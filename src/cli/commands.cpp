@@ -5,15 +5,17 @@ namespace myxtts {
 
 Command config_command();
 Command doctor_command();
+Command encode_command();
 Command export_command();
 Command import_command();
 
 std::vector<Command> all_commands() {
   return {
+      doctor_command(),
+      config_command(),
       import_command(),
       export_command(),
-      config_command(),
-      doctor_command(),
+      encode_command(),
   };
 }
 

@@ -34,7 +34,7 @@ at::Tensor convolve(const WeightNormed& layer, const at::Tensor& x, std::int64_t
                     /*padding=*/dilation * (kernel - 1) / 2, dilation);
 }
 
-at::Tensor convolve(const LayerTensors& layer, const at::Tensor& x) {
+at::Tensor convolve(const ConvTensors& layer, const at::Tensor& x) {
   return at::conv1d(x, layer.weight, layer.bias, /*stride=*/1,
                     /*padding=*/layer.weight.size(2) / 2);
 }
@@ -44,13 +44,14 @@ at::Tensor convolve(const LayerTensors& layer, const at::Tensor& x) {
 Decoder::Decoder(const DecoderConfig& config, const NamedTensors& tensors,
                  const std::string& prefix)
     : config_(config) {
-  const NetworkTensors own(tensors, prefix, decoder_specs(config));
-  first_ = own.layer("conv_pre");
-  speaker_ = own.layer("cond_layer");
-  last_ = own.layer("conv_post");
+  check_tensors(tensors, prefix, decoder_specs(config));
+  const TensorScope own(tensors, prefix);
+  first_ = conv_tensors(own.part("conv_pre"));
+  speaker_ = conv_tensors(own.part("cond_layer"));
+  last_ = {own["conv_post.weight"], {}};
   for (std::size_t stage = 0; stage < config.upsample_rates.size(); ++stage) {
-    stages_.push_back({WeightNormed(own, fmt::format("ups.{}", stage)),
-                       own.layer(fmt::format("conds.{}", stage)),
+    stages_.push_back({WeightNormed(own.part(fmt::format("ups.{}", stage))),
+                       conv_tensors(own.part(fmt::format("conds.{}", stage))),
                        {}});
     for (std::size_t block = 0; block < config.resblock_kernels.size(); ++block) {
       stages_.back().blocks.push_back(
@@ -59,12 +60,12 @@ Decoder::Decoder(const DecoderConfig& config, const NamedTensors& tensors,
   }
 }
 
-Decoder::ResidualBlock Decoder::residual_block(const NetworkTensors& tensors, std::size_t index,
+Decoder::ResidualBlock Decoder::residual_block(const TensorScope& tensors, std::size_t index,
                                                const DecoderConfig& config) {
   ResidualBlock block{config.resblock_kernels[index % config.resblock_kernels.size()], {}, {}};
   for (std::size_t step = 0; step < config.resblock_dilations.size(); ++step) {
-    block.dilated.emplace_back(tensors, fmt::format("resblocks.{}.convs1.{}", index, step));
-    block.plain.emplace_back(tensors, fmt::format("resblocks.{}.convs2.{}", index, step));
+    block.dilated.emplace_back(tensors.part(fmt::format("resblocks.{}.convs1.{}", index, step)));
+    block.plain.emplace_back(tensors.part(fmt::format("resblocks.{}.convs2.{}", index, step)));
   }
   return block;
 }

@@ -8,8 +8,8 @@
 #include <ATen/core/Tensor.h>
 
 #include "config/networks.h"
+#include "model/conv_tensors.h"
 #include "model/named_tensors.h"
-#include "model/network_tensors.h"
 #include "model/weight_norm.h"
 
 namespace myxtts {
@@ -45,20 +45,20 @@ class Decoder {
   };
   struct Stage {
     WeightNormed upsample;
-    LayerTensors speaker;
+    ConvTensors speaker;
     std::vector<ResidualBlock> blocks;
   };
 
-  static ResidualBlock residual_block(const NetworkTensors& tensors, std::size_t index,
+  static ResidualBlock residual_block(const TensorScope& tensors, std::size_t index,
                                       const DecoderConfig& config);
   at::Tensor run_stage(std::size_t index, at::Tensor x, const at::Tensor& speaker) const;
   at::Tensor run_block(const ResidualBlock& block, at::Tensor x) const;
 
   DecoderConfig config_;
-  LayerTensors first_;
-  LayerTensors speaker_;
+  ConvTensors first_;
+  ConvTensors speaker_;
   std::vector<Stage> stages_;
-  LayerTensors last_;
+  ConvTensors last_;
 };
 
 // Latents [B, n, D] stretched so that they are spoken `speed` times as fast; below 0.05 is 0.05.

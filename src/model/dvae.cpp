@@ -12,7 +12,7 @@
 namespace myxtts {
 namespace {
 
-at::Tensor convolve(const LayerTensors& layer, const at::Tensor& x, std::int64_t stride = 1) {
+at::Tensor convolve(const ConvTensors& layer, const at::Tensor& x, std::int64_t stride = 1) {
   const auto kernel = layer.weight.size(2);
   return exact_conv1d(x, layer.weight, layer.bias, {.stride = stride, .padding = kernel / 2});
 }
@@ -34,26 +34,28 @@ at::Tensor halved(const at::Tensor& counts) {
 }  // namespace
 
 Dvae::Dvae(const DvaeConfig& config, const NamedTensors& tensors, const std::string& prefix) {
-  const NetworkTensors own(tensors, prefix, dvae_specs(config));
-  first_ = own.layer("encoder.0.0");
-  second_ = own.layer("encoder.1.0");
+  check_tensors(tensors, prefix, dvae_specs(config));
+  const TensorScope own(tensors, prefix);
+  first_ = conv_tensors(own.part("encoder.0.0"));
+  second_ = conv_tensors(own.part("encoder.1.0"));
   encoder_blocks_ = blocks_from(own, "encoder", 2, config.blocks);
-  to_codebook_ = own.layer(fmt::format("encoder.{}", config.blocks + 2));
+  to_codebook_ = conv_tensors(own.part(fmt::format("encoder.{}", config.blocks + 2)));
   embed_ = own["codebook.embed"];
-  from_codebook_ = own.layer("decoder.0");
+  from_codebook_ = conv_tensors(own.part("decoder.0"));
   decoder_blocks_ = blocks_from(own, "decoder", 1, config.blocks);
-  upsamplers_ = {own.layer(fmt::format("decoder.{}.0.conv", config.blocks + 1)),
-                 own.layer(fmt::format("decoder.{}.0.conv", config.blocks + 2))};
-  to_mel_ = own.layer(fmt::format("decoder.{}", config.blocks + 3));
+  upsamplers_ = {conv_tensors(own.part(fmt::format("decoder.{}.0.conv", config.blocks + 1))),
+                 conv_tensors(own.part(fmt::format("decoder.{}.0.conv", config.blocks + 2)))};
+  to_mel_ = conv_tensors(own.part(fmt::format("decoder.{}", config.blocks + 3)));
 }
 
-std::vector<Dvae::Block> Dvae::blocks_from(const NetworkTensors& tensors, const std::string& side,
+std::vector<Dvae::Block> Dvae::blocks_from(const TensorScope& tensors, const std::string& side,
                                            std::int64_t first, std::int64_t count) {
   std::vector<Block> blocks;
   for (std::int64_t block = first; block < first + count; ++block) {
     const auto name = fmt::format("{}.{}.net.", side, block);
     blocks.push_back(
-        {{tensors.layer(name + "0"), tensors.layer(name + "2"), tensors.layer(name + "4")}});
+        {{conv_tensors(tensors.part(name + "0")), conv_tensors(tensors.part(name + "2")),
+          conv_tensors(tensors.part(name + "4"))}});
   }
   return blocks;
 }

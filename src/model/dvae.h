@@ -9,8 +9,8 @@
 #include <ATen/core/Tensor.h>
 
 #include "config/networks.h"
+#include "model/conv_tensors.h"
 #include "model/named_tensors.h"
-#include "model/network_tensors.h"
 
 namespace myxtts {
 
@@ -45,25 +45,25 @@ class Dvae {
 
  private:
   struct Block {
-    std::array<LayerTensors, 3> convs;
+    std::array<ConvTensors, 3> convs;
   };
   using Mask = at::Tensor;  // [B, 1, F] of 1 and 0; undefined when every frame counts
 
-  static std::vector<Block> blocks_from(const NetworkTensors& tensors, const std::string& side,
+  static std::vector<Block> blocks_from(const TensorScope& tensors, const std::string& side,
                                         std::int64_t first, std::int64_t count);
   static at::Tensor run_block(const Block& block, const at::Tensor& x, const Mask& mask);
   at::Tensor encode_masked(const at::Tensor& mel, const std::array<Mask, 3>& masks) const;
 
-  LayerTensors first_;
-  LayerTensors second_;
+  ConvTensors first_;
+  ConvTensors second_;
   std::vector<Block> encoder_blocks_;
-  LayerTensors to_codebook_;
+  ConvTensors to_codebook_;
   at::Tensor embed_;  // [dim, codes]
 
-  LayerTensors from_codebook_;
+  ConvTensors from_codebook_;
   std::vector<Block> decoder_blocks_;
-  std::array<LayerTensors, 2> upsamplers_;
-  LayerTensors to_mel_;
+  std::array<ConvTensors, 2> upsamplers_;
+  ConvTensors to_mel_;
 };
 
 }  // namespace myxtts

@@ -7,19 +7,21 @@
 namespace myxtts {
 
 Gpt::Gpt(const GptConfig& config, const NamedTensors& weights, const std::string& prefix)
-    : encoder_(config, TensorScope(weights, prefix).part("conditioning_encoder")),
-      perceiver_(config, TensorScope(weights, prefix).part("conditioning_perceiver")),
-      text_embedding_(TensorScope(weights, prefix)["text_embedding.weight"]),
-      audio_embedding_(TensorScope(weights, prefix)["mel_embedding.weight"]),
-      text_positions_(TensorScope(weights, prefix)["text_pos_embedding.emb.weight"]),
-      audio_positions_(TensorScope(weights, prefix)["mel_pos_embedding.emb.weight"]),
-      last_layer_norm_(TensorScope(weights, prefix).part("gpt.ln_f")),
-      final_norm_(TensorScope(weights, prefix).part("final_norm")),
-      text_head_(TensorScope(weights, prefix).part("text_head")),
-      audio_head_(TensorScope(weights, prefix).part("mel_head")) {
+    : Gpt(config, TensorScope(weights, prefix)) {}
+
+Gpt::Gpt(const GptConfig& config, const TensorScope& tensors)
+    : encoder_(config, tensors.part("conditioning_encoder")),
+      perceiver_(config, tensors.part("conditioning_perceiver")),
+      text_embedding_(tensors["text_embedding.weight"]),
+      audio_embedding_(tensors["mel_embedding.weight"]),
+      text_positions_(tensors["text_pos_embedding.emb.weight"]),
+      audio_positions_(tensors["mel_pos_embedding.emb.weight"]),
+      last_layer_norm_(tensors.part("gpt.ln_f")),
+      final_norm_(tensors.part("final_norm")),
+      text_head_(tensors.part("text_head")),
+      audio_head_(tensors.part("mel_head")) {
   for (std::int64_t layer = 0; layer < config.layers; ++layer) {
-    blocks_.emplace_back(config.heads,
-                         TensorScope(weights, prefix).part(fmt::format("gpt.h.{}", layer)));
+    blocks_.emplace_back(config.heads, tensors.part(fmt::format("gpt.h.{}", layer)));
   }
 }
 

@@ -13,8 +13,11 @@
 #include "model/layers.h"
 #include "model/named_tensors.h"
 #include "model/perceiver.h"
+#include "model/tensor_scope.h"
 
 namespace myxtts {
+
+inline constexpr const char* kGptPrefix = "gpt.";
 
 // The dropout the public model was trained with.
 inline constexpr double kGptDropout = 0.1;
@@ -31,7 +34,7 @@ struct GptLogits {
 // or has a shape that depends on values, so a CUDA graph can hold them all.
 class Gpt {
  public:
-  Gpt(const GptConfig& config, const NamedTensors& weights, const std::string& prefix = "gpt.");
+  Gpt(const GptConfig& config, const NamedTensors& weights, const std::string& prefix = kGptPrefix);
 
   // The prompt's latents: mel [B, bands, F] -> [B, latents, D].
   at::Tensor conditioning(const at::Tensor& mel) const;
@@ -46,6 +49,8 @@ class Gpt {
   GptLogits logits(const GptBatch& batch, const at::Tensor& states) const;
 
  private:
+  Gpt(const GptConfig& config, const TensorScope& tensors);
+
   at::Tensor embed(const GptBatch& batch, const at::Tensor& latents) const;  // [N, D]
 
   ConditioningEncoder encoder_;

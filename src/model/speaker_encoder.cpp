@@ -30,7 +30,14 @@ MelConfig speaker_mel_config(const SpeakerEncoderConfig& config) {
           .area_normalised = false};
 }
 
-at::Tensor pointwise(const LayerTensors& layer, const at::Tensor& x) {
+// The network's scope, once everything in it has proved to be there.
+TensorScope tensors_of(const SpeakerEncoderConfig& config, const NamedTensors& tensors,
+                       const std::string& prefix) {
+  check_tensors(tensors, prefix, speaker_encoder_specs(config));
+  return TensorScope(tensors, prefix);
+}
+
+at::Tensor pointwise(const ConvTensors& layer, const at::Tensor& x) {
   return at::conv1d(x, layer.weight, layer.bias);
 }
 
@@ -45,13 +52,11 @@ NamedTensors speaker_encoder_tables(const SpeakerEncoderConfig& config) {
 
 SpeakerEncoder::SpeakerEncoder(const SpeakerEncoderConfig& config, const NamedTensors& tensors,
                                const std::string& prefix)
-    : mel_([&] {
-        const NetworkTensors own(tensors, prefix, speaker_encoder_specs(config));
-        return MelSpectrogram(speaker_mel_config(config), own[kWindow], own[kFilterBank]);
-      }()) {
-  const NetworkTensors own(tensors, prefix, {});
+    : mel_(speaker_mel_config(config), tensors_of(config, tensors, prefix)[kWindow],
+           TensorScope(tensors, prefix)[kFilterBank]) {
+  const TensorScope own(tensors, prefix);
   preemphasis_ = own[kFilter];
-  first_ = own.layer("conv1");
+  first_ = conv_tensors(own.part("conv1"));
   first_norm_ = batch_norm(own, "bn1");
   for (std::size_t layer = 0; layer < config.layers.size(); ++layer) {
     for (std::int64_t block = 0; block < config.layers[layer]; ++block) {
@@ -59,27 +64,27 @@ SpeakerEncoder::SpeakerEncoder(const SpeakerEncoderConfig& config, const NamedTe
           block_from(own, fmt::format("layer{}.{}", layer + 1, block), layer > 0 && block == 0));
     }
   }
-  attend_in_ = own.layer("attention.0");
+  attend_in_ = conv_tensors(own.part("attention.0"));
   attend_norm_ = batch_norm(own, "attention.2");
-  attend_out_ = own.layer("attention.3");
-  output_ = own.layer("fc");
+  attend_out_ = conv_tensors(own.part("attention.3"));
+  output_ = conv_tensors(own.part("fc"));
 }
 
-SpeakerEncoder::BatchNorm SpeakerEncoder::batch_norm(const NetworkTensors& tensors,
+SpeakerEncoder::BatchNorm SpeakerEncoder::batch_norm(const TensorScope& tensors,
                                                      const std::string& name) {
   return {tensors[name + ".weight"], tensors[name + ".bias"], tensors[name + ".running_mean"],
           tensors[name + ".running_var"]};
 }
 
-SpeakerEncoder::Block SpeakerEncoder::block_from(const NetworkTensors& tensors,
+SpeakerEncoder::Block SpeakerEncoder::block_from(const TensorScope& tensors,
                                                  const std::string& name, bool downsamples) {
   Block block{.stride = downsamples ? 2 : 1,
               .conv1 = tensors[name + ".conv1.weight"],
               .conv2 = tensors[name + ".conv2.weight"],
               .norm1 = batch_norm(tensors, name + ".bn1"),
               .norm2 = batch_norm(tensors, name + ".bn2"),
-              .squeeze = tensors.layer(name + ".se.fc.0"),
-              .excite = tensors.layer(name + ".se.fc.2"),
+              .squeeze = conv_tensors(tensors.part(name + ".se.fc.0")),
+              .excite = conv_tensors(tensors.part(name + ".se.fc.2")),
               .shortcut = {},
               .shortcut_norm = {}};
   if (downsamples) {

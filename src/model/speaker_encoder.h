@@ -8,8 +8,8 @@
 
 #include "audio/mel_spectrogram.h"
 #include "config/networks.h"
+#include "model/conv_tensors.h"
 #include "model/named_tensors.h"
-#include "model/network_tensors.h"
 
 namespace myxtts {
 
@@ -40,26 +40,26 @@ class SpeakerEncoder {
     std::int64_t stride;
     at::Tensor conv1, conv2;
     BatchNorm norm1, norm2;
-    LayerTensors squeeze, excite;
+    ConvTensors squeeze, excite;
     at::Tensor shortcut;  // undefined where the block keeps its shape
     BatchNorm shortcut_norm;
   };
 
-  static BatchNorm batch_norm(const NetworkTensors& tensors, const std::string& name);
-  static Block block_from(const NetworkTensors& tensors, const std::string& name, bool downsamples);
+  static BatchNorm batch_norm(const TensorScope& tensors, const std::string& name);
+  static Block block_from(const TensorScope& tensors, const std::string& name, bool downsamples);
   static at::Tensor run_block(const Block& block, const at::Tensor& x);
   at::Tensor features(const at::Tensor& waveforms) const;
   at::Tensor pooled(const at::Tensor& x) const;
 
   MelSpectrogram mel_;
   at::Tensor preemphasis_;  // [1, 1, 2]
-  LayerTensors first_;
+  ConvTensors first_;
   BatchNorm first_norm_;
   std::vector<Block> blocks_;
-  LayerTensors attend_in_;
+  ConvTensors attend_in_;
   BatchNorm attend_norm_;
-  LayerTensors attend_out_;
-  LayerTensors output_;
+  ConvTensors attend_out_;
+  ConvTensors output_;
 };
 
 // The tables of a new encoder's front end, by their names relative to the network: the tensors that

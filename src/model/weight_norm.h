@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
-
 #include <ATen/core/Tensor.h>
 
-#include "model/network_tensors.h"
+#include "model/tensor_scope.h"
 
 namespace myxtts {
 
@@ -17,8 +15,8 @@ namespace myxtts {
 // training reaches both parts.
 class WeightNormed {
  public:
-  // Takes `name`.parametrizations.weight.original0 and original1, and `name`.bias.
-  WeightNormed(const NetworkTensors& tensors, const std::string& name);
+  // Takes parametrizations.weight.original0 and original1, and bias.
+  explicit WeightNormed(const TensorScope& scope);
 
   at::Tensor weight() const;
   const at::Tensor& bias() const { return bias_; }
@@ -29,8 +27,5 @@ class WeightNormed {
   at::Tensor bias_;
   at::Tensor folded_;  // undefined while training
 };
-
-// The gain with which a new layer's weight equals its direction.
-at::Tensor weight_norm_gain(const at::Tensor& direction);
 
 }  // namespace myxtts

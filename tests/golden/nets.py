@@ -42,7 +42,7 @@ def public_networks():
 
 def small_networks():
     return {"dvae": dvae(16, 24, 64, blocks=2), "decoder": decoder(48, 20, 32, res_kernels=(3, 7, 11)),
-            "speaker_encoder": speaker_encoder((1, 2, 1, 1), (8, 16, 16, 24), 40)}
+            "speaker_encoder": speaker_encoder((1, 2, 1, 1), (16, 16, 16, 24), 40)}
 
 
 def hash32(x):

@@ -54,7 +54,8 @@ class GptGolden : public ::testing::Test {
 };
 
 TEST_F(GptGolden, TheConditioningEncoderEqualsThePeers) {
-  const ConditioningEncoder encoder(config_, TensorScope(weights_, "gpt.conditioning_encoder."));
+  const TensorScope tensors(weights_, kGptPrefix);
+  const ConditioningEncoder encoder(config_, tensors.part("conditioning_encoder"));
   EXPECT_LE(relative_error(encoder(mels(golden_clips())), expected("encoder")), kForward);
 }
 

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "model/parameter_groups.h"
-#include "model/tensor_scope.h"
 
 namespace myxtts::test {
 
@@ -19,11 +18,10 @@ AdamW::AdamW(const TensorSpecs& specs, const NamedTensors& weights, const std::s
 
 AdamW::Group AdamW::make_group(const std::vector<std::string>& names, const NamedTensors& weights,
                                const std::string& prefix, double weight_decay) {
-  const TensorScope scope(weights, prefix);
   Group group;
   group.weight_decay = weight_decay;
   for (const auto& name : names) {
-    const at::Tensor& parameter = scope[name];
+    const at::Tensor& parameter = weights.at(prefix + name);
     group.parameters.push_back(parameter);
     group.means.push_back(at::zeros_like(parameter));
     group.squares.push_back(at::zeros_like(parameter));

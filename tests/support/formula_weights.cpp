@@ -30,8 +30,8 @@ bool ends_with(const std::string& name, std::string_view ending) {
   return std::string_view(name).ends_with(ending);
 }
 
-// Linear and convolution weights: row sums of variance 2, as before a ReLU; but before the decoder's
-// tanh small ones, since it would hide errors where it saturates.
+// Linear and convolution weights: row sums of variance 2, as before a ReLU; but before the
+// decoder's tanh small ones, since it would hide errors where it saturates.
 float weight_bound(const TensorSpec& spec) {
   double fan_in = 1;
   for (std::size_t i = 1; i < spec.shape.size(); ++i) fan_in *= static_cast<double>(spec.shape[i]);

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "audio/mel_spectrogram.h"
+#include "cli/open_model.h"
+#include "model/dvae.h"
+#include "model/gpt.h"
+#include "model/reference_voice.h"
+#include "model/speaker_encoder.h"
+
+namespace myxtts {
+
+// Everything a model makes of sound, on the CPU. The model outlives it.
+class ClipEncoder {
+ public:
+  ClipEncoder(const OpenModel& model, const ReferenceLengths& lengths);
+
+  struct Features {
+    at::Tensor mel_dvae;  // [bands, F]
+    at::Tensor mel_cond;  // [bands, F]
+    at::Tensor codes;     // [n]
+  };
+  Features features(const at::Tensor& clip) const;  // clip [S], the whole of it
+
+  Voice voice(const std::vector<at::Tensor>& clips) const;
+
+  std::int64_t sample_rate() const { return sample_rate_; }
+
+ private:
+  std::int64_t sample_rate_;
+  ReferenceLengths lengths_;
+  const at::Tensor& mel_stats_;
+  bool evens_loudness_;
+  Dvae dvae_;
+  Gpt gpt_;
+  SpeakerEncoder speaker_encoder_;
+  MelSpectrogram dvae_mel_;
+  MelSpectrogram conditioning_mel_;
+  ReferenceVoice reference_;
+};
+
+}  // namespace myxtts

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/open_model.h"
+
+#include <ATen/ATen.h>
+
+#include "base/error.h"
+#include "cli/model_folder.h"
+#include "model/checkpoint_specs.h"
+#include "model/dvae_specs.h"
+#include "weights/tensor_files.h"
+
+namespace myxtts {
+namespace {
+
+NamedTensors open_tensors(const std::filesystem::path& path, const TensorSpecs& specs) {
+  require_tensors(SafetensorsReader(path), specs);
+  auto tensors = read_tensors(path);
+  for (auto& [name, tensor] : tensors) {
+    if (tensor.is_floating_point()) tensor = tensor.to(at::kFloat);
+  }
+  return tensors;
+}
+
+}  // namespace
+
+OpenModel open_model(const std::filesystem::path& folder) {
+  const std::string json = read_config_text(folder);
+  const std::string subject = (folder / files::kConfig).string();
+  OpenModel opened{.config = parse_model_config(json, subject),
+                   .reference = parse_reference_config(json, subject),
+                   .model = {},
+                   .dvae = {}};
+  if (!std::filesystem::exists(folder / files::kDvae)) {
+    throw DataError(
+        fmt::format("{} has no {}, which turns sound into codes; import the model again "
+                    "from a folder that holds {}.",
+                    folder.string(), files::kDvae, files::kPublicDvae));
+  }
+  opened.model = open_tensors(folder / files::kModel, checkpoint_specs(opened.config));
+  opened.dvae = open_tensors(folder / files::kDvae, dvae_specs(opened.config.dvae));
+  return opened;
+}
+
+}  // namespace myxtts
