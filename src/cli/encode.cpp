@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/clip_encoder.h"
+#include "cli/command.h"
 #include "cli/reference_flags.h"
 #include "weights/tensor_files.h"
 
