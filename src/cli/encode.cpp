@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
 #include <CLI/CLI.hpp>
 
 #include "audio/clip.h"
@@ -68,7 +69,7 @@ void add_voice(TensorsByName& tensors, const std::string& name, const Voice& voi
 
 int run_encode(const EncodeArguments& arguments) {
   check_names(arguments.files);
-  const c10::NoGradGuard no_gradients;
+  const c10::AutoGradMode no_gradients(false);
   const auto model = open_model(arguments.model);
   const auto lengths = reference_lengths(arguments.reference, model);
   const ClipEncoder encoder(model, lengths);
