@@ -123,6 +123,7 @@ std::optional<Found> find_amount(std::string_view text, std::string_view sign, s
   return std::nullopt;
 }
 
+// Nothing if the currency or the amount cannot be said. An amount too large for words stays as it is.
 std::optional<std::string> amount_in_words(std::string_view text, Currency currency,
                                            const NumberWords& words) {
   std::string digits;
@@ -131,7 +132,7 @@ std::optional<std::string> amount_in_words(std::string_view text, Currency curre
   }
   if (std::ranges::count(digits, '.') > 1) return std::nullopt;
   const auto exact = read_decimal(digits);
-  return exact ? words.amount(to_amount(*exact), currency) : std::nullopt;
+  return exact ? words.amount(to_amount(*exact), currency) : std::string(text);
 }
 
 // Nothing if one of the amounts cannot be said: then all stay as they are.
