@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "text/money.h"
 #include "text/number_steps.h"
+#include "text/persian.h"
 #include "text/replacements.h"
 #include "text/unicode.h"
 
@@ -29,9 +30,11 @@ void lower_turkish_letters(std::string& text) {
 }  // namespace
 
 std::string clean_text(std::string_view utf8, Language language) {
-  MYXTTS_CHECK(language != Language::Ja && language != Language::Zh && language != Language::Fa,
-               "{} is not cleaned here yet", language_code(language));
-  std::string text = without_quotes(repair_utf8(utf8));
+  MYXTTS_CHECK(language != Language::Ja && language != Language::Zh, "{} is not cleaned here yet",
+               language_code(language));
+  std::string text = repair_utf8(utf8);
+  if (language == Language::Fa) return clean_persian(text);
+  text = without_quotes(text);
   if (language == Language::Tr) lower_turkish_letters(text);
   text = to_lower(text);
   text = expand_numbers(std::move(text), language);

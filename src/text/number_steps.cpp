@@ -123,7 +123,8 @@ std::optional<Found> find_amount(std::string_view text, std::string_view sign, s
   return std::nullopt;
 }
 
-// Nothing if the currency or the amount cannot be said. An amount too large for words stays as it is.
+// Nothing if the currency or the amount cannot be said. An amount too large for words stays as it
+// is.
 std::optional<std::string> amount_in_words(std::string_view text, Currency currency,
                                            const NumberWords& words) {
   std::string digits;
