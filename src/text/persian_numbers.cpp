@@ -211,6 +211,18 @@ UnicodeString expand_ranges(const UnicodeString& text) {
   return pattern.replace(text, u"$1 تا ");
 }
 
+// Groups joined by hyphens, the first with a leading zero: every digit by itself.
+UnicodeString expand_telephones(const UnicodeString& text) {
+  static const Pattern pattern(R"((?<![0-9])(?<![0-9][–-])0[0-9]++(?:[–-][0-9]++)++)");
+  return pattern.replace(text, [](const RegexMatcher& match) {
+    std::string digits;
+    for (const char c : to_utf8(whole(match))) {
+      if (c >= '0' && c <= '9') digits += c;
+    }
+    return to_unicode(spell_digits(digits, persian_cardinal));
+  });
+}
+
 UnicodeString expand_signs(const UnicodeString& text) {
   static const Pattern pattern(R"((?<!{W})-(?=[0-9]))");
   return pattern.replace(text, UnicodeString(u"منفی "));
@@ -261,6 +273,7 @@ UnicodeString expand_persian_numbers(UnicodeString text) {
   text = expand_percent(text);
   text = expand_ordinals(text);
   text = expand_slashes(text);
+  text = expand_telephones(text);
   text = expand_ranges(text);
   text = expand_signs(text);
   text = expand_decimals(text);
