@@ -88,6 +88,16 @@ std::string repair_utf8(std::string_view bytes, std::size_t* replaced) {
   return text;
 }
 
+std::optional<std::size_t> first_invalid_utf8(std::string_view bytes) {
+  for (std::size_t at = 0; at < bytes.size();) {
+    const std::size_t start = at;
+    UChar32 c = 0;
+    U8_NEXT(reinterpret_cast<const std::uint8_t*>(bytes.data()), at, bytes.size(), c);
+    if (c < 0) return start;
+  }
+  return std::nullopt;
+}
+
 char32_t code_point_at(std::string_view text, std::size_t at) {
   if (at >= text.size()) return kNoCodePoint;
   const auto first = static_cast<unsigned char>(text[at]);
