@@ -10,6 +10,4 @@ namespace myxtts {
 // Every command of the program, in the order of the help. Each is defined in the file of its name.
 std::vector<Command> all_commands();
 
-Command tokenize_command();
-
 }  // namespace myxtts
