@@ -7,6 +7,7 @@
 #include "text/korean.h"
 #include "text/money.h"
 #include "text/number_steps.h"
+#include "text/persian.h"
 #include "text/pinyin.h"
 #include "text/replacements.h"
 #include "text/unicode.h"
@@ -33,9 +34,9 @@ void lower_turkish_letters(std::string& text) {
 }  // namespace
 
 std::string clean_text(std::string_view utf8, Language language) {
-  MYXTTS_CHECK(language != Language::Fa, "{} is not cleaned here yet", language_code(language));
   std::string text = repair_utf8(utf8);
   if (language == Language::Ja) return JapaneseReader::shared().romanise(text);
+  if (language == Language::Fa) return clean_persian(text);
   text = without_quotes(text);
   if (language == Language::Tr) lower_turkish_letters(text);
   text = to_lower(text);

@@ -211,6 +211,7 @@ Pattern::Pattern(std::string_view expression) {
   check(status, fmt::format("compiling {}", expression));
 }
 
+Pattern::Pattern(Pattern&&) noexcept = default;
 Pattern::~Pattern() = default;
 
 std::unique_ptr<icu::RegexMatcher> Pattern::matcher(const icu::UnicodeString& text) const {

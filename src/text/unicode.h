@@ -58,6 +58,7 @@ std::string to_utf8(const icu::UnicodeString& text);
 class Pattern {
  public:
   explicit Pattern(std::string_view expression);
+  Pattern(Pattern&&) noexcept;
   ~Pattern();
 
   // A matcher over `text`, which must outlive it.
