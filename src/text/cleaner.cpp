@@ -40,8 +40,8 @@ std::string clean_text(std::string_view utf8, Language language) {
   text = without_quotes(text);
   if (language == Language::Tr) lower_turkish_letters(text);
   text = to_lower(text);
-  if (language == Language::Zh) text = expand_chinese_numbers(text);
-  text = expand_numbers(std::move(text), language);
+  text = language == Language::Zh ? expand_chinese_numbers(text)
+                                  : expand_numbers(std::move(text), language);
   text = expand_abbreviations(std::move(text), language);
   text = expand_symbols(text, language);
   if (language == Language::Zh) return Pinyin::shared().transliterate(text);
