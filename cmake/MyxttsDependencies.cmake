@@ -18,6 +18,13 @@ find_package(ICU REQUIRED COMPONENTS uc i18n)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(sndfile REQUIRED IMPORTED_TARGET sndfile)
 
+# MeCab comes without a package file.
+find_library(MECAB_LIBRARY mecab REQUIRED)
+find_path(MECAB_INCLUDE_DIR mecab.h REQUIRED)
+add_library(Mecab::mecab UNKNOWN IMPORTED)
+set_target_properties(Mecab::mecab PROPERTIES
+  IMPORTED_LOCATION "${MECAB_LIBRARY}" INTERFACE_INCLUDE_DIRECTORIES "${MECAB_INCLUDE_DIR}")
+
 if(MYXTTS_TORCH)
   find_package(CLI11 REQUIRED)
   find_package(LibTorch 2.11 REQUIRED)

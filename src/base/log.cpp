@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/log.h"
 
+#include <unistd.h>
+
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <spdlog/details/null_mutex.h>
 #include <spdlog/logger.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/basic_file_sink.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
 
 #include "base/error.h"
+#include "base/screen.h"
 
 namespace myxtts {
 namespace {
@@ -28,25 +32,55 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
   return spdlog::level::err;
 }
 
-std::shared_ptr<spdlog::logger> make_logger(const LogOptions& options) {
-  auto screen = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
-  screen->set_level(to_spdlog(options.level));
-  screen->set_pattern("%^%l%$ %n: %v");
-  std::vector<spdlog::sink_ptr> sinks{std::move(screen)};
-  if (!options.file.empty()) {
-    try {
-      auto file = std::make_shared<spdlog::sinks::basic_file_sink_mt>(options.file.string());
-      file->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
-      sinks.push_back(std::move(file));
-    } catch (const spdlog::spdlog_ex& error) {
-      throw ConfigError(fmt::format(
-          "The log file {} cannot be opened: {}. Give --log-file a path that can be written.",
-          options.file.string(), error.what()));
-    }
+// "warning: ..." in yellow, and so on. Information is the usual thing and stands without a word.
+std::string_view prefix_of(spdlog::level::level_enum level, bool colours) {
+  switch (level) {
+    case spdlog::level::debug:
+      return colours ? "\x1b[2mdebug:\x1b[0m " : "debug: ";
+    case spdlog::level::warn:
+      return colours ? "\x1b[33mwarning:\x1b[0m " : "warning: ";
+    case spdlog::level::err:
+      return colours ? "\x1b[31merror:\x1b[0m " : "error: ";
+    default:
+      return "";
   }
+}
+
+// Shares the screen with the progress bar. The screen has the lock, so the sink needs none.
+class ScreenSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    Screen& screen = standard_screen();
+    const auto prefix = prefix_of(message.level, screen.abilities().colours);
+    screen.write_line(fmt::format(
+        "{}{}", prefix, std::string_view(message.payload.data(), message.payload.size())));
+  }
+  void flush_() override {}  // write_line keeps nothing back
+};
+
+spdlog::sink_ptr open_file(const std::filesystem::path& path) {
+  try {
+    auto file = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string());
+    file->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
+    return file;
+  } catch (const spdlog::spdlog_ex& error) {
+    throw ConfigError(fmt::format(
+        "The log file {} cannot be opened: {}. Give --log-file a path that can be written.",
+        path.string(), error.what()));
+  }
+}
+
+std::shared_ptr<spdlog::logger> make_logger(const LogOptions& options) {
+  auto screen = std::make_shared<ScreenSink>();
+  screen->set_level(to_spdlog(options.level));
+  std::vector<spdlog::sink_ptr> sinks{std::move(screen)};
+  if (!options.file.empty()) sinks.push_back(open_file(options.file));
   auto logger = std::make_shared<spdlog::logger>("myxtts", sinks.begin(), sinks.end());
   logger->set_level(spdlog::level::debug);
-  logger->flush_on(spdlog::level::info);
+  logger->flush_on(spdlog::level::debug);  // a crash must not take the last lines with it
+  logger->set_error_handler([](const std::string& reason) {
+    standard_screen().write_line("error: the log file cannot be written: " + reason);
+  });
   return logger;
 }
 
@@ -59,6 +93,7 @@ std::shared_ptr<spdlog::logger>& current_logger() {
 
 void configure_log(const LogOptions& options) {
   current_logger() = make_logger(options);
+  standard_screen().set_abilities(ScreenAbilities::of(STDERR_FILENO, options.progress));
 }
 
 void detail::write_log(LogLevel level, std::string_view module, std::string_view message) {

@@ -11,11 +11,13 @@ namespace myxtts {
 
 enum class LogLevel { Debug, Info, Warning, Error };
 
-// What is shown where. Everything goes to standard error; a log file, when asked for, gets every
-// level.
+// What is shown where. Lines go to standard error, in colours on a terminal (not with NO_COLOR),
+// and never into a progress bar. A log file, when asked for, gets every level with time stamps,
+// after what it already holds.
 struct LogOptions {
   LogLevel level = LogLevel::Info;  // the least that is shown on standard error
-  std::filesystem::path file;       // empty: no log file
+  std::filesystem::path file = {};  // empty: no log file
+  bool progress = true;             // false (--quiet): progress is not shown
 };
 
 // Sets up logging for the whole process. Call it once, before other threads start; throws

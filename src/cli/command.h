@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include <CLI/App.hpp>
 
@@ -16,6 +17,7 @@ struct Command {
   std::string group;    // heading in the help
   std::string summary;  // one line in the help
   std::function<std::function<int()>(CLI::App& app)> declare;
+  std::vector<std::string> examples = {};  // command lines that work, for the help
 };
 
 }  // namespace myxtts

@@ -3,8 +3,14 @@
 
 namespace myxtts {
 
+Command config_command();
+Command tokenize_command();
+
 std::vector<Command> all_commands() {
-  return {};
+  return {
+      config_command(),
+      tokenize_command(),
+  };
 }
 
 }  // namespace myxtts

@@ -1,36 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
+#include <csignal>
 #include <exception>
-#include <functional>
-
-#include <CLI/CLI.hpp>
+#include <new>
 
 #include "base/error.h"
-#include "cli/commands.h"
+#include "cli/command_line.h"
+#include "cli/report.h"
 
 namespace myxtts {
 namespace {
 
-int run(int argument_count, char** arguments) {
-  CLI::App program("Trains XTTS text-to-speech models and speaks with them.", "myxtts");
-  program.set_version_flag("--version", "0.1.0");
-  program.require_subcommand(1);
-  std::function<int()> action;
-  for (const Command& command : all_commands()) {
-    CLI::App* app = program.add_subcommand(command.name, command.summary)->group(command.group);
-    app->callback([&action, chosen = command.declare(*app)] { action = chosen; });
-  }
-  try {
-    program.parse(argument_count, arguments);
-  } catch (const CLI::ParseError& error) {
-    return program.exit(error) == 0 ? 0 : 2;
-  }
-  return action();
+enum ExitCode { kConfigError = 2, kDataError = 3, kDeviceError = 4, kInternalError = 70 };
+
+int report(const std::exception& error, ExitCode exit_code) {
+  report_error(error.what());
+  return exit_code;
 }
 
-int report(const std::exception& error, int exit_code) {
-  std::fprintf(stderr, "myxtts: %s\n", error.what());
-  return exit_code;
+// A failure that nobody gave a sentence of its own.
+int report_bug(const char* what) {
+  report_error(
+      fmt::format("This is a bug of MyXTTS, please report it with the command line: {}", what));
+  return kInternalError;
 }
 
 }  // namespace
@@ -38,15 +29,21 @@ int report(const std::exception& error, int exit_code) {
 
 int main(int argument_count, char** arguments) {
   using namespace myxtts;
+  std::signal(SIGPIPE, SIG_DFL);  // `myxtts config | head` ends quietly, whoever started us
   try {
-    return run(argument_count, arguments);
+    return run_command_line(argument_count, arguments);
   } catch (const ConfigError& error) {
-    return report(error, 2);
+    return report(error, kConfigError);
   } catch (const DataError& error) {
-    return report(error, 3);
+    return report(error, kDataError);
   } catch (const DeviceError& error) {
-    return report(error, 4);
+    return report(error, kDeviceError);
+  } catch (const std::bad_alloc&) {
+    report_error("There is no memory left; use a smaller batch or model.");
+    return kDeviceError;
   } catch (const std::exception& error) {
-    return report(error, 70);
+    return report_bug(error.what());
+  } catch (...) {
+    return report_bug("something unknown was thrown");
   }
 }

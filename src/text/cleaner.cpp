@@ -2,9 +2,13 @@
 #include "text/cleaner.h"
 
 #include "base/error.h"
+#include "text/chinese_numbers.h"
+#include "text/japanese.h"
+#include "text/korean.h"
 #include "text/money.h"
 #include "text/number_steps.h"
 #include "text/persian.h"
+#include "text/pinyin.h"
 #include "text/replacements.h"
 #include "text/unicode.h"
 
@@ -30,16 +34,19 @@ void lower_turkish_letters(std::string& text) {
 }  // namespace
 
 std::string clean_text(std::string_view utf8, Language language) {
-  MYXTTS_CHECK(language != Language::Ja && language != Language::Zh, "{} is not cleaned here yet",
-               language_code(language));
   std::string text = repair_utf8(utf8);
+  if (language == Language::Ja) return JapaneseReader::shared().romanise(text);
   if (language == Language::Fa) return clean_persian(text);
   text = without_quotes(text);
   if (language == Language::Tr) lower_turkish_letters(text);
   text = to_lower(text);
-  text = expand_numbers(std::move(text), language);
+  text = language == Language::Zh ? expand_chinese_numbers(text)
+                                  : expand_numbers(std::move(text), language);
   text = expand_abbreviations(std::move(text), language);
-  return expand_symbols(text, language);
+  text = expand_symbols(text, language);
+  if (language == Language::Zh) return Pinyin::shared().transliterate(text);
+  if (language == Language::Ko) return romanise_korean(text);
+  return text;
 }
 
 }  // namespace myxtts

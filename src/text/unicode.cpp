@@ -88,6 +88,16 @@ std::string repair_utf8(std::string_view bytes, std::size_t* replaced) {
   return text;
 }
 
+std::optional<std::size_t> first_invalid_utf8(std::string_view bytes) {
+  for (std::size_t at = 0; at < bytes.size();) {
+    const std::size_t start = at;
+    UChar32 c = 0;
+    U8_NEXT(reinterpret_cast<const std::uint8_t*>(bytes.data()), at, bytes.size(), c);
+    if (c < 0) return start;
+  }
+  return std::nullopt;
+}
+
 char32_t code_point_at(std::string_view text, std::size_t at) {
   if (at >= text.size()) return kNoCodePoint;
   const auto first = static_cast<unsigned char>(text[at]);
@@ -163,6 +173,25 @@ std::string collapse_spaces(std::string_view text) {
     at += length;
   }
   return collapsed;
+}
+
+std::string_view strip_left(std::string_view text) {
+  while (!text.empty()) {
+    const char32_t first = code_point_at(text, 0);
+    if (!is_space(first)) break;
+    text.remove_prefix(static_cast<std::size_t>(U8_LENGTH(first)));
+  }
+  return text;
+}
+
+std::string_view strip_spaces(std::string_view text) {
+  text = strip_left(text);
+  while (!text.empty()) {
+    const char32_t last = code_point_before(text, text.size());
+    if (!is_space(last)) break;
+    text.remove_suffix(static_cast<std::size_t>(U8_LENGTH(last)));
+  }
+  return text;
 }
 
 icu::UnicodeString to_unicode(std::string_view utf8) {

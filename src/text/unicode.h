@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,9 @@ bool is_digit(char32_t c);  // decimal digits of any script
 // Valid UTF-8: each maximal invalid sequence becomes one U+FFFD. Adds their number to *replaced.
 std::string repair_utf8(std::string_view bytes, std::size_t* replaced = nullptr);
 
+// Where the first byte that is not UTF-8 stands; nothing for valid text.
+std::optional<std::size_t> first_invalid_utf8(std::string_view bytes);
+
 // The code point that starts at text[at], or the one that ends before it; -1 at the border.
 // The text must be valid UTF-8.
 inline constexpr char32_t kNoCodePoint = static_cast<char32_t>(-1);
@@ -41,6 +45,10 @@ std::string to_lower(std::string_view text);
 
 // Every run of blanks becomes one space, none at either end.
 std::string collapse_spaces(std::string_view text);
+
+// The text without blanks at its start and its end.
+std::string_view strip_left(std::string_view text);
+std::string_view strip_spaces(std::string_view text);
 
 icu::UnicodeString to_unicode(std::string_view utf8);
 std::string to_utf8(const icu::UnicodeString& text);

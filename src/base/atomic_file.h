@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+
+namespace myxtts {
+
+// A file that appears whole or not at all, whatever happens to the process or the machine.
+//
+//   AtomicFile(path) ──write()*──▶ commit()      path now holds everything that was written
+//                          └─────▶ ~AtomicFile()  without commit(): path is as it was before
+//
+// Bytes go to a temporary file in the folder of `path`; commit() brings them to the disk and only
+// then gives them the name. A killed process leaves the temporary file (".myxtts-tmp-...") behind
+// and nothing else. A file that is replaced keeps its permissions; a symbolic link is followed.
+//
+// Errors are DataErrors that name the path and what to do. One thread at a time.
+class AtomicFile {
+ public:
+  explicit AtomicFile(const std::filesystem::path& path);
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+  ~AtomicFile();
+
+  void write(std::span<const std::byte> bytes);
+
+  // Waits for the disk. Nothing may be written afterwards.
+  void commit();
+
+  std::uint64_t size() const { return size_; }  // bytes written so far
+
+ private:
+  const std::filesystem::path path_;  // with symbolic links followed
+  std::filesystem::path temporary_;
+  int file_ = -1;  // open until commit() or the destructor
+  std::uint64_t size_ = 0;
+};
+
+// An AtomicFile of these bytes, committed.
+void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
+
+namespace detail {
+// Writes everything to an open file; `path` is for the sentence when that fails.
+void write_all(int file, std::span<const std::byte> bytes, const std::filesystem::path& path);
+}  // namespace detail
+
+}  // namespace myxtts

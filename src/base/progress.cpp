@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/progress.h"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/human.h"
+
+namespace myxtts {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kQuietStart = 2s;
+constexpr auto kBetweenBars = 100ms;
+constexpr auto kBetweenLines = 5s;
+constexpr int kWidestBar = 30;
+constexpr int kNarrowestBar = 8;
+
+double seconds_in(Clock::Time::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+// The first `columns` characters; never cuts a UTF-8 sequence.
+std::string_view first_columns(std::string_view text, int columns) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const bool starts_character = (static_cast<unsigned char>(text[at]) & 0xC0) != 0x80;
+    if (starts_character && columns-- <= 0) break;
+    ++at;
+  }
+  return text.substr(0, at);
+}
+
+int columns_of(std::string_view text) {
+  return static_cast<int>(std::count_if(text.begin(), text.end(), [](char byte) {
+    return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
+  }));
+}
+
+}  // namespace
+
+Progress::Progress(ProgressOptions options, Screen& screen, const Clock& clock)
+    : options_(std::move(options)),
+      screen_(screen),
+      clock_(clock),
+      start_(clock.now()),
+      exceptions_at_start_(std::uncaught_exceptions()),
+      next_show_(screen.abilities().progress ? start_ + kQuietStart : Clock::Time::max()) {}
+
+Progress::~Progress() {
+  const std::lock_guard lock(mutex_);
+  if (!shown_) return;
+  screen_.remove_bar(this);
+  if (std::uncaught_exceptions() == exceptions_at_start_) screen_.write_line(summary(clock_.now()));
+}
+
+void Progress::advance(std::uint64_t by) {
+  done_ += by;
+  const auto now = clock_.now();
+  if (now >= next_show_.load(std::memory_order_relaxed)) show(now);
+}
+
+void Progress::show(Clock::Time now) {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  // Another thread draws, or has just done so.
+  if (!lock.owns_lock() || now < next_show_.load(std::memory_order_relaxed)) return;
+  const bool terminal = screen_.abilities().terminal;
+  if (terminal) {
+    screen_.draw_bar(this, bar(figures(now), screen_.width()));
+  } else {
+    screen_.write_line(fmt::format("{}: {}", options_.title, figures(now)));
+  }
+  shown_ = true;
+  next_show_ = now + (terminal ? Clock::Time::duration(kBetweenBars) : kBetweenLines);
+}
+
+std::string Progress::amount(std::uint64_t count) const {
+  return options_.unit == ProgressOptions::Unit::Bytes
+             ? human_size(count)
+             : human_count(static_cast<std::int64_t>(count));
+}
+
+// Over the whole time: steadier than the last moment, and what time left is reckoned from.
+std::string Progress::rate(double seconds) const {
+  const double per_second = static_cast<double>(done_) / seconds;
+  if (options_.unit == ProgressOptions::Unit::Items && per_second < 10) {
+    return fmt::format("{:.1f}/s", per_second);
+  }
+  return amount(static_cast<std::uint64_t>(per_second + 0.5)) + "/s";
+}
+
+std::string Progress::figures(Clock::Time now) const {
+  const std::uint64_t done = done_;
+  const double seconds = seconds_in(now - start_);
+  if (!options_.total) return fmt::format("{}  {}", amount(done), rate(seconds));
+  const std::uint64_t total = std::max(*options_.total, done);  // a guess that was too low
+  const double share = total == 0 ? 1 : static_cast<double>(done) / static_cast<double>(total);
+  std::string text = fmt::format("{:3} %  {} of {}  {}", static_cast<int>(share * 100),
+                                 amount(done), amount(total), rate(seconds));
+  if (done > 0) {
+    const std::chrono::duration<double> left(seconds / share - seconds);
+    text += fmt::format("  {} left",
+                        human_duration(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                            std::chrono::ceil<std::chrono::seconds>(left))));
+  }
+  return text;
+}
+
+// One line of at most width - 1 columns: the last column would make some terminals wrap.
+std::string Progress::bar(const std::string& figures, int width) const {
+  const int room = width - 1;
+  const int rest = room - columns_of(options_.title) - columns_of(figures) - 2;
+  const int bar_columns = std::min(rest - 3, kWidestBar);  // "[", "]" and a space
+  if (!options_.total || bar_columns < kNarrowestBar) {
+    return std::string(first_columns(fmt::format("{}: {}", options_.title, figures), room));
+  }
+  const std::uint64_t done = done_;
+  const std::uint64_t total = std::max<std::uint64_t>({*options_.total, done, 1});
+  const double share = static_cast<double>(done) / static_cast<double>(total);
+  const auto filled = static_cast<std::size_t>(share * bar_columns);
+  const auto empty = static_cast<std::size_t>(bar_columns) - filled;
+  const bool colours = screen_.abilities().colours;
+  return fmt::format("{} [{}{}{}{}] {}", options_.title, colours ? "\x1b[36m" : "",
+                     std::string(filled, '='), colours ? "\x1b[0m" : "", std::string(empty, ' '),
+                     figures);
+}
+
+std::string Progress::summary(Clock::Time now) const {
+  const std::uint64_t done = done_;
+  const double seconds = seconds_in(now - start_);
+  const bool short_of_total = options_.total && done < *options_.total;
+  return fmt::format("{}: {}{} in {} ({})", options_.title, amount(done),
+                     short_of_total ? " of " + amount(*options_.total) : "",
+                     human_duration(now - start_), rate(seconds));
+}
+
+}  // namespace myxtts

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/screen.h"
+
+namespace myxtts {
+
+// Tells how far a piece of work is, from its making to its end of scope.
+//
+//   Progress progress({.title = "Reading clips", .total = clips.size()});
+//   for (...) { ...; progress.advance(); }
+//
+//   Reading clips [=======         ]  45 %  1,234 of 2,742  210/s  7 s left
+//
+// A bar on a terminal, otherwise a plain line every 5 s, both from 2 s on; nothing for shorter work
+// or when progress is not wanted. At the end the bar gives way to a line with the sum, unless an
+// exception is under way. Any thread may advance; screen and clock outlive it.
+struct ProgressOptions {
+  enum class Unit { Items, Bytes };
+
+  std::string title;                        // what is being done: "Reading clips"
+  std::optional<std::uint64_t> total = {};  // nothing: not known
+  Unit unit = Unit::Items;
+};
+
+class Progress {
+ public:
+  explicit Progress(ProgressOptions options, Screen& screen = standard_screen(),
+                    const Clock& clock = system_clock());
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress();
+
+  // That much more is done. Cheap: draws at most ten times a second, the rest of the time it adds.
+  void advance(std::uint64_t by = 1);
+
+ private:
+  void show(Clock::Time now);
+  std::string amount(std::uint64_t count) const;
+  std::string rate(double seconds) const;
+  std::string figures(Clock::Time now) const;
+  std::string bar(const std::string& figures, int width) const;
+  std::string summary(Clock::Time now) const;
+
+  const ProgressOptions options_;
+  Screen& screen_;
+  const Clock& clock_;
+  const Clock::Time start_;
+  const int exceptions_at_start_;
+  std::atomic<std::uint64_t> done_ = 0;
+  std::atomic<Clock::Time> next_show_;
+
+  // Everything below is guarded by mutex_.
+  std::mutex mutex_;
+  bool shown_ = false;
+};
+
+}  // namespace myxtts

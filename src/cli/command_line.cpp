@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command_line.h"
+
+#include <functional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/commands.h"
+#include "cli/help.h"
+#include "cli/report.h"
+#include "cli/usage_error.h"
+#include "cli/version.h"
+
+namespace myxtts {
+namespace {
+
+struct GlobalFlags {
+  bool version = false;
+  bool quiet = false;
+  bool verbose = false;
+  bool list_flags = false;
+  std::string log_file;
+};
+
+void declare_global_flags(CLI::App& program, GlobalFlags& flags) {
+  program.set_help_flag("-h,--help", "Shows this page.")->group(kGlobalGroup);
+  program.add_flag("--version", flags.version, "Shows the versions of the program and LibTorch.")
+      ->group(kGlobalGroup);
+  auto* quiet = program.add_flag("--quiet", flags.quiet, "Shows only warnings and errors.")
+                    ->group(kGlobalGroup);
+  program
+      .add_flag("--verbose", flags.verbose, "Shows what is of interest when something is wrong.")
+      ->group(kGlobalGroup)
+      ->excludes(quiet);
+  program.add_option("--log-file", flags.log_file, "Writes every message to this file too.")
+      ->type_name("FILE")
+      ->group(kGlobalGroup);
+  program.add_flag("--list-flags", flags.list_flags)->group("");  // for tools/check_flags.py
+}
+
+std::string joined_examples(const std::vector<std::string>& examples) {
+  std::string text;
+  for (const std::string& example : examples) text += fmt::format("  {}\n", example);
+  return text;
+}
+
+// The first example of each command.
+std::string program_examples() {
+  std::vector<std::string> examples;
+  for (const Command& command : all_commands()) {
+    if (!command.examples.empty()) examples.push_back(command.examples.front());
+  }
+  return joined_examples(examples);
+}
+
+void declare_commands(CLI::App& program, std::function<int()>& action) {
+  for (const Command& command : all_commands()) {
+    CLI::App* app = program.add_subcommand(command.name, command.summary)->group(command.group);
+    app->footer(joined_examples(command.examples));
+    app->fallthrough();
+    app->set_help_flag("-h,--help", "Shows this page.")->group(kGlobalGroup);
+    app->callback([&action, chosen = command.declare(*app)] { action = chosen; });
+  }
+}
+
+// "config<TAB>--seed", a line for each flag that the help shows.
+std::string list_flags(const CLI::App& app) {
+  std::string lines;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group().empty()) continue;
+    for (const auto& name : option->get_lnames()) {
+      lines += fmt::format("{}\t--{}\n", app.get_name(), name);
+    }
+  }
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    lines += list_flags(*command);
+  }
+  return lines;
+}
+
+LogLevel log_level(const GlobalFlags& flags) {
+  if (flags.quiet) return LogLevel::Warning;
+  return flags.verbose ? LogLevel::Debug : LogLevel::Info;
+}
+
+}  // namespace
+
+int run_command_line(int argument_count, char** arguments) {
+  CLI::App program("Trains XTTS text-to-speech models and speaks with them.", "myxtts");
+  GlobalFlags flags;
+  std::function<int()> action;
+  declare_global_flags(program, flags);
+  declare_commands(program, action);
+  program.require_subcommand(0, 1);
+  program.footer(program_examples());
+  try {
+    program.parse(argument_count, arguments);
+    check_no_flag_was_taken_for_a_value(program);
+  } catch (const CLI::CallForHelp&) {
+    print(format_help(chosen_command(program)));
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    explain_usage_error(program, error);
+  }
+  if (flags.version || flags.list_flags || !action) {
+    print(flags.version      ? describe_version()
+          : flags.list_flags ? list_flags(program)
+                             : format_help(program));
+    return 0;
+  }
+  configure_log({.level = log_level(flags), .file = flags.log_file});
+  return action();
+}
+
+}  // namespace myxtts

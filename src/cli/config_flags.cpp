@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/config_flags.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "config/value_text.h"
+
+namespace myxtts {
+namespace {
+
+CLI::Option* add_text_option(CLI::App& app, const std::string& flag,
+                             const std::string& description) {
+  return app.add_option(flag, CLI::callback_t([](const CLI::results_t&) { return true; }),
+                        description);
+}
+
+std::string description_of(const Field& field) {
+  const std::string value = field.value_of(RunConfig{}).text;
+  if (!field.negative_flag.empty()) return fmt::format("{} [{}]", field.sentence, value);
+  return fmt::format("{} Takes {}. [{}]", field.sentence, field.allowed, value);
+}
+
+CLI::Option* add_field(CLI::App& app, const Field& field) {
+  CLI::Option* option;
+  if (!field.negative_flag.empty()) {
+    option = app.add_flag(fmt::format("{},!{}", field.flag, field.negative_flag));
+    option->description(description_of(field));
+  } else {
+    option = add_text_option(app, field.flag, description_of(field));
+    option->type_name(field.placeholder);
+  }
+  if (!field.bare_value.empty()) option->expected(0, 1)->default_str(field.bare_value);
+  return option->group(field.group);
+}
+
+}  // namespace
+
+ConfigFlags::ConfigFlags(CLI::App& app) {
+  preset_ = add_text_option(app, "--preset",
+                            fmt::format("Starts from the settings of {}.", listed(preset_names())))
+                ->type_name("NAME")
+                ->group("Configuration");
+  file_ = add_text_option(app, "--config", "Reads settings from a YAML file; flags win over it.")
+              ->type_name("FILE")
+              ->group("Configuration");
+  for (const Field& field : all_fields()) {
+    const auto& commands = field.commands;
+    if (std::find(commands.begin(), commands.end(), app.get_name()) == commands.end()) continue;
+    fields_.emplace_back(&field, add_field(app, field));
+  }
+}
+
+ConfigSources ConfigFlags::sources() const {
+  ConfigSources sources;
+  if (preset_->count() > 0) sources.preset = preset_->results().back();
+  if (file_->count() > 0) sources.file = file_->results().back();
+  for (const auto& [field, option] : fields_) {
+    if (option->count() == 0) continue;
+    sources.flags.push_back(
+        {field, {option->results().back(), false}, {Origin::Kind::Flag, field->flag, 0}});
+  }
+  return sources;
+}
+
+}  // namespace myxtts

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include "base/error.h"
+#include "config/setting.h"
+#include "config/settings_reader.h"
+#include "config/value_text.h"
+
+namespace myxtts {
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+std::string read_bytes(const std::filesystem::path& path, const std::string& name) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  if (!std::filesystem::exists(status)) {
+    throw ConfigError(
+        fmt::format("There is no config file {}; give --config the path of a YAML file.", name));
+  }
+  if (std::filesystem::is_directory(status)) {
+    throw ConfigError(fmt::format("{} is a folder; give --config the path of a YAML file.", name));
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes(kMostBytes + 1, '\0');
+  if (!file || file.read(bytes.data(), static_cast<std::streamsize>(bytes.size())).bad()) {
+    throw ConfigError(fmt::format(
+        "The config file {} cannot be read; check its permissions or give another.", name));
+  }
+  bytes.resize(static_cast<std::size_t>(file.gcount()));
+  if (bytes.size() > kMostBytes) {
+    throw ConfigError(fmt::format(
+        "The config file {} is larger than 1 MB; give --config a YAML file of settings.", name));
+  }
+  return bytes;
+}
+
+// The control characters that YAML knows are those of lines and tabs.
+bool is_yaml_text(std::string_view bytes) {
+  for (const char c : bytes) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code < 0x20 && c != '\n' && c != '\r' && c != '\t') return false;
+  }
+  return is_text(bytes);
+}
+
+int line_of(const YAML::Mark& mark) {
+  return mark.is_null() ? 1 : mark.line + 1;
+}
+
+void parse(const std::string& bytes, const std::string& name, SettingsReader& reader) {
+  std::istringstream stream(bytes);
+  try {
+    YAML::Parser parser(stream);
+    while (parser.HandleNextDocument(reader)) {
+    }
+  } catch (const YAML::Exception& error) {
+    throw ConfigError(
+        fmt::format("{}:{}: This is not valid YAML ({}); write lines such as "
+                    "'seed: 7' below a line 'train:'.",
+                    name, line_of(error.mark), error.msg));
+  }
+}
+
+}  // namespace
+
+std::vector<Setting> read_config_file(const std::filesystem::path& path) {
+  const std::string name = one_line(path.string());
+  std::string bytes = read_bytes(path, name);
+  if (bytes.starts_with(kByteOrderMark)) bytes.erase(0, kByteOrderMark.size());
+  if (!is_yaml_text(bytes)) {
+    throw ConfigError(fmt::format(
+        "The config file {} is not UTF-8 text; save it as UTF-8 or give another.", name));
+  }
+  SettingsReader reader(name);
+  parse(bytes, name, reader);
+  return reader.take_settings();
+}
+
+}  // namespace myxtts

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/error.h"
+#include "config/effective_config.h"
+
+namespace myxtts {
+namespace {
+
+// "data.data_gpu is 1 (flag --data-gpu)".
+std::string statement(const EffectiveConfig& config, std::string_view key) {
+  return fmt::format("{} is {} ({})", key, find_field(key)->value_of(config.values).text,
+                     describe(config.origin_of(key)));
+}
+
+[[noreturn]] void refuse(const EffectiveConfig& config, std::string_view first,
+                         std::string_view second, std::string_view remedy) {
+  throw ConfigError(
+      fmt::format("{} but {}; {}.", statement(config, first), statement(config, second), remedy));
+}
+
+void check_gpu_pair(const EffectiveConfig& config) {
+  const DataConfig& data = config.values.data;
+  if (data.data_gpu.has_value() != data.model_gpu.has_value()) {
+    refuse(config, "data.data_gpu", "data.model_gpu",
+           "give both, as in --data-gpu 0 --model-gpu 1, or neither");
+  }
+  if (data.data_gpu && data.data_gpu == data.model_gpu) {
+    refuse(config, "data.data_gpu", "data.model_gpu",
+           fmt::format("give two different GPUs, or use one as two with --split-gpu {}",
+                       *data.data_gpu));
+  }
+  if (data.data_gpu && config.values.devices.split_gpu) {
+    refuse(config, "data.data_gpu", "devices.split_gpu",
+           "leave out --split-gpu, or both --data-gpu and --model-gpu");
+  }
+}
+
+void check_cpu_only(const EffectiveConfig& config) {
+  const DevicesConfig& devices = config.values.devices;
+  if (devices.device != DeviceKind::Cpu) return;
+  const auto refuse_gpu_setting = [&config](std::string_view key) {
+    refuse(config, "devices.device", key, fmt::format("leave out {} or use --device cuda", key));
+  };
+  if (config.values.data.data_gpu) refuse_gpu_setting("data.data_gpu");
+  if (devices.split_gpu) refuse_gpu_setting("devices.split_gpu");
+  if (devices.data_gpu_memory) refuse_gpu_setting("devices.data_gpu_memory");
+  if (devices.model_gpu_memory) refuse_gpu_setting("devices.model_gpu_memory");
+  if (devices.mode && *devices.mode != Mode::Cpu && *devices.mode != Mode::Auto) {
+    refuse_gpu_setting("devices.mode");
+  }
+}
+
+void check_mode(const EffectiveConfig& config) {
+  const DevicesConfig& devices = config.values.devices;
+  const bool two_gpus = config.values.data.data_gpu.has_value();
+  if (!devices.mode) return;
+  if (*devices.mode == Mode::Dual && !two_gpus) {
+    refuse(config, "devices.mode", "data.data_gpu", "add --data-gpu 0 --model-gpu 1");
+  }
+  if (*devices.mode == Mode::Split && !devices.split_gpu) {
+    refuse(config, "devices.mode", "devices.split_gpu", "add --split-gpu 0");
+  }
+  if (*devices.mode == Mode::Cpu && devices.device == DeviceKind::Cuda) {
+    refuse(config, "devices.mode", "devices.device", "use --device cpu");
+  }
+  if (two_gpus && *devices.mode != Mode::Dual && *devices.mode != Mode::Auto) {
+    refuse(config, "devices.mode", "data.data_gpu", "use --mode dual, or leave the GPUs out");
+  }
+  if (devices.split_gpu && *devices.mode != Mode::Split && *devices.mode != Mode::Auto) {
+    refuse(config, "devices.mode", "devices.split_gpu",
+           "use --mode split, or leave --split-gpu out");
+  }
+}
+
+void check_memory_caps(const EffectiveConfig& config) {
+  const DevicesConfig& devices = config.values.devices;
+  if (devices.enable_memory_isolation) return;
+  for (const auto& [cap, key] : {std::pair(devices.data_gpu_memory, "devices.data_gpu_memory"),
+                                 std::pair(devices.model_gpu_memory, "devices.model_gpu_memory")}) {
+    if (cap)
+      refuse(config, key, "devices.enable_memory_isolation", "add --enable-memory-isolation");
+  }
+}
+
+}  // namespace
+
+void check_consistency(const EffectiveConfig& config) {
+  check_gpu_pair(config);
+  check_cpu_only(config);
+  check_mode(config);
+  check_memory_caps(config);
+}
+
+}  // namespace myxtts

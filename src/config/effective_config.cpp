@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/effective_config.h"
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "config/value_text.h"
+
+namespace myxtts {
+namespace {
+
+// "run.yaml:3: data.num_workers", "--num-workers".
+std::string subject(const Setting& setting) {
+  switch (setting.origin.kind) {
+    case Origin::Kind::File:
+      return fmt::format("{}: {}", describe(setting.origin), setting.field->key);
+    case Origin::Kind::Flag:
+      return setting.origin.name;
+    case Origin::Kind::Preset:
+    case Origin::Kind::Default:
+      break;
+  }
+  return fmt::format("{} of the {}", setting.field->key, describe(setting.origin));
+}
+
+void apply(const Setting& setting, EffectiveConfig& config) {
+  const Field& field = *setting.field;
+  if (!field.assign(setting.value, config.values)) {
+    const auto near = nearest_name(setting.value.text, field.choices);
+    throw ConfigError(fmt::format("{} takes {}, but was given {}{}.", subject(setting),
+                                  field.allowed, quote(setting.value.text),
+                                  near ? fmt::format("; did you mean {}?", *near) : ""));
+  }
+  config.origins[static_cast<std::size_t>(&field - all_fields().data())] = setting.origin;
+}
+
+}  // namespace
+
+std::string describe(const Origin& origin) {
+  switch (origin.kind) {
+    case Origin::Kind::Default:
+      return "default";
+    case Origin::Kind::Preset:
+      return fmt::format("preset {}", origin.name);
+    case Origin::Kind::File:
+      return fmt::format("{}:{}", origin.name, origin.line);
+    case Origin::Kind::Flag:
+      return fmt::format("flag {}", origin.name);
+  }
+  return {};
+}
+
+const Origin& EffectiveConfig::origin_of(std::string_view key) const {
+  const Field* field = find_field(key);
+  MYXTTS_CHECK(field != nullptr, "there is no setting {}", key);
+  return origins[static_cast<std::size_t>(field - all_fields().data())];
+}
+
+EffectiveConfig make_effective_config(const ConfigSources& sources) {
+  EffectiveConfig config{.values = {}, .origins = std::vector<Origin>(all_fields().size())};
+  const auto apply_all = [&config](const std::vector<Setting>& settings) {
+    for (const Setting& setting : settings) apply(setting, config);
+  };
+  if (sources.preset) apply_all(read_preset(*sources.preset));
+  if (sources.file) apply_all(read_config_file(*sources.file));
+  apply_all(sources.flags);
+  check_consistency(config);
+  return config;
+}
+
+}  // namespace myxtts

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/field_binding.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace myxtts {
+namespace {
+
+std::string as_is(const std::string& text) {
+  return text;
+}
+
+std::optional<std::string> parse_resume_point(std::string_view text) {
+  const auto step = parse_integer(text);
+  if (text.empty() || !is_text(text) || (step && *step < 0)) return std::nullopt;
+  return std::string(text);
+}
+
+}  // namespace
+
+Rule<std::int64_t> integer_between(std::int64_t least, std::int64_t most) {
+  return {.allowed = fmt::format("a whole number from {} to {}", least, most),
+          .parse = [=](std::string_view text) -> std::optional<std::int64_t> {
+            const auto value = parse_integer(text);
+            return value && *value >= least && *value <= most ? value : std::nullopt;
+          },
+          .format = [](const std::int64_t& value) { return std::to_string(value); }};
+}
+
+Rule<double> number_between(double least, double most) {
+  return {.allowed = fmt::format("a number from {} to {}", least, most),
+          .parse = [=](std::string_view text) -> std::optional<double> {
+            const auto value = parse_number(text);
+            return value && *value >= least && *value <= most ? value : std::nullopt;
+          },
+          .format = [](const double& value) { return format_number(value); }};
+}
+
+Rule<bool> true_or_false() {
+  return {.allowed = "true or false",
+          .parse = parse_switch,
+          .format = [](const bool& value) { return std::string(value ? "true" : "false"); },
+          .choices = {"true", "false"}};
+}
+
+Rule<std::string> word_of(std::vector<std::string> words) {
+  const auto parse = [words](std::string_view text) -> std::optional<std::string> {
+    const auto found = std::find(words.begin(), words.end(), text);
+    return found == words.end() ? std::nullopt : std::optional(*found);
+  };
+  return {.allowed = listed(words), .parse = parse, .format = as_is, .choices = words};
+}
+
+Rule<std::string> language_code() {
+  return {.allowed = "a language code such as en, fa or zh-cn",
+          .parse = [](std::string_view text) -> std::optional<std::string> {
+            return is_language_code(text) ? std::optional<std::string>(text) : std::nullopt;
+          },
+          .format = as_is};
+}
+
+Rule<std::string> resume_point() {
+  return {.allowed = "latest, the number of a step, the path of a checkpoint",
+          .parse = parse_resume_point,
+          .format = as_is,
+          .is_free_text = true};
+}
+
+Rule<SplitGpu> gpu_with_multiprocessors() {
+  return {.allowed = "a GPU's number from 0 to 63, alone or with multiprocessors as in 0:16",
+          .parse = parse_split_gpu,
+          .format = format_split_gpu};
+}
+
+Rule<std::filesystem::path> path_of(std::string what) {
+  return {.allowed = "the path of " + what,
+          .parse = [](std::string_view text) -> std::optional<std::filesystem::path> {
+            if (text.empty() || !is_text(text)) return std::nullopt;
+            return std::filesystem::path(text);
+          },
+          .format = [](const std::filesystem::path& path) { return path.string(); },
+          .is_free_text = true};
+}
+
+}  // namespace myxtts

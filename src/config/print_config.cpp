@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "config/effective_config.h"
+#include "config/value_text.h"
+
+namespace myxtts {
+namespace {
+
+std::string leaf_of(const Field& field) {
+  return field.key.substr(section_of(field.key).size() + 1);
+}
+
+// "num_workers: auto".
+std::string yaml_line(const Field& field, const RunConfig& values) {
+  const Scalar value = field.value_of(values);
+  return fmt::format("{}: {}", leaf_of(field), yaml_scalar(value.text, value.quoted));
+}
+
+// Calls `begin` at the first field of each section and `print` for every field.
+template <typename Begin, typename Print>
+void for_each_field(Begin begin, Print print) {
+  std::string_view section;
+  for (const Field& field : all_fields()) {
+    if (section_of(field.key) != section) {
+      section = section_of(field.key);
+      begin(section);
+    }
+    print(field);
+  }
+}
+
+std::string flag_usage(const Field& field) {
+  std::string usage = field.flag;
+  if (!field.negative_flag.empty()) return fmt::format("{}, {}", usage, field.negative_flag);
+  return field.bare_value.empty() ? fmt::format("{} {}", usage, field.placeholder)
+                                  : fmt::format("{} [{}]", usage, field.placeholder);
+}
+
+// A bar would end the cell.
+std::string in_table(std::string_view text) {
+  std::string cell;
+  for (const char c : text) {
+    if (c == '|') cell += '\\';
+    cell += c;
+  }
+  return cell;
+}
+
+}  // namespace
+
+std::string print_config(const EffectiveConfig& config) {
+  std::size_t widest = 0;
+  for (const Field& field : all_fields()) {
+    widest = std::max(widest, std::min<std::size_t>(40, yaml_line(field, config.values).size()));
+  }
+  std::string yaml;
+  for_each_field([&](std::string_view section) { yaml += fmt::format("{}:\n", section); },
+                 [&](const Field& field) {
+                   yaml += fmt::format("  {:<{}}  # {}\n", yaml_line(field, config.values), widest,
+                                       one_line(describe(config.origin_of(field.key))));
+                 });
+  return yaml;
+}
+
+std::string print_reference() {
+  std::string yaml =
+      "# Every setting with its default. Copy what you change into a file of your own and read it "
+      "with --config FILE.\n";
+  const RunConfig defaults;
+  for_each_field([&](std::string_view section) { yaml += fmt::format("\n{}:\n", section); },
+                 [&](const Field& field) {
+                   yaml +=
+                       fmt::format("  # {}\n  # Takes {}. Flag: {}\n  {}\n", field.sentence,
+                                   field.allowed, flag_usage(field), yaml_line(field, defaults));
+                 });
+  return yaml;
+}
+
+std::string print_markdown() {
+  std::string page;
+  const RunConfig defaults;
+  for_each_field(
+      [&](std::string_view section) {
+        page += fmt::format(
+            "\n## {}\n\n| key | flag | default | takes | |\n|---|---|---|---|---|\n", section);
+      },
+      [&](const Field& field) {
+        page += fmt::format("| `{}` | `{}` | `{}` | {} | {} |\n", field.key,
+                            in_table(flag_usage(field)), field.value_of(defaults).text,
+                            field.allowed, field.sentence);
+      });
+  return page;
+}
+
+}  // namespace myxtts

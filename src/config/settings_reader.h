@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/mark.h>
+
+#include "config/setting.h"
+
+namespace myxtts {
+
+// Collects settings while yaml-cpp walks through a file. It keeps no tree, so a file cannot make it
+// grow: aliases are refused where they stand, and so is nesting deeper than a setting.
+//
+// Every on-method throws ConfigError, naming the file and the line, at the first thing that is not
+// a setting.
+class SettingsReader final : public YAML::EventHandler {
+ public:
+  explicit SettingsReader(std::string file_name) : file_name_(std::move(file_name)) {}
+
+  std::vector<Setting> take_settings() { return std::move(settings_); }
+
+  void OnDocumentStart(const YAML::Mark& mark) override;
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override;
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override;
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override;
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value style) override;
+  void OnSequenceEnd() override { leave(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value style) override;
+  void OnMapEnd() override { leave(); }
+
+ private:
+  // A map being read, or something inside a key that is skipped.
+  struct Level {
+    std::string prefix = {};  // "data." inside the section data
+    bool skipped = false;
+    bool at_key = true;    // of a map that is not skipped
+    std::string key = {};  // full, once it was read
+    int key_line = 0;
+  };
+
+  void take_key(int line, const std::string& key);
+  void take_value(int line, const Scalar& value);
+  void enter(int line, std::string_view what);
+  void leave();
+  void value_done();
+  void refuse_tag(int line, const std::string& tag) const;
+  [[noreturn]] void fail(int line, const std::string& sentence) const;
+  [[noreturn]] void fail_unknown(int line, const std::string& key) const;
+
+  const std::string file_name_;
+  int documents_ = 0;
+  std::vector<Level> levels_;
+  std::set<std::string, std::less<>> seen_;
+  std::vector<Setting> settings_;
+};
+
+}  // namespace myxtts

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/value_text.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace myxtts {
+namespace {
+
+template <typename Number>
+std::optional<Number> parse_whole(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string small_letters(std::string_view text) {
+  std::string small(text);
+  std::transform(small.begin(), small.end(), small.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return small;
+}
+
+bool is_small_letter(char c) {
+  return c >= 'a' && c <= 'z';
+}
+
+bool is_control(unsigned char c) {
+  return c < 0x20 || c == 0x7f;
+}
+
+// How many bytes the character at the front of `bytes` has; 0 when it is not UTF-8.
+std::size_t character_length(std::string_view bytes) {
+  const auto byte = [&](std::size_t index) { return static_cast<unsigned char>(bytes[index]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || bytes.size() < length) return 0;
+  for (std::size_t index = 1; index < length; ++index) {
+    if ((byte(index) & 0xc0) != 0x80) return 0;
+  }
+  const bool overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
+  const bool surrogate = first == 0xed && byte(1) > 0x9f;
+  const bool beyond_unicode = first == 0xf4 && byte(1) > 0x8f;
+  return overlong || surrogate || beyond_unicode ? 0 : length;
+}
+
+// A character that a reader may take for the end of a line or drop: the C1 controls, U+2028,
+// U+2029 and the byte-order mark.
+bool is_fragile(std::string_view character) {
+  return (character[0] == '\xc2' && static_cast<unsigned char>(character[1]) < 0xa0) ||
+         character == "\xe2\x80\xa8" || character == "\xe2\x80\xa9" || character == "\xef\xbb\xbf";
+}
+
+std::uint32_t code_point(std::string_view character) {
+  const auto lead_mask = character.size() == 2 ? 0x1fU : character.size() == 3 ? 0x0fU : 0x07U;
+  std::uint32_t code = static_cast<unsigned char>(character[0]) & lead_mask;
+  for (const char c : character.substr(1))
+    code = code << 6U | (static_cast<unsigned char>(c) & 0x3fU);
+  return code;
+}
+
+bool is_plain_yaml(std::string_view text) {
+  const auto is_plain = [](char c) {
+    return is_small_letter(c) || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '/' || c == '_';
+  };
+  const auto is_inner = [&](char c) { return is_plain(c) || c == '-' || c == ':'; };
+  return !text.empty() && is_plain(text.front()) &&
+         std::all_of(text.begin(), text.end(), is_inner) && text.back() != ':' &&
+         small_letters(text) != "null";
+}
+
+}  // namespace
+
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+  return parse_whole<std::int64_t>(text);
+}
+
+std::optional<double> parse_number(std::string_view text) {
+  const auto value = parse_whole<double>(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
+std::string format_number(double value) {
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::optional<bool> parse_switch(std::string_view text) {
+  const std::string word = small_letters(text);
+  if (word == "true" || word == "yes" || word == "on") return true;
+  if (word == "false" || word == "no" || word == "off") return false;
+  return std::nullopt;
+}
+
+std::optional<SplitGpu> parse_split_gpu(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const auto gpu = parse_integer(text.substr(0, colon));
+  if (!gpu || *gpu < 0 || *gpu > 63) return std::nullopt;
+  if (colon == std::string_view::npos) return SplitGpu{.gpu = *gpu, .multiprocessors = {}};
+  const auto multiprocessors = parse_integer(text.substr(colon + 1));
+  if (!multiprocessors || *multiprocessors < 1 || *multiprocessors > 1024) return std::nullopt;
+  return SplitGpu{.gpu = *gpu, .multiprocessors = multiprocessors};
+}
+
+std::string format_split_gpu(const SplitGpu& split) {
+  if (!split.multiprocessors) return std::to_string(split.gpu);
+  return fmt::format("{}:{}", split.gpu, *split.multiprocessors);
+}
+
+bool is_language_code(std::string_view text) {
+  const std::size_t dash = text.find('-');
+  const std::string_view language = text.substr(0, dash);
+  const auto all_small = [](std::string_view part) {
+    return std::all_of(part.begin(), part.end(), is_small_letter);
+  };
+  if (language.size() < 2 || language.size() > 3 || !all_small(language)) return false;
+  if (dash == std::string_view::npos) return true;
+  const std::string_view region = text.substr(dash + 1);
+  return region.size() >= 2 && region.size() <= 4 && all_small(region);
+}
+
+bool is_text(std::string_view bytes) {
+  if (bytes.find('\0') != std::string_view::npos) return false;
+  while (!bytes.empty()) {
+    const std::size_t length = character_length(bytes);
+    if (length == 0) return false;
+    bytes.remove_prefix(length);
+  }
+  return true;
+}
+
+std::string one_line(std::string_view text) {
+  std::string line;
+  while (!text.empty()) {
+    const std::size_t length = character_length(text);
+    const auto first = static_cast<unsigned char>(text[0]);
+    const bool shown = length > 0 && !is_control(first);
+    line += shown ? std::string(text.substr(0, length)) : fmt::format("\\x{:02x}", first);
+    text.remove_prefix(shown ? length : 1);
+  }
+  return line;
+}
+
+std::string quote(std::string_view text) {
+  constexpr std::size_t kLongest = 80;
+  if (text.size() <= kLongest) return fmt::format("'{}'", one_line(text));
+  std::size_t end = kLongest;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80) --end;
+  return fmt::format("'{}...'", one_line(text.substr(0, end)));
+}
+
+std::string listed(const std::vector<std::string>& words) {
+  std::string list;
+  for (std::size_t index = 0; index < words.size(); ++index) {
+    if (index > 0) list += index + 1 == words.size() ? " or " : ", ";
+    list += words[index];
+  }
+  return list;
+}
+
+std::string yaml_scalar(std::string_view text, bool must_quote) {
+  if (!must_quote && is_plain_yaml(text)) return std::string(text);
+  std::string yaml = "\"";
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t length = std::max<std::size_t>(1, character_length(rest));
+    const std::string_view character = rest.substr(0, length);
+    if (character == "\"" || character == "\\") {
+      yaml += fmt::format("\\{}", character);
+    } else if (is_control(static_cast<unsigned char>(character[0]))) {
+      yaml += fmt::format("\\x{:02x}", static_cast<unsigned char>(character[0]));
+    } else if (length > 1 && is_fragile(character)) {
+      yaml += fmt::format("\\u{:04x}", code_point(character));
+    } else {
+      yaml += character;
+    }
+    rest.remove_prefix(length);
+  }
+  return yaml + "\"";
+}
+
+}  // namespace myxtts

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/devices.h"
+#include "config/train.h"
+
+namespace myxtts {
+
+// Text to value and back, independent of the locale. parse_x gives nothing when the text is not
+// such a value; format_x gives text that parse_x reads as the same value.
+
+std::optional<std::int64_t> parse_integer(std::string_view text);
+
+// Finite numbers, also in the form 1e-4.
+std::optional<double> parse_number(std::string_view text);
+std::string format_number(double value);
+
+// true/false, yes/no, on/off in any letter case.
+std::optional<bool> parse_switch(std::string_view text);
+
+// "1" or "1:16".
+std::optional<SplitGpu> parse_split_gpu(std::string_view text);
+std::string format_split_gpu(const SplitGpu& split);
+
+// Two or three small letters, and optionally a region: "en", "fa", "zh-cn".
+bool is_language_code(std::string_view text);
+
+// Complete UTF-8 without NUL.
+bool is_text(std::string_view bytes);
+
+// With control characters and bytes that are not UTF-8 written as \xNN, so that a message stays
+// one readable line.
+std::string one_line(std::string_view text);
+
+// In quotes, without control characters and not longer than a line, for messages.
+std::string quote(std::string_view text);
+
+// "auto, cpu or cuda".
+std::string listed(const std::vector<std::string>& words);
+
+// A YAML scalar that is read back as `text`: plain where that is safe, in double quotes elsewhere.
+std::string yaml_scalar(std::string_view text, bool must_quote);
+
+}  // namespace myxtts

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "text/japanese.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <mecab.h>
+#include <unicode/normalizer2.h>
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "text/kana.h"
+#include "text/text_data.h"
+#include "text/unicode.h"
+
+namespace myxtts {
+namespace {
+
+// Character types of UniDic's char.def.
+constexpr unsigned char kLatin = 5;
+constexpr unsigned char kHiragana = 6;
+constexpr unsigned char kKatakana = 7;
+
+// One word as the dictionary knows it; fields it does not have are empty.
+struct Word {
+  std::string surface;
+  std::string kind;     // 動詞, 助詞, ...
+  std::string subkind;  // 接続助詞, ...
+  std::string lemma;
+  std::string pronunciation;
+  std::string kana;
+  unsigned char letter_type = 0;
+  bool unknown = false;
+  bool after_blank = false;
+};
+
+bool is_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+bool is_number(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const char32_t c = code_point_at(text, at);
+    at += static_cast<std::size_t>(U8_LENGTH(c));
+    const int type = u_getIntPropertyValue(static_cast<UChar32>(c), UCHAR_NUMERIC_TYPE);
+    if (type != U_NT_DECIMAL && type != U_NT_DIGIT) return false;
+  }
+  return !text.empty();
+}
+
+// Comma-separated values, some in quotes.
+std::vector<std::string> split_features(std::string_view features) {
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (const char c : features) {
+    if (c == '"') {
+      quoted = !quoted;
+    } else if (c == ',' && !quoted) {
+      fields.emplace_back();
+    } else {
+      fields.back() += c;
+    }
+  }
+  return fields;
+}
+
+Word read_word(const MeCab::Node& node) {
+  const auto fields = split_features(node.feature);
+  const auto field = [&fields](std::size_t index) {
+    return index < fields.size() && fields[index] != "*" ? fields[index] : std::string();
+  };
+  const bool version_3 = fields.size() >= 29;
+  return {.surface = std::string(node.surface, node.length),
+          .kind = field(0),
+          .subkind = field(1),
+          .lemma = field(7),
+          .pronunciation = field(9),
+          .kana = field(version_3 ? 20 : 17),
+          .letter_type = node.char_type,
+          .unknown = node.stat == MECAB_UNK_NODE,
+          .after_blank = node.rlength > node.length};
+}
+
+// UniDic writes the spelling of a foreign word behind its lemma: カツ has カツ-cutlet.
+std::optional<std::string> foreign_spelling(const Word& word) {
+  const auto hyphen = word.lemma.find('-');
+  if (hyphen == std::string::npos || word.surface.find('-') != std::string::npos)
+    return std::nullopt;
+  const std::string spelling = word.lemma.substr(hyphen + 1);
+  return is_ascii(spelling) ? std::optional(spelling) : std::nullopt;
+}
+
+std::optional<std::string_view> usual_spelling(std::string_view surface) {
+  static constexpr std::pair<std::string_view, std::string_view> kNames[] = {
+      {"ホッピー", "hoppy"}, {"東京", "tokyo"}, {"大阪", "osaka"},   {"京都", "kyoto"},
+      {"柔道", "judo"},      {"弁当", "bento"}, {"ヒルズ", "hills"}, {"カービィ", "kirby"}};
+  for (const auto& [name, spelling] : kNames) {
+    if (surface == name) return spelling;
+  }
+  return std::nullopt;
+}
+
+std::string read_unknown(const Word& word) {
+  if (word.letter_type == kHiragana || word.letter_type == kKatakana)
+    return romanise_kana(word.surface);
+  return std::string(count_code_points(word.surface), '?');
+}
+
+std::string read_aloud(const Word& word) {
+  if (const auto name = usual_spelling(word.surface)) return std::string(*name);
+  if (is_number(word.surface) || is_ascii(word.surface)) return word.surface;
+  if (word.surface == "€" || word.surface == "¥") return "";
+  if (word.unknown) return read_unknown(word);
+  if (word.kind == "補助記号") return std::string(latin_mark(word.surface).value_or(""));
+  if (word.kind == "助詞" && word.pronunciation == "ワ") return "wa";
+  if (word.kind == "助詞" && word.pronunciation == "エ") return "e";
+  if (const auto foreign = foreign_spelling(word)) return *foreign;
+  return word.kana.empty() ? word.surface : romanise_kana(word.kana);
+}
+
+struct Piece {
+  std::string letters;
+  bool space = false;  // follows
+};
+
+// Whether the word is written apart from the one after it.
+bool stands_apart(const Word& word, const Word* next, const std::string& letters) {
+  if (word.kind == "接頭辞") return false;
+  if (foreign_spelling(word) && letters.ends_with('-')) return false;
+  if (next == nullptr) return true;
+  if (next->kind == "補助記号" || next->kind == "接尾辞" || next->surface == ",") return false;
+  if (!next->subkind.empty() &&
+      std::string_view("接続助詞").find(next->subkind) != std::string_view::npos) {
+    return false;
+  }
+  if (is_number(word.surface) && is_number(next->surface)) return false;
+  const bool inflects = word.kind == "動詞" || word.kind == "助動詞" || word.kind == "形容詞";
+  return !(inflects && next->kind == "助動詞" && next->surface != "です");
+}
+
+std::vector<Piece> spell(const std::vector<Word>& words) {
+  std::vector<Piece> pieces;
+  pieces.reserve(words.size());
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const Word& word = words[i];
+    const Word* next = i + 1 < words.size() ? &words[i + 1] : nullptr;
+    Piece* before = pieces.empty() ? nullptr : &pieces.back();
+    const bool apostrophe = word.surface == "'" && !word.after_blank && next != nullptr &&
+                            next->letter_type == kLatin && !next->after_blank;
+    if (apostrophe) {
+      if (before != nullptr) before->space = false;
+      pieces.push_back({"'", false});
+      continue;
+    }
+    const std::string letters = read_aloud(word);
+    if (before != nullptr && !letters.empty() && before->letters.ends_with(kOpenDoubling)) {
+      before->letters.resize(before->letters.size() - kOpenDoubling.size());
+      before->letters += letters[0];
+    }
+    const bool opens = word.surface == "「" || word.surface == "『" || letters.empty() ||
+                       letters == "(" || letters == "[";
+    if (opens) {
+      if (before != nullptr) before->space = true;
+      pieces.push_back({letters, false});
+    } else if (letters == "/") {
+      pieces.push_back({letters, false});
+    } else if (next != nullptr && is_ascii(word.surface) && is_ascii(next->surface)) {
+      pieces.push_back({word.surface, next->after_blank});
+    } else {
+      pieces.push_back({letters, stands_apart(word, next, letters)});
+    }
+  }
+  return pieces;
+}
+
+// Compatibility forms resolved; typographic quotes as typed ones.
+std::string normalise(std::string_view text) {
+  UErrorCode status = U_ZERO_ERROR;
+  const auto* nfkc = icu::Normalizer2::getNFKCInstance(status);
+  auto normal = nfkc->normalize(to_unicode(text), status);
+  MYXTTS_CHECK(U_SUCCESS(status), "ICU could not normalise a text");
+  normal.findAndReplace(u"‘", u"`").findAndReplace(u"’", u"'").findAndReplace(u"”", u"\"");
+  return to_utf8(normal);
+}
+
+std::string join(const std::vector<Piece>& pieces) {
+  std::string result;
+  for (const Piece& piece : pieces) {
+    result += piece.letters;
+    if (piece.space) result += ' ';
+  }
+  for (auto at = result.find(kOpenDoubling); at != result.npos;
+       at = result.find(kOpenDoubling, at)) {
+    result.erase(at, kOpenDoubling.size());
+  }
+  return result;
+}
+
+}  // namespace
+
+struct JapaneseReader::Engine {
+  std::unique_ptr<MeCab::Model> model;
+  std::unique_ptr<MeCab::Tagger> tagger;
+};
+
+const JapaneseReader& JapaneseReader::shared() {
+  static const JapaneseReader reader = [] {
+    const auto folder = find_text_data("unidic");
+    if (!folder) {
+      throw DataError(
+          "Japanese needs the dictionary unidic-lite, and it is not installed. Run tools/setup to "
+          "fetch it, "
+          "or set MYXTTS_TEXT_DATA to the folder that holds unidic/.");
+    }
+    return JapaneseReader(*folder);
+  }();
+  return reader;
+}
+
+JapaneseReader::JapaneseReader(const std::filesystem::path& dictionary)
+    : engine_(std::make_unique<Engine>()) {
+  const std::string folder = dictionary.string();
+  std::vector<std::string> arguments = {"myxtts", "-C", "-r", "/dev/null", "-d", folder};
+  std::vector<char*> pointers;
+  for (auto& argument : arguments) pointers.push_back(argument.data());
+  engine_->model.reset(MeCab::createModel(static_cast<int>(pointers.size()), pointers.data()));
+  if (engine_->model != nullptr) engine_->tagger.reset(engine_->model->createTagger());
+  if (engine_->tagger == nullptr) {
+    throw DataError(fmt::format(
+        "{} holds no dictionary that MeCab can read. Run tools/setup to fetch unidic-lite again.",
+        folder));
+  }
+}
+
+JapaneseReader::~JapaneseReader() = default;
+
+std::string JapaneseReader::romanise(std::string_view text) const {
+  const std::string normal = normalise(text);
+  const std::unique_ptr<MeCab::Lattice> lattice(engine_->model->createLattice());
+  lattice->set_sentence(normal.data(), normal.size());
+  MYXTTS_CHECK(engine_->tagger->parse(lattice.get()), "MeCab could not read a text: {}",
+               lattice->what());
+  std::vector<Word> words;
+  for (const auto* node = lattice->bos_node()->next; node != nullptr && node->next != nullptr;
+       node = node->next) {
+    words.push_back(read_word(*node));
+  }
+  return to_lower(strip_spaces(join(spell(words))));
+}
+
+}  // namespace myxtts

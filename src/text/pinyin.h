@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace myxtts {
+
+// Chinese characters to their sound in Latin letters, by the tables of phrases and of single
+// characters that tools/setup fetches. Immutable once read: any number of threads may share one.
+class Pinyin {
+ public:
+  // The tables that are found beside the program, read on first use. Throws DataError, with what to
+  // type, when they are not there.
+  static const Pinyin& shared();
+  // Throws DataError for a folder without the two tables, or with broken ones.
+  explicit Pinyin(const std::filesystem::path& folder);
+
+  // Each Chinese character becomes its syllable with the tone as a digit (5 where there is none):
+  // 你好 becomes ni3hao3. Everything else stays. `text` is valid UTF-8.
+  std::string transliterate(std::string_view text) const;
+
+ private:
+  void transliterate_run(std::u32string_view run, std::string& result) const;
+
+  std::unordered_map<std::u32string, std::string> phrases_;  // at most ten characters each
+  std::unordered_map<char32_t, std::string> characters_;
+  std::size_t longest_phrase_ = 1;
+};
+
+}  // namespace myxtts

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "text/tokenizer.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
+
+#include "text/unicode.h"
+
+namespace myxtts {
+namespace {
+
+enum class LetterKind : unsigned char { Blank, Word, Mark };
+
+LetterKind classify(UChar32 letter) {
+  constexpr std::uint32_t kWordTypes = U_GC_M_MASK | U_GC_ND_MASK | U_GC_PC_MASK;
+  if (u_hasBinaryProperty(letter, UCHAR_WHITE_SPACE)) return LetterKind::Blank;
+  if ((U_GET_GC_MASK(letter) & kWordTypes) != 0 || letter == 0x200C || letter == 0x200D ||
+      u_hasBinaryProperty(letter, UCHAR_ALPHABETIC)) {
+    return LetterKind::Word;
+  }
+  return LetterKind::Mark;
+}
+
+LetterKind kind_of(UChar32 letter) {
+  static const auto ascii = [] {
+    std::array<LetterKind, 128> kinds{};
+    for (UChar32 c = 0; c < 128; ++c) kinds[static_cast<std::size_t>(c)] = classify(c);
+    return kinds;
+  }();
+  return letter < 128 ? ascii[static_cast<std::size_t>(letter)] : classify(letter);
+}
+
+// The letters of one word, merged until no rule fits.
+class Word {
+ public:
+  explicit Word(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {}
+
+  bool empty() const { return symbols_.empty(); }
+
+  void add(char32_t letter) {
+    const auto place = static_cast<std::int32_t>(symbols_.size());
+    symbols_.push_back(
+        {vocabulary_.find_letter(letter).value_or(vocabulary_.unknown()), place - 1, place + 1});
+  }
+
+  // Appends the ids to `ids` and is empty again.
+  void flush(std::vector<TokenId>& ids) {
+    if (symbols_.empty()) return;
+    symbols_.back().next = kNone;
+    merge();
+    for (std::int32_t place = 0; place != kNone; place = at(place).next)
+      ids.push_back(at(place).id);
+    symbols_.clear();
+  }
+
+ private:
+  static constexpr std::int32_t kNone = -1;
+
+  struct Symbol {
+    TokenId id = 0;
+    std::int32_t previous = kNone;
+    std::int32_t next = kNone;
+    bool gone = false;  // merged into the symbol before it
+  };
+  struct Candidate {
+    std::int32_t rank = 0;
+    std::int32_t place = 0;  // of the left symbol
+    TokenId result = 0;
+
+    // For a heap whose top is the lowest rank, then the leftmost place.
+    bool operator<(const Candidate& other) const {
+      return rank != other.rank ? rank > other.rank : place > other.place;
+    }
+  };
+
+  Symbol& at(std::int32_t place) { return symbols_[static_cast<std::size_t>(place)]; }
+
+  const Vocabulary::Merge* merge_at(std::int32_t place) {
+    const Symbol& left = at(place);
+    return left.next == kNone ? nullptr : vocabulary_.find_merge(left.id, at(left.next).id);
+  }
+
+  void consider(std::int32_t place) {
+    if (place == kNone) return;
+    if (const auto* merge = merge_at(place)) {
+      candidates_.push_back({merge->rank, place, merge->result});
+      std::push_heap(candidates_.begin(), candidates_.end());
+    }
+  }
+
+  void merge() {
+    for (std::size_t place = 0; place + 1 < symbols_.size(); ++place) {
+      consider(static_cast<std::int32_t>(place));
+    }
+    while (!candidates_.empty()) {
+      std::pop_heap(candidates_.begin(), candidates_.end());
+      const Candidate best = candidates_.back();
+      candidates_.pop_back();
+      if (at(best.place).gone) continue;
+      // A candidate is stale when its pair is no longer there. The library asks only whether what
+      // is there now gives the same token, so a pair may merge with the rank of an older one.
+      const auto* merge = merge_at(best.place);
+      if (merge == nullptr || merge->result != best.result) continue;
+      join(best.place, best.result);
+      consider(at(best.place).previous);
+      consider(best.place);
+    }
+  }
+
+  void join(std::int32_t place, TokenId result) {
+    Symbol& left = at(place);
+    Symbol& right = at(left.next);
+    right.gone = true;
+    left.id = result;
+    left.next = right.next;
+    if (left.next != kNone) at(left.next).previous = place;
+  }
+
+  const Vocabulary& vocabulary_;
+  std::vector<Symbol> symbols_;
+  std::vector<Candidate> candidates_;
+};
+
+}  // namespace
+
+Tokenizer::Tokenizer(const Vocabulary& vocabulary)
+    : vocabulary_(vocabulary), starts_added_token_(256) {
+  for (const auto& token : vocabulary.added_tokens()) {
+    starts_added_token_[static_cast<unsigned char>(token.content.front())] = true;
+  }
+}
+
+std::vector<TokenId> Tokenizer::encode(std::string_view text) const {
+  std::vector<TokenId> ids;
+  std::size_t plain_from = 0;
+  std::size_t position = 0;
+  while (position < text.size()) {
+    const Vocabulary::AddedToken* found = nullptr;
+    if (starts_added_token_[static_cast<unsigned char>(text[position])]) {
+      for (const auto& token : vocabulary_.added_tokens()) {  // longest first
+        if (text.substr(position).starts_with(token.content)) {
+          found = &token;
+          break;
+        }
+      }
+    }
+    if (found == nullptr) {
+      ++position;
+      continue;
+    }
+    encode_plain(text.substr(plain_from, position - plain_from), ids);
+    ids.push_back(found->id);
+    position += found->content.size();
+    plain_from = position;
+  }
+  encode_plain(text.substr(plain_from), ids);
+  return ids;
+}
+
+void Tokenizer::encode_plain(std::string_view text, std::vector<TokenId>& ids) const {
+  Word word(vocabulary_);
+  LetterKind word_kind = LetterKind::Blank;
+  std::size_t position = 0;
+  while (position < text.size()) {
+    const char32_t letter = code_point_at(text, position);
+    position += static_cast<std::size_t>(U8_LENGTH(letter));
+    const LetterKind kind = kind_of(static_cast<UChar32>(letter));
+    if (kind != word_kind) word.flush(ids);
+    word_kind = kind;
+    if (kind != LetterKind::Blank) word.add(letter);
+  }
+  word.flush(ids);
+}
+
+}  // namespace myxtts

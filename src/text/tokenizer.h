@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "text/vocabulary.h"
+
+namespace myxtts {
+
+// Clean text to token ids, equal to the `tokenizers` library for the vocabularies that Vocabulary
+// reads.
+//
+// Added tokens are cut out first; what lies between is split into words; in each word the letters
+// merge, the pair of lowest rank first. Time is n log n in the length of a word.
+//
+// Any number of threads may call it at once. The vocabulary must outlive it.
+class Tokenizer {
+ public:
+  explicit Tokenizer(const Vocabulary& vocabulary);
+
+  // `text` is valid UTF-8; blanks count only if they were written as [SPACE].
+  std::vector<TokenId> encode(std::string_view text) const;
+
+ private:
+  void encode_plain(std::string_view text, std::vector<TokenId>& ids) const;
+
+  const Vocabulary& vocabulary_;
+  std::vector<bool> starts_added_token_;  // by byte
+};
+
+}  // namespace myxtts

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace myxtts {
+
+using TokenId = std::int32_t;
+
+// The tokens of a model and how letters merge into them: a file of the Hugging Face `tokenizers`
+// library that holds a BPE model with the pre-tokeniser `Whitespace` (XTTS's vocab.json).
+//
+// Immutable once read, so any number of threads may share one. See Tokenizer for what is done with
+// it.
+class Vocabulary {
+ public:
+  // What two neighbouring tokens become.
+  struct Merge {
+    std::int32_t rank = 0;  // lower goes first
+    TokenId result = 0;
+  };
+  // A token that is cut out of the text before anything else happens to it, such as [SPACE] or
+  // [en].
+  struct AddedToken {
+    std::string content;
+    TokenId id = 0;
+  };
+
+  // Throw DataError, naming the file and the remedy, for a file that is missing, is not such a
+  // vocabulary, or asks for something that XTTS's vocabularies do not have.
+  static Vocabulary load(const std::filesystem::path& path);
+  static Vocabulary parse(std::string_view json, std::string_view origin);
+
+  // The rows that a text embedding needs: the largest id + 1 (files may have holes).
+  std::int64_t rows() const { return rows_; }
+
+  std::optional<TokenId> find(std::string_view token) const;
+  // The id of a token every XTTS vocabulary has: [STOP], [UNK], [SPACE], [START].
+  TokenId stop() const { return stop_; }
+  TokenId unknown() const { return unknown_; }
+  TokenId start() const { return start_; }
+  // The token of an id; empty for a hole.
+  std::string_view token(TokenId id) const;
+  // The tags of the languages it knows, e.g. "en" for [en], in order of their ids.
+  std::vector<std::string> languages() const;
+
+  std::optional<TokenId> find_letter(char32_t letter) const;
+  const Merge* find_merge(TokenId left, TokenId right) const;
+  // Longest first.
+  const std::vector<AddedToken>& added_tokens() const { return added_tokens_; }
+
+ private:
+  void read_tokens(const nlohmann::json& entries, std::string_view origin);
+  void read_merges(const nlohmann::json& merges, std::string_view origin);
+  void read_added_tokens(const nlohmann::json& added, std::string_view origin);
+  void index(const nlohmann::json& unknown_token, std::string_view origin);
+
+  std::unordered_map<std::string, TokenId> ids_;
+  std::vector<std::string> tokens_;                  // by id
+  std::unordered_map<char32_t, TokenId> letters_;    // tokens of one code point
+  std::unordered_map<std::uint64_t, Merge> merges_;  // by (left << 32 | right)
+  std::vector<AddedToken> added_tokens_;
+  std::int64_t rows_ = 0;
+  TokenId stop_ = 0;
+  TokenId unknown_ = 0;
+  TokenId start_ = 0;
+};
+
+}  // namespace myxtts

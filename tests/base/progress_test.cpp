@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/progress.h"
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/captured_screen.h"
+#include "support/fake_clock.h"
+
+namespace myxtts {
+namespace {
+
+using namespace std::chrono_literals;
+using test::CapturedScreen;
+using test::FakeClock;
+using test::seen_on_terminal;
+using Unit = ProgressOptions::Unit;
+
+constexpr ScreenAbilities kPlain{.terminal = false, .colours = false, .progress = true};
+constexpr ScreenAbilities kTerminal{.terminal = true, .colours = false, .progress = true};
+
+TEST(Progress, ShowsNothingForWorkShorterThanTwoSeconds) {
+  for (const auto& abilities : {kPlain, kTerminal}) {
+    CapturedScreen captured(80);
+    Screen screen(captured.file(), abilities);
+    FakeClock clock;
+    {
+      Progress progress({.title = "Reading", .total = 10}, screen, clock);
+      clock.advance(1999ms);
+      progress.advance(10);
+    }
+    EXPECT_EQ(captured.take(), "");
+  }
+}
+
+TEST(Progress, ShowsNothingWhenItIsNotWanted) {
+  CapturedScreen captured(80);
+  Screen screen(captured.file(), {.terminal = true, .colours = true, .progress = false});
+  FakeClock clock;
+  {
+    Progress progress({.title = "Reading", .total = 10}, screen, clock);
+    clock.advance(1h);
+    progress.advance(10);
+  }
+  EXPECT_EQ(captured.take(), "");
+}
+
+TEST(Progress, ATerminalGetsABarThatIsRedrawnInPlaceAndLeavesASummary) {
+  CapturedScreen captured(80);
+  Screen screen(captured.file(), kTerminal);
+  FakeClock clock;
+  {
+    Progress progress({.title = "Reading clips", .total = 4000}, screen, clock);
+    clock.advance(10s);
+    progress.advance(1000);
+    EXPECT_EQ(seen_on_terminal(captured.take()),
+              "Reading clips [=====                 ]  25 %  1,000 of 4,000  100/s  30 s left");
+    clock.advance(10s);
+    progress.advance(1000);
+    const std::string second = captured.take();
+    EXPECT_EQ(seen_on_terminal(second),
+              "Reading clips [===========           ]  50 %  2,000 of 4,000  100/s  20 s left");
+    EXPECT_EQ(second.find('\n'), std::string::npos);
+    clock.advance(20s);
+    progress.advance(2000);
+    captured.take();
+  }
+  EXPECT_EQ(seen_on_terminal(captured.take()), "Reading clips: 4,000 in 40 s (100/s)\n");
+}
+
+TEST(Progress, ATerminalIsDrawnAtMostTenTimesASecond) {
+  CapturedScreen captured(80);
+  Screen screen(captured.file(), kTerminal);
+  FakeClock clock;
+  Progress progress({.title = "Reading", .total = 4000}, screen, clock);
+  clock.advance(2s);
+  for (int i = 0; i < 1000; ++i) {
+    progress.advance();
+    clock.advance(1ms);
+  }
+  const std::string bytes = captured.take();
+  EXPECT_EQ(std::count(bytes.begin(), bytes.end(), '\r'), 10);
+}
+
+TEST(Progress, APlainFileGetsALineEveryFiveSecondsWithoutControlCharacters) {
+  CapturedScreen captured(0);
+  Screen screen(captured.file(), kPlain);
+  FakeClock clock;
+  {
+    Progress progress({.title = "Unpacking", .total = 3'000'000, .unit = Unit::Bytes}, screen,
+                      clock);
+    for (int second = 0; second < 9; ++second) {
+      clock.advance(1s);
+      progress.advance(100'000);
+    }
+  }
+  EXPECT_EQ(captured.take(),
+            "Unpacking:   6 %  200 kB of 3.0 MB  100 kB/s  28 s left\n"
+            "Unpacking:  23 %  700 kB of 3.0 MB  100 kB/s  23 s left\n"
+            "Unpacking: 900 kB of 3.0 MB in 9.0 s (100 kB/s)\n");
+}
+
+TEST(Progress, AnUnknownTotalShowsWhatIsKnown) {
+  CapturedScreen captured(80);
+  Screen screen(captured.file(), kTerminal);
+  FakeClock clock;
+  Progress progress({.title = "Scanning"}, screen, clock);
+  clock.advance(4s);
+  progress.advance(6);
+  EXPECT_EQ(seen_on_terminal(captured.take()), "Scanning: 6  1.5/s");
+}
+
+TEST(Progress, ATotalThatWasTooLowNeverShowsMoreThanHundredPercent) {
+  CapturedScreen captured(0);
+  Screen screen(captured.file(), kPlain);
+  FakeClock clock;
+  Progress progress({.title = "Reading", .total = 10}, screen, clock);
+  clock.advance(4s);
+  progress.advance(20);
+  EXPECT_EQ(captured.take(), "Reading: 100 %  20 of 20  5.0/s  0 ns left\n");
+}
+
+TEST(Progress, NeverReachesTheLastColumnOfANarrowTerminal) {
+  for (const int width : {10, 24, 40, 60, 61, 62, 70, 200}) {
+    CapturedScreen captured(width);
+    Screen screen(captured.file(), kTerminal);
+    FakeClock clock;
+    Progress progress({.title = "خواندن فایل‌ها", .total = 4000}, screen, clock);
+    clock.advance(10s);
+    progress.advance(1000);
+    const std::string seen = seen_on_terminal(captured.take());
+    const auto columns = std::count_if(seen.begin(), seen.end(), [](char byte) {
+      return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
+    });
+    EXPECT_LT(columns, width) << seen;
+    EXPECT_NE(static_cast<unsigned char>(seen.back()) & 0xC0, 0xC0) << "cut in a character";
+  }
+}
+
+TEST(Progress, AnExceptionTakesTheBarAwayWithoutASummary) {
+  CapturedScreen captured(80);
+  Screen screen(captured.file(), kTerminal);
+  FakeClock clock;
+  try {
+    Progress progress({.title = "Reading", .total = 10}, screen, clock);
+    clock.advance(3s);
+    progress.advance();
+    throw std::runtime_error("the disk broke");
+  } catch (const std::runtime_error&) {
+  }
+  EXPECT_EQ(seen_on_terminal(captured.take()), "");
+}
+
+TEST(Progress, ColoursAppearOnlyWhereTheScreenHasThem) {
+  for (const bool colours : {false, true}) {
+    CapturedScreen captured(80);
+    Screen screen(captured.file(), {.terminal = true, .colours = colours, .progress = true});
+    FakeClock clock;
+    Progress progress({.title = "Reading", .total = 10}, screen, clock);
+    clock.advance(3s);
+    progress.advance(5);
+    EXPECT_EQ(captured.take().find("\x1b[36m") != std::string::npos, colours);
+  }
+}
+
+TEST(Progress, CountsEveryStepOfSeveralThreads) {
+  CapturedScreen captured(0);
+  Screen screen(captured.file(), kPlain);
+  FakeClock clock;
+  {
+    Progress progress({.title = "Reading", .total = 40'000}, screen, clock);
+    clock.advance(2s);
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 4; ++thread) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 10'000; ++i) progress.advance();
+      });
+    }
+    for (auto& thread : threads) thread.join();
+  }
+  const std::string text = captured.take();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
+  EXPECT_NE(text.find("Reading: 40,000 in 2.0 s"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace myxtts

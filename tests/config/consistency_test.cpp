@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "config/effective_config.h"
+
+namespace myxtts {
+namespace {
+
+using Values = std::vector<std::pair<std::string, std::string>>;
+
+std::string complaint(const Values& values) {
+  ConfigSources sources;
+  for (const auto& [key, value] : values) {
+    const Field* field = find_field(key);
+    sources.flags.push_back({field, {value, false}, {Origin::Kind::Flag, field->flag, 0}});
+  }
+  try {
+    make_effective_config(sources);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Consistency, ContradictionsNameBothSidesAndTheRemedy) {
+  EXPECT_EQ(complaint({{"data.data_gpu", "1"}}),
+            "data.data_gpu is 1 (flag --data-gpu) but data.model_gpu is none (default); give both, "
+            "as in --data-gpu 0 --model-gpu 1, or neither.");
+  EXPECT_EQ(complaint({{"data.data_gpu", "2"}, {"data.model_gpu", "2"}}),
+            "data.data_gpu is 2 (flag --data-gpu) but data.model_gpu is 2 (flag --model-gpu); give "
+            "two different GPUs, or use one as two with --split-gpu 2.");
+}
+
+TEST(Consistency, EverySettingThatNeedsAGpuContradictsDeviceCpu) {
+  for (const Values& values : std::vector<Values>{
+           {{"data.data_gpu", "0"}, {"data.model_gpu", "1"}},
+           {{"devices.split_gpu", "0"}},
+           {{"devices.mode", "single"}},
+           {{"devices.enable_memory_isolation", "true"}, {"devices.data_gpu_memory", "4096"}},
+           {{"devices.enable_memory_isolation", "true"}, {"devices.model_gpu_memory", "4096"}}}) {
+    EXPECT_EQ(complaint(values), "");
+    Values on_cpu = values;
+    on_cpu.emplace_back("devices.device", "cpu");
+    EXPECT_NE(complaint(on_cpu).find("devices.device is cpu (flag --device)"), std::string::npos)
+        << values.back().first << ": " << complaint(on_cpu);
+  }
+}
+
+TEST(Consistency, AModeNeedsTheDevicesItSpeaksOfAndNoOthers) {
+  const Values pair = {{"data.data_gpu", "1"}, {"data.model_gpu", "0"}};
+  const Values split = {{"devices.split_gpu", "0:16"}};
+  const auto with_mode = [](Values values, const std::string& mode) {
+    values.emplace_back("devices.mode", mode);
+    return complaint(values);
+  };
+  for (const char* right : {"dual", "auto"}) EXPECT_EQ(with_mode(pair, right), "") << right;
+  for (const char* wrong : {"single", "split", "cpu"})
+    EXPECT_NE(with_mode(pair, wrong), "") << wrong;
+  for (const char* right : {"split", "auto"}) EXPECT_EQ(with_mode(split, right), "") << right;
+  for (const char* wrong : {"single", "dual", "cpu"})
+    EXPECT_NE(with_mode(split, wrong), "") << wrong;
+  for (const char* right : {"single", "cpu", "auto"}) EXPECT_EQ(with_mode({}, right), "") << right;
+  for (const char* wrong : {"dual", "split"}) EXPECT_NE(with_mode({}, wrong), "") << wrong;
+  EXPECT_NE(with_mode({{"devices.device", "cuda"}}, "cpu"), "");
+}
+
+TEST(Consistency, AMemoryCapNeedsMemoryIsolation) {
+  EXPECT_NE(complaint({{"devices.data_gpu_memory", "4096"}}).find("--enable-memory-isolation"),
+            std::string::npos);
+  EXPECT_NE(complaint({{"devices.model_gpu_memory", "4096"}}).find("--enable-memory-isolation"),
+            std::string::npos);
+}
+
+TEST(Consistency, TwoGpusAndASplitOneExcludeEachOther) {
+  EXPECT_NE(
+      complaint({{"data.data_gpu", "1"}, {"data.model_gpu", "0"}, {"devices.split_gpu", "0"}}), "");
+}
+
+}  // namespace
+}  // namespace myxtts

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/effective_config.h"
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "support/temporary_file.h"
+
+namespace myxtts {
+namespace {
+
+Setting flag(const std::string& key, const std::string& value) {
+  const Field* field = find_field(key);
+  return {field, {value, false}, {Origin::Kind::Flag, field->flag, 0}};
+}
+
+TEST(EffectiveConfig, FlagsWinOverTheFileAndTheFileOverThePreset) {
+  const test::TemporaryFile file("data: {data_gpu: 2}\ntrain: {seed: 5, lr: 0.1}\n");
+  const auto config = make_effective_config(
+      {.preset = "two-gpu", .file = file.path(), .flags = {flag("train.lr", "0.2")}});
+  EXPECT_EQ(config.values.data.model_gpu, 1);
+  EXPECT_EQ(config.values.data.data_gpu, 2);
+  EXPECT_EQ(config.values.train.seed, 5);
+  EXPECT_EQ(config.values.train.lr, 0.2);
+  EXPECT_EQ(describe(config.origin_of("data.model_gpu")), "preset two-gpu");
+  EXPECT_EQ(describe(config.origin_of("data.data_gpu")), file.string() + ":1");
+  EXPECT_EQ(describe(config.origin_of("train.seed")), file.string() + ":2");
+  EXPECT_EQ(describe(config.origin_of("train.lr")), "flag --lr");
+  EXPECT_EQ(describe(config.origin_of("train.epochs")), "default");
+}
+
+TEST(EffectiveConfig, EveryPresetIsAllowedAndChangesSomething) {
+  for (const std::string& name : preset_names()) {
+    EXPECT_NE(make_effective_config({.preset = name}).values, RunConfig{}) << name;
+  }
+  EXPECT_THROW(make_effective_config({.preset = "three-gpu"}), ConfigError);
+}
+
+TEST(EffectiveConfig, EverySettingHasItsOwnKeyAndFlagsAndASentence) {
+  std::set<std::string> keys;
+  std::set<std::string> flags;
+  for (const Field& field : all_fields()) {
+    EXPECT_TRUE(keys.insert(field.key).second) << field.key;
+    EXPECT_TRUE(flags.insert(field.flag).second) << field.flag;
+    if (!field.negative_flag.empty()) {
+      EXPECT_TRUE(flags.insert(field.negative_flag).second) << field.key;
+    }
+    EXPECT_TRUE(field.sentence.ends_with('.')) << field.key;
+    EXPECT_EQ(field.negative_flag.empty(), !field.placeholder.empty()) << field.key;
+  }
+}
+
+TEST(EffectiveConfig, EveryFlagOfTrainIsDeclared) {
+  for (const char* name : {"--train-data",
+                           "--val-data",
+                           "--data-gpu",
+                           "--model-gpu",
+                           "--batch-size",
+                           "--epochs",
+                           "--max-steps",
+                           "--buffer-size",
+                           "--prefetch-buffer-size",
+                           "--model-start-delay",
+                           "--num-workers",
+                           "--cache-dataset",
+                           "--grad-accum",
+                           "--model-size",
+                           "--enable-static-shapes",
+                           "--enable-memory-isolation",
+                           "--data-gpu-memory",
+                           "--model-gpu-memory",
+                           "--checkpoint-dir",
+                           "--resume",
+                           "--lr",
+                           "--seed",
+                           "--precision",
+                           "--mode",
+                           "--device",
+                           "--split-gpu",
+                           "--transfer-path",
+                           "--init",
+                           "--language",
+                           "--stage",
+                           "--deterministic"}) {
+    const auto fields = all_fields();
+    EXPECT_TRUE(std::any_of(fields.begin(), fields.end(), [name](const Field& field) {
+      return field.flag == name;
+    })) << name;
+  }
+}
+
+// The least bit of a table row that is bound to the wrong member shows here.
+TEST(EffectiveConfig, EveryFieldSetsAMemberOfItsOwn) {
+  std::vector<RunConfig> changed;
+  for (const Field& field : all_fields()) {
+    RunConfig config;
+    for (const char* candidate : {"7", "0.5", "true", "false", "folder", "fa", "dual", "cuda",
+                                  "peer", "dvae", "tiny", "bf16"}) {
+      if (field.assign({candidate, false}, config) && config != RunConfig{}) break;
+    }
+    EXPECT_NE(config, RunConfig{}) << field.key;
+    for (const RunConfig& other : changed) EXPECT_NE(config, other) << field.key;
+    changed.push_back(config);
+  }
+}
+
+class RandomSettings {
+ public:
+  explicit RandomSettings(std::uint64_t seed) : state_(seed * 2 + 1) {}
+
+  std::size_t below(std::size_t count) {
+    state_ = state_ * 6364136223846793005U + 1442695040888963407U;
+    return static_cast<std::size_t>(state_ >> 33U) % count;
+  }
+
+  // A value that may or may not be allowed for the field.
+  Scalar value(const Field& field) {
+    static const std::vector<std::string> hard = {"none",
+                                                  "auto",
+                                                  "null",
+                                                  "~",
+                                                  "true",
+                                                  "a b",
+                                                  " a",
+                                                  "a ",
+                                                  "#a",
+                                                  "a: b",
+                                                  "a #b",
+                                                  "- a",
+                                                  "'",
+                                                  "\"",
+                                                  "\\",
+                                                  "a\nb",
+                                                  "a\tb",
+                                                  "\x01",
+                                                  "\x7f",
+                                                  "\xc2\x85",
+                                                  "\xe2\x80\xa8",
+                                                  "\xef\xbb\xbf",
+                                                  "\xf0\x9f\x98\x80",
+                                                  "\xd9\x81\xd8\xa7\xd8\xb1\xd8\xb3\xdb\x8c",
+                                                  "&a",
+                                                  "*a",
+                                                  "!a",
+                                                  "|",
+                                                  "%a",
+                                                  "@a",
+                                                  "`a",
+                                                  "{a}",
+                                                  "[a]",
+                                                  "?",
+                                                  "-",
+                                                  ":",
+                                                  "a:",
+                                                  "0:16",
+                                                  "1e-5",
+                                                  "0.25",
+                                                  "1",
+                                                  "42",
+                                                  "fa",
+                                                  "zh-cn",
+                                                  "C:\\x",
+                                                  "...",
+                                                  "---",
+                                                  "=",
+                                                  "<<"};
+    if (!field.choices.empty() && below(2) == 0)
+      return {field.choices[below(field.choices.size())], false};
+    if (below(3) == 0) return {std::to_string(below(3000)), false};
+    return {hard[below(hard.size())] + (below(4) == 0 ? hard[below(hard.size())] : ""),
+            below(2) == 0};
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+TEST(EffectiveConfig, WhatIsPrintedReadsBackAsTheSameConfiguration) {
+  int checked = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    RandomSettings random(seed);
+    EffectiveConfig config{.values = {}, .origins = std::vector<Origin>(all_fields().size())};
+    for (std::size_t count = random.below(12); count > 0; --count) {
+      const Field& field = all_fields()[random.below(all_fields().size())];
+      field.assign(random.value(field), config.values);  // what is not allowed changes nothing
+    }
+    try {
+      check_consistency(config);
+    } catch (const ConfigError&) {
+      continue;
+    }
+    const std::string yaml = print_config(config);
+    const test::TemporaryFile file(yaml);
+    const auto again = make_effective_config({.file = file.path()});
+    ASSERT_EQ(again.values, config.values) << yaml;
+    for (const Origin& origin : again.origins) ASSERT_EQ(origin.kind, Origin::Kind::File) << yaml;
+    ++checked;
+  }
+  EXPECT_GT(checked, 1000);
+}
+
+TEST(EffectiveConfig, AFileWithALineBreakInItsNameCannotBreakTheComments) {
+  const test::TemporaryFile file("train: {seed: 5}\n", "a\nseed: 6 #.yaml");
+  const auto config = make_effective_config({.file = file.path()});
+  const test::TemporaryFile printed(print_config(config));
+  EXPECT_EQ(make_effective_config({.file = printed.path()}).values, config.values);
+}
+
+}  // namespace
+}  // namespace myxtts
