@@ -11,6 +11,7 @@
 #include <unicode/uchar.h>
 
 #include "base/error.h"
+#include "text/money.h"
 #include "text/unicode.h"
 
 namespace myxtts {
@@ -135,13 +136,11 @@ UnicodeString expand_abbreviations(UnicodeString text) {
   return text;
 }
 
-UnicodeString expand_symbols(UnicodeString text) {
+std::string expand_symbols(std::string text) {
   for (const Word& symbol : kSymbols) {
-    const UnicodeString sign = to_unicode(symbol.sign);
-    if (text.indexOf(sign) < 0) continue;
     const bool mark = symbol.sign == "," || symbol.sign == ";" || symbol.sign == "?";
-    text.findAndReplace(
-        sign, to_unicode(mark ? std::string(symbol.words) : fmt::format(" {} ", symbol.words)));
+    replace_all(text, symbol.sign,
+                mark ? std::string(symbol.words) : fmt::format(" {} ", symbol.words));
   }
   return text;
 }
@@ -220,8 +219,7 @@ std::string clean_persian(std::string_view utf8) {
   text = to_unicode(collapse_spaces(to_utf8(text)));
   text = expand_abbreviations(text);
   text = expand_persian_numbers(text);
-  text = expand_symbols(text);
-  text = space_punctuation(to_unicode(collapse_spaces(to_utf8(text))));
+  text = space_punctuation(to_unicode(collapse_spaces(expand_symbols(to_utf8(text)))));
   text = clean_half_spaces(text);
   text = join_affixes(to_unicode(collapse_spaces(to_utf8(text))));
   return to_utf8(text);
