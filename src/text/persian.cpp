@@ -132,6 +132,7 @@ UnicodeString expand_abbreviations(UnicodeString text) {
     }
     return made;
   }();
+  if (text.indexOf(u'(') < 0 && text.indexOf(u'.') < 0) return text;
   for (const auto& [pattern, words] : patterns) text = pattern.replace(text, words);
   return text;
 }

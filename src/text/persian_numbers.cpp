@@ -281,6 +281,7 @@ std::string persian_ordinal(std::uint64_t number) {
 }
 
 UnicodeString expand_persian_numbers(UnicodeString text) {
+  if (!has_ascii_digit(to_utf8(text))) return text;
   text = join_groups(text);
   text = separate_letters(text);
   text = expand_dates(text);

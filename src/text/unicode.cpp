@@ -43,11 +43,14 @@ std::string with_classes(std::string_view expression) {
   return expanded;
 }
 
-bool is_all_ascii(std::string_view text) {
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) >= 0x80) return false;
-  }
-  return true;
+std::string to_lower_in_context(std::string_view text) {
+  std::string lower;
+  UErrorCode status = U_ZERO_ERROR;
+  icu::StringByteSink<std::string> sink(&lower);
+  icu::CaseMap::utf8ToLower("", 0, {text.data(), static_cast<std::int32_t>(text.size())}, sink,
+                            nullptr, status);
+  check(status, "lower-casing");
+  return lower;
 }
 
 }  // namespace
@@ -72,20 +75,18 @@ bool is_digit(char32_t c) {
 
 std::string repair_utf8(std::string_view bytes, std::size_t* replaced) {
   std::string text;
-  text.reserve(bytes.size());
+  std::size_t copied = 0;
   const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
   for (std::size_t at = 0; at < bytes.size();) {
     const std::size_t start = at;
     UChar32 c = 0;
     U8_NEXT(data, at, bytes.size(), c);
-    if (c >= 0) {
-      text.append(bytes, start, at - start);
-    } else {
-      text += "\uFFFD";
-      if (replaced != nullptr) ++*replaced;
-    }
+    if (c >= 0) continue;
+    text.append(bytes, copied, start - copied).append("\uFFFD");
+    copied = at;
+    if (replaced != nullptr) ++*replaced;
   }
-  return text;
+  return text.append(bytes, copied);
 }
 
 std::optional<std::size_t> first_invalid_utf8(std::string_view bytes) {
@@ -140,19 +141,18 @@ void append_code_point(std::string& text, char32_t c) {
 
 std::string to_lower(std::string_view text) {
   std::string lower;
-  if (is_all_ascii(text)) {
-    lower = text;
-    for (char& c : lower) {
-      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
-    return lower;
-  }
   lower.reserve(text.size() + 8);
-  UErrorCode status = U_ZERO_ERROR;
-  icu::StringByteSink<std::string> sink(&lower);
-  icu::CaseMap::utf8ToLower("", 0, {text.data(), static_cast<std::int32_t>(text.size())}, sink,
-                            nullptr, status);
-  check(status, "lower-casing");
+  for (std::size_t at = 0; at < text.size();) {
+    const char32_t c = code_point_at(text, at);
+    // The only ones whose lower case is two characters, or depends on what stands around.
+    if (c == U'İ' || c == U'Σ') return to_lower_in_context(text);
+    if (c < 0x80) {
+      lower += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    } else {
+      append_code_point(lower, static_cast<char32_t>(u_tolower(static_cast<UChar32>(c))));
+    }
+    at += static_cast<std::size_t>(U8_LENGTH(c));
+  }
   return lower;
 }
 
