@@ -183,7 +183,9 @@ std::vector<const Abbreviation*> present(std::string_view text, std::span<const 
   std::vector<bool> found(known.size(), false);
   for_each_word(text, [&](std::size_t at) {
     for (std::size_t index = 0; index < known.size(); ++index) {
-      if (!found[index]) found[index] = match(text, at, known[index].key, dotted).has_value();
+      const bool may_be =
+          known[index].key.front() == text[at] || static_cast<unsigned char>(text[at]) >= 0x80;
+      if (may_be && match(text, at, known[index].key, dotted)) found[index] = true;
     }
   });
   std::vector<const Abbreviation*> in_order;

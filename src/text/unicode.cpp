@@ -14,10 +14,6 @@ namespace {
 
 constexpr std::uint32_t kWordMask = U_GC_L_MASK | U_GC_N_MASK;
 
-bool is_ascii_space(char32_t c) {
-  return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20);
-}
-
 void check(UErrorCode status, std::string_view doing) {
   MYXTTS_CHECK(U_SUCCESS(status), "ICU failed at {}: {}", doing, u_errorName(status));
 }
@@ -55,23 +51,28 @@ std::string to_lower_in_context(std::string_view text) {
 
 }  // namespace
 
-bool is_word(char32_t c) {
-  if (c < 0x80) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  }
+namespace detail {
+
+bool is_word_beyond_ascii(char32_t c) {
   return (U_GET_GC_MASK(static_cast<UChar32>(c)) & kWordMask) != 0;
 }
 
-bool is_space(char32_t c) {
-  if (c < 0x80) return is_ascii_space(c);
+bool is_space_beyond_ascii(char32_t c) {
   return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
          c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-bool is_digit(char32_t c) {
-  if (c < 0x80) return c >= '0' && c <= '9';
+bool is_digit_beyond_ascii(char32_t c) {
   return u_charType(static_cast<UChar32>(c)) == U_DECIMAL_DIGIT_NUMBER;
 }
+
+char32_t decode(std::string_view text, std::size_t at) {
+  UChar32 c = 0;
+  U8_NEXT(reinterpret_cast<const std::uint8_t*>(text.data()), at, text.size(), c);
+  return static_cast<char32_t>(c);
+}
+
+}  // namespace detail
 
 std::string repair_utf8(std::string_view bytes, std::size_t* replaced) {
   std::string text;
@@ -97,15 +98,6 @@ std::optional<std::size_t> first_invalid_utf8(std::string_view bytes) {
     if (c < 0) return start;
   }
   return std::nullopt;
-}
-
-char32_t code_point_at(std::string_view text, std::size_t at) {
-  if (at >= text.size()) return kNoCodePoint;
-  const auto first = static_cast<unsigned char>(text[at]);
-  if (first < 0x80) return first;
-  UChar32 c = 0;
-  U8_NEXT(reinterpret_cast<const std::uint8_t*>(text.data()), at, text.size(), c);
-  return static_cast<char32_t>(c);
 }
 
 char32_t code_point_before(std::string_view text, std::size_t at) {
