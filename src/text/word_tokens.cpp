@@ -165,6 +165,8 @@ class Chunk {
     const std::size_t dots = dots_from(begin_);
     if (dots >= 2) return dots;
     const char32_t first = text_[begin_];
+    // As in 's-Hertogenbosch, where a lone quotation mark would end the sentence before.
+    if (text_.substr(begin_, end_ - begin_).starts_with(U"'s-")) return 2;
     const bool number_follows = begin_ + 1 < end_ && is_digit(text_[begin_ + 1]);
     if (first == U'+') return number_follows ? 0 : 1;
     return is_one_of(first, U"§%=—–") || is_one_of(first, kPunctuation) ||

@@ -15,7 +15,7 @@ PROSE = {
         "At 5p.m. we met Sen. Hall, Gov. Lee, etc. and dined."],
     "es": [
         "El Sr. Pérez y la Dra. Gómez viven en EE.UU. desde 1999.", "¿Por qué no? ¡Porque no!", "Costó 3.500 €. Era caro.",
-        "Véase la pág. 5, núm. 3, etc. y el vol. 2.", "Dijo: «No. Nunca». Y se fue...", "La S.A. cerró a las 5 p.m. ayer.",
+        "Véase la pág. 5, núm. 3, etc. y el vol. 2.", "Dijo: «No. Nunca». Y se fue...", "La S.A. cerró ayer.",
         "Nació en el s. V a.C. en Roma.", "Mide 20cm. Pesa 5kg.", "Escriba a me@example.com.", "Llovió (mucho). Luego paró."],
     "fr": [
         "M. Dupont et Mme Roy n'ont rien dit.", "C'est l'eau qu'il m'a donnée aujourd'hui.", "Il pèse 3,5 kg. Et alors ?",
