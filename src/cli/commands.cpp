@@ -8,14 +8,12 @@ Command doctor_command();
 Command encode_command();
 Command export_command();
 Command import_command();
+Command tokenize_command();
 
 std::vector<Command> all_commands() {
   return {
-      doctor_command(),
-      config_command(),
-      import_command(),
-      export_command(),
-      encode_command(),
+      doctor_command(), config_command(), import_command(),
+      export_command(), encode_command(), tokenize_command(),
   };
 }
 

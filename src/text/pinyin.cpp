@@ -2,6 +2,8 @@
 #include "text/pinyin.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <fstream>
 
 #include <fmt/format.h>
@@ -73,15 +75,35 @@ std::string with_tone_digit(const std::string& syllable) {
   return to_utf8(nfc->normalize(letters, status)) + tone;
 }
 
+[[noreturn]] void refuse(const std::filesystem::path& path) {
+  throw DataError(
+      fmt::format("The pinyin table {} is missing or damaged. Run tools/setup to fetch it again.",
+                  path.string()));
+}
+
 Json read_table(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   auto table = Json::parse(file, nullptr, /*allow_exceptions=*/false);
-  if (!table.is_object()) {
-    throw DataError(
-        fmt::format("The pinyin table {} is missing or damaged. Run tools/setup to fetch it again.",
-                    path.string()));
-  }
+  if (!table.is_object()) refuse(path);
   return table;
+}
+
+char32_t read_character(const std::string& code, const std::filesystem::path& path) {
+  std::uint32_t character = 0;
+  const auto [end, failure] = std::from_chars(code.data(), code.data() + code.size(), character);
+  if (failure != std::errc() || end != code.data() + code.size()) refuse(path);
+  return static_cast<char32_t>(character);
+}
+
+// The syllables of a phrase, each a list of readings of which the first counts.
+std::string read_phrase(const Json& syllables, const std::filesystem::path& path) {
+  std::string sound;
+  if (!syllables.is_array()) refuse(path);
+  for (const Json& readings : syllables) {
+    if (!readings.is_array() || readings.empty() || !readings[0].is_string()) refuse(path);
+    sound += with_tone_digit(readings[0].get<std::string>());
+  }
+  return sound;
 }
 
 std::string first_reading(const std::string& readings) {
@@ -105,19 +127,19 @@ const Pinyin& Pinyin::shared() {
 }
 
 Pinyin::Pinyin(const std::filesystem::path& folder) {
-  const Json characters = read_table(folder / "pinyin_dict.json");
+  const auto characters_file = folder / "pinyin_dict.json";
+  const Json characters = read_table(characters_file);
   for (const auto& [code, readings] : characters.items()) {
-    const auto character = static_cast<char32_t>(std::stoul(code));
-    characters_.emplace(character, first_reading(readings.get<std::string>()));
+    if (!readings.is_string()) refuse(characters_file);
+    characters_.emplace(read_character(code, characters_file),
+                        first_reading(readings.get<std::string>()));
   }
-  const Json phrases = read_table(folder / "phrases_dict.json");
+  const auto phrases_file = folder / "phrases_dict.json";
+  const Json phrases = read_table(phrases_file);
   for (const auto& [phrase, syllables] : phrases.items()) {
-    std::string sound;
-    for (const Json& readings : syllables)
-      sound += with_tone_digit(readings.at(0).get<std::string>());
     auto key = to_u32(phrase);
     longest_phrase_ = std::max(longest_phrase_, key.size());
-    phrases_.emplace(std::move(key), std::move(sound));
+    phrases_.emplace(std::move(key), read_phrase(syllables, phrases_file));
   }
 }
 

@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::uintmax_t kLargestFile = 64U << 20U;
-constexpr TokenId kLargestId = 10'000'000;
+constexpr TokenId kLargestId = 1'000'000;
 
 [[noreturn]] void refuse(std::string_view origin, const std::string& why) {
   throw DataError(fmt::format(
@@ -102,7 +102,7 @@ std::pair<std::string, std::string> merge_parts(const Json& merge, std::int32_t 
 
 Vocabulary Vocabulary::load(const std::filesystem::path& path) {
   std::error_code failure;
-  const auto size = std::filesystem::file_size(path, failure);
+  const auto size = std::filesystem::file_size(path, failure);  // fails for a folder
   if (failure) {
     throw DataError(
         fmt::format("The vocabulary {} cannot be read: {}. Give the path of a vocab.json.",
@@ -187,7 +187,14 @@ void Vocabulary::index(const Json& unknown_token, std::string_view origin) {
     if (const auto letter = single_letter(token)) letters_.emplace(*letter, id);
   }
   tokens_.resize(static_cast<std::size_t>(rows_));
-  for (const auto& [token, id] : ids_) tokens_[static_cast<std::size_t>(id)] = token;
+  for (const auto& [token, id] : ids_) {
+    std::string& place = tokens_[static_cast<std::size_t>(id)];
+    if (!place.empty()) {
+      refuse(origin, fmt::format("its tokens \"{}\" and \"{}\" share the id {}",
+                                 std::min(place, token), std::max(place, token), id));
+    }
+    place = token;
+  }
 
   if (unknown_token != "[UNK]") refuse(origin, "its \"unk_token\" is not \"[UNK]\"");
   const auto required = [&](const char* token) {

@@ -93,13 +93,17 @@ bool is_capital(char32_t c) {
   return is_kind(c, U_GC_LU_MASK | U_GC_LT_MASK);
 }
 
+// Signs of Devanagari, which are marks, count as letters; its full stops do not.
+bool is_devanagari(char32_t c) {
+  return c >= 0x0900 && c <= 0x097F && c != 0x0964 && c != 0x0965;
+}
+
 bool is_small_or_caseless(char32_t c) {
-  const bool devanagari_sign = c >= 0x0900 && c <= 0x097F && c != 0x0964 && c != 0x0965;
-  return is_kind(c, U_GC_LL_MASK | U_GC_LO_MASK) || devanagari_sign;
+  return is_kind(c, U_GC_LL_MASK | U_GC_LO_MASK) || is_devanagari(c);
 }
 
 bool is_capital_or_caseless(char32_t c) {
-  return is_kind(c, U_GC_LU_MASK | U_GC_LT_MASK | U_GC_LO_MASK);
+  return is_kind(c, U_GC_LU_MASK | U_GC_LT_MASK | U_GC_LO_MASK) || is_devanagari(c);
 }
 
 bool is_caseless(char32_t c) {
@@ -161,6 +165,8 @@ class Chunk {
     const std::size_t dots = dots_from(begin_);
     if (dots >= 2) return dots;
     const char32_t first = text_[begin_];
+    // As in 's-Hertogenbosch, where a lone quotation mark would end the sentence before.
+    if (text_.substr(begin_, end_ - begin_).starts_with(U"'s-")) return 2;
     const bool number_follows = begin_ + 1 < end_ && is_digit(text_[begin_ + 1]);
     if (first == U'+') return number_follows ? 0 : 1;
     return is_one_of(first, U"§%=—–") || is_one_of(first, kPunctuation) ||
@@ -187,8 +193,12 @@ class Chunk {
     std::size_t dots = 1;
     while (dots < end_ - begin_ && text_[end_ - 1 - dots] == U'.') ++dots;
     if (dots >= 2) return dots;
-    if (end_ - begin_ < 2 || ends_abbreviation(end_ - 1)) return 0;
-    return ends_a_word(end_ - 1) ? 1 : 0;
+    const std::size_t dot = end_ - 1;
+    if (end_ - begin_ < 2 || ends_abbreviation(dot)) return 0;
+    // A unit of one letter behind its number, as in 5m., is an abbreviation.
+    const bool unit = dot >= begin_ + 2 && is_one_of(text_[dot - 1], U"gmt") &&
+                      text_[dot - 2] >= U'0' && text_[dot - 2] <= U'9';
+    return !unit && ends_a_word(dot) ? 1 : 0;
   }
 
   bool ends_a_word(std::size_t dot) const {
@@ -227,6 +237,17 @@ class Chunk {
     return labels > 1 && label >= 2 && lower;
   }
 
+  // Whether the dot at `dot` stands between the end of one word and the start of the next, or at a
+  // quotation mark.
+  bool ends_inner_sentence(std::size_t dot) const {
+    if (dot == begin_ || dot + 1 == end_ || ends_abbreviation(dot)) return false;
+    const char32_t before = text_[dot - 1];
+    const char32_t after = text_[dot + 1];
+    if (is_digit(before) && is_digit(after)) return false;
+    return (is_small_or_caseless(before) || is_one_of(before, kQuotes)) &&
+           (is_capital_or_caseless(after) || is_one_of(after, kQuotes));
+  }
+
   // What is left after the front and the back: a word, but for dots inside it that end a sentence.
   void split_middle(std::vector<TextSpan>& tokens) const {
     if (begin_ == end_) return;
@@ -244,10 +265,8 @@ class Chunk {
         at += dots;
         continue;
       }
-      const bool between = dots == 1 && at > begin_ && at + 1 < end_ &&
-                           is_small_or_caseless(text_[at - 1]) &&
-                           is_capital_or_caseless(text_[at + 1]) && !ends_abbreviation(at);
-      if (text_[at] == U'…' || between) cut(at, 1);
+      const bool sign = text_[at] == U'…' || is_kind(text_[at], U_GC_SO_MASK);
+      if (sign || (dots == 1 && ends_inner_sentence(at))) cut(at, 1);
       ++at;
     }
     if (from < end_) tokens.push_back({from, end_});

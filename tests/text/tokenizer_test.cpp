@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text/tokenizer.h"
 
+#include <algorithm>
+#include <chrono>
+#include <string>
+
 #include <gtest/gtest.h>
 
 namespace myxtts {
@@ -46,6 +50,27 @@ TEST(Tokenizer, BlanksVanishAndEndAWord) {
 
 TEST(Tokenizer, MarksAndWordsDoNotMergeAcrossTheirBorder) {
   EXPECT_EQ(ids("ab!ab"), (Ids{9, 13, 9}));
+}
+
+// Two lengths in one run: a quadratic merge would take a hundred times as long for ten times the
+// letters.
+TEST(Tokenizer, ALongWordTakesAboutLinearTime) {
+  const auto vocabulary = Vocabulary::parse(kSmall, "small.json");
+  const Tokenizer tokenizer(vocabulary);
+  const auto seconds = [&](std::size_t letters) {
+    std::string word;
+    while (word.size() < letters) word += "abcd";
+    double best = 1e9;
+    for (int round = 0; round < 3; ++round) {
+      const auto start = std::chrono::steady_clock::now();
+      EXPECT_EQ(tokenizer.encode(word).size(), letters / 2);
+      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+      best = std::min(best, taken.count());
+    }
+    return best;
+  };
+  const double short_word = seconds(10'000);
+  EXPECT_LT(seconds(100'000), 40 * short_word);
 }
 
 TEST(Tokenizer, NothingInGivesNothingOut) {

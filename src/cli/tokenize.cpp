@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/commands.h"
+#include "text/sentences.h"
+#include "text/text_encoder.h"
+#include "text/unicode.h"
+
+namespace myxtts {
+namespace {
+
+struct Options {
+  std::string language;
+  std::string vocabulary;
+  std::string model;
+  bool split = false;
+  bool strict = false;
+};
+
+using Json = nlohmann::ordered_json;
+
+// Writes one line of JSON, at once: whoever reads the other end may be waiting for it.
+void print(const Json& object) {
+  const std::string line = object.dump() + '\n';
+  if (std::fwrite(line.data(), 1, line.size(), stdout) != line.size() || std::fflush(stdout) != 0) {
+    throw DataError(
+        "Standard output cannot be written. Check the disk or the program that reads it.");
+  }
+}
+
+void check_utf8(std::string_view line, std::size_t number) {
+  if (const auto at = first_invalid_utf8(line)) {
+    throw DataError(
+        fmt::format("Line {} is not UTF-8 at byte {}. Convert the text (iconv -t UTF-8), or leave "
+                    "out --strict to have "
+                    "such bytes replaced.",
+                    number, *at + 1));
+  }
+}
+
+// Reads lines from standard input; for each, `handle(line, number)` gets it without its end.
+template <typename Handle>
+void for_each_line(Handle handle) {
+  std::string line;
+  for (std::size_t number = 1; std::getline(std::cin, line); ++number) handle(line, number);
+}
+
+Json encode_line(const TextEncoder& encoder, const Vocabulary& vocabulary, const std::string& line,
+                 std::size_t number) {
+  const EncodedText text = encoder.encode(line);
+  if (encoder.is_unknown(text)) {
+    log_warning("tokenize",
+                "line {} has nothing that the vocabulary knows; is it in the right language?",
+                number);
+  }
+  Json pieces = Json::array();
+  for (const TokenId id : text.ids) pieces.push_back(vocabulary.token(id));
+  return {{"clean", text.clean}, {"ids", text.ids}, {"pieces", std::move(pieces)}};
+}
+
+int tokenize(const Options& options) {
+  std::ios::sync_with_stdio(false);
+  const Language language = parse_language(options.language);
+  const std::filesystem::path file = options.model.empty()
+                                         ? std::filesystem::path(options.vocabulary)
+                                         : std::filesystem::path(options.model) / "vocab.json";
+  if (file.empty() && !options.split) {
+    throw ConfigError(
+        "tokenize needs a vocabulary. Give --vocab FILE, or --model DIR for the one of a model.");
+  }
+  std::size_t replaced = 0;
+  const auto repair = [&](const std::string& line, std::size_t number) {
+    if (options.strict) check_utf8(line, number);
+    return repair_utf8(line, &replaced);
+  };
+  if (options.split) {
+    for_each_line([&](const std::string& line, std::size_t number) {
+      print({{"splits", split_text(repair(line, number), language)}});
+    });
+  } else {
+    const Vocabulary vocabulary = Vocabulary::load(file);
+    const TextEncoder encoder(vocabulary, language);
+    for_each_line([&](const std::string& line, std::size_t number) {
+      const std::string text = repair(line, number);
+      if (count_code_points(text) > length_limit(language)) {
+        log_warning("tokenize",
+                    "line {} is longer than {} characters and may be cut short when spoken", number,
+                    length_limit(language));
+      }
+      print(encode_line(encoder, vocabulary, text, number));
+    });
+  }
+  if (replaced > 0) {
+    log_warning("tokenize", "{} invalid UTF-8 sequences became U+FFFD; --strict makes them errors",
+                replaced);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Command tokenize_command() {
+  return {
+      .name = "tokenize",
+      .group = "Text",
+      .summary = "Show how lines of text become token ids",
+      .declare = [](CLI::App& app) -> std::function<int()> {
+        const auto options = std::make_shared<Options>();
+        app.add_option("--language", options->language, "Language of the text, such as en or zh-cn")
+            ->required()
+            ->type_name("L");
+        auto* vocabulary = app.add_option("--vocab", options->vocabulary, "The vocab.json to use")
+                               ->type_name("FILE");
+        app.add_option("--model", options->model, "A model directory, to use its vocab.json")
+            ->type_name("DIR")
+            ->excludes(vocabulary);
+        app.add_flag("--split", options->split,
+                     "Show instead the pieces that long text is spoken in");
+        app.add_flag("--strict", options->strict,
+                     "Invalid UTF-8 is an error instead of being replaced");
+        return [options] { return tokenize(*options); };
+      }};
+}
+
+}  // namespace myxtts

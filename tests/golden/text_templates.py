@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sentences with slots, by language, for make_text.py.
+
+Slots: {n} integer, {N} large integer, {y} year, {g} grouped integer, {d} decimal, {o} ordinal,
+{m} money, {p} percentage, {a} abbreviation with its dot, {w} a name, {s} a symbol.
+"""
+
+NAMES = {
+    "en": ["Hall", "Baker", "Leeds", "Mr. Stone", "O'Neil", "the Mayor", "Anne-Marie", "NASA"],
+    "es": ["Mora", "Sevilla", "Núñez", "el alcalde", "Zaragoza", "Íñigo", "la ONU"],
+    "fr": ["Lefèvre", "Nîmes", "l'Élysée", "Garçon", "le maire", "Besançon", "l'ONU"],
+    "de": ["Müller", "Köln", "Straßburg", "die Bürgermeisterin", "Özdemir", "das BMW-Werk"],
+    "it": ["Neri", "Forlì", "il sindaco", "Cefalù", "Perché no", "l'ONU", "Città di Castello"],
+    "pt": ["Luz", "São João", "Évora", "o prefeito", "Gonçalves", "Conceição", "a ONU"],
+    "pl": ["Lis", "Łódź", "Gdańsk", "Żółkiewski", "burmistrz", "Ślązak", "ONZ"],
+    "tr": ["İpek", "IRMAK", "Şişli", "Çağlar", "belediye başkanı", "Üsküdar", "Iğdır", "ÖZGÜR"],
+    "ru": ["Ким", "Орёл", "мэр", "Щукин", "Санкт-Петербург", "ООН", "Нижний"],
+    "nl": ["Bos", "'s-Hertogenbosch", "de burgemeester", "IJmuiden", "Coöperatie", "België"],
+    "cs": ["Král", "Plzeň", "Říčany", "starosta", "Dvořák", "Ústí", "OSN"],
+    "ar": ["القاهرة", "محمّد", "الوزير", "بغداد", "جامعة الدول", "فاطمة"],
+    "hu": ["Kis", "Győr", "Szőke Ödön", "a polgármester", "Űrhivatal", "Hódmezővásárhely"],
+    "ko": ["서울", "김민수", "시장", "한국은행", "BTS", "독립문"],
+    "hi": ["दिल्ली", "मोहन", "मुख्यमंत्री", "लखनऊ", "ज़िला", "श्रीमती शर्मा"],
+    "zh-cn": ["北京", "王小明", "市长", "上海大学", "长江", "银行"],
+    "ja": ["東京", "田中さん", "市長", "京都大学", "メール", "トヨタ"],
+}
+
+ABBREVIATIONS = {
+    "en": ["Mrs.", "Mr.", "Dr.", "St.", "Co.", "Jr.", "Maj.", "Gen.", "Drs.", "Rev.", "Lt.", "Hon.",
+           "Sgt.", "Capt.", "Esq.", "Ltd.", "Col.", "Ft.", "e.g.", "No.", "etc.", "U.S."],
+    "es": ["Sra.", "Sr.", "Dr.", "Dra.", "St.", "Co.", "Jr.", "Ltd.", "etc.", "Ud.", "EE.UU."],
+    "fr": ["Mme.", "Mr.", "Dr.", "St.", "Co.", "Jr.", "Ltd.", "M.", "etc.", "p. ex."],
+    "de": ["Fr.", "Dr.", "St.", "Co.", "Jr.", "z.B.", "usw.", "Nr.", "bzw.", "Hr."],
+    "it": ["Sig.", "Dr.", "St.", "Co.", "Jr.", "Ltd.", "Sig.ra", "ecc.", "p.es."],
+    "pt": ["Sra.", "Sr.", "Dr.", "Dra.", "St.", "Co.", "Jr.", "Ltd.", "etc.", "Av."],
+    "pl": ["P.", "M.", "Dr.", "Sw.", "Jr.", "np.", "itd.", "ul.", "godz."],
+    "tr": ["B.", "Byk.", "Dr.", "vb.", "Prof.", "Sok."],
+    "ru": ["Г-жа", "Г-н", "Д-р", "г-на", "т.е.", "и т.д.", "проф."],
+    "nl": ["Dhr.", "Mevr.", "Dr.", "Jhr.", "bijv.", "enz.", "a.u.b."],
+    "cs": ["Dr.", "Ing.", "P.", "např.", "tzv.", "č."],
+    "ar": ["د.", "أ.", "م."],
+    "hu": ["Dr.", "B.", "Nőv.", "pl.", "stb.", "kb."],
+    "ko": ["Dr.", "Mr.", "(주)"],
+    "hi": ["डॉ.", "श्री", "पं."],
+    "zh-cn": ["Dr.", "No."],
+    "ja": ["Dr.", "No."],
+}
+
+# Suffixes that make ordinals, and some that only look like it.
+ORDINALS = {
+    "en": ["st", "nd", "rd", "th", " th", "s", "TH"],
+    "es": ["º", "ª", "er", "o", "a", "os", "as", ".º", "."],
+    "fr": ["º", "ª", "er", "re", "e", "ème", "ième", "ÈME"],
+    "de": [".", ". ", "st", "º", "ª", ".,", "te", "nd"],
+    "it": ["º", "°", "ª", "o", "a", "i", "e", "."],
+    "pt": ["º", "ª", "o", "a", "os", "as", "."],
+    "pl": ["º", "ª", "st", "nd", "rd", "th", ".", "-ty"],
+    "tr": [".", "inci", "nci", "uncu", "üncü", "'inci", ". "],
+    "ru": ["-й", "-я", "-е", "-ое", "-ье", "-го", "-м", "-х"],
+    "nl": ["de", "ste", "e", "den", "st", "."],
+    "cs": [".,", "-tý", "th", ")"],
+    "ar": ["ون", "ين", "ث", "ر", "ى", "م"],
+    "hu": [".", "adik", "edik", "odik", "ödik", "ödike", "ik", ". ", "-en"],
+    "ko": ["번째", "번", "차", "째", " 번째", "호"],
+    "hi": ["वाँ", "th", "वें"],
+    "zh-cn": ["号", "届", "名"],
+    "ja": ["番", "回", "位"],
+}
+
+SENTENCES = {
+    "en": [
+        "The council of {w} voted on {o} May {y} to spend {m} on schools.",
+        "{a} {w} said prices rose by {p}, the most since {y}.",
+        "About {g} people live there; {n} of them moved in last year.",
+        "It weighs {d} kg & costs {m}, she said.", "On page {n}, line {n}: \"{w} won {n}-{n}.\"",
+        "In {y}, the {o} race drew {N} visitors.", "Write to press@{w}.org {s} call {n}.",
+        "The temperature fell to {d}° at {n}:{n} a.m.", "Nobody knew why the lights went out early.",
+        "{w} scored the {o} goal; the crowd of {g} cheered!", "Shares of {w} {a} closed at {m}.",
+        "He paid {m}, {m} and {m} for the same ticket?"],
+    "es": [
+        "El ayuntamiento de {w} aprobó el {n} de mayo de {y} gastar {m}.",
+        "La {a} {w} dijo que los precios subieron un {p} desde {y}.",
+        "Viven allí {g} personas; {n} llegaron el año pasado.", "Pesa {d} kg & cuesta {m}, dijo.",
+        "¿Quién ganó la {o} carrera? ¡{w}!", "Es el {o} de {N} participantes.",
+        "Escriba a prensa@{w}.es {s} llame al {n}.", "La temperatura bajó a {d}° a las {n}:{n}.",
+        "Nadie sabía por qué se apagaron las luces.", "Pagó {m}, {m} y {m} por lo mismo.",
+        "El {a} {w} nació en {y} y murió en {y}."],
+    "fr": [
+        "La mairie de {w} a voté le {o} mai {y} une dépense de {m}.",
+        "{a} {w} affirme que les prix ont monté de {p} depuis {y}.",
+        "Il y a {g} habitants ; {n} sont arrivés l'an dernier.", "Ça pèse {d} kg & coûte {m}.",
+        "C'est le {o} sur {N} coureurs !", "Écrivez à presse@{w}.fr {s} appelez le {n}.",
+        "Il faisait {d}° à {n} h {n}.", "Personne ne savait pourquoi les lumières s'étaient éteintes.",
+        "« {w} », dit-il, « a payé {m} ou {m}. »", "Le {a} {w} vit depuis {n} ans à {w}.",
+        "Où étiez-vous en {y} ? À {w}, au n° {n}."],
+    "de": [
+        "Der Rat von {w} beschloss am {o} Mai {y}, {m} auszugeben.",
+        "{a} {w} sagt, die Preise seien um {p} gestiegen.",
+        "Dort leben {g} Menschen; {n} kamen {y} dazu.", "Es wiegt {d} kg & kostet {m}.",
+        "Das {o} Haus von {N} ist grün.", "Schreiben Sie an presse@{w}.de {s} rufen Sie {n} an.",
+        "Um {n}:{n} Uhr waren es {d}°.", "Niemand wusste, warum das Licht so früh ausging.",
+        "„{w} zahlte {m} und {m}“, hieß es.", "Im Jahr {y} war {w} noch auf Platz {n}.",
+        "Er wurde {o} und sie {o}, so {w}."],
+    "it": [
+        "Il comune di {w} ha deciso il {o} maggio {y} di spendere {m}.",
+        "Il {a} {w} dice che i prezzi sono saliti del {p}.",
+        "Ci vivono {g} persone; {n} sono arrivate nel {y}.", "Pesa {d} kg & costa {m}.",
+        "È arrivato {o} su {N} concorrenti!", "Scrivete a stampa@{w}.it {s} chiamate il {n}.",
+        "Alle {n}:{n} c'erano {d}°.", "Nessuno sapeva perché le luci si fossero spente.",
+        "Pagò {m}, poi {m}, infine {m}.", "La {o} volta fu nel {y}, a {w}."],
+    "pt": [
+        "A câmara de {w} decidiu em {n} de maio de {y} gastar {m}.",
+        "A {a} {w} disse que os preços subiram {p}.",
+        "Vivem lá {g} pessoas; {n} chegaram em {y}.", "Pesa {d} kg & custa {m}.",
+        "É o {o} de {N} corredores!", "Escreva para imprensa@{w}.pt {s} ligue {n}.",
+        "Às {n}:{n} faziam {d}°.", "Ninguém sabia por que as luzes se apagaram.",
+        "Pagou {m}, {m} e {m} pela mesma coisa.", "Na {o} vez, em {y}, foi {w}."],
+    "pl": [
+        "Rada miasta {w} uchwaliła {n} maja {y} wydatek {m}.",
+        "{a} {w} mówi, że ceny wzrosły o {p}.",
+        "Mieszka tam {g} osób; {n} przybyło w {y} roku.", "Waży {d} kg & kosztuje {m}.",
+        "To {o} z {N} biegaczy!", "Pisz na prasa@{w}.pl {s} dzwoń {n}.",
+        "O {n}:{n} było {d}°.", "Nikt nie wiedział, dlaczego zgasły światła.",
+        "Zapłacił {m}, {m} i {m}.", "Święto obchodzono {o} raz, w {w}."],
+    "tr": [
+        "{w} meclisi {n} Mayıs {y} günü {m} harcamaya karar verdi.",
+        "{a} {w} fiyatların %{n} arttığını söyledi.",
+        "Orada {g} kişi yaşıyor; {n} kişi {y} yılında geldi.", "Ağırlığı {d} kg & fiyatı {m}.",
+        "{w}, {N} koşucu arasında {o} oldu!", "basin@{w}.com {s} {n} numarayı arayın.",
+        "Saat {n}:{n} iken {d}° idi.", "Işıkların neden söndüğünü kimse bilmiyordu.",
+        "Bu {o} kez {m} ödedi.", "{o} katta {n} daire var."],
+    "ru": [
+        "Совет города {w} решил {n} мая {y} года потратить {m}.",
+        "{a} {w} говорит, что цены выросли на {p}.",
+        "Там живёт {g} человек; {n} приехали в {y}.", "Весит {d} кг & стоит {m}.",
+        "Это {o} из {N} бегунов!", "Пишите на press@{w}.ru {s} звоните {n}.",
+        "В {n}:{n} было {d}°.", "Никто не знал, почему погас свет.",
+        "Он заплатил {m}, {m} и {m}.", "В {o} раз, в {y} году, был {w}."],
+    "nl": [
+        "De raad van {w} besloot op {n} mei {y} om {m} uit te geven.",
+        "{a} {w} zegt dat de prijzen met {p} stegen.",
+        "Er wonen {g} mensen; {n} kwamen er in {y} bij.", "Het weegt {d} kg & kost {m}.",
+        "Hij werd {o} van {N} lopers!", "Schrijf naar pers@{w}.nl {s} bel {n}.",
+        "Om {n}:{n} was het {d}°.", "Niemand wist waarom het licht uitging.",
+        "Ze betaalde {m}, {m} en {m}.", "Op de {o} dag kwam {w} terug."],
+    "cs": [
+        "Rada města {w} schválila {n} května {y} výdaj {m}.",
+        "{a} {w} říká, že ceny vzrostly o {p}.",
+        "Žije tam {g} lidí; {n} přišlo v roce {y}", "Váží {d} kg & stojí {m}.",
+        "Je to číslo {n} z {N} běžců!", "Pište na tisk@{w}.cz {s} volejte {n} hned.",
+        "V {n}:{n} bylo {d}° venku.", "Nikdo nevěděl, proč zhasla světla.",
+        "Zaplatil {m}, {m} a {m} za totéž."],
+    "ar": [
+        "قرر مجلس {w} في {n} مايو {y} إنفاق {m} على المدارس.",
+        "{a} {w} يقول إن الأسعار ارتفعت {p}.", "يعيش هناك {g} شخص، جاء {n} منهم عام {y}.",
+        "وزنه {d} كغ & ثمنه {m}.", "هو {o} من {N} عداء!", "اكتب إلى press@{w} {s} اتصل {n}.",
+        "كانت الحرارة {d}° الساعة {n}:{n}.", "لم يعرف أحد لماذا انطفأت الأنوار؟",
+        "دفع {m} و{m} ثم {m}.", "الطابق {o} من {n} طوابق."],
+    "hu": [
+        "{w} tanácsa {y}. május {n}-én {m} kiadásáról döntött.",
+        "{a} {w} szerint az árak {p} emelkedtek.",
+        "Ott {g} ember él; {n} tavaly érkezett.", "Súlya {d} kg & ára {m}.",
+        "Ő lett a {o} a {N} futó közül!", "Írjon a sajto@{w}.hu címre {s} hívja: {n}!",
+        "{n}:{n}-kor {d}° volt.", "Senki sem tudta, miért aludtak el a fények.",
+        "Fizetett {m}, {m} és {m}.", "A {o} napon {w} visszatért."],
+    "ko": [
+        "{w} 의회는 {y}년 5월 {n}일에 {m}를 쓰기로 했다.", "{a} {w}는 물가가 {p} 올랐다고 말했다.",
+        "그곳에는 {g}명이 살고 {n}명은 작년에 왔다.", "무게는 {d}kg이고 값은 {m}이다.",
+        "{N}명 가운데 {o} 주자다!", "press@{w}.kr {s} {n}로 전화하세요.",
+        "{n}시 {n}분에 {d}°였다.", "왜 불이 꺼졌는지 아무도 몰랐다.", "{o} 경기에서 {w}이 이겼다."],
+    "hi": [
+        "{w} की सभा ने स्कूलों पर ख़र्च करने का फ़ैसला किया।", "{a} {w} ने कहा कि दाम बढ़े हैं {s} लोग परेशान हैं।",
+        "वहाँ बहुत लोग रहते हैं; कुछ पिछले साल आए।", "दूध & चाय का भाव १२.५ रुपये है।",
+        "यह {w} @ घर का पता है?", "रात को बत्तियाँ क्यों बुझीं, कोई नहीं जानता था।",
+        "क्रमांक # २५ पर {w} जीते!", "तापमान १२° रहा, वर्षा ५०% हुई।", "\"{w}\" ने १.२३४.५६७ मत पाए।"],
+    "zh-cn": [
+        "{w}在{y}年5月{n}日决定花{d}元修建学校。", "{w}说价格上涨了{p}，是{y}年以来最多的。",
+        "那里住着{n}个人，其中{n}名是去年来的。", "它重{d}千克，价格是{n}元。", "他跑了第{n}名！",
+        "电话138{N}，{s}请打{n}。", "没有人知道为什么灯灭了。", "{w}的比分是{n}/{n}。",
+        "早上{n}点，温度{d}度。"],
+    "ja": [
+        "{w}は{y}年5月{n}日に学校を建てることに決めた。", "{w}によると、物価が{p}上がった。",
+        "そこには{n}人が住んでいる。", "重さは{d}キロで、値段は{n}円です。", "「{w}が勝った」と言った。",
+        "なぜ明かりが消えたのか、誰も知らなかった。", "メールを送ってください{s}", "{w}と{w}の間に川がある。",
+        "今日は{n}時に起きて、パンを食べました。"],
+}
+
+# Written as they stand, in every language.
+ODD = [
+    "", " ", "\t\n \r", "\u00a0\u2003x\u3000", "\x1cone\x1dtwo\x1e", "A\u0301 e\u0301 o\u0302",
+    "İSTANBUL ıI iİ", "ΟΔΥΣΣΕΥΣ ΣΑΣ Σ", "ǅ ǈ ß ẞ ŉ", "ﬁne ﬂow ﬃ", "🙂 ok 👩‍👩‍👧 5", "½ ¼ ²³ Ⅷ ⅷ ①",
+    "٣٤٥ ۱۲۳ ३४५ １２３", "٣,٤٥٦ ३.४५६ １.２３４", "x\u00ady z\u200bw q\u200dr", "\u202bab\u202c 12",
+    "\ufeffBOM 3", "mr\u0301. dr. ſt. ſgt. ıng. sıg.", "a&b@c%d#e$f£g°h€i", "\"\"quoted\"\" 'single'",
+    "5$ $5 5£ £5 5€ €5", "$5.5.5 £3 €4", "£1,2.3 $7 8€", "$,5 ,5$ .5€ €.5", "$5,00 $5,000 $5.000",
+    "12.5.7,3 1,2,3 1.2.3", "1234567 12345678 1234.567 12345.678", "7x250.125 1a234.567 1.234b",
+    "1 234 567,89 1'234'567.89", "0 00 007 000.000 0,0 0.00", "3.0 3,0 10.10 10,10 100.100",
+    "-5 +5 −5 ±5 5- 5+", "1/2 3/4 1:2 12:30 2021-05-03", "999999999999999 123456789012345",
+    "100000000000000 900000000000001", "1e5 0x1F 3g 4G", "H2O CO2 B-52 C++", "a_1 _2 3_ 4_5", "#1 #2# 3#",
+    "50% %50 5 % 5%%", "20° 20°C 20 °F", "\ud7ff\ue000\ufffd", "\U0001d54f\U00010400 \U0002f800",
+    "(1) [2] {3} <4>", "1. 2. 3.", "1.\n2.\t3.\u00a04.", "Dr.Mr.St. mr.dr. DR.DR.", "co. co.. co... .co.",
+    "No.5 p.12 art.3", "21 31 101 121 1001 1021 21000 101000", "0.1 0.01 0.001 0.0001 0.00001",
+    "1.5 2.25 3.125 4.0625 99.99 0.999", "1,5 2,25 3,125 4,0625 99,99 0,999",
+]
