@@ -177,4 +177,22 @@ void Tokenizer::encode_plain(std::string_view text, std::vector<TokenId>& ids) c
   word.flush(ids);
 }
 
+std::vector<std::string_view> split_words(std::string_view text) {
+  std::vector<std::string_view> words;
+  LetterKind word_kind = LetterKind::Blank;
+  std::size_t begin = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const char32_t letter = code_point_at(text, at);
+    const LetterKind kind = kind_of(static_cast<UChar32>(letter));
+    if (kind != word_kind) {
+      if (word_kind != LetterKind::Blank) words.push_back(text.substr(begin, at - begin));
+      begin = at;
+      word_kind = kind;
+    }
+    at += static_cast<std::size_t>(U8_LENGTH(letter));
+  }
+  if (word_kind != LetterKind::Blank) words.push_back(text.substr(begin));
+  return words;
+}
+
 }  // namespace myxtts

@@ -29,4 +29,8 @@ class Tokenizer {
   std::vector<bool> starts_added_token_;  // by byte
 };
 
+// The words of a text without added tokens: runs of letters, and runs of other marks, between
+// blanks. Tokens never reach across their borders. `text` is valid UTF-8.
+std::vector<std::string_view> split_words(std::string_view text);
+
 }  // namespace myxtts
