@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include <unicode/utf8.h>
 
@@ -128,9 +128,8 @@ char32_t folded(char32_t c) {
   }
 }
 
-// Where `key` ends if it stands at `at`, a word's start.
+// Where `key` ends if it stands at `at`.
 std::optional<std::size_t> match_key(std::string_view text, std::size_t at, std::string_view key) {
-  const std::size_t start = at;
   for (std::size_t in_key = 0; in_key < key.size();) {
     const char32_t wanted = code_point_at(key, in_key);
     const char32_t c = code_point_at(text, at);
@@ -138,7 +137,6 @@ std::optional<std::size_t> match_key(std::string_view text, std::size_t at, std:
     in_key += static_cast<std::size_t>(U8_LENGTH(wanted));
     at += static_cast<std::size_t>(U8_LENGTH(c));
   }
-  if (!is_word_boundary(text, start)) return std::nullopt;
   return at;
 }
 
@@ -156,35 +154,45 @@ std::size_t step(std::string_view text, std::size_t at) {
   return static_cast<std::size_t>(U8_LENGTH(code_point_at(text, at)));
 }
 
-std::string expand_one(std::string_view text, const Abbreviation& abbreviation, bool dotted) {
-  std::string out;
-  std::size_t copied = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    if (const auto end = match(text, at, abbreviation.key, dotted)) {
-      out.append(text, copied, at - copied).append(abbreviation.words);
-      at = copied = *end;
-    } else {
-      at += step(text, at);
-    }
-  }
-  return out.append(text, copied);
-}
-
-// Whether any abbreviation stands in the text. An expansion brings in no new ones, so a text
-// without any needs no further look.
-bool has_any(std::string_view text, std::span<const Abbreviation> known, bool dotted) {
+// Calls `visit` with each place where a word starts.
+template <typename Visit>
+void for_each_word(std::string_view text, const Visit& visit) {
   bool in_word = false;
   for (std::size_t at = 0; at < text.size(); at += step(text, at)) {
     const bool word = is_word(code_point_at(text, at));
-    if (word && !in_word) {
-      const auto here = [&](const Abbreviation& one) {
-        return match(text, at, one.key, dotted).has_value();
-      };
-      if (std::ranges::any_of(known, here)) return true;
-    }
+    if (word && !in_word) visit(at);
     in_word = word;
   }
-  return false;
+}
+
+std::string expand_one(std::string_view text, const Abbreviation& abbreviation, bool dotted) {
+  std::string out;
+  std::size_t copied = 0;
+  for_each_word(text, [&](std::size_t at) {
+    const auto end = match(text, at, abbreviation.key, dotted);
+    if (!end || at < copied) return;
+    out.append(text, copied, at - copied).append(abbreviation.words);
+    copied = *end;
+  });
+  return out.append(text, copied);
+}
+
+// Which abbreviations stand in the text. An expansion brings in no others.
+std::vector<const Abbreviation*> present(std::string_view text, std::span<const Abbreviation> known,
+                                         bool dotted) {
+  std::vector<bool> found(known.size(), false);
+  for_each_word(text, [&](std::size_t at) {
+    for (std::size_t index = 0; index < known.size(); ++index) {
+      const bool may_be =
+          known[index].key.front() == text[at] || static_cast<unsigned char>(text[at]) >= 0x80;
+      if (may_be && match(text, at, known[index].key, dotted)) found[index] = true;
+    }
+  });
+  std::vector<const Abbreviation*> in_order;
+  for (std::size_t index = 0; index < known.size(); ++index) {
+    if (found[index]) in_order.push_back(&known[index]);
+  }
+  return in_order;
 }
 
 }  // namespace
@@ -192,9 +200,10 @@ bool has_any(std::string_view text, std::span<const Abbreviation> known, bool do
 std::string expand_abbreviations(std::string text, Language language) {
   const std::span<const Abbreviation> known = abbreviations(language);
   const bool dotted = language != Language::Ru;
-  if (text.find(dotted ? '.' : '-') == std::string::npos || !has_any(text, known, dotted))
-    return text;
-  for (const Abbreviation& abbreviation : known) text = expand_one(text, abbreviation, dotted);
+  if (text.find(dotted ? '.' : '-') == std::string::npos) return text;
+  for (const Abbreviation* abbreviation : present(text, known, dotted)) {
+    text = expand_one(text, *abbreviation, dotted);
+  }
   return text;
 }
 

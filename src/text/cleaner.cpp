@@ -15,15 +15,6 @@
 namespace myxtts {
 namespace {
 
-std::string without_quotes(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    if (c != '"') out += c;
-  }
-  return out;
-}
-
 // Lower-casing would make i and a dot above of the first.
 void lower_turkish_letters(std::string& text) {
   replace_all(text, "İ", "i");
@@ -37,7 +28,7 @@ std::string clean_text(std::string_view utf8, Language language) {
   std::string text = repair_utf8(utf8);
   if (language == Language::Ja) return JapaneseReader::shared().romanise(text);
   if (language == Language::Fa) return clean_persian(text);
-  text = without_quotes(text);
+  replace_all(text, "\"", "");
   if (language == Language::Tr) lower_turkish_letters(text);
   text = to_lower(text);
   text = language == Language::Zh ? expand_chinese_numbers(text)

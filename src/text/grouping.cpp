@@ -93,23 +93,22 @@ std::string remove_grouping(std::string text, Grouping grouping) {
   if (text.find(deleted) == std::string::npos) return text;
   const GroupedNumber number(text, grouping);
   std::string out;
-  out.reserve(text.size());
+  std::size_t copied = 0;
   bool in_word = false;
   for (std::size_t at = 0; at < text.size();) {
     const char32_t c = code_point_at(text, at);
     const auto end = !in_word && is_digit(c) ? number.match(at) : std::nullopt;
     if (end) {
+      out.append(text, copied, at - copied);
       append_without(out, std::string_view(text).substr(at, *end - at), deleted);
+      at = copied = *end;
       in_word = true;
-      at = *end;
       continue;
     }
-    const std::size_t length = static_cast<std::size_t>(U8_LENGTH(c));
-    out.append(text, at, length);
     in_word = is_word(c);
-    at += length;
+    at += static_cast<std::size_t>(U8_LENGTH(c));
   }
-  return out;
+  return out.append(text, copied, std::string::npos);
 }
 
 }  // namespace myxtts

@@ -11,6 +11,7 @@
 #include <unicode/uchar.h>
 
 #include "base/error.h"
+#include "text/money.h"
 #include "text/unicode.h"
 
 namespace myxtts {
@@ -72,6 +73,10 @@ bool is_presentation_form(UChar32 c) {
   return (c >= 0xFB50 && c <= 0xFDFF) || (c >= 0xFE70 && c <= 0xFEFC);
 }
 
+bool is_letter(UChar32 c) {
+  return (U_GET_GC_MASK(c) & U_GC_L_MASK) != 0;
+}
+
 // Vowel signs and other marks, the stretching of letters, and characters that are not seen.
 bool is_deleted(UChar32 c) {
   return c == 0x0640 || (c >= 0x064C && c <= 0x065F) || c == 0x0670 ||
@@ -127,38 +132,51 @@ UnicodeString expand_abbreviations(UnicodeString text) {
     }
     return made;
   }();
+  if (text.indexOf(u'(') < 0 && text.indexOf(u'.') < 0) return text;
   for (const auto& [pattern, words] : patterns) text = pattern.replace(text, words);
   return text;
 }
 
-UnicodeString expand_symbols(UnicodeString text) {
+std::string expand_symbols(std::string text) {
   for (const Word& symbol : kSymbols) {
-    const UnicodeString sign = to_unicode(symbol.sign);
-    if (text.indexOf(sign) < 0) continue;
     const bool mark = symbol.sign == "," || symbol.sign == ";" || symbol.sign == "?";
-    text.findAndReplace(
-        sign, to_unicode(mark ? std::string(symbol.words) : fmt::format(" {} ", symbol.words)));
+    replace_all(text, symbol.sign,
+                mark ? std::string(symbol.words) : fmt::format(" {} ", symbol.words));
   }
   return text;
 }
 
+// The text has single spaces. No expression repeats anything without a bound: see
+// expand_persian_numbers.
 UnicodeString space_punctuation(UnicodeString text) {
-  static const Pattern dots(R"(\.{3,}+)");
-  static const Pattern repeated(R"(([،؛؟!:.…])\1++)");
-  static const Pattern before(R"({SP}++(?=[،؛؟!:.…)\]]))");
-  static const Pattern after_opening(R"((?<=[(\[]){SP}++)");
+  static const Pattern dots(R"(\.\.\.)");
+  static const Pattern before(R"( (?=[،؛؟!:.…)\]]))");
+  static const Pattern repeated(R"((?<=([،؛؟!:.…]))\1|(?<=…)\.)");
+  static const Pattern after_opening(R"((?<=[(\[]) )");
   static const Pattern after_mark(
       R"((?<=[،؛؟!:…])(?=\p{L})|(?<=[\p{Arabic}&&\p{L}]\.)(?=[\p{Arabic}&&\p{L}]))");
   text = dots.replace(text, UnicodeString(u"…"));
   text = before.replace(text, UnicodeString());
-  text = repeated.replace(text, UnicodeString(u"$1"));
+  text = repeated.replace(text, UnicodeString());
   text = after_opening.replace(text, UnicodeString());
   return after_mark.replace(text, UnicodeString(u" "));
 }
 
+// One half-space where there are several, and none that does not stand between letters.
 UnicodeString clean_half_spaces(const UnicodeString& text) {
-  static const Pattern stray("(?<!\\p{L})\u200C++|\u200C++(?!\\p{L}|\u200C)|(?<=\u200C)\u200C++");
-  return stray.replace(text, UnicodeString());
+  UnicodeString out;
+  for (std::int32_t at = 0; at < text.length();) {
+    const UChar32 c = text.char32At(at);
+    at += U16_LENGTH(c);
+    if (c != kZwnj) {
+      out.append(c);
+      continue;
+    }
+    while (at < text.length() && text.charAt(at) == kZwnj) ++at;
+    const bool letter_before = !out.isEmpty() && is_letter(out.char32At(out.length() - 1));
+    if (letter_before && at < text.length() && is_letter(text.char32At(at))) out.append(kZwnj);
+  }
+  return out;
 }
 
 UnicodeString join_affixes(UnicodeString text) {
@@ -202,8 +220,7 @@ std::string clean_persian(std::string_view utf8) {
   text = to_unicode(collapse_spaces(to_utf8(text)));
   text = expand_abbreviations(text);
   text = expand_persian_numbers(text);
-  text = expand_symbols(text);
-  text = space_punctuation(to_unicode(collapse_spaces(to_utf8(text))));
+  text = space_punctuation(to_unicode(collapse_spaces(expand_symbols(to_utf8(text)))));
   text = clean_half_spaces(text);
   text = join_affixes(to_unicode(collapse_spaces(to_utf8(text))));
   return to_utf8(text);

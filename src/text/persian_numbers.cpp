@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "text/number_steps.h"
 #include "text/numbers.h"
 #include "text/persian.h"
 #include "text/spell_rules.h"
@@ -58,6 +59,9 @@ constexpr std::array<Money, 3> kMoney{
 constexpr std::array<std::string_view, 4> kFractionNames{"", "دهم", "صدم", "هزارم"};
 constexpr std::string_view kZwnj = "\u200C";
 
+// Every repetition in the expressions below is bounded: the matcher of ICU keeps a stack for each,
+// which a line of a million digits would overflow. A longer run of digits is left to
+// expand_integers().
 using icu::RegexMatcher;
 using icu::UnicodeString;
 
@@ -88,9 +92,9 @@ std::string say_decimal(const std::string& integer, const std::string& fraction)
                      kFractionNames[fraction.size()]);
 }
 
-UnicodeString remove_grouping(const UnicodeString& text) {
+UnicodeString join_groups(const UnicodeString& text) {
   static const Pattern pattern(
-      R"((?<![0-9])(?<![0-9][,.])[0-9]{1,3}(?:,[0-9]{3})++(?![0-9]|,[0-9]))");
+      R"((?<![0-9])(?<![0-9][,.])[0-9]{1,3}(?:,[0-9]{3}){1,10}(?![0-9]|,[0-9]))");
   return pattern.replace(
       text, [](const RegexMatcher& match) { return whole(match).findAndReplace(u",", u""); });
 }
@@ -158,7 +162,7 @@ std::string say_money(const std::string& number, const Money& money) {
 
 UnicodeString expand_money(const UnicodeString& text) {
   static const Pattern pattern(
-      R"(([$€£]) ?([0-9]++(?:\.[0-9]++)?)|(?<![0-9])(?<![0-9]\.)([0-9]++(?:\.[0-9]++)?) ?([$€£]))");
+      R"(([$€£]) ?([0-9]{1,40}+(?:\.[0-9]{1,40}+)?)|(?<![0-9])(?<![0-9]\.)([0-9]{1,40}+(?:\.[0-9]{1,40}+)?) ?([$€£]))");
   return pattern.replace(text, [](const RegexMatcher& match) {
     UErrorCode status = U_ZERO_ERROR;
     const bool in_front = match.start(1, status) >= 0;
@@ -174,7 +178,7 @@ UnicodeString expand_money(const UnicodeString& text) {
 
 UnicodeString expand_percent(const UnicodeString& text) {
   static const Pattern pattern(
-      R"((?<![0-9])(?<![0-9]\.)([0-9]++(?:\.[0-9]++)?) ?%|% ?([0-9]++(?:\.[0-9]++)?))");
+      R"((?<![0-9])(?<![0-9]\.)([0-9]{1,40}+(?:\.[0-9]{1,40}+)?) ?%|% ?([0-9]{1,40}+(?:\.[0-9]{1,40}+)?))");
   return pattern.replace(text, [](const RegexMatcher& match) {
     return to_unicode(group(match, 1) + group(match, 2) + " درصد ");
   });
@@ -191,7 +195,8 @@ UnicodeString expand_ordinals(const UnicodeString& text) {
 
 // Three quarters, or the slash that Persian writes for a decimal point.
 UnicodeString expand_slashes(const UnicodeString& text) {
-  static const Pattern pattern(R"((?<![0-9])(?<![0-9][/.])([0-9]++)/([0-9]++)(?![/.][0-9]))");
+  static const Pattern pattern(
+      R"((?<![0-9])(?<![0-9][/.])([0-9]{1,40}+)/([0-9]{1,40}+)(?![/.][0-9]))");
   return pattern.replace(text, [](const RegexMatcher& match) {
     const std::string over = group(match, 1);
     const std::string under = group(match, 2);
@@ -206,14 +211,15 @@ UnicodeString expand_slashes(const UnicodeString& text) {
 // Not in chains and not beside a leading zero: those are telephone numbers and codes.
 UnicodeString expand_ranges(const UnicodeString& text) {
   static const Pattern pattern(
-      R"((?<![0-9.])(?<![0-9][–—-])((?:0|[1-9][0-9]*+)(?:\.[0-9]++)?)[–—-](?=(?:0(?![0-9])|[1-9])))"
-      R"((?=[0-9]++(?:\.[0-9]++)?+(?![–—-][0-9])))");
+      R"((?<![0-9.])(?<![0-9][–—-])((?:0|[1-9][0-9]{0,39}+)(?:\.[0-9]{1,40}+)?)[–—-](?=(?:0(?![0-9])|[1-9])))"
+      R"((?=[0-9]{1,40}+(?:\.[0-9]{1,40}+)?+(?![–—-][0-9])))");
   return pattern.replace(text, u"$1 تا ");
 }
 
 // Groups joined by hyphens, the first with a leading zero: every digit by itself.
 UnicodeString expand_telephones(const UnicodeString& text) {
-  static const Pattern pattern(R"((?<![0-9])(?<![0-9][–-])0[0-9]++(?:[–-][0-9]++)++)");
+  static const Pattern pattern(
+      R"((?<![0-9])(?<![0-9][–-])0[0-9]{1,40}+(?:[–-][0-9]{1,40}+){1,6}+)");
   return pattern.replace(text, [](const RegexMatcher& match) {
     std::string digits;
     for (const char c : to_utf8(whole(match))) {
@@ -229,17 +235,27 @@ UnicodeString expand_signs(const UnicodeString& text) {
 }
 
 UnicodeString expand_decimals(const UnicodeString& text) {
-  static const Pattern pattern(R"((?<![0-9])(?<![0-9]\.)([0-9]++)\.([0-9]++)(?!\.[0-9]))");
+  static const Pattern pattern(
+      R"((?<![0-9])(?<![0-9]\.)([0-9]{1,40}+)\.([0-9]{1,40}+)(?!\.[0-9]))");
   return pattern.replace(text, [](const RegexMatcher& match) {
     return to_unicode(say_decimal(group(match, 1), group(match, 2)));
   });
 }
 
+// By hand: a run of digits may be of any length.
 UnicodeString expand_integers(const UnicodeString& text) {
-  static const Pattern pattern("[0-9]++");
-  return pattern.replace(text, [](const RegexMatcher& match) {
-    return to_unicode(say_integer(to_utf8(whole(match))));
-  });
+  const std::string utf8 = to_utf8(text);
+  std::string out;
+  for (std::size_t at = 0; at < utf8.size();) {
+    const std::size_t end = end_of_digits(utf8, at);
+    if (end > at) {
+      out += say_integer(utf8.substr(at, end - at));
+      at = end;
+    } else {
+      out += utf8[at++];
+    }
+  }
+  return to_unicode(out);
 }
 
 // Words must not run into the letters around a number: 5kg is read "five kg".
@@ -265,7 +281,8 @@ std::string persian_ordinal(std::uint64_t number) {
 }
 
 UnicodeString expand_persian_numbers(UnicodeString text) {
-  text = remove_grouping(text);
+  if (!has_ascii_digit(to_utf8(text))) return text;
+  text = join_groups(text);
   text = separate_letters(text);
   text = expand_dates(text);
   text = expand_times(text);

@@ -80,6 +80,7 @@ const Words& words_of(Language language) {
 
 // The word for `c`, empty if it is no sign.
 std::string_view word_for(char32_t c, const Words& words) {
+  if (c > U'°' || (c >= 'A' && c <= 'z') || c == ' ') return {};
   for (std::size_t index = 0; index < kSigns.size(); ++index) {
     if (kSigns[index] == c) return words[index];
   }
@@ -92,26 +93,25 @@ std::string expand_symbols(const std::string& text, Language language) {
   const Words& words = words_of(language);
   std::string out;
   out.reserve(text.size() + 16);
-  bool blank = false;  // a space is due before the next character
+  std::size_t start =
+      0;  // of the characters not yet copied, which have no blank or sign among them
   const auto put = [&](std::string_view piece) {
-    if (blank && !out.empty()) out += ' ';
-    blank = false;
+    if (piece.empty()) return;
+    if (!out.empty()) out += ' ';
     out += piece;
   };
   for (std::size_t at = 0; at < text.size();) {
     const char32_t c = code_point_at(text, at);
     const auto length = static_cast<std::size_t>(U8_LENGTH(c));
-    if (is_space(c)) {
-      blank = true;
-    } else if (const std::string_view word = word_for(c, words); !word.empty()) {
-      blank = true;
+    const std::string_view word = word_for(c, words);
+    if (is_space(c) || !word.empty()) {
+      put(std::string_view(text).substr(start, at - start));
       put(word);
-      blank = true;
-    } else {
-      put(std::string_view(text).substr(at, length));
+      start = at + length;
     }
     at += length;
   }
+  put(std::string_view(text).substr(start));
   return out;
 }
 

@@ -14,10 +14,6 @@ namespace {
 
 constexpr std::uint32_t kWordMask = U_GC_L_MASK | U_GC_N_MASK;
 
-bool is_ascii_space(char32_t c) {
-  return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20);
-}
-
 void check(UErrorCode status, std::string_view doing) {
   MYXTTS_CHECK(U_SUCCESS(status), "ICU failed at {}: {}", doing, u_errorName(status));
 }
@@ -43,49 +39,55 @@ std::string with_classes(std::string_view expression) {
   return expanded;
 }
 
-bool is_all_ascii(std::string_view text) {
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) >= 0x80) return false;
-  }
-  return true;
+std::string to_lower_in_context(std::string_view text) {
+  std::string lower;
+  UErrorCode status = U_ZERO_ERROR;
+  icu::StringByteSink<std::string> sink(&lower);
+  icu::CaseMap::utf8ToLower("", 0, {text.data(), static_cast<std::int32_t>(text.size())}, sink,
+                            nullptr, status);
+  check(status, "lower-casing");
+  return lower;
 }
 
 }  // namespace
 
-bool is_word(char32_t c) {
-  if (c < 0x80) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  }
+namespace detail {
+
+bool is_word_beyond_ascii(char32_t c) {
   return (U_GET_GC_MASK(static_cast<UChar32>(c)) & kWordMask) != 0;
 }
 
-bool is_space(char32_t c) {
-  if (c < 0x80) return is_ascii_space(c);
+bool is_space_beyond_ascii(char32_t c) {
   return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
          c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-bool is_digit(char32_t c) {
-  if (c < 0x80) return c >= '0' && c <= '9';
+bool is_digit_beyond_ascii(char32_t c) {
   return u_charType(static_cast<UChar32>(c)) == U_DECIMAL_DIGIT_NUMBER;
 }
 
+char32_t decode(std::string_view text, std::size_t at) {
+  UChar32 c = 0;
+  U8_NEXT(reinterpret_cast<const std::uint8_t*>(text.data()), at, text.size(), c);
+  return static_cast<char32_t>(c);
+}
+
+}  // namespace detail
+
 std::string repair_utf8(std::string_view bytes, std::size_t* replaced) {
   std::string text;
-  text.reserve(bytes.size());
+  std::size_t copied = 0;
   const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
   for (std::size_t at = 0; at < bytes.size();) {
     const std::size_t start = at;
     UChar32 c = 0;
     U8_NEXT(data, at, bytes.size(), c);
-    if (c >= 0) {
-      text.append(bytes, start, at - start);
-    } else {
-      text += "\uFFFD";
-      if (replaced != nullptr) ++*replaced;
-    }
+    if (c >= 0) continue;
+    text.append(bytes, copied, start - copied).append("\uFFFD");
+    copied = at;
+    if (replaced != nullptr) ++*replaced;
   }
-  return text;
+  return text.append(bytes, copied);
 }
 
 std::optional<std::size_t> first_invalid_utf8(std::string_view bytes) {
@@ -96,15 +98,6 @@ std::optional<std::size_t> first_invalid_utf8(std::string_view bytes) {
     if (c < 0) return start;
   }
   return std::nullopt;
-}
-
-char32_t code_point_at(std::string_view text, std::size_t at) {
-  if (at >= text.size()) return kNoCodePoint;
-  const auto first = static_cast<unsigned char>(text[at]);
-  if (first < 0x80) return first;
-  UChar32 c = 0;
-  U8_NEXT(reinterpret_cast<const std::uint8_t*>(text.data()), at, text.size(), c);
-  return static_cast<char32_t>(c);
 }
 
 char32_t code_point_before(std::string_view text, std::size_t at) {
@@ -140,19 +133,18 @@ void append_code_point(std::string& text, char32_t c) {
 
 std::string to_lower(std::string_view text) {
   std::string lower;
-  if (is_all_ascii(text)) {
-    lower = text;
-    for (char& c : lower) {
-      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
-    return lower;
-  }
   lower.reserve(text.size() + 8);
-  UErrorCode status = U_ZERO_ERROR;
-  icu::StringByteSink<std::string> sink(&lower);
-  icu::CaseMap::utf8ToLower("", 0, {text.data(), static_cast<std::int32_t>(text.size())}, sink,
-                            nullptr, status);
-  check(status, "lower-casing");
+  for (std::size_t at = 0; at < text.size();) {
+    const char32_t c = code_point_at(text, at);
+    // The only ones whose lower case is two characters, or depends on what stands around.
+    if (c == U'İ' || c == U'Σ') return to_lower_in_context(text);
+    if (c < 0x80) {
+      lower += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    } else {
+      append_code_point(lower, static_cast<char32_t>(u_tolower(static_cast<UChar32>(c))));
+    }
+    at += static_cast<std::size_t>(U8_LENGTH(c));
+  }
   return lower;
 }
 

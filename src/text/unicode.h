@@ -18,9 +18,27 @@ namespace myxtts {
 // repair_utf8(). The classes below are those of the regular expressions that XTTS's vocabularies
 // were made with; ICU's own \b, \w and \s differ from them and are not used.
 
-bool is_word(char32_t c);   // W: letters, numbers of any kind and '_'; marks are not in it
-bool is_space(char32_t c);  // SP: blanks, line ends and the separators U+001C to U+001F
-bool is_digit(char32_t c);  // decimal digits of any script
+namespace detail {
+bool is_word_beyond_ascii(char32_t c);
+bool is_space_beyond_ascii(char32_t c);
+bool is_digit_beyond_ascii(char32_t c);
+char32_t decode(std::string_view text, std::size_t at);
+}  // namespace detail
+
+// W: letters, numbers of any kind and '_'; marks are not in it.
+inline bool is_word(char32_t c) {
+  if (c >= 0x80) return detail::is_word_beyond_ascii(c);
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+// SP: blanks, line ends and the separators U+001C to U+001F.
+inline bool is_space(char32_t c) {
+  if (c >= 0x80) return detail::is_space_beyond_ascii(c);
+  return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20);
+}
+// Decimal digits of any script.
+inline bool is_digit(char32_t c) {
+  return c < 0x80 ? c >= '0' && c <= '9' : detail::is_digit_beyond_ascii(c);
+}
 
 // Valid UTF-8: each maximal invalid sequence becomes one U+FFFD. Adds their number to *replaced.
 std::string repair_utf8(std::string_view bytes, std::size_t* replaced = nullptr);
@@ -31,7 +49,11 @@ std::optional<std::size_t> first_invalid_utf8(std::string_view bytes);
 // The code point that starts at text[at], or the one that ends before it; -1 at the border.
 // The text must be valid UTF-8.
 inline constexpr char32_t kNoCodePoint = static_cast<char32_t>(-1);
-char32_t code_point_at(std::string_view text, std::size_t at);
+inline char32_t code_point_at(std::string_view text, std::size_t at) {
+  if (at >= text.size()) return kNoCodePoint;
+  const auto first = static_cast<unsigned char>(text[at]);
+  return first < 0x80 ? first : detail::decode(text, at);
+}
 char32_t code_point_before(std::string_view text, std::size_t at);
 
 // B: between a word character and something else, or the border of the text.
