@@ -23,7 +23,9 @@ class Tokenizer {
   std::vector<TokenId> encode(std::string_view text) const;
 
  private:
-  void encode_plain(std::string_view text, std::vector<TokenId>& ids) const;
+  class Word;
+
+  void encode_plain(std::string_view text, Word& word, std::vector<TokenId>& ids) const;
 
   const Vocabulary& vocabulary_;
   std::vector<bool> starts_added_token_;  // by byte

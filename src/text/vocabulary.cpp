@@ -182,9 +182,13 @@ void Vocabulary::read_added_tokens(const Json& added, std::string_view origin) {
 }
 
 void Vocabulary::index(const Json& unknown_token, std::string_view origin) {
+  common_letters_.assign(kCommonLetters, kNoToken);
   for (const auto& [token, id] : ids_) {
     rows_ = std::max<std::int64_t>(rows_, id + 1);
-    if (const auto letter = single_letter(token)) letters_.emplace(*letter, id);
+    if (const auto letter = single_letter(token)) {
+      letters_.emplace(*letter, id);
+      if (*letter < common_letters_.size()) common_letters_[*letter] = id;
+    }
   }
   tokens_.resize(static_cast<std::size_t>(rows_));
   for (const auto& [token, id] : ids_) {
@@ -230,6 +234,10 @@ std::vector<std::string> Vocabulary::languages() const {
 }
 
 std::optional<TokenId> Vocabulary::find_letter(char32_t letter) const {
+  if (letter < common_letters_.size()) {
+    const TokenId id = common_letters_[letter];
+    return id == kNoToken ? std::nullopt : std::optional(id);
+  }
   const auto found = letters_.find(letter);
   return found == letters_.end() ? std::nullopt : std::optional(found->second);
 }

@@ -64,8 +64,11 @@ class Vocabulary {
   void index(const nlohmann::json& unknown_token, std::string_view origin);
 
   std::unordered_map<std::string, TokenId> ids_;
-  std::vector<std::string> tokens_;                  // by id
+  std::vector<std::string> tokens_;  // by id
+  static constexpr TokenId kNoToken = -1;
+  static constexpr std::size_t kCommonLetters = 0x3000;
   std::unordered_map<char32_t, TokenId> letters_;    // tokens of one code point
+  std::vector<TokenId> common_letters_;              // the same, of those below kCommonLetters
   std::unordered_map<std::uint64_t, Merge> merges_;  // by (left << 32 | right)
   std::vector<AddedToken> added_tokens_;
   std::int64_t rows_ = 0;
