@@ -2,6 +2,7 @@
 #include "text/vocabulary.h"
 
 #include <algorithm>
+#include <bit>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -30,6 +31,11 @@ constexpr TokenId kLargestId = 1'000'000;
 std::uint64_t pair_key(TokenId left, TokenId right) {
   return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32U) |
          static_cast<std::uint32_t>(right);
+}
+
+// Neighbouring ids far apart, for a hash table.
+std::size_t spread(std::uint64_t pair) {
+  return static_cast<std::size_t>((pair * 0x9E3779B97F4A7C15U) >> 32U);
 }
 
 // The code point of a token that is just one; nothing otherwise.
@@ -162,6 +168,7 @@ void Vocabulary::read_merges(const Json& merges, std::string_view origin) {
     merges_.insert_or_assign(pair_key(*left_id, *right_id), Merge{rank, *joined_id});
     ++rank;
   }
+  index_merges();
 }
 
 void Vocabulary::read_added_tokens(const Json& added, std::string_view origin) {
@@ -242,9 +249,25 @@ std::optional<TokenId> Vocabulary::find_letter(char32_t letter) const {
   return found == letters_.end() ? std::nullopt : std::optional(found->second);
 }
 
+void Vocabulary::index_merges() {
+  merge_slots_.assign(std::bit_ceil(merges_.size() * 2 + 1), {});
+  const std::size_t last = merge_slots_.size() - 1;
+  for (const auto& [pair, merge] : merges_) {
+    std::size_t slot = spread(pair) & last;
+    while (merge_slots_[slot].pair != kNoPair) slot = (slot + 1) & last;
+    merge_slots_[slot] = {pair, merge};
+  }
+}
+
 const Vocabulary::Merge* Vocabulary::find_merge(TokenId left, TokenId right) const {
-  const auto found = merges_.find(pair_key(left, right));
-  return found == merges_.end() ? nullptr : &found->second;
+  const std::uint64_t pair = pair_key(left, right);
+  const std::size_t last = merge_slots_.size() - 1;
+  std::size_t slot = spread(pair) & last;
+  while (merge_slots_[slot].pair != pair) {
+    if (merge_slots_[slot].pair == kNoPair) return nullptr;
+    slot = (slot + 1) & last;
+  }
+  return &merge_slots_[slot].merge;
 }
 
 }  // namespace myxtts
