@@ -9,11 +9,12 @@ Command encode_command();
 Command export_command();
 Command import_command();
 Command tokenize_command();
+Command vocab_command();
 
 std::vector<Command> all_commands() {
   return {
-      doctor_command(), config_command(), import_command(),
-      export_command(), encode_command(), tokenize_command(),
+      doctor_command(), config_command(),   import_command(), export_command(),
+      encode_command(), tokenize_command(), vocab_command(),
   };
 }
 

@@ -35,8 +35,11 @@ LetterKind kind_of(UChar32 letter) {
   return letter < 128 ? ascii[static_cast<std::size_t>(letter)] : classify(letter);
 }
 
-// The letters of one word, merged until no rule fits.
-class Word {
+}  // namespace
+
+// The letters of one word, merged until no rule fits. One serves many words, so that its memory is
+// asked for once.
+class Tokenizer::Word {
  public:
   explicit Word(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {}
 
@@ -126,8 +129,6 @@ class Word {
   std::vector<Candidate> candidates_;
 };
 
-}  // namespace
-
 Tokenizer::Tokenizer(const Vocabulary& vocabulary)
     : vocabulary_(vocabulary), starts_added_token_(256) {
   for (const auto& token : vocabulary.added_tokens()) {
@@ -137,6 +138,8 @@ Tokenizer::Tokenizer(const Vocabulary& vocabulary)
 
 std::vector<TokenId> Tokenizer::encode(std::string_view text) const {
   std::vector<TokenId> ids;
+  ids.reserve(text.size() / 2);
+  Word word(vocabulary_);
   std::size_t plain_from = 0;
   std::size_t position = 0;
   while (position < text.size()) {
@@ -153,17 +156,16 @@ std::vector<TokenId> Tokenizer::encode(std::string_view text) const {
       ++position;
       continue;
     }
-    encode_plain(text.substr(plain_from, position - plain_from), ids);
+    encode_plain(text.substr(plain_from, position - plain_from), word, ids);
     ids.push_back(found->id);
     position += found->content.size();
     plain_from = position;
   }
-  encode_plain(text.substr(plain_from), ids);
+  encode_plain(text.substr(plain_from), word, ids);
   return ids;
 }
 
-void Tokenizer::encode_plain(std::string_view text, std::vector<TokenId>& ids) const {
-  Word word(vocabulary_);
+void Tokenizer::encode_plain(std::string_view text, Word& word, std::vector<TokenId>& ids) const {
   LetterKind word_kind = LetterKind::Blank;
   std::size_t position = 0;
   while (position < text.size()) {
@@ -175,6 +177,24 @@ void Tokenizer::encode_plain(std::string_view text, std::vector<TokenId>& ids) c
     if (kind != LetterKind::Blank) word.add(letter);
   }
   word.flush(ids);
+}
+
+std::vector<std::string_view> split_words(std::string_view text) {
+  std::vector<std::string_view> words;
+  LetterKind word_kind = LetterKind::Blank;
+  std::size_t begin = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const char32_t letter = code_point_at(text, at);
+    const LetterKind kind = kind_of(static_cast<UChar32>(letter));
+    if (kind != word_kind) {
+      if (word_kind != LetterKind::Blank) words.push_back(text.substr(begin, at - begin));
+      begin = at;
+      word_kind = kind;
+    }
+    at += static_cast<std::size_t>(U8_LENGTH(letter));
+  }
+  if (word_kind != LetterKind::Blank) words.push_back(text.substr(begin));
+  return words;
 }
 
 }  // namespace myxtts

@@ -23,10 +23,16 @@ class Tokenizer {
   std::vector<TokenId> encode(std::string_view text) const;
 
  private:
-  void encode_plain(std::string_view text, std::vector<TokenId>& ids) const;
+  class Word;
+
+  void encode_plain(std::string_view text, Word& word, std::vector<TokenId>& ids) const;
 
   const Vocabulary& vocabulary_;
   std::vector<bool> starts_added_token_;  // by byte
 };
+
+// The words of a text without added tokens: runs of letters, and runs of other marks, between
+// blanks. Tokens never reach across their borders. `text` is valid UTF-8.
+std::vector<std::string_view> split_words(std::string_view text);
 
 }  // namespace myxtts

@@ -2,6 +2,7 @@
 #include "text/vocabulary.h"
 
 #include <algorithm>
+#include <bit>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -30,6 +31,11 @@ constexpr TokenId kLargestId = 1'000'000;
 std::uint64_t pair_key(TokenId left, TokenId right) {
   return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32U) |
          static_cast<std::uint32_t>(right);
+}
+
+// Neighbouring ids far apart, for a hash table.
+std::size_t spread(std::uint64_t pair) {
+  return static_cast<std::size_t>((pair * 0x9E3779B97F4A7C15U) >> 32U);
 }
 
 // The code point of a token that is just one; nothing otherwise.
@@ -162,6 +168,7 @@ void Vocabulary::read_merges(const Json& merges, std::string_view origin) {
     merges_.insert_or_assign(pair_key(*left_id, *right_id), Merge{rank, *joined_id});
     ++rank;
   }
+  index_merges();
 }
 
 void Vocabulary::read_added_tokens(const Json& added, std::string_view origin) {
@@ -182,9 +189,13 @@ void Vocabulary::read_added_tokens(const Json& added, std::string_view origin) {
 }
 
 void Vocabulary::index(const Json& unknown_token, std::string_view origin) {
+  common_letters_.assign(kCommonLetters, kNoToken);
   for (const auto& [token, id] : ids_) {
     rows_ = std::max<std::int64_t>(rows_, id + 1);
-    if (const auto letter = single_letter(token)) letters_.emplace(*letter, id);
+    if (const auto letter = single_letter(token)) {
+      letters_.emplace(*letter, id);
+      if (*letter < common_letters_.size()) common_letters_[*letter] = id;
+    }
   }
   tokens_.resize(static_cast<std::size_t>(rows_));
   for (const auto& [token, id] : ids_) {
@@ -230,13 +241,33 @@ std::vector<std::string> Vocabulary::languages() const {
 }
 
 std::optional<TokenId> Vocabulary::find_letter(char32_t letter) const {
+  if (letter < common_letters_.size()) {
+    const TokenId id = common_letters_[letter];
+    return id == kNoToken ? std::nullopt : std::optional(id);
+  }
   const auto found = letters_.find(letter);
   return found == letters_.end() ? std::nullopt : std::optional(found->second);
 }
 
+void Vocabulary::index_merges() {
+  merge_slots_.assign(std::bit_ceil(merges_.size() * 2 + 1), {});
+  const std::size_t last = merge_slots_.size() - 1;
+  for (const auto& [pair, merge] : merges_) {
+    std::size_t slot = spread(pair) & last;
+    while (merge_slots_[slot].pair != kNoPair) slot = (slot + 1) & last;
+    merge_slots_[slot] = {pair, merge};
+  }
+}
+
 const Vocabulary::Merge* Vocabulary::find_merge(TokenId left, TokenId right) const {
-  const auto found = merges_.find(pair_key(left, right));
-  return found == merges_.end() ? nullptr : &found->second;
+  const std::uint64_t pair = pair_key(left, right);
+  const std::size_t last = merge_slots_.size() - 1;
+  std::size_t slot = spread(pair) & last;
+  while (merge_slots_[slot].pair != pair) {
+    if (merge_slots_[slot].pair == kNoPair) return nullptr;
+    slot = (slot + 1) & last;
+  }
+  return &merge_slots_[slot].merge;
 }
 
 }  // namespace myxtts

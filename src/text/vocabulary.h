@@ -61,12 +61,24 @@ class Vocabulary {
   void read_tokens(const nlohmann::json& entries, std::string_view origin);
   void read_merges(const nlohmann::json& merges, std::string_view origin);
   void read_added_tokens(const nlohmann::json& added, std::string_view origin);
+  void index_merges();
   void index(const nlohmann::json& unknown_token, std::string_view origin);
 
   std::unordered_map<std::string, TokenId> ids_;
-  std::vector<std::string> tokens_;                  // by id
+  std::vector<std::string> tokens_;  // by id
+  static constexpr TokenId kNoToken = -1;
+  static constexpr std::size_t kCommonLetters = 0x3000;
   std::unordered_map<char32_t, TokenId> letters_;    // tokens of one code point
+  std::vector<TokenId> common_letters_;              // the same, of those below kCommonLetters
   std::unordered_map<std::uint64_t, Merge> merges_;  // by (left << 32 | right)
+  // The same, for find_merge(): open addressing in a power of two of slots, at most half of them
+  // used.
+  struct MergeSlot {
+    std::uint64_t pair = kNoPair;
+    Merge merge;
+  };
+  static constexpr std::uint64_t kNoPair = ~std::uint64_t{0};  // no two ids give it
+  std::vector<MergeSlot> merge_slots_;
   std::vector<AddedToken> added_tokens_;
   std::int64_t rows_ = 0;
   TokenId stop_ = 0;
