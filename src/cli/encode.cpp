@@ -109,7 +109,7 @@ Command encode_command() {
     return [arguments] { return run_encode(*arguments); };
   };
   return {"encode", "Models",
-          "Turn clips into codes, mel spectrograms, conditioning latents and speaker vectors",
+          "Turns clips into codes, mel spectrograms, conditioning latents and speaker vectors",
           declare};
 }
 

@@ -112,7 +112,7 @@ Command tokenize_command() {
   return {
       .name = "tokenize",
       .group = "Text",
-      .summary = "Show how lines of text become token ids",
+      .summary = "Shows how lines of text become token ids",
       .declare = [](CLI::App& app) -> std::function<int()> {
         const auto options = std::make_shared<Options>();
         app.add_option("--language", options->language, "Language of the text, such as en or zh-cn")

@@ -96,7 +96,7 @@ int extend(const Options& options) {
 Command vocab_command() {
   return {.name = "vocab",
           .group = "Text",
-          .summary = "Add a language to a vocabulary",
+          .summary = "Adds a language to a vocabulary",
           .declare = [](CLI::App& app) -> std::function<int()> {
             const auto options = std::make_shared<Options>();
             auto* command = app.add_subcommand(

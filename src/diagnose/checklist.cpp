@@ -119,7 +119,7 @@ Check check_text_data(const TextDataFacts& data, Check check) {
     check.found = fmt::format("{} in {}", size_text(data.bytes), data.path);
     return check;
   }
-  check.remedy = "Type: tools/setup";
+  check.remedy = "Type tools/setup in the checkout, or name its folder in MYXTTS_TEXT_DATA";
   return check;
 }
 

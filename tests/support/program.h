@@ -15,7 +15,8 @@ struct ProgramResult {
 
 struct ProgramInput {
   std::string standard_input = {};
-  std::vector<std::string> environment = {};  // "NAME=value", added to (or replacing) the test's own
+  std::vector<std::string> environment =
+      {};  // "NAME=value", added to (or replacing) the test's own
 };
 
 // Runs `myxtts` of this build with `arguments` and waits for its end.
