@@ -57,7 +57,7 @@ Licence settle_licence(const fs::path& folder, const LicenceOptions& options) {
     }
     return {.name = name, .file = "", .accepted = options.accepted};
   }
-  const std::string text = read_text_file(folder / file, "The licence", kLongestLicence);
+  const std::string text = read_text_file(folder / file, "licence", kLongestLicence);
   const std::string name = options.name.empty() ? first_line(text) : options.name;
   const bool accepted_before = fs::exists(folder / "tos_agreed.txt");
   if (!options.accepted && !accepted_before) {

@@ -24,7 +24,7 @@ std::set<std::string> files_we_write() {
 }
 
 std::string read_config_text(const std::filesystem::path& folder) {
-  return read_text_file(folder / files::kConfig, "The model's config", kLargestConfig);
+  return read_text_file(folder / files::kConfig, "model's config", kLargestConfig);
 }
 
 void require_tensors(const FoundTensors& found, const TensorSpecs& specs, const std::string& file) {

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 
@@ -13,10 +10,13 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/paths.h"
 #include "cli/commands.h"
+#include "cli/grown_folder.h"
+#include "cli/learning_text.h"
+#include "cli/model_folder.h"
+#include "cli/staged_folder.h"
 #include "config/value_text.h"
-#include "text/cleaner.h"
-#include "text/unicode.h"
 #include "text/vocabulary_extension.h"
 
 namespace myxtts {
@@ -24,50 +24,48 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kLargestVocabulary = 64 << 20;  // bytes
+
 struct Options {
   std::string vocabulary;
+  std::string model;
   std::string language;
   std::string text;
   std::string out;
   std::size_t pieces = 200;
+  bool force = false;
 };
 
-std::string read_file(const fs::path& path, const char* what) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file.good() && !file.eof()) {
-    throw DataError(fmt::format("The {} {} cannot be read. Give the path of a file that can.", what,
-                                path.string()));
-  }
-  return text;
+ExtendedVocabulary extend_file(const fs::path& vocabulary, const Options& options) {
+  const ExtensionRequest request{.language = options.language,
+                                 .sentences = read_learning_text(options.text, options.language),
+                                 .pieces = options.pieces};
+  const std::string json = read_text_file(vocabulary, "vocabulary", kLargestVocabulary);
+  return extend_vocabulary(json, vocabulary.string(), request);
 }
 
-// As the language's own rules have it, or, where we have none: no quotes, lower case, single
-// spaces.
-std::string clean_line(const std::string& line, const std::string& code) {
-  for (const Language language : all_languages()) {
-    if (language_code(language) == code) return clean_text(line, language);
-  }
-  std::string text = to_lower(repair_utf8(line));
-  std::erase(text, '"');
-  return collapse_spaces(text);
+void write_vocabulary(const Options& options) {
+  const ExtendedVocabulary extended = extend_file(options.vocabulary, options);
+  fs::path growth = options.out;
+  growth.replace_extension(".growth.json");
+  write_file_atomically(options.out, bytes_of(extended.json));
+  write_file_atomically(growth, bytes_of(growth_json(extended, options.language)));
+  log_info("vocab", "{} has {} tokens more, from id {} on; {} says how a network grows with them",
+           options.out, extended.rows.size(), extended.old_rows, growth.string());
 }
 
-std::vector<std::string> clean_sentences(const Options& options) {
-  const std::string text = read_file(options.text, "text");
-  std::vector<std::string> sentences;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    std::string clean = clean_line(text.substr(at, end - at), options.language);
-    if (!clean.empty()) sentences.push_back(std::move(clean));
-    at = end + 1;
+void write_model(const Options& options) {
+  const fs::path vocabulary = fs::path(options.model) / files::kVocabulary;
+  if (!fs::exists(vocabulary)) {
+    throw DataError(fmt::format("{} has no {}; give --model a folder that 'myxtts import' made.",
+                                options.model, files::kVocabulary));
   }
-  if (sentences.empty()) {
-    throw DataError(fmt::format(
-        "{} holds no text to learn from. Give a file with sentences of the language, one a line.",
-        options.text));
-  }
-  return sentences;
+  StagedFolder target(options.out, options.force, files_we_write());
+  const ExtendedVocabulary extended = extend_file(vocabulary, options);
+  write_grown_folder(options.model, extended, target);
+  target.commit();
+  log_info("vocab", "{} is ready, with {} tokens and rows more than {}, from id {} on", options.out,
+           extended.rows.size(), options.model, extended.old_rows);
 }
 
 int extend(const Options& options) {
@@ -77,17 +75,16 @@ int extend(const Options& options) {
                     "as fa or ro.",
                     options.language));
   }
-  const ExtensionRequest request{.language = options.language,
-                                 .sentences = clean_sentences(options),
-                                 .pieces = options.pieces};
-  const ExtendedVocabulary extended =
-      extend_vocabulary(read_file(options.vocabulary, "vocabulary"), options.vocabulary, request);
-  fs::path growth = options.out;
-  growth.replace_extension(".growth.json");
-  write_file_atomically(options.out, bytes_of(extended.json));
-  write_file_atomically(growth, bytes_of(growth_json(extended, options.language)));
-  log_info("vocab", "{} has {} tokens more, from id {} on; {} says how a network grows with them",
-           options.out, extended.rows.size(), extended.old_rows, growth.string());
+  if (options.vocabulary.empty() && options.model.empty()) {
+    throw ConfigError(
+        "vocab extend needs a vocabulary. Give --vocab FILE, or --model DIR to have a whole model "
+        "grow.");
+  }
+  if (options.model.empty()) {
+    write_vocabulary(options);
+  } else {
+    write_model(options);
+  }
   return 0;
 }
 
@@ -96,28 +93,35 @@ int extend(const Options& options) {
 Command vocab_command() {
   return {.name = "vocab",
           .group = "Text",
-          .summary = "Adds a language to a vocabulary",
+          .summary = "Adds a language to a vocabulary or a model",
           .declare = [](CLI::App& app) -> std::function<int()> {
             const auto options = std::make_shared<Options>();
             auto* command = app.add_subcommand(
                 "extend", "Append the tag, the letters and learnt tokens of a language");
             app.require_subcommand(1);
-            command->add_option("--vocab", options->vocabulary, "The vocab.json to extend")
-                ->required()
-                ->type_name("FILE");
+            auto* vocabulary =
+                command->add_option("--vocab", options->vocabulary, "The vocab.json to extend")
+                    ->type_name("FILE");
+            auto* model = command
+                              ->add_option("--model", options->model,
+                                           "A model folder to grow as a whole instead")
+                              ->type_name("DIR")
+                              ->excludes(vocabulary);
             command->add_option("--language", options->language, "Code of the language, such as fa")
                 ->required()
                 ->type_name("L");
             command->add_option("--text", options->text, "Sentences of the language, one a line")
                 ->required()
                 ->type_name("FILE");
-            command->add_option("--out", options->out, "The file to write")
+            command->add_option("--out", options->out, "The file, or the model folder, to write")
                 ->required()
-                ->type_name("FILE");
+                ->type_name("PATH");
             command
                 ->add_option("--pieces", options->pieces,
                              "Tokens of several letters to learn at most (200)")
                 ->type_name("N");
+            command->add_flag("--force", options->force, "Replace a model folder that exists")
+                ->needs(model);
             return [options] { return extend(*options); };
           }};
 }

@@ -186,8 +186,15 @@ std::string print_model_config(const ModelConfig& config) {
 }
 
 std::string with_text_ids(std::string_view json, const TextIds& ids, const std::string& subject) {
-  return with_member(json, "text", {{"ids", ids.count}, {"start", ids.start}, {"stop", ids.stop}},
-                     subject);
+  Json file = parse_object(json, subject);
+  file[kSection]["text"] = {{"ids", ids.count}, {"start", ids.start}, {"stop", ids.stop}};
+  const auto replace = [&](const char* key, std::int64_t value) {
+    if (member(member(file, "model_args"), key).is_number()) file["model_args"][key] = value;
+  };
+  replace("gpt_number_text_tokens", ids.count);
+  replace("gpt_start_text_token", ids.start);
+  replace("gpt_stop_text_token", ids.stop);
+  return file.dump(4) + "\n";
 }
 
 std::string with_licence(std::string_view json, const Licence& licence,

@@ -50,7 +50,8 @@ Licence parse_licence(std::string_view json, const std::string& subject);
 // A config.json for a model that did not come from a public file.
 std::string print_model_config(const ModelConfig& config);
 
-// The same config.json, as ours, with something added to its section "myxtts".
+// The same config.json, as ours, with something added to its section "myxtts". Numbers that the
+// public part has for the text ids are replaced too, so that the two never disagree.
 std::string with_text_ids(std::string_view json, const TextIds& ids, const std::string& subject);
 std::string with_licence(std::string_view json, const Licence& licence, const std::string& subject);
 

@@ -73,6 +73,19 @@ TEST(ModelJson, TheVocabularyHasTheLastWordOnTextIds) {
   EXPECT_EQ(config.gpt.stop_text, 9);
 }
 
+TEST(ModelJson, TextIdsReplaceNumbersOfThePublicPartButNoNulls) {
+  const TextIds ids = {.count = 7000, .start = 5, .stop = 9};
+  const std::string made = print_model_config(model_preset("tiny"));
+  const auto json = nlohmann::json::parse(public_config(with_text_ids(made, ids, "x"), "x"));
+  EXPECT_EQ(json["model_args"]["gpt_number_text_tokens"], 7000);
+  EXPECT_EQ(json["model_args"]["gpt_start_text_token"], 5);
+  EXPECT_EQ(json["model_args"]["gpt_stop_text_token"], 9);
+  const std::string nulls = R"({"model_args": {"gpt_number_text_tokens": null}})";
+  const auto kept = nlohmann::json::parse(with_text_ids(nulls, ids, "x"));
+  EXPECT_TRUE(kept["model_args"]["gpt_number_text_tokens"].is_null());
+  EXPECT_EQ(kept["model_args"].size(), 1U);
+}
+
 TEST(ModelJson, OursIsStrictJsonAndGoesBackToThePublicContent) {
   auto json = with_text_ids(kPublic, {.count = 6681, .start = 261, .stop = 0}, "x");
   json = with_licence(json, {.name = "CPML", .file = "LICENSE.txt", .accepted = true}, "x");

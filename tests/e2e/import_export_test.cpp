@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 #include <fstream>
-#include <map>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -10,6 +9,7 @@
 #include "model/checkpoint_specs.h"
 #include "model/dvae_specs.h"
 #include "support/program.h"
+#include "support/random_tensors.h"
 #include "support/temporary_folder.h"
 #include "weights/pth_reader.h"
 #include "weights/pth_writer.h"
@@ -56,30 +56,6 @@ std::string vocabulary(std::int64_t ids) {
       .dump();
 }
 
-// Numbers for the tensors of a file that differ from tensor to tensor.
-class RandomTensors {
- public:
-  void add(const TensorSpecs& specs, const std::string& prefix = "") {
-    for (const TensorSpec& spec : specs) {
-      const Dtype dtype = spec.role == TensorRole::Counter ? Dtype::I64 : Dtype::F32;
-      auto& bytes = storage_[prefix + spec.name];
-      bytes.resize(static_cast<std::size_t>(*dense_bytes(dtype, spec.shape)));
-      for (std::byte& byte : bytes) {
-        state_ = state_ * 6364136223846793005U + 1442695040888963407U;
-        byte = static_cast<std::byte>(state_ >> 59);  // small, so that no float is a NaN
-      }
-      views_[prefix + spec.name] = {dtype, spec.shape, bytes};
-    }
-  }
-
-  TensorViews& views() { return views_; }
-
- private:
-  std::uint64_t state_ = 1;
-  std::map<std::string, std::vector<std::byte>> storage_;
-  TensorViews views_;
-};
-
 void write_checkpoint(const fs::path& path, const TensorViews& tensors) {
   PthWriter writer(path);
   writer.open_dict();
@@ -94,11 +70,6 @@ void write_checkpoint(const fs::path& path, const TensorViews& tensors) {
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
-}
-
-bool equal(const TensorView& a, const TensorView& b) {
-  return a.dtype == b.dtype && a.shape == b.shape &&
-         std::equal(a.bytes.begin(), a.bytes.end(), b.bytes.begin(), b.bytes.end());
 }
 
 // A folder of a scaled model with everything that import needs.

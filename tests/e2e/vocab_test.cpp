@@ -1,17 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "config/model_json.h"
+#include "model/checkpoint_specs.h"
+#include "model/dvae_specs.h"
+#include "support/one_sentence.h"
 #include "support/program.h"
+#include "support/random_tensors.h"
 #include "support/temporary_folder.h"
+#include "text/vocabulary.h"
+#include "weights/safetensors_writer.h"
 
 namespace myxtts {
 namespace {
 
+namespace fs = std::filesystem;
+using test::contents_of;
 using test::run_program;
 
 std::string vocabulary() {
@@ -58,6 +70,146 @@ TEST(VocabExtend, WhatIsWrongWithTheRequestIsSaid) {
   EXPECT_EQ(extend(vocabulary(), "fa", "/nonexistent.txt").exit_code, 3);
   EXPECT_EQ(extend("/nonexistent.json", "fa", vocabulary()).exit_code, 3);
   EXPECT_FALSE(std::filesystem::exists(folder / "out.json"));
+}
+
+// A model of the smallest size with the vocabulary of the golden texts.
+class VocabExtendModel : public ::testing::Test {
+ protected:
+  VocabExtendModel() {
+    const Vocabulary vocab = Vocabulary::load(vocabulary());
+    config_.gpt.text_ids = vocab.rows();
+    config_.gpt.start_text = vocab.start();
+    config_.gpt.stop_text = vocab.stop();
+    fs::create_directories(model_);
+    fs::copy_file(vocabulary(), model_ / "vocab.json");
+    const Licence licence = {.name = "Ours", .file = "LICENSE.txt", .accepted = true};
+    std::ofstream(model_ / "config.json") << with_licence(print_model_config(config_), licence, "");
+    std::ofstream(model_ / "LICENSE.txt") << "Ours\n";
+    std::ofstream(folder_ / "fa.txt") << "گربه کوچک پنجره را دید.\nگربه کوچک ژاله را دید.\n";
+    weights_.add(checkpoint_specs(config_));
+    write_safetensors(model_ / "model.safetensors", weights_.views(), {{"format", "pt"}});
+    test::RandomTensors dvae;
+    dvae.add(dvae_specs(config_.dvae));
+    write_safetensors(model_ / "dvae.safetensors", dvae.views());
+    test::RandomTensors voices;
+    voices.add({{.name = "Ana.speaker_embedding", .shape = {1, 64, 1}}});
+    write_safetensors(model_ / "voices.safetensors", voices.views());
+  }
+
+  test::ProgramResult extend(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> arguments = {"vocab",      "extend",
+                                          "--model",    model_.string(),
+                                          "--language", "fa",
+                                          "--text",     (folder_ / "fa.txt").string(),
+                                          "--out",      grown_.string(),
+                                          "--pieces",   "10"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_program(arguments);
+  }
+
+  void expect_refused(const std::string& reason) const {
+    const auto result = extend();
+    EXPECT_EQ(result.exit_code, 3);
+    test::expect_one_sentence(result.err);
+    EXPECT_NE(result.err.find(reason), std::string::npos) << result.err;
+    EXPECT_FALSE(fs::exists(grown_));
+  }
+
+  test::TemporaryFolder folder_;
+  fs::path model_ = folder_ / "model";
+  fs::path grown_ = folder_ / "grown";
+  ModelConfig config_ = model_preset("tiny");
+  test::RandomTensors weights_;
+};
+
+TEST_F(VocabExtendModel, AModelGrowsWithItsVocabularyAndSpeaksPersian) {
+  const auto result = extend();
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto spoken = run_program({"tokenize", "--language", "fa", "--model", grown_.string()},
+                                  {.standard_input = "گربه كوچك\n"});
+  ASSERT_EQ(spoken.exit_code, 0) << spoken.err;
+  const auto line = nlohmann::json::parse(spoken.out);
+  EXPECT_EQ(line["pieces"][0], "[fa]");
+  EXPECT_EQ(line["ids"][0], config_.gpt.text_ids);
+
+  ModelConfig wanted = config_;
+  wanted.gpt.text_ids = Vocabulary::load(grown_ / "vocab.json").rows();
+  EXPECT_GT(wanted.gpt.text_ids, config_.gpt.text_ids + 7) << "the tag, letters and pieces";
+  const std::string json = contents_of(grown_ / "config.json");
+  EXPECT_EQ(parse_model_config(json, "x"), wanted);
+  EXPECT_EQ(parse_model_config(public_config(json, "x"), "x").gpt.text_ids, wanted.gpt.text_ids);
+  for (const char* file : {"dvae.safetensors", "voices.safetensors", "LICENSE.txt"}) {
+    EXPECT_EQ(contents_of(grown_ / file), contents_of(model_ / file)) << file;
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), {}), 3) << "nothing left over";
+}
+
+TEST_F(VocabExtendModel, EveryOldNumberOfTheWeightsIsWhereItWas) {
+  ASSERT_EQ(extend().exit_code, 0);
+  config_.gpt.text_ids = Vocabulary::load(grown_ / "vocab.json").rows();
+  const SafetensorsReader read(grown_ / "model.safetensors");
+  ASSERT_EQ(read.tensors().size(), weights_.views().size());
+  std::size_t grown = 0;
+  for (const TensorSpec& spec : checkpoint_specs(config_)) {
+    const TensorView& view = read.at(spec.name);
+    const TensorView& old = weights_.views().at(spec.name);
+    EXPECT_EQ(view.shape, spec.shape) << spec.name;
+    ASSERT_GE(view.bytes.size(), old.bytes.size()) << spec.name;
+    EXPECT_TRUE(std::ranges::equal(view.bytes.first(old.bytes.size()), old.bytes)) << spec.name;
+    grown += view.bytes.size() > old.bytes.size() ? 1 : 0;
+  }
+  EXPECT_EQ(grown, 3U);
+
+  const auto& embedding = read.at("gpt.text_embedding.weight");
+  const auto row = [&](std::int64_t id) {
+    const auto bytes = static_cast<std::size_t>(config_.gpt.width) * sizeof(float);
+    return embedding.bytes.subspan(static_cast<std::size_t>(id) * bytes, bytes);
+  };
+  const Vocabulary vocab = Vocabulary::load(grown_ / "vocab.json");
+  EXPECT_TRUE(std::ranges::equal(row(*vocab.find("[fa]")), row(*vocab.find("[ar]"))));
+}
+
+TEST_F(VocabExtendModel, AFolderThatExistsIsReplacedOnlyWhenToldTo) {
+  fs::create_directories(grown_);
+  std::ofstream(grown_ / "config.json") << "mine";
+  const auto refused = extend();
+  EXPECT_EQ(refused.exit_code, 2);
+  test::expect_one_sentence(refused.err);
+  EXPECT_NE(refused.err.find("--force"), std::string::npos) << refused.err;
+  EXPECT_EQ(contents_of(grown_ / "config.json"), "mine");
+  EXPECT_EQ(extend({"--force"}).exit_code, 0);
+  EXPECT_TRUE(fs::exists(grown_ / "model.safetensors"));
+}
+
+TEST_F(VocabExtendModel, AModelWithoutAVocabularyIsRefused) {
+  fs::remove(model_ / "vocab.json");
+  expect_refused("has no vocab.json");
+}
+
+TEST_F(VocabExtendModel, AModelWithoutAConfigIsRefused) {
+  fs::remove(model_ / "config.json");
+  expect_refused("config.json does not exist");
+}
+
+TEST_F(VocabExtendModel, AVocabularyThatIsNotTheModelsIsRefused) {
+  test::RandomTensors fewer;
+  --config_.gpt.text_ids;
+  fewer.add(checkpoint_specs(config_));
+  write_safetensors(model_ / "model.safetensors", fewer.views());
+  expect_refused(fmt::format("gpt.text_embedding.weight in {} is [{}, 128]",
+                             (model_ / "model.safetensors").string(), config_.gpt.text_ids));
+}
+
+TEST_F(VocabExtendModel, EitherAVocabularyOrAModelIsExtended) {
+  const auto both = extend({"--vocab", vocabulary()});
+  EXPECT_EQ(both.exit_code, 2);
+  test::expect_one_sentence(both.err);
+  const auto neither = run_program({"vocab", "extend", "--language", "fa", "--text",
+                                    (folder_ / "fa.txt").string(), "--out", grown_.string()});
+  EXPECT_EQ(neither.exit_code, 2);
+  test::expect_one_sentence(neither.err);
+  EXPECT_NE(neither.err.find("--model DIR"), std::string::npos) << neither.err;
+  EXPECT_FALSE(fs::exists(grown_));
 }
 
 }  // namespace
