@@ -18,8 +18,8 @@ using RowSources = std::vector<std::int64_t>;
 const std::vector<std::string>& text_id_tensors();
 
 // Those tensors with rows appended, one for each of `new_rows`, in that order. Old rows are the
-// same bit for bit, so old texts give the states and logits they gave; new rows are computed in
-// double and rounded once. The weights are left as they are. Throws InternalError for a source
+// same bit for bit, so old texts give the states and code logits they gave; new rows are computed
+// in double and rounded once. The weights are left as they are. Throws InternalError for a source
 // that does not stand before its row.
 NamedTensors grow_vocabulary(const NamedTensors& weights, const std::vector<RowSources>& new_rows,
                              const std::string& prefix = kGptPrefix);

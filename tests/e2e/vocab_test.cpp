@@ -90,10 +90,10 @@ class VocabExtendModel : public ::testing::Test {
     write_safetensors(model_ / "model.safetensors", weights_.views(), {{"format", "pt"}});
     test::RandomTensors dvae;
     dvae.add(dvae_specs(config_.dvae));
-    write_safetensors(model_ / "dvae.safetensors", dvae.views());
+    write_safetensors(model_ / "dvae.safetensors", dvae.views(), {});
     test::RandomTensors voices;
     voices.add({{.name = "Ana.speaker_embedding", .shape = {1, 64, 1}}});
-    write_safetensors(model_ / "voices.safetensors", voices.views());
+    write_safetensors(model_ / "voices.safetensors", voices.views(), {});
   }
 
   test::ProgramResult extend(const std::vector<std::string>& more = {}) const {
@@ -195,7 +195,7 @@ TEST_F(VocabExtendModel, AVocabularyThatIsNotTheModelsIsRefused) {
   test::RandomTensors fewer;
   --config_.gpt.text_ids;
   fewer.add(checkpoint_specs(config_));
-  write_safetensors(model_ / "model.safetensors", fewer.views());
+  write_safetensors(model_ / "model.safetensors", fewer.views(), {});
   expect_refused(fmt::format("gpt.text_embedding.weight in {} is [{}, 128]",
                              (model_ / "model.safetensors").string(), config_.gpt.text_ids));
 }
