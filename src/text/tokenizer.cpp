@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
 
 #include "text/unicode.h"
+#include "text/word_cache.h"
 
 namespace myxtts {
 namespace {
@@ -37,31 +39,44 @@ LetterKind kind_of(UChar32 letter) {
   return place < common.size() ? common[place] : classify(letter);
 }
 
+// Calls `visit` with each run of letters and each run of marks.
+template <typename Visit>
+void for_each_word(std::string_view text, const Visit& visit) {
+  LetterKind word_kind = LetterKind::Blank;
+  std::size_t begin = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const char32_t letter = code_point_at(text, at);
+    const LetterKind kind = kind_of(static_cast<UChar32>(letter));
+    if (kind != word_kind) {
+      if (word_kind != LetterKind::Blank) visit(text.substr(begin, at - begin));
+      begin = at;
+      word_kind = kind;
+    }
+    at += static_cast<std::size_t>(U8_LENGTH(letter));
+  }
+  if (word_kind != LetterKind::Blank) visit(text.substr(begin));
+}
+
 }  // namespace
 
 // The letters of one word, merged until no rule fits. One serves many words, so that its memory is
 // asked for once.
 class Tokenizer::Word {
  public:
-  explicit Word(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {}
+  explicit Word(const Vocabulary& vocabulary)
+      : vocabulary_(vocabulary), cache_(WordCache::of_this_thread(vocabulary)) {}
 
-  bool empty() const { return letters_.empty(); }
-
-  void add(char32_t letter) {
-    letters_.push_back({vocabulary_.find_letter(letter).value_or(vocabulary_.unknown()), nullptr});
-  }
-
-  // Appends the ids to `ids` and is empty again.
-  void flush(std::vector<TokenId>& ids) {
-    if (letters_.size() <= kShort) {
-      merge_short();
-      for (const Letter& letter : letters_) ids.push_back(letter.id);
-    } else {
-      merge_long();
-      for (std::int32_t place = 0; place != kNone; place = at(place).next)
-        ids.push_back(at(place).id);
+  // Appends the ids of `text`, which is one word.
+  void encode(std::string_view text, std::vector<TokenId>& ids) {
+    if (cache_.append(text, ids)) return;
+    for (std::size_t at = 0; at < text.size();) {
+      const char32_t letter = code_point_at(text, at);
+      add(letter);
+      at += static_cast<std::size_t>(U8_LENGTH(letter));
     }
-    letters_.clear();
+    const std::size_t before = ids.size();
+    flush(ids);
+    cache_.keep(text, std::span(ids).subspan(before));
   }
 
  private:
@@ -89,6 +104,23 @@ class Tokenizer::Word {
       return rank != other.rank ? rank > other.rank : place > other.place;
     }
   };
+
+  void add(char32_t letter) {
+    letters_.push_back({vocabulary_.find_letter(letter).value_or(vocabulary_.unknown()), nullptr});
+  }
+
+  // Appends the ids to `ids` and is empty again.
+  void flush(std::vector<TokenId>& ids) {
+    if (letters_.size() <= kShort) {
+      merge_short();
+      for (const Letter& letter : letters_) ids.push_back(letter.id);
+    } else {
+      merge_long();
+      for (std::int32_t place = 0; place != kNone; place = at(place).next)
+        ids.push_back(at(place).id);
+    }
+    letters_.clear();
+  }
 
   Symbol& at(std::int32_t place) { return symbols_[static_cast<std::size_t>(place)]; }
 
@@ -166,6 +198,7 @@ class Tokenizer::Word {
   }
 
   const Vocabulary& vocabulary_;
+  WordCache& cache_;
   std::vector<Letter> letters_;
   std::vector<Symbol> symbols_;
   std::vector<Candidate> candidates_;
@@ -208,34 +241,12 @@ std::vector<TokenId> Tokenizer::encode(std::string_view text) const {
 }
 
 void Tokenizer::encode_plain(std::string_view text, Word& word, std::vector<TokenId>& ids) const {
-  LetterKind word_kind = LetterKind::Blank;
-  std::size_t position = 0;
-  while (position < text.size()) {
-    const char32_t letter = code_point_at(text, position);
-    position += static_cast<std::size_t>(U8_LENGTH(letter));
-    const LetterKind kind = kind_of(static_cast<UChar32>(letter));
-    if (kind != word_kind) word.flush(ids);
-    word_kind = kind;
-    if (kind != LetterKind::Blank) word.add(letter);
-  }
-  word.flush(ids);
+  for_each_word(text, [&](std::string_view letters) { word.encode(letters, ids); });
 }
 
 std::vector<std::string_view> split_words(std::string_view text) {
   std::vector<std::string_view> words;
-  LetterKind word_kind = LetterKind::Blank;
-  std::size_t begin = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const char32_t letter = code_point_at(text, at);
-    const LetterKind kind = kind_of(static_cast<UChar32>(letter));
-    if (kind != word_kind) {
-      if (word_kind != LetterKind::Blank) words.push_back(text.substr(begin, at - begin));
-      begin = at;
-      word_kind = kind;
-    }
-    at += static_cast<std::size_t>(U8_LENGTH(letter));
-  }
-  if (word_kind != LetterKind::Blank) words.push_back(text.substr(begin));
+  for_each_word(text, [&](std::string_view letters) { words.push_back(letters); });
   return words;
 }
 

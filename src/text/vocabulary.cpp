@@ -2,6 +2,7 @@
 #include "text/vocabulary.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <fstream>
 #include <iterator>
@@ -179,6 +180,8 @@ void Vocabulary::read_added_tokens(const Json& added, std::string_view origin) {
 }
 
 void Vocabulary::index(const Json& unknown_token, std::string_view origin) {
+  static std::atomic<std::uint64_t> vocabularies_read = 0;
+  identity_ = ++vocabularies_read;
   common_letters_.assign(kCommonLetters, kNoToken);
   for (const auto& [token, id] : ids_) {
     rows_ = std::max<std::int64_t>(rows_, id + 1);

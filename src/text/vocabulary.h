@@ -67,6 +67,8 @@ class Vocabulary {
     }
     return &merge_slots_[slot].merge;
   }
+  // The same for two only if one is a copy of the other. Never 0.
+  std::uint64_t identity() const { return identity_; }
   // Longest first.
   const std::vector<AddedToken>& added_tokens() const { return added_tokens_; }
 
@@ -103,6 +105,7 @@ class Vocabulary {
   static constexpr std::uint64_t kNoPair = ~std::uint64_t{0};  // no two ids give it
   std::vector<MergeSlot> merge_slots_;
   std::vector<AddedToken> added_tokens_;
+  std::uint64_t identity_ = 0;
   std::int64_t rows_ = 0;
   TokenId stop_ = 0;
   TokenId unknown_ = 0;
