@@ -82,7 +82,7 @@ class Tokenizer::Word {
  private:
   static constexpr std::int32_t kNone = -1;
   // Up to here looking through all pairs for the best one is faster than keeping them in order.
-  static constexpr std::size_t kShort = 32;
+  static constexpr std::size_t kShort = 48;
 
   struct Letter {
     TokenId id = 0;

@@ -49,8 +49,8 @@ class WordCache {
 
  private:
   static constexpr std::size_t kEntries = 4096;
-  static constexpr std::size_t kLongestWord = 38;
-  static constexpr std::size_t kMostIds = 14;
+  static constexpr std::size_t kLongestWord = 62;
+  static constexpr std::size_t kMostIds = 24;
 
   struct Entry {
     std::array<TokenId, kMostIds> ids;
