@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <unicode/uchar.h>
@@ -167,6 +168,8 @@ icu::UnicodeString from_u32(const std::u32string& text) {
 struct Rule {
   Pattern pattern;
   std::u32string (*say)(std::u32string_view);
+  std::int32_t digits;     // no match has fewer
+  const char16_t* signs;   // every match has one of these; empty: it needs none
   bool needs_gap = false;  // the character before a match may not belong to the match before it
 };
 
@@ -188,16 +191,18 @@ std::span<const Rule> rules() {
       "冬代伏辈丸泡粒幢"
       "堆根道面片块])";
   static const Rule all[] = {
-      {Pattern("(?<=\\D)(" + year + "(?:" + month + ")?|" + month + ")"), say_date, true},
-      {Pattern("(?<=\\D)(" + number + "[多余几]?" + unit + "(?:\\d" + unit + "?)?)"), say_money,
+      {Pattern("(?<=\\D)(" + year + "(?:" + month + ")?|" + month + ")"), say_date, 1, u"年月",
        true},
-      {Pattern("\\D((?:\\+?86 ?)?1(?:[38]\\d|5[0-35-9]|7[678]|9[89])\\d{8})\\D"), say_telephone},
-      {Pattern("\\D((?:0(?:10|2[1-3]|[3-9]\\d{2})-?)?[1-9]\\d{6,7})\\D"), say_telephone},
-      {Pattern("(?<!\\d)(\\d++/\\d++)"), say_fraction},
-      {Pattern("(?<!\\d)(" + number + "%)"), say_percentage},
-      {Pattern("(?<!\\d)(" + number + ")[多余几]?" + quantifier), say_number},
-      {Pattern("(\\d{4,32})"), say_digits},
-      {Pattern("(" + number + ")"), say_number},
+      {Pattern("(?<=\\D)(" + number + "[多余几]?" + unit + "(?:\\d" + unit + "?)?)"), say_money, 1,
+       u"亿万千百元块角毛分", true},
+      {Pattern("\\D((?:\\+?86 ?)?1(?:[38]\\d|5[0-35-9]|7[678]|9[89])\\d{8})\\D"), say_telephone, 11,
+       u""},
+      {Pattern("\\D((?:0(?:10|2[1-3]|[3-9]\\d{2})-?)?[1-9]\\d{6,7})\\D"), say_telephone, 7, u""},
+      {Pattern("(?<!\\d)(\\d++/\\d++)"), say_fraction, 2, u"/"},
+      {Pattern("(?<!\\d)(" + number + "%)"), say_percentage, 1, u"%"},
+      {Pattern("(?<!\\d)(" + number + ")[多余几]?" + quantifier), say_number, 1, u""},
+      {Pattern("(\\d{4,32})"), say_digits, 4, u""},
+      {Pattern("(" + number + ")"), say_number, 1, u""},
   };
   return all;
 }
@@ -219,9 +224,24 @@ std::vector<icu::UnicodeString> find_all(const Rule& rule, const icu::UnicodeStr
   return found;
 }
 
+// Whether the rule could match at all: most texts have few digits, and a search takes its time.
+bool may_match(const Rule& rule, const icu::UnicodeString& text) {
+  const std::u16string_view signs = rule.signs;
+  std::int32_t digits = 0;
+  bool sign = signs.empty();
+  for (std::int32_t at = 0; at < text.length(); at = text.moveIndex32(at, 1)) {
+    const auto c = static_cast<char32_t>(text.char32At(at));
+    if (is_digit(c)) ++digits;
+    if (!sign) sign = signs.find(static_cast<char16_t>(c)) != signs.npos;
+    if (sign && digits >= rule.digits) return true;
+  }
+  return false;
+}
+
 // The matches are collected first; then each replaces the first place where its text occurs, which
 // may be another one.
 void apply(const Rule& rule, icu::UnicodeString& text) {
+  if (!may_match(rule, text)) return;
   for (const auto& match : find_all(rule, text)) {
     const std::int32_t at = text.indexOf(match);
     if (at >= 0) text.replace(at, match.length(), from_u32(rule.say(to_u32(match))));
@@ -231,6 +251,7 @@ void apply(const Rule& rule, icu::UnicodeString& text) {
 // P2P was read as P二P; put the figure back.
 void restore_names(icu::UnicodeString& text) {
   static const Pattern pattern("(?<![a-zA-Z])([a-zA-Z]++)二([a-zA-Z]++)");
+  if (text.indexOf(u'二') < 0) return;
   const icu::UnicodeString before = text;
   const auto matcher = pattern.matcher(before);
   UErrorCode status = U_ZERO_ERROR;

@@ -55,26 +55,28 @@ bool is_number(std::string_view text) {
   return !text.empty();
 }
 
-// Comma-separated values, some in quotes.
-std::vector<std::string> split_features(std::string_view features) {
-  std::vector<std::string> fields(1);
+// Comma-separated values, some in quotes, which stay.
+std::vector<std::string_view> split_features(std::string_view features) {
+  std::vector<std::string_view> fields;
+  fields.reserve(32);
   bool quoted = false;
-  for (const char c : features) {
-    if (c == '"') {
-      quoted = !quoted;
-    } else if (c == ',' && !quoted) {
-      fields.emplace_back();
-    } else {
-      fields.back() += c;
-    }
+  std::size_t begin = 0;
+  for (std::size_t at = 0; at < features.size(); ++at) {
+    if (features[at] == '"') quoted = !quoted;
+    if (features[at] != ',' || quoted) continue;
+    fields.push_back(features.substr(begin, at - begin));
+    begin = at + 1;
   }
+  fields.push_back(features.substr(begin));
   return fields;
 }
 
 Word read_word(const MeCab::Node& node) {
   const auto fields = split_features(node.feature);
   const auto field = [&fields](std::size_t index) {
-    return index < fields.size() && fields[index] != "*" ? fields[index] : std::string();
+    std::string text(index < fields.size() ? fields[index] : "");
+    std::erase(text, '"');
+    return text == "*" ? std::string() : text;
   };
   const bool version_3 = fields.size() >= 29;
   return {.surface = std::string(node.surface, node.length),

@@ -33,8 +33,10 @@ constexpr char32_t kLastSyllable = 0xD7A3;
 
 bool needs_hyphen(std::string_view final, std::string_view initial) {
   if (initial.empty()) return true;
-  const std::string joint = std::string(final) + std::string(initial);
-  return std::find(kAmbiguous.begin(), kAmbiguous.end(), joint) != kAmbiguous.end();
+  return std::any_of(kAmbiguous.begin(), kAmbiguous.end(), [&](std::string_view pair) {
+    return pair.size() == final.size() + initial.size() && pair.starts_with(final) &&
+           pair.ends_with(initial);
+  });
 }
 
 }  // namespace

@@ -42,6 +42,11 @@ std::u32string to_u32(std::string_view text) {
   return result;
 }
 
+// The first two of at least two characters, as one number.
+std::uint64_t start_of(std::u32string_view run) {
+  return static_cast<std::uint64_t>(run[0]) << 32U | run[1];
+}
+
 // "nǚ" as "nv3": the tone mark goes to the end as a digit, ü is v.
 std::string with_tone_digit(const std::string& syllable) {
   UErrorCode status = U_ZERO_ERROR;
@@ -138,7 +143,9 @@ Pinyin::Pinyin(const std::filesystem::path& folder) {
   const Json phrases = read_table(phrases_file);
   for (const auto& [phrase, syllables] : phrases.items()) {
     auto key = to_u32(phrase);
-    longest_phrase_ = std::max(longest_phrase_, key.size());
+    if (key.size() < 2) continue;  // a single character is read by the other table
+    std::size_t& longest = longest_phrases_[start_of(key)];
+    longest = std::max(longest, key.size());
     phrases_.emplace(std::move(key), read_phrase(syllables, phrases_file));
   }
 }
@@ -165,7 +172,10 @@ std::string Pinyin::transliterate(std::string_view text) const {
 // The longest phrase of the table first, else one character.
 void Pinyin::transliterate_run(std::u32string_view run, std::string& result) const {
   while (!run.empty()) {
-    std::size_t length = std::min(longest_phrase_, run.size());
+    const auto longest =
+        run.size() > 1 ? longest_phrases_.find(start_of(run)) : longest_phrases_.end();
+    std::size_t length =
+        longest == longest_phrases_.end() ? 1 : std::min(longest->second, run.size());
     auto phrase = phrases_.end();
     for (; length > 1; --length) {
       phrase = phrases_.find(std::u32string(run.substr(0, length)));

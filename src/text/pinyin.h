@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -27,8 +28,9 @@ class Pinyin {
   void transliterate_run(std::u32string_view run, std::string& result) const;
 
   std::unordered_map<std::u32string, std::string> phrases_;  // at most ten characters each
+  // By the first two characters, the length of the longest phrase: most pairs begin none.
+  std::unordered_map<std::uint64_t, std::size_t> longest_phrases_;
   std::unordered_map<char32_t, std::string> characters_;
-  std::size_t longest_phrase_ = 1;
 };
 
 }  // namespace myxtts

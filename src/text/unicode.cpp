@@ -2,6 +2,7 @@
 #include "text/unicode.h"
 
 #include <cstdint>
+#include <vector>
 
 #include <unicode/bytestream.h>
 #include <unicode/casemap.h>
@@ -49,21 +50,31 @@ std::string to_lower_in_context(std::string_view text) {
   return lower;
 }
 
-}  // namespace
-
-namespace detail {
-
-bool is_word_beyond_ascii(char32_t c) {
-  return (U_GET_GC_MASK(static_cast<UChar32>(c)) & kWordMask) != 0;
-}
-
 bool is_space_beyond_ascii(char32_t c) {
   return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
          c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
-bool is_digit_beyond_ascii(char32_t c) {
-  return u_charType(static_cast<UChar32>(c)) == U_DECIMAL_DIGIT_NUMBER;
+std::uint8_t look_up_classes(char32_t c) {
+  const std::uint32_t type = U_GET_GC_MASK(static_cast<UChar32>(c));
+  const unsigned classes = ((type & kWordMask) != 0 ? detail::kIsWord : 0U) |
+                           ((type & U_GC_ND_MASK) != 0 ? detail::kIsDigit : 0U) |
+                           (is_space_beyond_ascii(c) ? detail::kIsSpace : 0U);
+  return static_cast<std::uint8_t>(classes);
+}
+
+}  // namespace
+
+namespace detail {
+
+std::uint8_t classes_beyond_ascii(char32_t c) {
+  // Those of the first plane, where nearly all text lies; ICU takes ten times as long to say.
+  static const auto table = [] {
+    std::vector<std::uint8_t> classes(0x10000);
+    for (char32_t each = 0x80; each < classes.size(); ++each) classes[each] = look_up_classes(each);
+    return classes;
+  }();
+  return c < table.size() ? table[c] : look_up_classes(c);
 }
 
 char32_t decode(std::string_view text, std::size_t at) {

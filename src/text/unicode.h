@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,25 +20,28 @@ namespace myxtts {
 // were made with; ICU's own \b, \w and \s differ from them and are not used.
 
 namespace detail {
-bool is_word_beyond_ascii(char32_t c);
-bool is_space_beyond_ascii(char32_t c);
-bool is_digit_beyond_ascii(char32_t c);
+// What a character is, as bits.
+inline constexpr std::uint8_t kIsWord = 1;
+inline constexpr std::uint8_t kIsSpace = 2;
+inline constexpr std::uint8_t kIsDigit = 4;
+std::uint8_t classes_beyond_ascii(char32_t c);
 char32_t decode(std::string_view text, std::size_t at);
 }  // namespace detail
 
 // W: letters, numbers of any kind and '_'; marks are not in it.
 inline bool is_word(char32_t c) {
-  if (c >= 0x80) return detail::is_word_beyond_ascii(c);
+  if (c >= 0x80) return (detail::classes_beyond_ascii(c) & detail::kIsWord) != 0;
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 // SP: blanks, line ends and the separators U+001C to U+001F.
 inline bool is_space(char32_t c) {
-  if (c >= 0x80) return detail::is_space_beyond_ascii(c);
+  if (c >= 0x80) return (detail::classes_beyond_ascii(c) & detail::kIsSpace) != 0;
   return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20);
 }
 // Decimal digits of any script.
 inline bool is_digit(char32_t c) {
-  return c < 0x80 ? c >= '0' && c <= '9' : detail::is_digit_beyond_ascii(c);
+  return c < 0x80 ? c >= '0' && c <= '9'
+                  : (detail::classes_beyond_ascii(c) & detail::kIsDigit) != 0;
 }
 
 // Valid UTF-8: each maximal invalid sequence becomes one U+FFFD. Adds their number to *replaced.
@@ -52,7 +56,12 @@ inline constexpr char32_t kNoCodePoint = static_cast<char32_t>(-1);
 inline char32_t code_point_at(std::string_view text, std::size_t at) {
   if (at >= text.size()) return kNoCodePoint;
   const auto first = static_cast<unsigned char>(text[at]);
-  return first < 0x80 ? first : detail::decode(text, at);
+  if (first < 0x80) return first;
+  if (first >= 0xC2 && first < 0xE0 && at + 1 < text.size()) {  // two bytes
+    const auto second = static_cast<unsigned char>(text[at + 1]);
+    if ((second & 0xC0U) == 0x80) return (first & 0x1FU) << 6U | (second & 0x3FU);
+  }
+  return detail::decode(text, at);
 }
 char32_t code_point_before(std::string_view text, std::size_t at);
 

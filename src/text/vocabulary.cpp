@@ -2,6 +2,7 @@
 #include "text/vocabulary.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <fstream>
 #include <iterator>
@@ -26,16 +27,6 @@ constexpr TokenId kLargestId = 1'000'000;
   throw DataError(fmt::format(
       "{} is not a vocabulary MyXTTS can use: {}. Give the vocab.json that belongs to the model.",
       origin, why));
-}
-
-std::uint64_t pair_key(TokenId left, TokenId right) {
-  return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32U) |
-         static_cast<std::uint32_t>(right);
-}
-
-// Neighbouring ids far apart, for a hash table.
-std::size_t spread(std::uint64_t pair) {
-  return static_cast<std::size_t>((pair * 0x9E3779B97F4A7C15U) >> 32U);
 }
 
 // The code point of a token that is just one; nothing otherwise.
@@ -189,6 +180,8 @@ void Vocabulary::read_added_tokens(const Json& added, std::string_view origin) {
 }
 
 void Vocabulary::index(const Json& unknown_token, std::string_view origin) {
+  static std::atomic<std::uint64_t> vocabularies_read = 0;
+  identity_ = ++vocabularies_read;
   common_letters_.assign(kCommonLetters, kNoToken);
   for (const auto& [token, id] : ids_) {
     rows_ = std::max<std::int64_t>(rows_, id + 1);
@@ -240,11 +233,7 @@ std::vector<std::string> Vocabulary::languages() const {
   return result;
 }
 
-std::optional<TokenId> Vocabulary::find_letter(char32_t letter) const {
-  if (letter < common_letters_.size()) {
-    const TokenId id = common_letters_[letter];
-    return id == kNoToken ? std::nullopt : std::optional(id);
-  }
+std::optional<TokenId> Vocabulary::find_rare_letter(char32_t letter) const {
   const auto found = letters_.find(letter);
   return found == letters_.end() ? std::nullopt : std::optional(found->second);
 }
@@ -257,17 +246,6 @@ void Vocabulary::index_merges() {
     while (merge_slots_[slot].pair != kNoPair) slot = (slot + 1) & last;
     merge_slots_[slot] = {pair, merge};
   }
-}
-
-const Vocabulary::Merge* Vocabulary::find_merge(TokenId left, TokenId right) const {
-  const std::uint64_t pair = pair_key(left, right);
-  const std::size_t last = merge_slots_.size() - 1;
-  std::size_t slot = spread(pair) & last;
-  while (merge_slots_[slot].pair != pair) {
-    if (merge_slots_[slot].pair == kNoPair) return nullptr;
-    slot = (slot + 1) & last;
-  }
-  return &merge_slots_[slot].merge;
 }
 
 }  // namespace myxtts

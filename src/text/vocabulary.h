@@ -52,12 +52,37 @@ class Vocabulary {
   // The tags of the languages it knows, e.g. "en" for [en], in order of their ids.
   std::vector<std::string> languages() const;
 
-  std::optional<TokenId> find_letter(char32_t letter) const;
-  const Merge* find_merge(TokenId left, TokenId right) const;
+  std::optional<TokenId> find_letter(char32_t letter) const {
+    if (letter >= common_letters_.size()) return find_rare_letter(letter);
+    const TokenId id = common_letters_[letter];
+    return id == kNoToken ? std::nullopt : std::optional(id);
+  }
+  const Merge* find_merge(TokenId left, TokenId right) const {
+    const std::uint64_t pair = pair_key(left, right);
+    const std::size_t last = merge_slots_.size() - 1;
+    std::size_t slot = spread(pair) & last;
+    while (merge_slots_[slot].pair != pair) {
+      if (merge_slots_[slot].pair == kNoPair) return nullptr;
+      slot = (slot + 1) & last;
+    }
+    return &merge_slots_[slot].merge;
+  }
+  // The same for two only if one is a copy of the other. Never 0.
+  std::uint64_t identity() const { return identity_; }
   // Longest first.
   const std::vector<AddedToken>& added_tokens() const { return added_tokens_; }
 
  private:
+  static std::uint64_t pair_key(TokenId left, TokenId right) {
+    return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32U) |
+           static_cast<std::uint32_t>(right);
+  }
+  // Neighbouring ids far apart, for a hash table.
+  static std::size_t spread(std::uint64_t pair) {
+    return static_cast<std::size_t>((pair * 0x9E3779B97F4A7C15U) >> 32U);
+  }
+
+  std::optional<TokenId> find_rare_letter(char32_t letter) const;
   void read_tokens(const nlohmann::json& entries, std::string_view origin);
   void read_merges(const nlohmann::json& merges, std::string_view origin);
   void read_added_tokens(const nlohmann::json& added, std::string_view origin);
@@ -80,6 +105,7 @@ class Vocabulary {
   static constexpr std::uint64_t kNoPair = ~std::uint64_t{0};  // no two ids give it
   std::vector<MergeSlot> merge_slots_;
   std::vector<AddedToken> added_tokens_;
+  std::uint64_t identity_ = 0;
   std::int64_t rows_ = 0;
   TokenId stop_ = 0;
   TokenId unknown_ = 0;
