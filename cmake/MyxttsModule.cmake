@@ -51,7 +51,7 @@ endfunction()
 function(myxtts_test module)
   cmake_parse_arguments(PARSE_ARGV 1 test "" "TIMEOUT" "SOURCES;TORCH_SOURCES;LINK")
   if(NOT test_TIMEOUT)
-    set(test_TIMEOUT 60)
+    set(test_TIMEOUT 120)
   endif()
   set(support "${PROJECT_SOURCE_DIR}/tests")
 

@@ -80,18 +80,22 @@ SpeakerEncoder::Block SpeakerEncoder::block_from(const TensorScope& tensors,
                                                  const std::string& name, bool downsamples) {
   Block block{.stride = downsamples ? 2 : 1,
               .conv1 = tensors[name + ".conv1.weight"],
-              .conv2 = tensors[name + ".conv2.weight"],
               .norm1 = batch_norm(tensors, name + ".bn1"),
-              .norm2 = batch_norm(tensors, name + ".bn2"),
+              .conv2 = fold(tensors[name + ".conv2.weight"], batch_norm(tensors, name + ".bn2")),
               .squeeze = conv_tensors(tensors.part(name + ".se.fc.0")),
               .excite = conv_tensors(tensors.part(name + ".se.fc.2")),
-              .shortcut = {},
-              .shortcut_norm = {}};
+              .shortcut = {}};
   if (downsamples) {
-    block.shortcut = tensors[name + ".downsample.0.weight"];
-    block.shortcut_norm = batch_norm(tensors, name + ".downsample.1");
+    block.shortcut =
+        fold(tensors[name + ".downsample.0.weight"], batch_norm(tensors, name + ".downsample.1"));
   }
   return block;
+}
+
+// A convolution without bias and the normalisation of its output, as one convolution.
+ConvTensors SpeakerEncoder::fold(const at::Tensor& weight, const BatchNorm& norm) {
+  const auto scale = norm.weight / (norm.variance + kNormEpsilon).sqrt();  // [C]
+  return {weight * scale.view({-1, 1, 1, 1}), norm.bias - norm.mean * scale};
 }
 
 at::Tensor SpeakerEncoder::BatchNorm::operator()(const at::Tensor& x) const {
@@ -122,13 +126,14 @@ at::Tensor SpeakerEncoder::features(const at::Tensor& waveforms) const {
 
 at::Tensor SpeakerEncoder::run_block(const Block& block, const at::Tensor& x) {
   auto y = at::conv2d(x, block.conv1, {}, block.stride, /*padding=*/1).relu_();
-  y = block.norm2(at::conv2d(block.norm1(y), block.conv2, {}, /*stride=*/1, /*padding=*/1));
+  y = at::conv2d(block.norm1(y), block.conv2.weight, block.conv2.bias, /*stride=*/1, /*padding=*/1);
   auto weights = at::linear(y.mean({2, 3}), block.squeeze.weight, block.squeeze.bias).relu_();
   weights = at::linear(weights, block.excite.weight, block.excite.bias).sigmoid_();  // [B, C]
-  const auto shortcut = block.shortcut.defined()
-                            ? block.shortcut_norm(at::conv2d(x, block.shortcut, {}, block.stride))
-                            : x;
-  return (y * weights.unsqueeze(-1).unsqueeze(-1)).add_(shortcut).relu_();
+  const auto shortcut =
+      block.shortcut.weight.defined()
+          ? at::conv2d(x, block.shortcut.weight, block.shortcut.bias, block.stride)
+          : x;
+  return at::addcmul(shortcut, y, weights.unsqueeze(-1).unsqueeze(-1)).relu_();
 }
 
 // Mean and deviation over time, weighted by attention: [B, C, F] to [B, 2C].

@@ -21,7 +21,9 @@ inline constexpr const char* kSpeakerEncoderPrefix = "hifigan_decoder.speaker_en
 // Any thread may call it; nothing waits for the device and no shape depends on data.
 class SpeakerEncoder {
  public:
-  // Shares the tensors named `prefix` + the names of speaker_encoder_specs().
+  // Takes the tensors named `prefix` + the names of speaker_encoder_specs(); later changes of them
+  // are not seen everywhere, as convolutions and normalisations are folded into one where nothing
+  // lies between.
   SpeakerEncoder(const SpeakerEncoderConfig& config, const NamedTensors& tensors,
                  const std::string& prefix = kSpeakerEncoderPrefix);
 
@@ -38,14 +40,15 @@ class SpeakerEncoder {
   };
   struct Block {
     std::int64_t stride;
-    at::Tensor conv1, conv2;
-    BatchNorm norm1, norm2;
+    at::Tensor conv1;
+    BatchNorm norm1;
+    ConvTensors conv2;  // the normalisation after it folded in
     ConvTensors squeeze, excite;
-    at::Tensor shortcut;  // undefined where the block keeps its shape
-    BatchNorm shortcut_norm;
+    ConvTensors shortcut;  // folded likewise; undefined where the block keeps its shape
   };
 
   static BatchNorm batch_norm(const TensorScope& tensors, const std::string& name);
+  static ConvTensors fold(const at::Tensor& weight, const BatchNorm& norm);
   static Block block_from(const TensorScope& tensors, const std::string& name, bool downsamples);
   static at::Tensor run_block(const Block& block, const at::Tensor& x);
   at::Tensor features(const at::Tensor& waveforms) const;
