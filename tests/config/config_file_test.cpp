@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "config/effective_config.h"
+#include "support/effort.h"
 #include "support/temporary_file.h"
 
 namespace myxtts {
@@ -153,7 +154,7 @@ TEST(ConfigFile, AnyBytesGiveSettingsOrAConfigError) {
       "data:\n  num_workers: 8 # x\n  train_data: \"a\\tb\"\ntrain: {lr: 1e-4, seed: [1, *a]}\n&a "
       "!b |\n- ?";
   int refused = 0;
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < test::repetitions(3000); ++round) {
     std::string text = seed_text;
     for (std::size_t edit = random(8); edit > 0; --edit) {
       const char byte =
@@ -166,7 +167,7 @@ TEST(ConfigFile, AnyBytesGiveSettingsOrAConfigError) {
     }
     refused += complaint(text) == "nothing was thrown" ? 0 : 1;
   }
-  EXPECT_GT(refused, 2000);
+  EXPECT_GT(refused, test::repetitions(2000));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "support/effort.h"
 #include "support/temporary_file.h"
 
 namespace myxtts {
@@ -181,8 +182,8 @@ class RandomSettings {
 
 TEST(EffectiveConfig, WhatIsPrintedReadsBackAsTheSameConfiguration) {
   int checked = 0;
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
-    RandomSettings random(seed);
+  for (int seed = 0; seed < test::repetitions(3000); ++seed) {
+    RandomSettings random(static_cast<std::uint64_t>(seed));
     EffectiveConfig config{.values = {}, .origins = std::vector<Origin>(all_fields().size())};
     for (std::size_t count = random.below(12); count > 0; --count) {
       const Field& field = all_fields()[random.below(all_fields().size())];
@@ -200,7 +201,7 @@ TEST(EffectiveConfig, WhatIsPrintedReadsBackAsTheSameConfiguration) {
     for (const Origin& origin : again.origins) ASSERT_EQ(origin.kind, Origin::Kind::File) << yaml;
     ++checked;
   }
-  EXPECT_GT(checked, 1000);
+  EXPECT_GT(checked, test::repetitions(1000));
 }
 
 TEST(EffectiveConfig, AFileWithALineBreakInItsNameCannotBreakTheComments) {
