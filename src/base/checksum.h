@@ -15,7 +15,7 @@ inline std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-// SHA-256 (FIPS 180-4), for files that come from elsewhere: about 0.3 GB/s. Feed it piece by piece;
+// SHA-256 (FIPS 180-4), for files that come from elsewhere. Feed it piece by piece;
 // where the pieces are cut does not matter. hex() ends the stream.
 class Sha256 {
  public:
@@ -34,7 +34,7 @@ class Sha256 {
   std::uint64_t total_ = 0;  // bytes so far
 };
 
-// XXH64, for large files of our own where only accidents are feared: faster than any disk. Feed it
+// XXH64, for large files of our own where only accidents are feared. Feed it
 // piece by piece, as Sha256. value() may be asked at any time.
 class FastChecksum {
  public:

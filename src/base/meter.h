@@ -29,8 +29,8 @@ struct LoadReading {
 //   { const auto scope = meter.busy();               work(item); }
 //
 // Scopes may be nested: the inner one counts, and the outer one goes on after it. Scopes belong to
-// the one worker; any thread may read. A scope costs two clock readings and two free locks, about
-// 0.1 µs: use it per item of work, not per sample. The clock outlives the meter, the meter its
+// the one worker; any thread may read. A scope costs two clock readings and two free locks: use
+// it per item of work, not per sample. The clock outlives the meter, the meter its
 // scopes.
 class LoadMeter {
  public:
