@@ -6,11 +6,11 @@
 #include <ATen/core/Tensor.h>
 
 #include "audio/mel_spectrogram.h"
-#include "cli/open_model.h"
 #include "model/dvae.h"
 #include "model/gpt.h"
 #include "model/reference_voice.h"
 #include "model/speaker_encoder.h"
+#include "run/open_model.h"
 
 namespace myxtts {
 

@@ -9,12 +9,12 @@
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/licence.h"
-#include "cli/model_folder.h"
 #include "cli/public_folder.h"
 #include "cli/staged_folder.h"
 #include "config/model_json.h"
 #include "model/checkpoint_specs.h"
 #include "model/dvae_specs.h"
+#include "run/model_folder.h"
 #include "text/vocabulary.h"
 #include "weights/safetensors_writer.h"
 

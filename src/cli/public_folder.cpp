@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "cli/model_folder.h"
+#include "run/model_folder.h"
 #include "weights/byte_reader.h"
 
 namespace myxtts {

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "cli/command.h"
-#include "cli/open_model.h"
 #include "model/reference_voice.h"
+#include "run/open_model.h"
 
 namespace myxtts {
 

@@ -14,9 +14,9 @@
 #include "cli/commands.h"
 #include "cli/grown_folder.h"
 #include "cli/learning_text.h"
-#include "cli/model_folder.h"
 #include "cli/staged_folder.h"
 #include "config/value_text.h"
+#include "run/model_folder.h"
 #include "text/vocabulary_extension.h"
 
 namespace myxtts {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/model_folder.h"
+#include "run/model_folder.h"
 
 #include "base/paths.h"
 #include "config/model_json.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/open_model.h"
+#include "run/open_model.h"
 
 #include <ATen/ATen.h>
 
 #include "base/error.h"
-#include "cli/model_folder.h"
 #include "model/checkpoint_specs.h"
 #include "model/dvae_specs.h"
+#include "run/model_folder.h"
 #include "weights/tensor_files.h"
 
 namespace myxtts {

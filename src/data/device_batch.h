@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "data/batch_plan.h"
+#include "device/event.h"
+#include "model/gpt_batch.h"
+
+namespace myxtts {
+
+// One batch on the model device, where the pipeline and the trainer meet. Its tensors are made once
+// for the largest batch and copied into; those of `rows` are views of the batch's own sizes.
+struct DeviceBatch {
+  std::int64_t number = -1;       // counts from 0 in the order the trainer sees them
+  DataPosition position;          // of this batch
+  std::vector<ClipNumber> clips;  // for messages
+  GptBatch rows;                  // packed, codes included
+  at::Tensor prompt_mel;          // [slots, bands, frames] as the conditioning encoder takes it
+
+  Event filled;    // recorded by the pipeline: the tensors above may be read after it
+  Event consumed;  // recorded by the trainer: the tensors above may be written after it
+};
+
+}  // namespace myxtts
