@@ -123,7 +123,8 @@ TEST(HostileFiles, AThousandMutatedSoundsAreDecodedOrNamed) {
 
 TEST(HostileFiles, EightHundredMutatedManifestsGiveClipsOrASentence) {
   const auto clips = test::made_clips(3);
-  const std::string favourites("|\t\"\n\r\\/{}[]:,\0\xff\xef\xbb\xbf. ", 23);
+  constexpr char kFavourites[] = "|\t\"\n\r\\/{}[]:,\0\xff\xef\xbb\xbf. ";
+  const std::string favourites(kFavourites, sizeof(kFavourites) - 1);
   const test::LargestAllocation memory;
   int round = 0;
   for (const auto& [name, layout] : corpus_layouts()) {

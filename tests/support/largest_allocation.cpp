@@ -6,13 +6,17 @@
 #include <string>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#include <sanitizer/allocator_interface.h>
 #define MYXTTS_HAS_ALLOCATION_HOOKS
 #endif
 
 namespace myxtts::test {
 
 #ifdef MYXTTS_HAS_ALLOCATION_HOOKS
+
+// Both sanitizers' libraries have it; their header is not always installed.
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*malloc_hook)(const volatile void*,
+                                                                             std::size_t),
+                                                         void (*free_hook)(const volatile void*));
 
 namespace {
 
