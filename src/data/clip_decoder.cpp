@@ -34,7 +34,8 @@ class Decoder {
  public:
   Decoder(SoundFile& file, DecodedClip& clip) : file_(file), clip_(clip) {
     const auto promised = std::clamp<std::int64_t>(file.promised_frames(), 0, kTrustedFrames);
-    clip_.samples.resize(static_cast<std::size_t>(promised));
+    // One more, so that the end shows without the samples moving.
+    clip_.samples.resize(static_cast<std::size_t>(promised) + 1);
   }
 
   SampleFindings decode() {
@@ -101,6 +102,9 @@ class Decoder {
 using Found = std::pair<SkipReason, std::string>;
 
 std::optional<Found> fault_of_length(const SoundFile& file, std::int64_t frames) {
+  if (frames > kMostFrames) {
+    return Found(SkipReason::AudioTooLong, fmt::format("more than {} samples", kMostFrames));
+  }
   if (file.length_is_exact() && frames < file.promised_frames()) {
     return Found(SkipReason::Truncated,
                  fmt::format("{} samples, the header promises {}", frames, file.promised_frames()));
@@ -110,9 +114,6 @@ std::optional<Found> fault_of_length(const SoundFile& file, std::int64_t frames)
                  fmt::format("damaged after {} samples: {}", frames, damage));
   }
   if (frames == 0) return Found(SkipReason::Empty, "0 samples");
-  if (frames > kMostFrames) {
-    return Found(SkipReason::AudioTooLong, fmt::format("more than {} samples", kMostFrames));
-  }
   return std::nullopt;
 }
 
