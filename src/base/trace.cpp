@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 
@@ -59,9 +60,9 @@ class TraceFile {
     const bool whole = std::ferror(file_) == 0;
     const bool closed = std::fclose(std::exchange(file_, nullptr)) == 0;
     if (!whole || !closed) {
-      throw DataError(fmt::format(
-          "The disk did not take all of the trace {}. Make room, or name another file.",
-          path_.string()));
+      throw DataError(
+          fmt::format("The disk did not take all of the trace {}. Make room, or name another file.",
+                      path_.string()));
     }
   }
 
@@ -72,9 +73,10 @@ class TraceFile {
       const int number = static_cast<int>(lanes_.size()) + 1;
       found = lanes_.emplace(std::string(name), std::make_unique<TraceLane>(number)).first;
       if (file_ != nullptr) {
-        write(fmt::format(",\n{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":{},"
-                          "\"args\":{{\"name\":\"{}\"}}}}",
-                          number, name));
+        write(
+            fmt::format(",\n{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":{},"
+                        "\"args\":{{\"name\":\"{}\"}}}}",
+                        number, name));
       }
     }
     return *found->second;
@@ -163,8 +165,9 @@ void TraceLane::flush() {
   for (const Event& event : take()) {
     const double from = trace_file().microseconds(event.from);
     const auto line = [&](std::string_view phase, const std::string& rest) {
-      lines += fmt::format(",\n{{\"name\":\"{}\",\"ph\":\"{}\",\"pid\":1,\"tid\":{},\"ts\":{:.3f}{}}}",
-                           event.name, phase, number_, from, rest);
+      lines +=
+          fmt::format(",\n{{\"name\":\"{}\",\"ph\":\"{}\",\"pid\":1,\"tid\":{},\"ts\":{:.3f}{}}}",
+                      event.name, phase, number_, from, rest);
     };
     if (event.is_count) {
       line("C", fmt::format(",\"args\":{{\"value\":{}}}", event.value));

@@ -21,7 +21,8 @@ namespace myxtts {
 //   trace_lane("data stream").add("dvae", from, to, batch);  // what a device did, once it is known
 //   finish_trace();
 //
-// While no trace is written a scope costs one look at a flag. Names are string literals. Any thread.
+// While no trace is written a scope costs one look at a flag. Names are string literals. Any
+// thread.
 
 // Throws DataError when the file cannot be written. Only one trace at a time.
 void start_trace(const std::filesystem::path& file);

@@ -61,8 +61,8 @@ class BatchWindow {
   void set_batches(std::size_t batches);
 
   WindowLimits limits() const;
-  DepthReading depth() const;          // complete batches
-  std::size_t bytes() const;           // reserved now
+  DepthReading depth() const;           // complete batches
+  std::size_t bytes() const;            // reserved now
   std::size_t waits_for_bytes() const;  // places that had to wait for bytes alone
 
  private:

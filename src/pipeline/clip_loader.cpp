@@ -17,12 +17,11 @@ bool is_whole(const CachedClip& cached, const ClipView& clip, std::int64_t code_
 std::optional<Skipped> changed_length(const DecodedClip& sound, const ClipView& clip) {
   const auto samples = static_cast<std::int64_t>(sound.samples.size());
   if (samples == clip.source_frames && sound.sample_rate == clip.source_rate) return std::nullopt;
-  return Skipped{.file = std::filesystem::path(clip.audio),
-                 .reason = samples > clip.source_frames ? SkipReason::AudioTooLong
-                                                        : SkipReason::Truncated,
-                 .measured = fmt::format("{} samples at {} Hz, {} at {} Hz when it was indexed",
-                                         samples, sound.sample_rate, clip.source_frames,
-                                         clip.source_rate)};
+  return Skipped{
+      .file = std::filesystem::path(clip.audio),
+      .reason = samples > clip.source_frames ? SkipReason::AudioTooLong : SkipReason::Truncated,
+      .measured = fmt::format("{} samples at {} Hz, {} at {} Hz when it was indexed", samples,
+                              sound.sample_rate, clip.source_frames, clip.source_rate)};
 }
 
 }  // namespace

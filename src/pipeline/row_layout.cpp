@@ -131,7 +131,8 @@ HostBatch write_into(StagingPool::Block block, LaidOutBatch laid_out, const Sett
   const std::span<std::int16_t> samples =
       writer.take<std::int16_t>(static_cast<std::size_t>(laid_out.samples));
   for (std::size_t row = 0; row < settled.clips.size(); ++row) {
-    std::ranges::copy(settled.clips[row].samples(), samples.begin() + batch.clips[row].first_sample);
+    std::ranges::copy(settled.clips[row].samples(),
+                      samples.begin() + batch.clips[row].first_sample);
   }
   batch.samples = samples;
   batch.segment_ends = writer.write(laid_out.rows.segment_ends);
@@ -151,8 +152,8 @@ HostBatch write_into(StagingPool::Block block, LaidOutBatch laid_out, const Sett
 
 std::size_t most_block_bytes(const GptConfig& gpt, const RowSizes& sizes, std::int64_t most_rate) {
   if (sizes.tokens == 0 || sizes.audio_targets == 0) return 0;
-  const auto samples = sizes.audio_targets * gpt.code_stride *
-                       std::max(most_rate, kTrainingRate) / kTrainingRate;
+  const auto samples =
+      sizes.audio_targets * gpt.code_stride * std::max(most_rate, kTrainingRate) / kTrainingRate;
   const auto integers = 2 * sizes.tokens + 3 * sizes.text_targets + 6 * sizes.audio_targets;
   return static_cast<std::size_t>(samples) * sizeof(std::int16_t) +
          static_cast<std::size_t>(integers + sizes.tokens) * sizeof(std::int64_t) +

@@ -78,8 +78,7 @@ void StagingPool::grow(Entry& entry, std::size_t bytes) {
 }
 
 StagingPool::Memory plain_memory(std::size_t bytes) {
-  auto* const memory =
-      static_cast<std::byte*>(::operator new(bytes, std::align_val_t(kAlignment)));
+  auto* const memory = static_cast<std::byte*>(::operator new(bytes, std::align_val_t(kAlignment)));
   return {memory, [](std::byte* block) { ::operator delete(block, std::align_val_t(kAlignment)); }};
 }
 
