@@ -5,12 +5,13 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
+
+#include "device/host_memory.h"
 
 namespace myxtts {
 
@@ -25,7 +26,7 @@ namespace myxtts {
 // Any thread may claim, give back and stop. The pool outlives every Block it handed out.
 class StagingPool {
  public:
-  using Memory = std::unique_ptr<std::byte, std::function<void(std::byte*)>>;
+  using Memory = HostMemory;
   using Allocate = std::function<Memory(std::size_t bytes)>;
   using Wait = std::function<void()>;
   class Block;
