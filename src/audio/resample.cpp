@@ -59,8 +59,16 @@ Resampler::Resampler(std::int64_t from_rate, std::int64_t to_rate, c10::Device d
 }
 
 std::int64_t Resampler::resampled_length(std::int64_t samples) const {
+  return resampled_length(samples, from_, to_);
+}
+
+std::int64_t Resampler::resampled_length(std::int64_t samples, std::int64_t from_rate,
+                                         std::int64_t to_rate) {
+  const auto divisor = std::gcd(from_rate, to_rate);
+  const auto from = from_rate / divisor;
+  const auto to = to_rate / divisor;
   // torchaudio takes the ceiling of an fp32 value, which beyond 65,536 samples can be one less.
-  const double exact = static_cast<double>(to_ * samples) / static_cast<double>(from_);
+  const double exact = static_cast<double>(to * samples) / static_cast<double>(from);
   return static_cast<std::int64_t>(std::ceil(static_cast<float>(exact)));
 }
 
