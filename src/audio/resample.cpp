@@ -8,6 +8,7 @@
 #include <ATen/ATen.h>
 
 #include "audio/exact_ops.h"
+#include "audio/resampled_length.h"
 #include "base/error.h"
 
 namespace myxtts {
@@ -64,12 +65,7 @@ std::int64_t Resampler::resampled_length(std::int64_t samples) const {
 
 std::int64_t Resampler::resampled_length(std::int64_t samples, std::int64_t from_rate,
                                          std::int64_t to_rate) {
-  const auto divisor = std::gcd(from_rate, to_rate);
-  const auto from = from_rate / divisor;
-  const auto to = to_rate / divisor;
-  // torchaudio takes the ceiling of an fp32 value, which beyond 65,536 samples can be one less.
-  const double exact = static_cast<double>(to * samples) / static_cast<double>(from);
-  return static_cast<std::int64_t>(std::ceil(static_cast<float>(exact)));
+  return myxtts::resampled_length(samples, from_rate, to_rate);
 }
 
 at::Tensor Resampler::operator()(const at::Tensor& waveforms) const {
