@@ -67,9 +67,9 @@ at::Tensor ClipFeatures::stored_samples(const ClipSound& clip) {
   return (resampled(clip) * kFullScale).round_().clamp_max_(kFullScale - 1).to(at::kShort);
 }
 
-std::vector<ClipResult> ClipFeatures::encode(std::span<const ClipSound> clips) {
+std::vector<EncodedClip> ClipFeatures::encode(std::span<const ClipSound> clips) {
   std::vector<at::Tensor> waves;
-  std::vector<ClipResult> results(clips.size());
+  std::vector<EncodedClip> results(clips.size());
   for (std::size_t clip = 0; clip < clips.size(); ++clip) {
     waves.push_back(resampled(clips[clip]));
     MYXTTS_CHECK(waves.back().size(0) >= dvae_spectrogram_.minimum_samples(),

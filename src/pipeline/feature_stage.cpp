@@ -59,7 +59,10 @@ GptBatch largest_rows(const BatchBounds& bounds, c10::Device device) {
   };
   const RowSizes& rows = bounds.rows;
   const auto count = at::ones({}, at::TensorOptions(at::kFloat).device(device));
-  return {.segment_ends = at::zeros({bounds.clips + 2}, at::TensorOptions(at::kInt).device(device)),
+  return {.clips = 0,
+          .lengths = {},
+          .longest = 0,
+          .segment_ends = at::zeros({bounds.clips + 2}, at::TensorOptions(at::kInt).device(device)),
           .tokens = ids(rows.tokens),
           .positions = ids(rows.tokens),
           .target_rows = ids(rows.text_targets + rows.audio_targets),
@@ -144,11 +147,11 @@ void FeatureStage::fill(HostBatch& host, DeviceBatch& slot) {
   }
 }
 
-void FeatureStage::upload(const HostBatch& host, Side& side) {
+void FeatureStage::upload(HostBatch& host, Side& side) {
   const auto bytes = host.block->bytes();
   const auto count = static_cast<std::int64_t>(bytes.size());
   if (side.block.size(0) < count) {
-    side.block = {};  // before the larger one is taken
+    side.block.reset();  // before the larger one is taken
     side.block = at::empty({count + count / 4}, side.counts.options().dtype(at::kByte));
   }
   data_.copy(data_.stream(), bytes_of(side.block), {.data = bytes.data()}, bytes.size());

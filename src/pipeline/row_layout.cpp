@@ -47,7 +47,7 @@ class BlockWriter {
 };
 
 // What pack_rows is given of a clip: codes that are not known are zeros.
-std::vector<std::int64_t> codes_of(const LoadedClip& clip, std::int64_t count) {
+std::vector<std::int64_t> known_codes(const LoadedClip& clip, std::int64_t count) {
   std::vector<std::int64_t> codes(static_cast<std::size_t>(count), 0);
   if (const auto* cached = std::get_if<CachedClip>(&clip.sound)) {
     std::ranges::copy(cached->codes, codes.begin());
@@ -112,7 +112,7 @@ LaidOutBatch lay_out(const BatchSource& source, const GptConfig& gpt, MaskPrompt
     HostClip host = host_clip(source, gpt, settled.planned.position.epoch, clip);
     host.first_sample = out.samples;
     out.samples += host.source_samples;
-    codes.push_back(codes_of(clip, host.codes));
+    codes.push_back(known_codes(clip, host.codes));
     clips.push_back({.text = clip.text, .codes = codes.back(), .prompt = host.prompt});
     out.batch.clips.push_back(host);
   }
