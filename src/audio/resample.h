@@ -42,6 +42,7 @@ class Resampler {
   std::int64_t reach_;  // taps on each side
   at::Tensor kernel_;   // [to_, 1, 2 * reach_ + from_], or the taps near each phase [to_, taps]
   at::Tensor starts_;   // [to_] where each phase's taps begin; undefined with the whole kernel
+  std::shared_ptr<const PhaseFilter> filter_;  // on the CPU: the same without the zeros
 };
 
 }  // namespace myxtts

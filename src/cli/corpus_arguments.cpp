@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "config/corpus_source.h"
 #include "config/value_text.h"
 #include "device/cuda_plugin.h"
 
