@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace myxtts {
 
@@ -12,6 +13,7 @@ namespace myxtts {
 enum class SkipReason {
   BadLine,        // a line of the manifest that cannot be understood
   MissingFile,    // the manifest names it, the disk does not have it
+  MissingText,    // a sound without the text file that its layout puts beside it
   Unreadable,     // not audio, or refused by the disk
   Empty,          // audio without a sample
   Truncated,      // shorter than its header promises
@@ -33,6 +35,9 @@ enum class SkipReason {
 
 // "audio-too-long": what skipped.jsonl, --json and the documents call it.
 std::string_view name_of(SkipReason reason);
+
+// Every reason, in the order of the enumeration.
+const std::vector<SkipReason>& all_skip_reasons();
 
 // One clip that is left out. A value, not an error: other clips go on.
 struct Skipped {

@@ -22,7 +22,7 @@ struct ClipSound {
 };
 
 // What is made of a clip once and can be kept.
-struct ClipResult {
+struct EncodedClip {
   at::Tensor samples;  // [S] int16 at 22,050 Hz: what prompts are cut from
   at::Tensor codes;    // [ceil(S / 1024)] int64
 };
@@ -51,7 +51,7 @@ class ClipFeatures {
   ClipFeatures(const Dvae& dvae, const at::Tensor& mel_stats, c10::Device device);
 
   // The same number of results, in order. A clip has at least 513 samples at 22,050 Hz.
-  std::vector<ClipResult> encode(std::span<const ClipSound> clips);
+  std::vector<EncodedClip> encode(std::span<const ClipSound> clips);
 
   // [S] int16 at kRate, as a cache holds them: for clips whose codes are known.
   at::Tensor stored_samples(const ClipSound& clip);

@@ -69,11 +69,10 @@ class FeatureLoop {
   void work() {
     const auto busy = meter_.busy();
     while (true) {
-      std::optional<HostBatch> host;
-      {
+      auto host = [this] {
         const auto waiting = meter_.waiting_for_input();
-        host = input_.pop();
-      }
+        return input_.pop();
+      }();
       if (!host) return;
       auto slot = [this] {
         const auto waiting = meter_.waiting_for_output();

@@ -64,7 +64,7 @@ class FeatureStage {
  private:
   struct Side;  // one of the two sets of tensors on the data device that take turns
 
-  void upload(const HostBatch& host, Side& side);
+  void upload(HostBatch& host, Side& side);
   void complete_rows(const HostBatch& host, Side& side);
   void make_prompts(const HostBatch& host, Side& side);
   void send(const HostBatch& host, Side& side, DeviceBatch& slot);
