@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "config/data.h"
+#include "data/batches/visit_group.h"
 #include "data/clip.h"
-#include "data/clip_index.h"
-#include "data/visit_group.h"
+#include "data/index/clip_index.h"
 #include "text/vocabulary.h"
 
 namespace myxtts {

@@ -5,7 +5,7 @@
 #include "base/human.h"
 #include "base/log.h"
 #include "data/corpus.h"
-#include "data/index_folder.h"
+#include "data/index/index_folder.h"
 #include "data/skip_list.h"
 
 namespace myxtts {

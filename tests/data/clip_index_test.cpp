@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/clip_index.h"
+#include "data/index/clip_index.h"
 
 #include <cstring>
 
@@ -9,7 +9,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/random.h"
-#include "data/clip_index_format.h"
+#include "data/index/clip_index_format.h"
 #include "data/generated_clips.h"
 #include "support/effort.h"
 #include "support/temporary_folder.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/index_folder.h"
+#include "data/index/index_folder.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

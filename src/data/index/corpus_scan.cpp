@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/corpus_scan.h"
+#include "data/index/corpus_scan.h"
 
 #include <atomic>
 #include <map>
@@ -15,8 +15,8 @@
 #include "base/progress.h"
 #include "data/audio_header.h"
 #include "data/clip_checks.h"
-#include "data/file_stamp.h"
-#include "data/parallel_blocks.h"
+#include "data/index/file_stamp.h"
+#include "data/index/parallel_blocks.h"
 #include "text/cleaner.h"
 #include "text/text_encoder.h"
 

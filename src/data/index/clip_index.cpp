@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/clip_index.h"
+#include "data/index/clip_index.h"
 
 #include <algorithm>
 #include <string_view>
@@ -9,7 +9,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
-#include "data/clip_index_format.h"
+#include "data/index/clip_index_format.h"
 
 namespace myxtts {
 namespace {

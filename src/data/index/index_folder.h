@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
-#include "data/clip_index.h"
-#include "data/corpus_scan.h"
+#include "data/index/clip_index.h"
+#include "data/index/corpus_scan.h"
 
 namespace myxtts {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/file_stamp.h"
+#include "data/index/file_stamp.h"
 
 #include <sys/stat.h>
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "config/data.h"
-#include "data/clip_index.h"
+#include "data/index/clip_index.h"
 #include "data/manifest.h"
 #include "text/vocabulary.h"
 
