@@ -35,10 +35,9 @@ void Collator::work(BoundedQueue<HostBatch>& output) {
     std::optional<StagingPool::Block> block;
     {
       const auto waiting = meter_.waiting_for_output();
-      auto claimed = blocks_.claim(laid_out.block_bytes());
-      if (!claimed) return;
-      block.emplace(std::move(*claimed));
+      block = blocks_.claim(laid_out.block_bytes());
     }
+    if (!block) return;
     const TraceScope trace("collate", settled->number);
     HostBatch batch = write_into(std::move(*block), std::move(laid_out), *settled);
     settled.reset();  // its samples are not needed twice while the output is full

@@ -73,7 +73,12 @@ class StagingPool::Block {
  public:
   Block(Block&& other) noexcept
       : pool_(std::exchange(other.pool_, nullptr)), index_(other.index_), bytes_(other.bytes_) {}
-  Block& operator=(Block&&) = delete;
+  Block& operator=(Block&& other) noexcept {
+    std::swap(pool_, other.pool_);
+    std::swap(index_, other.index_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
   ~Block() {
     if (pool_ != nullptr) pool_->give_back(index_);
   }

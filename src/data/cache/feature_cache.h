@@ -56,9 +56,9 @@ class FeatureCache {
   // Learns what other processes have added since. Call it between epochs.
   void refresh();
 
-  std::size_t size() const;          // clips
-  std::uint64_t bytes() const;       // of all shards of this key
-  bool accepts_more() const;         // false once the disk was full or refused to be written
+  std::size_t size() const;     // clips
+  std::uint64_t bytes() const;  // of all shards of this key
+  bool accepts_more() const;    // false once the disk was full or refused to be written
   const std::filesystem::path& folder() const;  // with the key
 
  private:
