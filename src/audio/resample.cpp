@@ -78,12 +78,7 @@ Resampler::Resampler(std::int64_t from_rate, std::int64_t to_rate, c10::Device d
 }
 
 std::int64_t Resampler::resampled_length(std::int64_t samples) const {
-  return resampled_length(samples, from_, to_);
-}
-
-std::int64_t Resampler::resampled_length(std::int64_t samples, std::int64_t from_rate,
-                                         std::int64_t to_rate) {
-  return myxtts::resampled_length(samples, from_rate, to_rate);
+  return myxtts::resampled_length(samples, from_, to_);
 }
 
 at::Tensor Resampler::operator()(const at::Tensor& waveforms) const {

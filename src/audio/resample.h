@@ -29,8 +29,6 @@ class Resampler {
 
   // How many samples come out of `samples`.
   std::int64_t resampled_length(std::int64_t samples) const;
-  static std::int64_t resampled_length(std::int64_t samples, std::int64_t from_rate,
-                                       std::int64_t to_rate);
 
  private:
   at::Tensor filter(const at::Tensor& rows) const;

@@ -5,6 +5,7 @@
 
 #include <ATen/ATen.h>
 
+#include "audio/resampled_length.h"
 #include "base/error.h"
 #include "config/audio.h"
 
@@ -45,10 +46,6 @@ ClipFeatures::ClipFeatures(const Dvae& dvae, const at::Tensor& mel_stats, c10::D
       dvae_spectrogram_(dvae_mel_config(), device),
       prompt_spectrogram_(conditioning_mel_config(), device) {}
 
-std::int64_t ClipFeatures::resampled_length(std::int64_t samples, std::int64_t rate) {
-  return Resampler::resampled_length(samples, rate, kRate);
-}
-
 at::Tensor ClipFeatures::resampled(const ClipSound& clip) {
   const auto samples = clip.samples.size(0);
   if (clip.rate == kRate) return clip.samples.to(at::kFloat).div_(kFullScale);
@@ -59,7 +56,9 @@ at::Tensor ClipFeatures::resampled(const ClipSound& clip) {
   auto padded =
       at::zeros({up_to_multiple(samples, kResampleStep)}, clip.samples.options().dtype(at::kFloat));
   padded.narrow(0, 0, samples).copy_(clip.samples).div_(kFullScale);
-  return found->second(padded).narrow(0, 0, resampled_length(samples, clip.rate)).clamp_(-1.0, 1.0);
+  return found->second(padded)
+      .narrow(0, 0, resampled_length(samples, clip.rate, kRate))
+      .clamp_(-1.0, 1.0);
 }
 
 at::Tensor ClipFeatures::stored_samples(const ClipSound& clip) {

@@ -61,8 +61,6 @@ class ClipFeatures {
   at::Tensor prompt_mel(const at::Tensor& prompts) const;
   std::int64_t prompt_frames() const { return prompt_spectrogram_.frame_count(kPromptSamples); }
 
-  // How many samples at kRate come out of `samples` at `rate`.
-  static std::int64_t resampled_length(std::int64_t samples, std::int64_t rate);
   static std::int64_t code_count(std::int64_t samples) { return (samples + 1023) / 1024; }
 
  private:

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 
+#include "audio/resampled_length.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "pipeline/clip_features.h"
@@ -34,7 +35,7 @@ ProbeSource::ProbeSource(const std::filesystem::path& folder, const GptConfig& g
     if (std::holds_alternative<Skipped>(decoded)) throw DataError("Cannot decode " + path + ".");
     const auto& sound = std::get<DecodedClip>(decoded);
     const auto frames = static_cast<std::int64_t>(sound.samples.size());
-    const auto samples = ClipFeatures::resampled_length(frames, sound.sample_rate);
+    const auto samples = resampled_length(frames, sound.sample_rate, ClipFeatures::kRate);
     clips_.push_back({.path = path,
                       .rate = sound.sample_rate,
                       .frames = frames,
@@ -76,21 +77,25 @@ std::vector<ClipNumber> ProbeSource::drawn(std::int64_t step) const {
 }
 
 PlannedBatch ProbeSource::batch(DataPosition position) const {
-  return {.position = position, .clips = drawn(position.step), .repeats = {}, .sizes = sizes_};
+  PlannedBatch batch;
+  batch.position = position;
+  batch.clips = drawn(position.step);
+  batch.repeats.resize(batch.clips.size());
+  batch.sizes = sizes_;
+  return batch;
 }
 
 ClipView ProbeSource::clip(ClipNumber number) const {
   const Clip& clip = clips_[number];
-  return {.id = clip.path,
-          .audio = clip.path,
-          .text = {},
-          .speaker = {},
-          .language = {},
-          .identity = number,
-          .source_rate = clip.rate,
-          .source_frames = clip.frames,
-          .samples = clip.samples,
-          .text_tokens = clip.text};
+  ClipView view;
+  view.id = clip.path;
+  view.audio = clip.path;
+  view.identity = number;
+  view.source_rate = clip.rate;
+  view.source_frames = clip.frames;
+  view.samples = clip.samples;
+  view.text_tokens = clip.text;
+  return view;
 }
 
 std::vector<std::int64_t> ProbeSource::text_ids(const ClipView& clip) const {

@@ -7,15 +7,14 @@
 
 namespace myxtts {
 
-// Counts what LibTorch's CPU tensors take for the role of the thread that makes them; DeviceError
-// where that would go over the role's cap. Memory that libraries take for themselves (oneDNN's
-// scratch, FFT plans) is not seen.
+// Counts what LibTorch takes on the CPU, for tensors and for oneDNN's scratch, as memory of the
+// role whose thread asks; DeviceError where that would go over the role's cap. What other libraries
+// take for themselves (plans of FFTs, packed matrices of MKL) is not seen.
+//
+// The allocator that counts is LibTorch's from the start of the process, since memory must go back
+// to where it came from; for threads without a role it only hands on.
 
-// Puts the counting allocator in front of LibTorch's own, once for the process; tensors made before
-// stay as they are.
-void install_counting_allocator();
-
-// While it lives, tensors that this thread makes count as `memory`'s, until they are freed, by
+// While it lives, memory that this thread takes counts as `memory`'s, until it is given back, by
 // whatever thread.
 class CountedThread {
  public:

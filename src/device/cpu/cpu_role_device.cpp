@@ -34,9 +34,7 @@ class CpuRoleDevice final : public RoleDevice {
  public:
   CpuRoleDevice(Role role, const RolePlan& plan)
       : threads_(plan.threads),
-        memory_(std::make_shared<RoleMemory>(role, "the CPU", plan.memory_cap_bytes)) {
-    install_counting_allocator();
-  }
+        memory_(std::make_shared<RoleMemory>(role, "the CPU", plan.memory_cap_bytes)) {}
 
   std::string name() const override { return "the CPU"; }
   int gpu() const override { return -1; }

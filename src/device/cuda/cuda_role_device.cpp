@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/cuda/cuda_role_device.h"
 
+#include <ATen/Context.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <c10/util/Exception.h>
@@ -38,11 +39,17 @@ int priority_number(StreamPriority priority) {
   return priority == StreamPriority::High ? greatest : (least + greatest) / 2;
 }
 
+// LibTorch's allocator must know the GPUs before anything is asked of it.
+int opened(int gpu) {
+  at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);
+  return gpu;
+}
+
 class CudaRoleDevice final : public RoleDevice {
  public:
   CudaRoleDevice(Role role, const RolePlan& plan)
       : role_(role),
-        gpu_(plan.gpu.value().logical),
+        gpu_(opened(plan.gpu.value().logical)),
         name_(fmt::format("GPU {}", plan.gpu->listed)),
         memory_(std::make_shared<RoleMemory>(role, name_, plan.memory_cap_bytes)),
         pool_(gpu_, memory_) {
