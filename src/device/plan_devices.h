@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "config/run_config.h"
+#include "device/cuda_backend.h"
+#include "device/device_plan.h"
+#include "device/machine.h"
+
+namespace myxtts {
+
+// Memory by estimate: `fixed_bytes` whatever the batch, `clip_bytes` for each clip of it.
+struct MemoryNeed {
+  std::int64_t fixed_bytes = 0;
+  std::int64_t clip_bytes = 0;
+
+  std::int64_t of_batch(std::int64_t clips) const { return fixed_bytes + clips * clip_bytes; }
+};
+
+// What a run needs on its devices, by the memory model.
+struct MemoryNeeds {
+  MemoryNeed model = {};        // weights, gradients, moments; activations
+  MemoryNeed data = {};         // frozen networks; features
+  std::int64_t slot_bytes = 0;  // of one clip in one slot of the ring, on the model device
+};
+
+// From settings and discovery to roles; a pure function. `cuda_fault` is why no GPU can be used
+// although there may be some (the plugin or the driver is missing), empty when they can.
+//
+// Throws ConfigError where the settings contradict one another or cannot be meant, DeviceError
+// where this machine cannot fulfil them; never takes another device than the one asked for.
+DevicePlan plan_devices(const RunConfig& config, const Machine& machine, const MemoryNeeds& needs,
+                        const std::string& cuda_fault = {});
+
+// The plan with what only CUDA knows: how many multiprocessors there are. `devices` are those that
+// CUDA shows once the visible devices are set; asking for them opens no context. Throws DeviceError
+// when they are not the planned ones or have fewer multiprocessors than a split asks for.
+DevicePlan with_cuda_facts(DevicePlan plan, std::span<const CudaDevice> devices);
+
+}  // namespace myxtts
