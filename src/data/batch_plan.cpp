@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "data/batch_sizes.h"
-#include "data/epoch_plan.h"
+#include "data/batches/batch_sizes.h"
+#include "data/batches/epoch_plan.h"
 
 namespace myxtts {
 namespace {

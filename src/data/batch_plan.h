@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "config/model.h"
-#include "data/batch_settings.h"
+#include "data/batches/batch_settings.h"
 #include "data/corpus.h"
 #include "model/gpt_rows.h"
 

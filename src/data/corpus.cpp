@@ -63,9 +63,9 @@ struct Corpus::State {
   }
 
   void count();
-  void split(double val_fraction);
-  void weigh(const CorpusSettings& settings);
-  void refuse_unused(const CorpusSettings& settings) const;
+  void split();
+  void weigh(const VisitWeights& weights);
+  void refuse_unused(const VisitWeights& weights) const;
 };
 
 void Corpus::State::count() {
@@ -76,20 +76,19 @@ void Corpus::State::count() {
   }
 }
 
-void Corpus::State::split(double val_fraction) {
+void Corpus::State::split() {
   for (std::size_t p = 0; p < pieces.size(); ++p) {
     const CorpusPiece& piece = pieces[p];
     for (std::size_t i = 0; i < piece.index.size(); ++i) {
       const bool held_back =
-          piece.is_validation ||
-          (val_fraction > 0 && is_held_back(piece.index.clip(i).id, val_fraction));
+          piece.held_back > 0 && is_held_back(piece.index.clip(i).id, piece.held_back);
       (held_back ? validation : training).push_back(static_cast<ClipNumber>(firsts[p] + i));
     }
   }
 }
 
-void Corpus::State::weigh(const CorpusSettings& settings) {
-  const bool by_corpus = settings.language_weights.empty() && settings.speaker_weights.empty();
+void Corpus::State::weigh(const VisitWeights& weights) {
+  const bool by_corpus = weights.languages.empty() && weights.speakers.empty();
   std::map<std::tuple<std::size_t, std::string, std::string>, VisitGroup> found;
   VisitGroup* group = nullptr;
   std::size_t piece = pieces.size();  // of `group`
@@ -98,12 +97,12 @@ void Corpus::State::weigh(const CorpusSettings& settings) {
     const auto p = static_cast<std::size_t>(after - firsts.begin()) - 1;
     if (!by_corpus || p != piece) {
       const ClipView clip = pieces[p].index.clip(number - firsts[p]);
-      const auto language = named_in(settings.language_weights, clip.language);
-      const auto speaker = named_in(settings.speaker_weights, clip.speaker);
+      const auto language = named_in(weights.languages, clip.language);
+      const auto speaker = named_in(weights.speakers, clip.speaker);
       group = &found[{p, language, speaker}];
       group->name = group_name(pieces[p].name, language, speaker);
-      group->weight = pieces[p].weight * weight_in(settings.language_weights, language) *
-                      weight_in(settings.speaker_weights, speaker);
+      group->weight = pieces[p].weight * weight_in(weights.languages, language) *
+                      weight_in(weights.speakers, speaker);
       piece = p;
     }
     group->clips.push_back(number);
@@ -122,9 +121,9 @@ void Corpus::State::weigh(const CorpusSettings& settings) {
   }
 }
 
-void Corpus::State::refuse_unused(const CorpusSettings& settings) const {
-  const auto check = [this](const Weights& weights, const char* what, auto member) {
-    for (const auto& [name, weight] : weights) {
+void Corpus::State::refuse_unused(const VisitWeights& weights) const {
+  const auto check = [this](const Weights& named, const char* what, auto member) {
+    for (const auto& [name, weight] : named) {
       const bool used = std::ranges::any_of(training, [&](ClipNumber number) {
         const Place at = place(number);
         return at.index.clip(at.number).*member == name;
@@ -136,23 +135,24 @@ void Corpus::State::refuse_unused(const CorpusSettings& settings) const {
       }
     }
   };
-  check(settings.language_weights, "language", &ClipView::language);
-  check(settings.speaker_weights, "speaker", &ClipView::speaker);
+  check(weights.languages, "language", &ClipView::language);
+  check(weights.speakers, "speaker", &ClipView::speaker);
 }
 
-Corpus::Corpus(std::vector<CorpusPiece> pieces, const CorpusSettings& settings)
+Corpus::Corpus(std::vector<CorpusPiece> pieces, const VisitWeights& weights)
     : state_(std::make_unique<State>()) {
   state_->pieces = std::move(pieces);
   state_->count();
-  state_->split(settings.val_fraction);
-  state_->refuse_unused(settings);
-  state_->weigh(settings);
+  state_->split();
+  state_->refuse_unused(weights);
+  state_->weigh(weights);
 }
 
-Corpus Corpus::of(std::vector<ClipRow> rows, const CorpusSettings& settings) {
+Corpus Corpus::of(std::vector<ClipRow> rows, double held_back) {
   std::vector<CorpusPiece> pieces;
-  pieces.push_back({.index = ClipIndex::of(ClipIndexContent{.rows = std::move(rows)})});
-  return Corpus(std::move(pieces), settings);
+  pieces.push_back(
+      {.index = ClipIndex::of(ClipIndexContent{.rows = std::move(rows)}), .held_back = held_back});
+  return Corpus(std::move(pieces));
 }
 
 Corpus::Corpus(Corpus&&) noexcept = default;

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "config/data.h"
+#include "data/batches/visit_group.h"
 #include "data/clip.h"
-#include "data/clip_index.h"
-#include "data/visit_group.h"
+#include "data/index/clip_index.h"
 #include "text/vocabulary.h"
 
 namespace myxtts {
@@ -25,16 +25,15 @@ struct CorpusPiece {
   ClipIndex index;
   std::string name = {};  // for messages
   double weight = 1.0;
-  bool is_validation = false;  // all of it, from data.val_data
+  double held_back = 0.0;  // the share of its clips that is for validation: 1 is all of it
 };
 
 using Weights = std::map<std::string, double, std::less<>>;
 
-// How the clips of all pieces are divided and how often each is visited.
-struct CorpusSettings {
-  double val_fraction = 0.0;  // of the clips of pieces that are not validation
-  Weights language_weights = {};
-  Weights speaker_weights = {};
+// How often clips are visited, besides the weights of their corpora.
+struct VisitWeights {
+  Weights languages = {};
+  Weights speakers = {};
 };
 
 // The kept clips of all corpora of a run. Only read after it was made: any thread may ask.
@@ -46,9 +45,9 @@ class Corpus {
   static Corpus open(const DataConfig& config, const Vocabulary& vocabulary,
                      const std::filesystem::path& folder);
 
-  explicit Corpus(std::vector<CorpusPiece> pieces, const CorpusSettings& settings = {});
+  explicit Corpus(std::vector<CorpusPiece> pieces, const VisitWeights& weights = {});
   // One corpus in memory, for tests and for clips that are given by hand.
-  static Corpus of(std::vector<ClipRow> rows, const CorpusSettings& settings = {});
+  static Corpus of(std::vector<ClipRow> rows, double held_back = 0.0);
 
   Corpus(Corpus&&) noexcept;
   Corpus& operator=(Corpus&&) noexcept;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/clip.h"
@@ -26,6 +27,12 @@ struct Witness {
 struct SkippedFile {
   Skipped skipped;
   FileStamp stamp = {};
+};
+
+// An audio file as it was when the index was made.
+struct StampedFile {
+  std::string_view path;
+  FileStamp stamp;
 };
 
 // Everything an index holds.
@@ -62,7 +69,7 @@ class ClipIndex {
   std::size_t size() const;  // clips
   ClipView clip(std::size_t number) const;
   ClipLengths lengths(std::size_t number) const;
-  FileStamp stamp(std::size_t number) const;
+  StampedFile file(std::size_t number) const;
   std::uint64_t checksum() const;  // of everything in it
 
   std::vector<SkippedFile> skipped() const;

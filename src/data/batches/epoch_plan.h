@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "data/batch_settings.h"
-#include "data/row_lengths.h"
-#include "data/visit_group.h"
+#include "data/batches/batch_settings.h"
+#include "data/batches/row_lengths.h"
+#include "data/batches/visit_group.h"
 
 namespace myxtts {
 

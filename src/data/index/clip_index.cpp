@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/clip_index.h"
+#include "data/index/clip_index.h"
 
 #include <algorithm>
 #include <string_view>
@@ -9,7 +9,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
-#include "data/clip_index_format.h"
+#include "data/index/clip_index_format.h"
 
 namespace myxtts {
 namespace {
@@ -190,10 +190,11 @@ ClipLengths ClipIndex::lengths(std::size_t number) const {
           .text_tokens = row.text_tokens};
 }
 
-FileStamp ClipIndex::stamp(std::size_t number) const {
+StampedFile ClipIndex::file(std::size_t number) const {
   MYXTTS_CHECK(number < size(), "clip {} of {} was asked for", number, size());
   const Row row = state_->rows[number];
-  return {row.file_size, row.file_changed_ns};
+  const Text audio{row.strings, row.audio_bytes};
+  return {state_->text(audio), {row.file_size, row.file_changed_ns}};
 }
 
 std::vector<SkippedFile> ClipIndex::skipped() const {

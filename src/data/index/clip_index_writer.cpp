@@ -4,8 +4,8 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
-#include "data/clip_index.h"
-#include "data/clip_index_format.h"
+#include "data/index/clip_index.h"
+#include "data/index/clip_index_format.h"
 
 namespace myxtts {
 namespace {

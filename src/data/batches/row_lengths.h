@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "config/model.h"
+#include "data/batches/visit_group.h"
 #include "data/corpus.h"
-#include "data/visit_group.h"
 #include "model/gpt_rows.h"
 
 namespace myxtts {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/batch_sizes.h"
+#include "data/batches/batch_sizes.h"
 
 #include <algorithm>
 #include <limits>

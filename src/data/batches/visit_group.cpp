@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/visit_group.h"
+#include "data/batches/visit_group.h"
 
 namespace myxtts {
 namespace {

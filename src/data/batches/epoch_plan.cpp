@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/epoch_plan.h"
+#include "data/batches/epoch_plan.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "base/error.h"
-#include "data/epoch_order.h"
+#include "data/batches/epoch_order.h"
 
 namespace myxtts {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/epoch_order.h"
+#include "data/batches/epoch_order.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/row_lengths.h"
+#include "data/batches/row_lengths.h"
 
 #include <algorithm>
 #include <limits>

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "data/visit_group.h"
+#include "data/batches/visit_group.h"
 
 namespace myxtts {
 
