@@ -169,6 +169,15 @@ TEST(FeatureCacheOnDisk, AShardThatShrinksUnderUsIsMissingAndNotACrash) {
   EXPECT_FALSE(cache.find(1));
 }
 
+TEST(FeatureCacheOnDisk, AFolderThatIsRemovedTakesNothingAwayThatWasFound) {
+  const TemporaryFolder folder;
+  FeatureCache cache(folder / "cache", kKey);
+  add_made(cache, 1);
+  std::filesystem::remove_all(folder / "cache");
+  cache.refresh();
+  EXPECT_TRUE(holds_made(cache, 1));
+}
+
 TEST(FeatureCacheOnDisk, TwoProcessesAtOnceMakeOneCache) {
   constexpr std::uint64_t kClips = 150;
   const TemporaryFolder folder;
