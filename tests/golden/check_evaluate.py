@@ -111,7 +111,7 @@ def peer_losses(config, model, clips):
 
 def our_losses(program, model, corpus, cache):
     command = [program, "evaluate", "--model", model, "--data", corpus, "--json", "--device", "cpu", "--cache-dir", cache]
-    lines = subprocess.run(command, capture_output=True, check=True, text=True).stdout.splitlines()
+    lines = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
     rows = [json.loads(line) for line in lines]
     return {pathlib.PurePosixPath(row["clip"]).name: row for row in rows[:-1]}, rows[-1]
 
