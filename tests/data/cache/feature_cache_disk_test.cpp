@@ -56,7 +56,7 @@ TEST(FeatureCacheOnDisk, ATornTailAtAnyByteCostsOnlyTheTornClipAndWritingGoesOn)
   const auto held = [&](std::size_t size) {  // clips whose last byte is there
     std::uint64_t clips = 0;
     for (std::size_t at = 64; clips < 3; ++clips) {
-      const auto made = make_clip(clips + 1, kSmall);
+      const auto made = content_of(clips + 1, kSmall);
       at += 64 + 2 * (made.samples.size() + made.codes.size());
       if (at > size) break;
       at = (at + 63) / 64 * 64;
