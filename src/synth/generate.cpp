@@ -43,7 +43,8 @@ class RowInTheMaking {
   }
 
   GeneratedRow finish() && {
-    return {std::move(codes_), states_.narrow(0, 0, count()).clone(), stopped_};
+    auto states = states_.narrow(0, 0, count()).clone();
+    return {std::move(codes_), std::move(states), stopped_};
   }
 
  private:

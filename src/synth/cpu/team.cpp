@@ -10,8 +10,8 @@
 namespace myxtts {
 namespace {
 
-constexpr int kLooks = 4000;          // before a core is given away
-constexpr int kLooksBetweenRuns = 2;  // times kLooks, before a member sleeps
+constexpr int kLooks = 1000;           // before a core is given away
+constexpr int kLooksBetweenRuns = 10;  // times kLooks, before a member sleeps
 
 void pause_briefly() {
 #if defined(__x86_64__)
