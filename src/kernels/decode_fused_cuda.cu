@@ -27,17 +27,18 @@
 namespace myxtts::fused {
 namespace {
 
-constexpr int kWarps = 8;  // that compute; one more copies
-constexpr int kComputing = kWarps * 32;
-constexpr int kThreads = kComputing + 32;
-constexpr float kNormEpsilon = 1e-5F;
-constexpr std::uint32_t kSilence = 0xFFFFFFFFU;  // a NaN that no computation gives
-constexpr int kLanesOfKey = 8;                   // each with 8 numbers of the head
-constexpr int kKeysOfWarp = 32 / kLanesOfKey;
-constexpr int kKeysOfTurn = kWarps * kKeysOfWarp;
-constexpr int kTurns = (kMostSplitKeys + kKeysOfTurn - 1) / kKeysOfTurn;
-constexpr int kPartFloats = kHeadWidth + 2;
-constexpr int kPadding = 8;  // bf16 numbers between rows of an operand, against bank conflicts
+[[maybe_unused]] constexpr int kWarps = 8;  // that compute; one more copies
+[[maybe_unused]] constexpr int kComputing = kWarps * 32;
+[[maybe_unused]] constexpr int kThreads = kComputing + 32;
+[[maybe_unused]] constexpr float kNormEpsilon = 1e-5F;
+[[maybe_unused]] constexpr std::uint32_t kSilence = 0xFFFFFFFFU;  // a NaN that no computation gives
+[[maybe_unused]] constexpr int kLanesOfKey = 8;                   // each with 8 numbers of the head
+[[maybe_unused]] constexpr int kKeysOfWarp = 32 / kLanesOfKey;
+[[maybe_unused]] constexpr int kKeysOfTurn = kWarps * kKeysOfWarp;
+[[maybe_unused]] constexpr int kTurns = (kMostSplitKeys + kKeysOfTurn - 1) / kKeysOfTurn;
+[[maybe_unused]] constexpr int kPartFloats = kHeadWidth + 2;
+[[maybe_unused]] constexpr int kPadding =
+    8;  // bf16 numbers between rows of an operand, against bank conflicts
 
 // Shared memory of a block, in bytes from its start. kRows is the capacity in rows.
 template <int kRows>
