@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+
+#include "config/model.h"
+#include "model/named_tensors.h"
+#include "synth/sampling_settings.h"
+
+namespace myxtts {
+
+// What one row is to speak, and in which voice.
+struct DecodePrefix {
+  at::Tensor latents;                  // [latents, D] fp32, on any device
+  std::span<const std::int64_t> text;  // ids without START and STOP, which the engine adds
+  std::uint32_t number = 0;            // of the text, for sampling_draw()
+};
+
+// The largest work an engine is made for. Its cache and graphs have these shapes from the start.
+struct DecodeCapacity {
+  std::int64_t rows = 1;
+  std::int64_t codes = 0;  // of a row; 0: as many as the model allows, see most_codes()
+};
+
+// The codes of one row, and the state that predicted each: the decoder's input.
+struct GeneratedRow {
+  std::vector<std::int64_t> codes;  // the stop code last, if it came
+  at::Tensor states;                // [codes, D] fp32 on the engine's device
+  bool stopped = false;             // by the stop code, not by the limit
+};
+
+// A row in the making. The span is valid during the call; the tensor for good.
+struct RowSoFar {
+  std::size_t row = 0;
+  std::span<const std::int64_t> codes;
+  at::Tensor states;   // [codes, D] fp32 on the engine's device
+  bool ended = false;  // nothing more comes for this row
+};
+
+// Hears of rows while they are made; false ends the generation of all rows as they are.
+struct CodeListener {
+  std::int64_t every = 0;  // codes of a row between two calls; 0: only at its end
+  std::function<bool(const RowSoFar&)> hear = {};
+};
+
+// The GPT generating codes, with a cache of keys and values that is written in place.
+//
+//   begin(prefixes) ──▶ logits(), states() of the first code
+//   step(codes)     ──▶ logits(), states() of the next          (as often as codes are wanted)
+//
+// The prefix of a row is [latents | START text STOP | start code]; rows may have different lengths
+// and see nothing of each other. states() are final_norm(ln_f(h)) of the last input, logits() are
+// the audio head on them. All numbers are fp32 whatever the weights are kept in.
+//
+// One thread at a time. The weights are shared or copied at construction and may go afterwards.
+class DecodeEngine {
+ public:
+  virtual ~DecodeEngine() = default;
+
+  // Forgets what was and reads these rows, at most as many as the capacity. Throws DataError when a
+  // text is longer than the model allows.
+  virtual void begin(std::span<const DecodePrefix> rows) = 0;
+
+  // Feeds each row its code; kEnded leaves a row alone, and its logits and states mean nothing
+  // from then on. At most `capacity().codes` codes of a row come out: the last is not fed.
+  virtual void step(std::span<const std::int64_t> codes) = 0;
+  static constexpr std::int64_t kEnded = -1;
+
+  // Row r goes on as a copy of row from[r]: for beams.
+  virtual void reorder(std::span<const std::int64_t> from) = 0;
+
+  // Of the last begin() or step(), on the engine's device; the next call may write over them.
+  virtual at::Tensor logits() const = 0;  // [rows, audio ids]
+  virtual at::Tensor states() const = 0;  // [rows, D]
+
+  // From prefixes to whole rows, one beam each. An engine may choose codes on its own device and
+  // hand them over in runs; generate_by_steps() (synth/generate.h) is the plain way.
+  virtual std::vector<GeneratedRow> generate(std::span<const DecodePrefix> rows,
+                                             const SamplingSettings& settings,
+                                             const CodeListener& listener) = 0;
+
+  virtual const GptConfig& config() const = 0;
+  virtual DecodeCapacity capacity() const = 0;
+  virtual c10::Device device() const = 0;
+};
+
+// The longest text and the most codes of one generation: the peer's limits.
+std::int64_t most_text_tokens(const GptConfig& config);  // without START and STOP
+std::int64_t most_codes(const GptConfig& config);
+
+// `weights` are those of a checkpoint ("gpt.…"), on any device.
+using DecodeEngineFactory = std::unique_ptr<DecodeEngine> (*)(const GptConfig& config,
+                                                              const NamedTensors& weights,
+                                                              const DecodeCapacity& capacity,
+                                                              c10::Device device);
+
+// The engine for a device. The CPU's is always there; the CUDA plugin registers its own when it is
+// opened. Throws DeviceError where there is none.
+std::unique_ptr<DecodeEngine> make_decode_engine(const GptConfig& config,
+                                                 const NamedTensors& weights,
+                                                 const DecodeCapacity& capacity,
+                                                 c10::Device device);
+void register_decode_engine(c10::DeviceType type, DecodeEngineFactory factory);
+
+}  // namespace myxtts
