@@ -52,9 +52,10 @@ inline constexpr int kLayerFloats = kMlpOutBias + kWidth;
 inline constexpr int kTellQkv = 0;
 inline constexpr int kTellParts = kTellQkv + 3 * kWidth;             // [head, split, 64]
 inline constexpr int kTellSums = kTellParts + kBlocks * kHeadWidth;  // [head, split, 2]
-inline constexpr int kTellMiddle = kTellSums + kBlocks * 2;          // [D] after attention
-inline constexpr int kTellHidden = kTellMiddle + kWidth;             // [4 D]
-inline constexpr int kTellX = kTellHidden + kHidden;                 // [D] after the layer
+inline constexpr int kTellMixed = kTellParts;  // [D] instead of the two, among several rows
+inline constexpr int kTellMiddle = kTellSums + kBlocks * 2;  // [D] after attention
+inline constexpr int kTellHidden = kTellMiddle + kWidth;     // [4 D]
+inline constexpr int kTellX = kTellHidden + kHidden;         // [D] after the layer
 inline constexpr int kTellFloats = kTellX + kWidth;
 inline constexpr int kTellLogits = (kMostIds + 3) / 4 * 4;
 

@@ -36,6 +36,10 @@ namespace {
 [[maybe_unused]] constexpr int kKeysOfWarp = 32 / kLanesOfKey;
 [[maybe_unused]] constexpr int kKeysOfTurn = kWarps * kKeysOfWarp;
 [[maybe_unused]] constexpr int kTurns = (kMostSplitKeys + kKeysOfTurn - 1) / kKeysOfTurn;
+[[maybe_unused]] constexpr int kTaskKeys = 64;
+[[maybe_unused]] constexpr int kTaskTurns = kTaskKeys / kKeysOfWarp;
+[[maybe_unused]] constexpr int kMostTasks = 2 * ((kMostKeys + kTaskKeys - 1) / kTaskKeys);
+[[maybe_unused]] constexpr int kKeyBytes = kHeadWidth * 2;
 [[maybe_unused]] constexpr int kPartFloats = kHeadWidth + 2;
 [[maybe_unused]] constexpr int kPadding =
     8;  // bf16 numbers between rows of an operand, against bank conflicts
@@ -48,7 +52,7 @@ struct Layout {
   static constexpr int kOperand = 2 * kRows * kOperandQuarters * kOperandStride * 2;  // both halves
   static constexpr int kSums = 2 * kWarps * 4 * kRows * kColumns * 4;  // [2][warp][tile][row][8]
   static constexpr int kMoments = 2 * kRows * kWarps * 8;
-  static constexpr int kParts = 2 * kWarps * kPartFloats * 4;
+  static constexpr int kParts = (kRows == 1 ? 2 * kWarps : kMostTasks) * kPartFloats * 4;
   static constexpr int kScratch = sampling::scratch_bytes(kMostIds);
   static constexpr int kBarriers = 256 + kMostRows * 8;  // and where the rows stand
   static constexpr int kShared = kOperand > kScratch ? kOperand : kScratch;
@@ -81,12 +85,21 @@ __device__ void barrier_wait(std::uint64_t* barrier, std::uint32_t phase) {
       : "memory");
 }
 
-__device__ void barrier_arrive(std::uint64_t* barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
+__device__ void barrier_arrive(std::uint64_t* barrier, std::uint32_t times = 1) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
+               "r"(times)
                : "memory");
 }
 
-// Copies to shared memory in the background; the barrier's phase ends with the last byte.
+// The barrier's phase will end when so many bytes have come.
+__device__ void barrier_expect(std::uint64_t* barrier, std::uint32_t bytes) {
+  asm volatile(
+      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
+      "r"(bytes)
+      : "memory");
+}
+
+// Copies to shared memory in the background, and counts the bytes at the barrier.
 __device__ void copy_to_shared(void* to, const void* from, std::uint32_t bytes,
                                std::uint64_t* barrier, std::uint64_t policy) {
   asm volatile(
@@ -158,8 +171,7 @@ __device__ float gelu_tanh(float x) {
 
 __device__ void multiply(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
                          std::uint32_t b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
       "{%8, %9}, {%0, %1, %2, %3};"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
@@ -199,24 +211,27 @@ struct RowNow {
   int finished;
 };
 
-// The keys of a row that a block takes for its head, the row's newest not counted.
+// The keys of a lone row that a block takes for its head, the newest not counted.
 struct Share {
-  int split;   // which part of the row's this block has
-  int splits;  // parts of the row; none for a finished row
+  int splits;  // blocks that have a part
   int first;
   int count;
-  __device__ bool mine() const { return split < splits; }
+  bool mine;
 };
-__device__ Share share_of(const RowNow& row, int index, int place) {
+__device__ Share share_of(const RowNow& row, int place) {
   Share share;
-  const int past = row.past;
-  share.split = (place - 3 * index) & (kBlocksOfHead - 1);  // rows begin at different blocks
-  share.splits =
-      row.finished ? 0 : min(kBlocksOfHead, max(1, (past + kSplitKeys - 1) / kSplitKeys));
-  const int each = share.splits == 0 ? 0 : (past + share.splits - 1) / share.splits;
-  share.first = min(share.split * each, past);
-  share.count = share.mine() ? min(each, past - share.first) : 0;
+  share.splits = min(kBlocksOfHead, max(1, (row.past + kSplitKeys - 1) / kSplitKeys));
+  const int each = (row.past + share.splits - 1) / share.splits;
+  share.first = min(place * each, row.past);
+  share.mine = place < share.splits;
+  share.count = share.mine ? min(each, row.past - share.first) : 0;
   return share;
+}
+
+// Among several rows a block has the whole head of some of them, in tasks of so many keys that a
+// warp takes each. A row without past keys has one all the same, for the newest.
+__device__ int tasks_of(const RowNow& row) {
+  return row.finished != 0 ? 0 : (row.past + kTaskKeys - 1) / kTaskKeys;
 }
 
 // The ring of shared memory between the copying warp and the computing ones.
@@ -292,26 +307,46 @@ class Block {
             ((static_cast<std::int64_t>(step_.network.layers) * kLayerChunks + kHeadChunks) *
              kChunkBytes);
     std::uint32_t turn = 0;
-    const auto put = [&](const void* from, int bytes) {
-      if (turn >= static_cast<std::uint32_t>(ring_.count)) {
+    const auto claim = [&] {  // waits for a free place
+      if (turn++ >= static_cast<std::uint32_t>(ring_.count)) {
         barrier_wait(ring_.empty + ring_.slot, ring_.phase ^ 1U);
       }
-      copy_to_shared(ring_.slots + ring_.slot * kSlotBytes, from, static_cast<std::uint32_t>(bytes),
-                     ring_.full + ring_.slot, policy);
+      return ring_.slots + ring_.slot * kSlotBytes;
+    };
+    const auto fetch = [&](std::uint8_t* to, const void* from, int bytes) {
+      copy_to_shared(to, from, static_cast<std::uint32_t>(bytes), ring_.full + ring_.slot, policy);
+    };
+    const auto put = [&](const void* from, int bytes) {
+      std::uint8_t* const to = claim();
+      barrier_expect(ring_.full + ring_.slot, static_cast<std::uint32_t>(bytes));
+      fetch(to, from, bytes);
       ring_.move_on();
-      ++turn;
+    };
+    const auto put_both = [&](const void* keys, const void* values, int bytes) {
+      std::uint8_t* const to = claim();
+      barrier_expect(ring_.full + ring_.slot, 2 * static_cast<std::uint32_t>(bytes));
+      fetch(to, keys, bytes);
+      fetch(to + kTaskKeys * kKeyBytes, values, bytes);
+      ring_.move_on();
     };
     const auto chunks = [&](int count) {
       for (int i = 0; i < count; ++i, next += kChunkBytes) put(next, kChunkBytes);
     };
     for (int layer = 0; layer < step_.network.layers; ++layer) {
       chunks(3);
-      for (int row = 0; row < rows_; ++row) {
-        const Share share = share_of(now_[row], row, place_);
-        if (share.count == 0) continue;
-        const std::int64_t at = cache_place(layer, row) + share.first * kHeadWidth;
-        put(step_.keys + at, share.count * kHeadWidth * 2);
-        put(step_.values + at, share.count * kHeadWidth * 2);
+      if constexpr (kRows == 1) {
+        const Share share = share_of(now_[0], place_);
+        const std::int64_t at = cache_place(layer, 0) + share.first * kHeadWidth;
+        if (share.count > 0) put(step_.keys + at, share.count * kKeyBytes);
+        if (share.count > 0) put(step_.values + at, share.count * kKeyBytes);
+      } else {
+        for (int row = place_; row < rows_; row += kBlocksOfHead) {
+          for (int key = 0; key < tasks_of(now_[row]) * kTaskKeys; key += kTaskKeys) {
+            const std::int64_t at = cache_place(layer, row) + key * kHeadWidth;
+            const int count = min(kTaskKeys, now_[row].past - key);
+            put_both(step_.keys + at, step_.values + at, count * kKeyBytes);
+          }
+        }
       }
       chunks(1 + 4 + 4);
     }
@@ -321,17 +356,24 @@ class Block {
   // The computing warps.
   __device__ void compute() {
     begin();
+    prefetch(0);
     for (layer_ = 0; layer_ < step_.network.layers; ++layer_) {
       floats_ = step_.network.floats + static_cast<std::int64_t>(layer_) * kLayerFloats;
-      normalise(floats_ + kScale1, floats_ + kShift1);
+      normalise(constants_.scale1, constants_.shift1);
       make_qkv();
-      for (int row = 0; row < rows_; ++row) attend(row);
-      hear_attention();
+      if constexpr (kRows == 1) {
+        attend();
+        hear_attention();
+      } else {
+        attend_rows();
+        hear_x(kTellMixed);
+      }
       add_attention();
       hear_x(kTellMiddle);
-      normalise(floats_ + kScale2, floats_ + kShift2);
+      normalise(constants_.scale2, constants_.shift2);
       make_hidden();
       add_mlp();
+      prefetch(layer_ + 1);
       hear_x(kTellX);
     }
     finish();
@@ -384,10 +426,45 @@ class Block {
     }
   }
 
-  // Layer norm of x in place; `scale` and `shift` are read while the moments are on their way.
-  __device__ void normalise(const float* scale, const float* shift) {
-    const float4 factor = *reinterpret_cast<const float4*>(scale + 4 * thread_);
-    const float4 offset = *reinterpret_cast<const float4*>(shift + 4 * thread_);
+  // What a layer needs and is not streamed. Asked for while the blocks wait for each other, for
+  // memory is far.
+  struct Constants {
+    float4 scale1, shift1, scale2, shift2;
+    float qkv_bias, out_bias, in_bias, mlp_bias;  // of a lone row's sums
+  };
+  __device__ void prefetch(int layer) {
+    if (layer >= step_.network.layers) {
+      constants_.scale1 = four(step_.network.last_norm.scale);
+      constants_.shift1 = four(step_.network.last_norm.shift);
+      constants_.scale2 = four(step_.network.final_norm.scale);
+      constants_.shift2 = four(step_.network.final_norm.shift);
+      return;
+    }
+    const float* const f = step_.network.floats + static_cast<std::int64_t>(layer) * kLayerFloats;
+    constants_.scale1 = four(f + kScale1);
+    constants_.shift1 = four(f + kShift1);
+    constants_.scale2 = four(f + kScale2);
+    constants_.shift2 = four(f + kShift2);
+    if constexpr (kRows == 1) {
+      if (thread_ < 32) {
+        const int column = block_ * kColumns + thread_ % 8;
+        if (thread_ < 24) constants_.qkv_bias = f[kQkvBias + thread_ / 8 * kWidth + column];
+        constants_.in_bias = f[kInBias + block_ * kHiddenColumns + thread_];
+        constants_.out_bias = f[kOutBias + column];
+        constants_.mlp_bias = f[kMlpOutBias + column];
+      }
+    } else {
+      // The biases' lines come to L2 at least.
+      const int line = (block_ * kComputing + thread_) * 32;
+      if (line < kLayerFloats) asm volatile("prefetch.global.L2 [%0];" ::"l"(f + line));
+    }
+  }
+  __device__ float4 four(const float* from) const {
+    return *reinterpret_cast<const float4*>(from + 4 * thread_);
+  }
+
+  // Layer norm of x in place.
+  __device__ void normalise(const float4& factor, const float4& offset) {
     float2* const moments = moments_ + (turn_ & 1) * kRows * kWarps;
 #pragma unroll
     for (int row = 0; row < kRows; ++row) {
@@ -499,27 +576,52 @@ class Block {
     a[2 * piece + 1][3] = bottom.w;
   }
 
-  // The next chunk of the stream times the warp's inputs.
-  __device__ void multiply_chunk(const Operand& operand, float (&c)[4]) {
+  // Waits for the ring's next place and gives its number.
+  __device__ int take() {
     barrier_wait(ring_.full + ring_.slot, ring_.phase);
-    const uint4* const weights =
-        reinterpret_cast<const uint4*>(ring_.slots + ring_.slot * kSlotBytes) + warp_ * 128 + lane_;
-#pragma unroll
-    for (int piece = 0; piece < 4; ++piece) {
-      const uint4 w = weights[piece * 32];
-#pragma unroll
-      for (int i = 0; i < kSets; ++i) {
-        multiply(c, operand.a[i][2 * piece], w.x, w.y);
-        multiply(c, operand.a[i][2 * piece + 1], w.z, w.w);
-      }
-    }
-    release();
+    const int slot = ring_.slot;
+    ring_.move_on();
+    return slot;
   }
 
-  __device__ void release() {
+  // The warp needs the place no more; `times` is how many warps it speaks for.
+  __device__ void release(int slot, int times = 1) {
     __syncwarp();
-    if (lane_ == 0) barrier_arrive(ring_.empty + ring_.slot);
-    ring_.move_on();
+    if (lane_ == 0) barrier_arrive(ring_.empty + slot, static_cast<std::uint32_t>(times));
+  }
+
+  // Chunks times the warp's inputs, c[i] for chunk i. Products of one tile wait for each other, so
+  // tiles take turns and a tile has several sums.
+  template <int kTiles>
+  __device__ void multiply_chunks(const Operand& operand, float (&c)[kTiles][4]) {
+    constexpr int kSums = kTiles == 1 ? 4 : 2;
+    int slots[kTiles];
+    float sums[kTiles][kSums][4] = {};
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) slots[tile] = take();
+#pragma unroll
+    for (int piece = 0; piece < 4; ++piece) {
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+        const uint4 w = reinterpret_cast<const uint4*>(
+            ring_.slots + slots[tile] * kSlotBytes)[warp_ * 128 + piece * 32 + lane_];
+#pragma unroll
+        for (int i = 0; i < kSets; ++i) {
+          multiply(sums[tile][2 * piece % kSums], operand.a[i][2 * piece], w.x, w.y);
+          multiply(sums[tile][(2 * piece + 1) % kSums], operand.a[i][2 * piece + 1], w.z, w.w);
+        }
+      }
+    }
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) release(slots[tile]);
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+#pragma unroll
+        for (int j = 0; j < kSums; ++j) c[tile][i] += sums[tile][j][i];
+      }
+    }
   }
 
   // The warp's part of a tile of 8 outputs, for add_up().
@@ -563,12 +665,10 @@ class Block {
     put_operand(0);
     Operand operand;
     get_operand(0, operand);
+    float c[kTiles][4] = {};
+    multiply_chunks(operand, c);
 #pragma unroll
-    for (int tile = 0; tile < kTiles; ++tile) {
-      float c[4] = {};
-      multiply_chunk(operand, c);
-      put_sums(tile, c);
-    }
+    for (int tile = 0; tile < kTiles; ++tile) put_sums(tile, c[tile]);
     return end_sums();
   }
 
@@ -579,7 +679,9 @@ class Block {
       const int index = i % (rows_ * 8);
       const int row = index / 8;
       const int column = block_ * kColumns + index % 8;
-      const float value = sum_of(sums, tile, index) + floats_[kQkvBias + tile * kWidth + column];
+      const float bias =
+          kRows == 1 ? constants_.qkv_bias : floats_[kQkvBias + tile * kWidth + column];
+      const float value = sum_of(sums, tile, index) + bias;
       if (now_[row].finished != 0) continue;
       tell_at(telling(kTellQkv + tile * kWidth, row) + column, value);
       if (tile == 0) continue;
@@ -590,17 +692,45 @@ class Block {
   }
 
   // Eight numbers of the head's q, k or v: those of this lane.
-  __device__ void hear_eight(int what, int row, float (&to)[8]) const {
+  struct Numbers {
+    float4 low;
+    float4 high;
+    __device__ bool told_all() const { return told(low) && told(high); }
+    __device__ void get(float (&to)[8]) const {
+      to[0] = low.x, to[1] = low.y, to[2] = low.z, to[3] = low.w;
+      to[4] = high.x, to[5] = high.y, to[6] = high.z, to[7] = high.w;
+    }
+  };
+  __device__ Numbers look_at(int what, int row) const {
     const float* const place = step_.told + telling(kTellQkv + what * kWidth, row) +
                                head_ * kHeadWidth + lane_ % kLanesOfKey * 8;
-    float4 a = look4(place);
-    float4 b = look4(place + 4);
-    while (!told(a) || !told(b)) {
-      a = look4(place);
-      b = look4(place + 4);
+    return {look4(place), look4(place + 4)};
+  }
+
+  // The head's query, in bits of the softmax; and the newest key and value where asked for, as they
+  // are rounded in the cache.
+  __device__ void hear_head(int row, bool newest, float (&q)[8], float (&k)[8],
+                            float (&v)[8]) const {
+    Numbers a = look_at(0, row);
+    Numbers b = a, c = a;
+    if (newest) {
+      b = look_at(1, row);
+      c = look_at(2, row);
     }
-    to[0] = a.x, to[1] = a.y, to[2] = a.z, to[3] = a.w;
-    to[4] = b.x, to[5] = b.y, to[6] = b.z, to[7] = b.w;
+    while (!a.told_all()) a = look_at(0, row);
+    a.get(q);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) q[i] *= 0.125F * 1.4426950408889634F;  // 1 / sqrt(64)
+    if (!newest) return;
+    while (!b.told_all()) b = look_at(1, row);
+    while (!c.told_all()) c = look_at(2, row);
+    b.get(k);
+    c.get(v);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      k[i] = rounded(k[i]);
+      v[i] = rounded(v[i]);
+    }
   }
 
   __device__ static float score_of(const float (&q)[8], const float (&k)[8]) {
@@ -612,182 +742,246 @@ class Block {
     return sum + __shfl_xor_sync(~0U, sum, 4);
   }
 
-  // This block's keys of a row: eight lanes take a key, four keys a warp.
-  __device__ void attend(int row) {
-    const Share share = share_of(now_[row], row, place_);
-    if (!share.mine()) return;
-    float q[8];
-    hear_eight(0, row, q);
-#pragma unroll
-    for (int i = 0; i < 8; ++i) q[i] *= 0.125F * 1.4426950408889634F;  // 1 / sqrt(64), in bits
-
-    float scores[kTurns + 1];
-    const int group = warp_ * kKeysOfWarp + lane_ / kLanesOfKey;
-    if (share.count > 0) barrier_wait(ring_.full + ring_.slot, ring_.phase);
-    const uint4* const keys = slot_as_keys();
+  // What a warp finds over some keys: the largest score, and relative to it the sum of weights and,
+  // in each lane, eight numbers of the weighted values.
+  struct Part {
     float most = -INFINITY;
-#pragma unroll
-    for (int turn = 0; turn < kTurns; ++turn) {
-      const int key = turn * kKeysOfTurn + group;
-      float k[8] = {};
-      if (key < share.count) unpack(keys[key * kLanesOfKey], k);
-      const float score = score_of(q, k);
-      scores[turn] = key < share.count ? score : -INFINITY;
-      most = fmaxf(most, scores[turn]);
-    }
-    if (share.count > 0) release();
-    float newest[8] = {};
-    scores[kTurns] = -INFINITY;
-    const bool has_newest = share.split == 0 && warp_ == 0;
-    if (has_newest) {
-      float k[8];
-      hear_eight(1, row, k);
-      hear_eight(2, row, newest);
-#pragma unroll
-      for (int i = 0; i < 8; ++i) k[i] = rounded(k[i]);
-      const float score = score_of(q, k);
-      if (lane_ < kLanesOfKey) scores[kTurns] = score;
-      most = fmaxf(most, scores[kTurns]);
-    }
-    most = fmaxf(most, __shfl_xor_sync(~0U, most, 8));
-    most = fmaxf(most, __shfl_xor_sync(~0U, most, 16));
-
-    float mixed[8] = {};
     float total = 0;
-    if (share.count > 0) barrier_wait(ring_.full + ring_.slot, ring_.phase);
-    const uint4* const values = slot_as_keys();
+    float mixed[8] = {};
+  };
+
+  // Eight lanes take a key, four keys a warp: keys first, first + stride, ... below count.
+  template <int kMostTurns>
+  __device__ void scores_of(const std::uint8_t* slot, int first, int stride, int count,
+                            const float (&q)[8], float (&scores)[kMostTurns + 1],
+                            Part& part) const {
+    const uint4* const keys = reinterpret_cast<const uint4*>(slot) + lane_ % kLanesOfKey;
 #pragma unroll
-    for (int turn = 0; turn < kTurns; ++turn) {
-      const int key = turn * kKeysOfTurn + group;
-      if (key >= share.count) continue;
+    for (int turn = 0; turn < kMostTurns; ++turn) {
+      const int key = first + turn * stride;
+      float k[8] = {};
+      if (key < count) unpack(keys[key * kLanesOfKey], k);
+      const float score = score_of(q, k);
+      scores[turn] = key < count ? score : -INFINITY;
+      part.most = fmaxf(part.most, scores[turn]);
+    }
+  }
+
+  template <int kMostTurns>
+  __device__ void mix(const std::uint8_t* slot, int first, int stride, int count,
+                      const float (&scores)[kMostTurns + 1], Part& part) const {
+    const uint4* const values = reinterpret_cast<const uint4*>(slot) + lane_ % kLanesOfKey;
+#pragma unroll
+    for (int turn = 0; turn < kMostTurns; ++turn) {
+      const int key = first + turn * stride;
+      if (key >= count) continue;
       float v[8];
       unpack(values[key * kLanesOfKey], v);
-      const float weight = exp2f(scores[turn] - most);
-      total += weight;
-#pragma unroll
-      for (int i = 0; i < 8; ++i) mixed[i] += weight * v[i];
+      add_value(exp2f(scores[turn] - part.most), v, part);
     }
-    if (share.count > 0) release();
-    if (has_newest && lane_ < kLanesOfKey) {
-      const float weight = exp2f(scores[kTurns] - most);
-      total += weight;
-#pragma unroll
-      for (int i = 0; i < 8; ++i) mixed[i] += weight * rounded(newest[i]);
-    }
-    join_parts(row, share.split, most, total, mixed);
   }
 
-  __device__ const uint4* slot_as_keys() const {
-    return reinterpret_cast<const uint4*>(ring_.slots + ring_.slot * kSlotBytes) +
-           lane_ % kLanesOfKey;
+  __device__ static void add_value(float weight, const float (&v)[8], Part& part) {
+    part.total += weight;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) part.mixed[i] += weight * v[i];
   }
 
-  // Joins what the warps found, and tells it.
-  __device__ void join_parts(int row, int split, float most, float total, float (&mixed)[8]) {
+  // The newest key, by the first eight lanes.
+  __device__ void score_newest(const float (&q)[8], const float (&k)[8], float& score,
+                               Part& part) const {
+    const float found = score_of(q, k);
+    if (lane_ < kLanesOfKey) score = found;
+    part.most = fmaxf(part.most, score);
+  }
+
+  __device__ static void join_most(Part& part) {
+    part.most = fmaxf(part.most, __shfl_xor_sync(~0U, part.most, 8));
+    part.most = fmaxf(part.most, __shfl_xor_sync(~0U, part.most, 16));
+  }
+
+  // Adds up the four groups of lanes and leaves the part in shared memory.
+  __device__ void keep_part(Part& part, float* to) const {
 #pragma unroll
     for (int step = 8; step < 32; step <<= 1) {
-      total += __shfl_xor_sync(~0U, total, step);
+      part.total += __shfl_xor_sync(~0U, part.total, step);
 #pragma unroll
-      for (int i = 0; i < 8; ++i) mixed[i] += __shfl_xor_sync(~0U, mixed[i], step);
+      for (int i = 0; i < 8; ++i) part.mixed[i] += __shfl_xor_sync(~0U, part.mixed[i], step);
     }
-    float* const parts = parts_ + (turn_ & 1) * kWarps * kPartFloats;
-    ++turn_;
-    float* const own = parts + warp_ * kPartFloats;
     if (lane_ < kLanesOfKey) {
 #pragma unroll
-      for (int i = 0; i < 8; ++i) own[lane_ * 8 + i] = mixed[i];
+      for (int i = 0; i < 8; ++i) to[lane_ * 8 + i] = part.mixed[i];
     }
     if (lane_ == 0) {
-      own[kHeadWidth] = most;
-      own[kHeadWidth + 1] = total;
+      to[kHeadWidth] = part.most;
+      to[kHeadWidth + 1] = part.total;
     }
+  }
+
+  // A lone row: this block's share of the head's keys, divided among all warps.
+  __device__ void attend() {
+    const Share share = share_of(now_[0], place_);
+    if (!share.mine) return;
+    float q[8], k[8], v[8];
+    const bool newest = place_ == 0 && warp_ == 0;
+    hear_head(0, newest, q, k, v);
+    Part part;
+    float scores[kTurns + 1];
+    scores[kTurns] = -INFINITY;
+    const int first = warp_ * kKeysOfWarp + lane_ / kLanesOfKey;
+    int slot = 0;
+    if (share.count > 0) slot = take();
+    scores_of<kTurns>(ring_.slots + slot * kSlotBytes, first, kKeysOfTurn, share.count, q, scores,
+                      part);
+    if (share.count > 0) release(slot);
+    if (newest) score_newest(q, k, scores[kTurns], part);
+    join_most(part);
+    if (share.count > 0) slot = take();
+    mix<kTurns>(ring_.slots + slot * kSlotBytes, first, kKeysOfTurn, share.count, scores, part);
+    if (share.count > 0) release(slot);
+    if (newest && lane_ < kLanesOfKey) add_value(exp2f(scores[kTurns] - part.most), v, part);
+
+    float* const parts = parts_ + (turn_ & 1) * kWarps * kPartFloats;
+    ++turn_;
+    keep_part(part, parts + warp_ * kPartFloats);
     sync_computing();
     if (thread_ >= kHeadWidth) return;
-    float all_most = -INFINITY;
-    for (int i = 0; i < kWarps; ++i) {
-      all_most = fmaxf(all_most, parts[i * kPartFloats + kHeadWidth]);
+    const Joined joined = join(parts, kWarps);
+    const int at = head_ * kBlocksOfHead + place_;
+    tell_at(telling(kTellParts, 0) + at * kHeadWidth + thread_, joined.mixed);
+    if (thread_ == 0) tell_at(telling(kTellSums, 0) + at * 2, joined.most);
+    if (thread_ == 1) tell_at(telling(kTellSums, 0) + at * 2 + 1, joined.total);
+  }
+
+  // Several rows: this block has its head of rows place, place + 8, and each warp takes tasks.
+  __device__ void attend_rows() {
+    int task = 0;
+    for (int row = place_; row < rows_; row += kBlocksOfHead) {
+      const int count = now_[row].finished != 0 ? 0 : max(1, tasks_of(now_[row]));
+      for (int i = 0; i < count; ++i, ++task) {
+        const bool streamed = i < tasks_of(now_[row]);
+        if (task % kWarps == warp_) {
+          do_task(row, i, streamed, parts_ + task * kPartFloats);
+        }
+        if (streamed) ring_.move_on();
+      }
     }
-    float sum = 0;
-    float all_total = 0;
-    for (int i = 0; i < kWarps; ++i) {
+    ++turn_;
+    sync_computing();
+    task = 0;
+    for (int row = place_; row < rows_; row += kBlocksOfHead) {
+      if (now_[row].finished != 0) continue;
+      const int count = max(1, tasks_of(now_[row]));
+      // Rows take turns among the warps, so that both are joined at once.
+      if (thread_ / kHeadWidth == row / kBlocksOfHead) {
+        const Joined joined = join(parts_ + task * kPartFloats, count);
+        tell_at(telling(kTellMixed, row) + head_ * kHeadWidth + thread_ % kHeadWidth,
+                joined.mixed / joined.total);
+      }
+      task += count;
+    }
+  }
+
+  // Keys [64 i, 64 i + 64) of a row, and with the first of them the newest.
+  __device__ void do_task(int row, int i, bool streamed, float* to) {
+    float q[8], k[8], v[8];
+    hear_head(row, i == 0, q, k, v);
+    Part part;
+    float scores[kTaskTurns + 1];
+    scores[kTaskTurns] = -INFINITY;
+    const int first = lane_ / kLanesOfKey;
+    const int count = min(kTaskKeys, now_[row].past - i * kTaskKeys);
+    const std::uint8_t* const slot = ring_.slots + ring_.slot * kSlotBytes;
+    if (streamed) barrier_wait(ring_.full + ring_.slot, ring_.phase);
+    scores_of<kTaskTurns>(slot, first, kKeysOfWarp, count, q, scores, part);
+    if (i == 0) score_newest(q, k, scores[kTaskTurns], part);
+    join_most(part);
+    mix<kTaskTurns>(slot + kTaskKeys * kKeyBytes, first, kKeysOfWarp, count, scores, part);
+    if (streamed) release(ring_.slot, kWarps);  // the others do not look at it
+    if (i == 0 && lane_ < kLanesOfKey) add_value(exp2f(scores[kTaskTurns] - part.most), v, part);
+    keep_part(part, to);
+  }
+
+  // Parts as one: the thread's number of the head.
+  struct Joined {
+    float most;
+    float total;
+    float mixed;
+  };
+  __device__ Joined join(const float* parts, int count) const {
+    Joined joined = {-INFINITY, 0, 0};
+    for (int i = 0; i < count; ++i) {
+      joined.most = fmaxf(joined.most, parts[i * kPartFloats + kHeadWidth]);
+    }
+    for (int i = 0; i < count; ++i) {
       const float* const part = parts + i * kPartFloats;
-      const float weight = exp2f(part[kHeadWidth] - all_most);  // 0 for a warp without keys
-      sum += weight * part[thread_];
-      all_total += weight * part[kHeadWidth + 1];
+      const float weight = exp2f(part[kHeadWidth] - joined.most);  // 0 for a part without keys
+      joined.mixed += weight * part[thread_ % kHeadWidth];
+      joined.total += weight * part[kHeadWidth + 1];
     }
-    const int at = head_ * kBlocksOfHead + split;
-    tell_at(telling(kTellParts, row) + at * kHeadWidth + thread_, sum);
-    if (thread_ == 0) tell_at(telling(kTellSums, row) + at * 2, all_most);
-    if (thread_ == 1) tell_at(telling(kTellSums, row) + at * 2 + 1, all_total);
+    return joined;
   }
 
   // x: the thread's four numbers of what attention gave, joined from the parts of their head.
   __device__ void hear_attention() {
-    const int head = thread_ / 16;
-#pragma unroll 1
-    for (int row = 0; row < rows_; ++row) {
-      const int splits = share_of(now_[row], row, place_).splits;
-      const float* const parts = step_.told + telling(kTellParts, row) +
-                                 head * kBlocksOfHead * kHeadWidth + thread_ % 16 * 4;
-      const float* const sums = step_.told + telling(kTellSums, row) + head * kBlocksOfHead * 2;
-      float4 part[kBlocksOfHead];
-      float2 sum[kBlocksOfHead];
-      bool all = false;
-      while (!all) {
-#pragma unroll
-        for (int i = 0; i < kBlocksOfHead; ++i) {
-          if (i >= splits) break;
-          part[i] = look4(parts + i * kHeadWidth);
-          sum[i] = look2(sums + i * 2);
-        }
-        all = true;
-#pragma unroll
-        for (int i = 0; i < kBlocksOfHead; ++i) {
-          if (i < splits) all = all && told(part[i]) && told(sum[i]);
-        }
-      }
-      float most = -INFINITY;
-#pragma unroll
-      for (int i = 0; i < kBlocksOfHead; ++i) {
-        if (i < splits) most = fmaxf(most, sum[i].x);
-      }
-      float4 mixed = {};
-      float total = 0;
+    const int splits = share_of(now_[0], place_).splits;
+    const std::int64_t head = thread_ / 16 * kBlocksOfHead;
+    const float* const parts =
+        step_.told + telling(kTellParts, 0) + head * kHeadWidth + thread_ % 16 * 4;
+    const float* const sums = step_.told + telling(kTellSums, 0) + head * 2;
+    float4 part[kBlocksOfHead];
+    float2 sum[kBlocksOfHead];
+    bool all = false;
+    while (!all) {
 #pragma unroll
       for (int i = 0; i < kBlocksOfHead; ++i) {
         if (i >= splits) break;
-        const float weight = exp2f(sum[i].x - most);
-        total += weight * sum[i].y;
-        mixed.x += weight * part[i].x;
-        mixed.y += weight * part[i].y;
-        mixed.z += weight * part[i].z;
-        mixed.w += weight * part[i].w;
+        part[i] = look4(parts + i * kHeadWidth);
+        sum[i] = look2(sums + i * 2);
       }
-      const float factor = splits == 0 ? 0.0F : 1.0F / total;
-      put_x(row,
-            make_float4(mixed.x * factor, mixed.y * factor, mixed.z * factor, mixed.w * factor));
-    }
-  }
-
-  // x_[row] = value with a row that is known at run time only, in registers all the same.
-  __device__ void put_x(int row, const float4& value) {
+      all = true;
 #pragma unroll
-    for (int i = 0; i < kRows; ++i) {
-      if (i == row) x_[i] = value;
+      for (int i = 0; i < kBlocksOfHead; ++i) {
+        if (i < splits) all = all && told(part[i]) && told(sum[i]);
+      }
     }
+    float most = -INFINITY;
+#pragma unroll
+    for (int i = 0; i < kBlocksOfHead; ++i) {
+      if (i < splits) most = fmaxf(most, sum[i].x);
+    }
+    float4 mixed = {};
+    float total = 0;
+#pragma unroll
+    for (int i = 0; i < kBlocksOfHead; ++i) {
+      if (i >= splits) break;
+      const float weight = exp2f(sum[i].x - most);
+      total += weight * sum[i].y;
+      mixed.x += weight * part[i].x;
+      mixed.y += weight * part[i].y;
+      mixed.z += weight * part[i].z;
+      mixed.w += weight * part[i].w;
+    }
+    const float factor = 1.0F / total;
+    x_[0] = make_float4(mixed.x * factor, mixed.y * factor, mixed.z * factor, mixed.w * factor);
   }
 
   // The block's 8 columns of the residual stream: thread row * 8 + column keeps one.
-  __device__ void add_to_own(const float* sums, const float* bias, int what) {
+  __device__ void add_to_own(const float* sums, float bias, int what) {
     if (thread_ >= rows_ * kColumns) return;
     const int row = thread_ / kColumns;
-    const int column = block_ * kColumns + thread_ % kColumns;
-    own_x_ += sum_of(sums, 0, thread_) + bias[column];
+    const int column = own_column();
+    own_x_ += sum_of(sums, 0, thread_) + bias;
     tell_at(telling(what, row) + column, own_x_);
   }
 
   __device__ void add_attention() {
-    add_to_own(multiply_tiles<1>(), floats_ + kOutBias, kTellMiddle);
+    const float bias = kRows == 1 ? constants_.out_bias : floats_[kOutBias + own_column()];
+    add_to_own(multiply_tiles<1>(), bias, kTellMiddle);
+  }
+
+  __device__ int own_column() const {
+    return block_ * kColumns + thread_ % kColumns;
   }
 
   __device__ void make_hidden() {
@@ -796,45 +990,53 @@ class Block {
       const int tile = i % 32 / 8;  // neighbours of a warp tell 32 numbers side by side
       const int row = i / 32;
       const int column = block_ * kHiddenColumns + tile * 8 + i % 8;
-      const float value = sum_of(sums, tile, row * 8 + i % 8) + floats_[kInBias + column];
+      const float bias = kRows == 1 ? constants_.in_bias : floats_[kInBias + column];
+      const float value = sum_of(sums, tile, row * 8 + i % 8) + bias;
       tell_at(telling(kTellHidden, row) + column, gelu_tanh(value));
     }
   }
 
   __device__ void add_mlp() {
-    float c[4] = {};
-    Operand operand;
-    if constexpr (Plan::kOperandQuarters == 4) {
-      float4 heard[4][kRows];
-      look_hidden(heard);
-#pragma unroll
-      for (int quarter = 0; quarter < 4; ++quarter) {
-        hear_hidden(quarter, heard[quarter]);
-        put_operand(quarter);
-        get_operand(quarter, operand);
-        multiply_chunk(operand, c);
-      }
-    } else {
+    const float bias = kRows == 1 ? constants_.mlp_bias : floats_[kMlpOutBias + own_column()];
+    float c[4][4] = {};
+    float4 heard[kQuarters][kRows];
 #pragma unroll 1
-      for (int quarter = 0; quarter < 4; ++quarter) {
-        hear_x(kTellHidden + quarter * kWidth);
-        put_operand(0);
-        get_operand(0, operand);
-        multiply_chunk(operand, c);
+    for (int first = 0; first < 4; first += kQuarters) {
+      look_hidden(first, heard);
+      Operand operand;
+#pragma unroll
+      for (int i = 0; i < kQuarters; ++i) {
+        hear_hidden(first + i, heard[i]);
+        put_operand(i);
+      }
+#pragma unroll
+      for (int i = 0; i < kQuarters; ++i) {
+        get_operand(i, operand);
+        float sums[1][4] = {};
+        multiply_chunks(operand, sums);
+#pragma unroll
+        for (int j = 0; j < 4; ++j) c[i][j] += sums[0][j];
       }
     }
-    put_sums(0, c);
-    add_to_own(end_sums(), floats_ + kMlpOutBias, kTellX);
+#pragma unroll
+    for (int i = 1; i < 4; ++i) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) c[0][j] += c[i][j];
+    }
+    put_sums(0, c[0]);
+    add_to_own(end_sums(), bias, kTellX);
   }
 
-  __device__ void look_hidden(float4 (&heard)[4][kRows]) const {
+  static constexpr int kQuarters = Plan::kOperandQuarters;  // of the inner layer heard at once
+
+  __device__ void look_hidden(int first, float4 (&heard)[kQuarters][kRows]) const {
 #pragma unroll
-    for (int quarter = 0; quarter < 4; ++quarter) {
+    for (int i = 0; i < kQuarters; ++i) {
 #pragma unroll
       for (int row = 0; row < kRows; ++row) {
         if (row < rows_) {
-          heard[quarter][row] =
-              look4(step_.told + telling(kTellHidden + quarter * kWidth, row) + 4 * thread_);
+          heard[i][row] =
+              look4(step_.told + telling(kTellHidden + (first + i) * kWidth, row) + 4 * thread_);
         }
       }
     }
@@ -853,17 +1055,17 @@ class Block {
 
   // The last norms, the head and the choice; row r is chosen for by block 8 r.
   __device__ void finish() {
-    normalise(step_.network.last_norm.scale, step_.network.last_norm.shift);
-    normalise(step_.network.final_norm.scale, step_.network.final_norm.shift);
+    normalise(constants_.scale1, constants_.shift1);
+    normalise(constants_.scale2, constants_.shift2);
     keep_latents();
     put_operand(0);
     Operand operand;
     get_operand(0, operand);
     const int tiles = block_ == 0 ? 2 : 1;
     for (int tile = 0; tile < tiles; ++tile) {
-      float c[4] = {};
-      multiply_chunk(operand, c);
-      put_sums(tile, c);
+      float c[1][4] = {};
+      multiply_chunks(operand, c);
+      put_sums(tile, c[0]);
     }
     const float* const sums = end_sums();
     const std::int64_t base = static_cast<std::int64_t>(step_.network.layers) * rows_ * kTellFloats;
@@ -928,6 +1130,7 @@ class Block {
   const float* floats_ = nullptr;  // of the layer
   int layer_ = 0;
   int turn_ = 0;  // which of two sets of shared memory the next barrier is for
+  Constants constants_;
   float4 x_[kRows];
   float own_x_ = 0;
 };
