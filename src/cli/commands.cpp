@@ -8,13 +8,14 @@ Command doctor_command();
 Command encode_command();
 Command export_command();
 Command import_command();
+Command synthesize_command();
 Command tokenize_command();
 Command vocab_command();
 
 std::vector<Command> all_commands() {
   return {
-      doctor_command(), config_command(),   import_command(), export_command(),
-      encode_command(), tokenize_command(), vocab_command(),
+      doctor_command(), config_command(),     import_command(),   export_command(),
+      encode_command(), synthesize_command(), tokenize_command(), vocab_command(),
   };
 }
 

@@ -71,7 +71,8 @@ int run_encode(const EncodeArguments& arguments) {
   check_names(arguments.files);
   const c10::AutoGradMode no_gradients(false);
   const auto model = open_model(arguments.model);
-  const auto lengths = reference_lengths(arguments.reference, model);
+  const auto lengths = reference_lengths(arguments.reference, model.reference,
+                                         model.config.decoder.input_sample_rate);
   const ClipEncoder encoder(model, lengths);
 
   TensorsByName tensors;

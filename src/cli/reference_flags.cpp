@@ -39,14 +39,16 @@ void declare_reference_flags(CLI::App& app, ReferenceFlags& flags) {
       ->type_name("S");
 }
 
-ReferenceLengths reference_lengths(const ReferenceFlags& flags, const OpenModel& model) {
-  const auto rate = model.config.decoder.input_sample_rate;
-  const auto& own = model.reference;
-  const double cond_len = flags.cond_len.value_or(own.gpt_cond_len);
-  return {.of_each = samples_of("--max-ref-len", flags.max_ref_len.value_or(own.max_ref_len), rate),
-          .for_latents = cond_len == 0.0 ? 0 : samples_of("--cond-len", cond_len, rate),
+ReferenceLengths reference_lengths(const ReferenceFlags& flags, const ReferenceConfig& of_model,
+                                   std::int64_t sample_rate) {
+  const double cond_len = flags.cond_len.value_or(of_model.gpt_cond_len);
+  const auto samples = [&](const char* flag, double seconds) {
+    return samples_of(flag, seconds, sample_rate);
+  };
+  return {.of_each = samples("--max-ref-len", flags.max_ref_len.value_or(of_model.max_ref_len)),
+          .for_latents = cond_len <= 0.0 ? 0 : samples("--cond-len", cond_len),
           .latents_piece =
-              samples_of("--cond-chunk", flags.cond_chunk.value_or(own.gpt_cond_chunk_len), rate)};
+              samples("--cond-chunk", flags.cond_chunk.value_or(of_model.gpt_cond_chunk_len))};
 }
 
 }  // namespace myxtts

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "cli/command.h"
+#include "config/model_json.h"
 #include "model/reference_voice.h"
-#include "run/open_model.h"
 
 namespace myxtts {
 
@@ -20,6 +20,7 @@ struct ReferenceFlags {
 void declare_reference_flags(CLI::App& app, ReferenceFlags& flags);
 
 // What the flags say, and the model's config where they say nothing. Throws ConfigError.
-ReferenceLengths reference_lengths(const ReferenceFlags& flags, const OpenModel& model);
+ReferenceLengths reference_lengths(const ReferenceFlags& flags, const ReferenceConfig& of_model,
+                                   std::int64_t sample_rate);
 
 }  // namespace myxtts

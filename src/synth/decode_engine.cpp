@@ -34,6 +34,11 @@ std::int64_t most_codes(const GptConfig& config) {
   return config.max_audio_tokens - kUnusedCodes;
 }
 
+bool has_decode_engine(c10::DeviceType type) {
+  const std::lock_guard lock(registry().mutex);
+  return registry().factories.contains(type);
+}
+
 void register_decode_engine(c10::DeviceType type, DecodeEngineFactory factory) {
   const std::lock_guard lock(registry().mutex);
   registry().factories[type] = factory;

@@ -107,6 +107,7 @@ std::unique_ptr<DecodeEngine> make_decode_engine(const GptConfig& config,
                                                  const NamedTensors& weights,
                                                  const DecodeCapacity& capacity,
                                                  c10::Device device);
+bool has_decode_engine(c10::DeviceType type);
 void register_decode_engine(c10::DeviceType type, DecodeEngineFactory factory);
 
 }  // namespace myxtts

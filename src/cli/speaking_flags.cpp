@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/speaking_flags.h"
+
+#include <cmath>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "device/cuda_plugin.h"
+#include "synth/decode_engine.h"
+#include "synth/sampling.h"
+#include "synth/sound_writer.h"
+
+namespace myxtts {
+namespace {
+
+constexpr double kFastest = 10.0;
+constexpr double kSlowest = 0.05;
+constexpr std::int64_t kLargestBatch = 64;
+
+void declare_text(CLI::App& app, SpeakingFlags& flags) {
+  app.add_option("--model", flags.model, "The model folder")->required()->type_name("DIR");
+  app.add_option("--text", flags.text, "What to say")->type_name("TEXT");
+  app.add_option("--text-file", flags.text_file,
+                 "A file with a text on each line; each becomes a numbered sound file")
+      ->type_name("FILE");
+  app.add_option("--language", flags.language, "Language of the text, such as en or zh-cn")
+      ->type_name("L");
+  app.add_option("--out", flags.out,
+                 "The .wav, .flac or .ogg to write, or - for raw 16-bit PCM on standard output")
+      ->type_name("FILE");
+  app.add_option("--dump", flags.dump,
+                 "Also writes text ids, codes, latents and samples to this safetensors file")
+      ->type_name("FILE");
+}
+
+void declare_voice(CLI::App& app, SpeakingFlags& flags) {
+  constexpr const char* kGroup = "Voice";
+  app.add_option("--reference", flags.references,
+                 "A clip of the voice to speak in; give it again for more clips")
+      ->type_name("CLIP")
+      ->group(kGroup);
+  app.add_option("--voice", flags.voice, "A voice that --save-voice made")
+      ->type_name("FILE")
+      ->group(kGroup);
+  app.add_option("--speaker", flags.speaker, "A voice that came with the model")
+      ->type_name("NAME")
+      ->group(kGroup);
+  app.add_option("--save-voice", flags.save_voice,
+                 "Writes the voice of the clips to this file, for --voice")
+      ->type_name("FILE")
+      ->group(kGroup);
+  declare_reference_flags(app, flags.reference);
+  app.add_option("--trim-db", flags.trim_db,
+                 "Cuts what is this many decibels quieter off the ends of the clips. [no cut]")
+      ->type_name("DB")
+      ->group(kGroup);
+}
+
+void declare_sampling(CLI::App& app, SpeakingFlags& flags) {
+  constexpr const char* kGroup = "Sampling";
+  const auto add = [&](const char* name, auto& value, const char* help, const char* type) {
+    app.add_option(name, value, help)->type_name(type)->group(kGroup);
+  };
+  add("--temperature", flags.temperature, "Lower is steadier. [the model's]", "X");
+  add("--top-k", flags.top_k, "Choose among this many codes; 0: all. [the model's]", "N");
+  add("--top-p", flags.top_p, "Choose among the codes of this probability. [the model's]", "X");
+  add("--repetition-penalty", flags.repetition_penalty,
+      "How much codes that were used lose. [the model's]", "X");
+  add("--length-penalty", flags.length_penalty,
+      "Above 0 prefers long beams; without --beams nothing. [the model's]", "X");
+  add("--beams", flags.beams, "Search with this many beams. [1]", "N");
+  app.add_flag("--greedy", flags.greedy, "Takes the likeliest code always")->group(kGroup);
+  add("--seed", flags.seed, "The same seed says the same again. [1]", "N");
+  add("--speed", flags.speed, "How fast to speak: 2 is twice as fast. [1]", "X");
+}
+
+void declare_running(CLI::App& app, SpeakingFlags& flags) {
+  app.add_flag("--stream", flags.stream, "Writes sound while it is made");
+  app.add_option("--stream-chunk", flags.stream_chunk, "Codes between two pieces of sound. [20]")
+      ->type_name("N");
+  app.add_option("--batch", flags.batch, "Pieces of text to speak at once. [8]")->type_name("N");
+  app.add_option("--device", flags.device, "cpu, cuda, or auto: a GPU where there is one. [auto]")
+      ->type_name("KIND")
+      ->group("Devices");
+  app.add_option("--model-gpu", flags.model_gpu, "The GPU to use, in nvidia-smi's order. [0]")
+      ->type_name("N")
+      ->group("Devices");
+  app.add_option("--threads", flags.threads, "Threads on the CPU. [one for each core]")
+      ->type_name("N")
+      ->group("Devices");
+}
+
+void require(bool holds, const std::string& sentence) {
+  if (!holds) throw ConfigError(sentence);
+}
+
+void check_sources(const SpeakingFlags& flags) {
+  const bool has_file = !flags.text_file.empty();
+  require(!(flags.text && has_file), "Give --text or --text-file, not both.");
+  require(flags.text || has_file || !flags.save_voice.empty(),
+          "There is nothing to say; give --text \"...\" or --text-file FILE.");
+  const int voices = (flags.references.empty() ? 0 : 1) + (flags.voice.empty() ? 0 : 1) +
+                     (flags.speaker.empty() ? 0 : 1);
+  require(voices > 0,
+          "There is no voice to speak in; give --reference CLIP, --voice FILE or --speaker NAME.");
+  require(voices == 1, "Give one of --reference, --voice and --speaker, not several.");
+  require(flags.save_voice.empty() || !flags.references.empty(),
+          "--save-voice keeps the voice of clips; give them with --reference.");
+  if (!flags.text && !has_file) return;
+  require(!flags.out.empty(), "Say where the sound goes with --out FILE.wav (or - for raw PCM).");
+  require(!flags.language.empty(), "Say which language the text is in with --language L.");
+  check_sound_extension(flags.out);
+}
+
+void check_combinations(const SpeakingFlags& flags) {
+  const bool has_file = !flags.text_file.empty();
+  require(!(has_file && flags.out == "-"),
+          "--text-file makes several files, so --out cannot be -; name one, such as out.wav.");
+  require(!(has_file && flags.stream), "--stream speaks one text; give it with --text.");
+  require(!(has_file && !flags.dump.empty()), "--dump holds one text; give it with --text.");
+  require(!(flags.stream && flags.beams > 1),
+          "--stream cannot go back on what was heard, so it has one beam; leave --beams out.");
+}
+
+}  // namespace
+
+void declare_speaking_flags(CLI::App& app, SpeakingFlags& flags) {
+  declare_text(app, flags);
+  declare_voice(app, flags);
+  declare_sampling(app, flags);
+  declare_running(app, flags);
+}
+
+void check(const SpeakingFlags& flags) {
+  check_sources(flags);
+  check_combinations(flags);
+  require(flags.speed >= kSlowest && flags.speed <= kFastest,
+          fmt::format("--speed is {}; it must be from {} to {}.", flags.speed, kSlowest, kFastest));
+  require(flags.stream_chunk >= 1,
+          fmt::format("--stream-chunk is {}; it must be 1 or more.", flags.stream_chunk));
+  require(flags.batch >= 1 && flags.batch <= kLargestBatch,
+          fmt::format("--batch is {}; it must be from 1 to {}.", flags.batch, kLargestBatch));
+  require(!flags.threads || (*flags.threads >= 1 && *flags.threads <= 1024),
+          fmt::format("--threads is {}; it must be from 1 to 1024.", flags.threads.value_or(0)));
+  require(!flags.trim_db || (std::isfinite(*flags.trim_db) && *flags.trim_db > 0.0),
+          fmt::format("--trim-db is {}; it must be above 0.", flags.trim_db.value_or(0.0)));
+}
+
+SamplingSettings sampling_settings(const SpeakingFlags& flags, const SamplingSettings& of_model) {
+  SamplingSettings settings = of_model;
+  settings.temperature = flags.temperature.value_or(of_model.temperature);
+  settings.top_k = flags.top_k.value_or(of_model.top_k);
+  settings.top_p = flags.top_p.value_or(of_model.top_p);
+  settings.repetition_penalty = flags.repetition_penalty.value_or(of_model.repetition_penalty);
+  settings.length_penalty = flags.length_penalty.value_or(of_model.length_penalty);
+  settings.beams = flags.beams;
+  settings.greedy = flags.greedy;
+  settings.seed = flags.seed;
+  validate(settings);
+  return settings;
+}
+
+c10::Device speaking_device(const SpeakingFlags& flags) {
+  require(flags.device == "auto" || flags.device == "cpu" || flags.device == "cuda",
+          fmt::format("--device is \"{}\"; it must be auto, cpu or cuda.", flags.device));
+  if (flags.device == "cpu") {
+    require(!flags.model_gpu, "--model-gpu names a GPU, but --device says cpu; leave one out.");
+    return c10::kCPU;
+  }
+  const bool is_wanted = flags.device == "cuda" || flags.model_gpu;
+  if (!is_wanted) {
+    const auto* backend = cuda_plugin().backend;
+    const bool is_there = backend != nullptr && !backend->devices().empty() &&
+                          has_decode_engine(c10::DeviceType::CUDA);
+    return is_there ? c10::Device(c10::kCUDA, 0) : c10::Device(c10::kCPU);
+  }
+  const auto count = static_cast<std::int64_t>(require_cuda().devices().size());
+  const auto gpu = flags.model_gpu.value_or(0);
+  require(gpu >= 0 && gpu < count,
+          fmt::format("--model-gpu is {}; this machine has {} GPUs, numbered from 0.", gpu, count));
+  return {c10::kCUDA, static_cast<c10::DeviceIndex>(gpu)};
+}
+
+}  // namespace myxtts

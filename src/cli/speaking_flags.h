@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <c10/core/Device.h>
+
+#include "cli/command.h"
+#include "cli/reference_flags.h"
+#include "synth/sampling_settings.h"
+
+namespace myxtts {
+
+// What `synthesize` was asked for.
+struct SpeakingFlags {
+  std::filesystem::path model;
+  std::string language;
+  std::optional<std::string> text;
+  std::filesystem::path text_file;
+  std::filesystem::path out;
+  std::filesystem::path dump;
+
+  std::vector<std::filesystem::path> references;
+  std::filesystem::path voice;
+  std::string speaker;
+  std::filesystem::path save_voice;
+  ReferenceFlags reference;
+  std::optional<double> trim_db;
+
+  std::optional<double> temperature;
+  std::optional<std::int64_t> top_k;
+  std::optional<double> top_p;
+  std::optional<double> repetition_penalty;
+  std::optional<double> length_penalty;
+  std::int64_t beams = 1;
+  bool greedy = false;
+  std::uint64_t seed = 1;
+  double speed = 1.0;
+
+  bool stream = false;
+  std::int64_t stream_chunk = 20;
+  std::int64_t batch = 8;
+  std::string device = "auto";
+  std::optional<std::int64_t> model_gpu;
+  std::optional<int> threads;
+};
+
+// The flags outlive the app.
+void declare_speaking_flags(CLI::App& app, SpeakingFlags& flags);
+
+// Throws ConfigError for flags that do not go together or values that cannot be.
+void check(const SpeakingFlags& flags);
+
+// The model's own settings where the flags say nothing. Throws ConfigError.
+SamplingSettings sampling_settings(const SpeakingFlags& flags, const SamplingSettings& of_model);
+
+// What --device and --model-gpu name. Throws ConfigError or DeviceError.
+c10::Device speaking_device(const SpeakingFlags& flags);
+
+}  // namespace myxtts

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "synth/reference_clips.h"
+
+#include <algorithm>
+
+#include <ATen/ATen.h>
+
+#include "audio/clip.h"
+#include "base/error.h"
+#include "model/reference_voice.h"
+
+namespace myxtts {
+namespace {
+
+constexpr double kEvenPeak = 0.75;
+constexpr float kSilentPeak = 1e-4F;  // about 3 steps of 16 bits
+constexpr std::int64_t kWindow = 2048;
+constexpr std::int64_t kHop = 512;
+constexpr double kQuietestRms = 1e-5;
+
+double seconds(const at::Tensor& clip, std::int64_t sample_rate) {
+  return static_cast<double>(clip.size(0)) / static_cast<double>(sample_rate);
+}
+
+void require_length(const at::Tensor& clip, std::int64_t sample_rate,
+                    const std::filesystem::path& path, const char* after) {
+  if (clip.size(0) >= shortest_reference_piece(sample_rate)) return;
+  throw DataError(fmt::format("{} is {:.2f} s long{}; at least 0.33 s are needed to hear a voice.",
+                              path.string(), seconds(clip, sample_rate), after));
+}
+
+}  // namespace
+
+at::Tensor read_reference(const std::filesystem::path& path, std::int64_t sample_rate,
+                          const ReferenceTreatment& treatment) {
+  auto clip = read_clip(path, sample_rate);
+  require_length(clip, sample_rate, path, "");
+  clip = clip.narrow(0, 0, std::min(treatment.most_samples, clip.size(0)));
+  const auto peak = clip.abs().max();
+  if (peak.item<float>() < kSilentPeak) {
+    throw DataError(fmt::format(
+        "{} is silent in its first {:.1f} s; a voice must be heard in a reference clip.",
+        path.string(), seconds(clip, sample_rate)));
+  }
+  if (treatment.even_loudness) clip = clip / peak * kEvenPeak;
+  if (treatment.trim_db) {
+    clip = trim_silence(clip, *treatment.trim_db);
+    require_length(clip, sample_rate, path, " without its quiet ends (--trim-db)");
+  }
+  return clip.contiguous();
+}
+
+at::Tensor trim_silence(const at::Tensor& clip, double db) {
+  const auto padded = at::constant_pad_nd(clip, {kWindow / 2, kWindow / 2});
+  const auto rms = padded.unfold(0, kWindow, kHop).square().mean(1).sqrt();  // [frames]
+  const auto level = rms.clamp_min(kQuietestRms).log10() * 20.0;
+  const auto loud = (level - level.max()).gt(-db).nonzero().flatten();
+  if (loud.numel() == 0) return clip.narrow(0, 0, 0);
+  const auto first = loud[0].item<std::int64_t>() * kHop;
+  const auto last = std::min(clip.size(0), (loud[-1].item<std::int64_t>() + 1) * kHop);
+  return clip.narrow(0, first, last - first);
+}
+
+}  // namespace myxtts

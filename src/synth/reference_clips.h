@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include <ATen/core/Tensor.h>
+
+namespace myxtts {
+
+// What is done to each reference clip, in this order, before it is listened to.
+struct ReferenceTreatment {
+  std::int64_t most_samples = 0;       // what is taken of it, from its start
+  bool even_loudness = false;          // scale its peak to 0.75
+  std::optional<double> trim_db = {};  // cut what is this much quieter off both ends
+};
+
+// The clip [S] at the sample rate. Throws DataError that names the file: missing, not audio,
+// shorter than what a voice can be heard in, or silent.
+at::Tensor read_reference(const std::filesystem::path& path, std::int64_t sample_rate,
+                          const ReferenceTreatment& treatment);
+
+// [S] without the ends in which every window of 2048 samples is more than `db` below the loudest.
+at::Tensor trim_silence(const at::Tensor& clip, double db);
+
+}  // namespace myxtts

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+
+#include "model/decoder.h"
+#include "model/reference_voice.h"
+#include "synth/decode_engine.h"
+#include "synth/reference_clips.h"
+#include "synth/speaking_model.h"
+#include "synth/text_pieces.h"
+#include "synth/vocoder.h"
+
+namespace myxtts {
+
+struct SpeakSettings {
+  SamplingSettings sampling;
+  double speed = 1.0;
+};
+
+// A piece of text as it was spoken.
+struct SpokenPiece {
+  std::vector<std::int64_t> codes;  // the stop code last, if it came
+  at::Tensor latents;               // [.., D] after the change of speed, on the CPU
+  at::Tensor samples;               // [S] fp32 on the CPU
+  bool stopped = false;             // by itself, not by the limit on codes
+};
+
+struct StreamSettings {
+  std::int64_t chunk_codes = 20;  // codes between two pieces of sound
+  std::int64_t overlap = 1024;    // samples that pieces are faded into each other over
+};
+
+// Speaks texts with one model on one device.
+//
+// Memory for the cache is taken once and stays. Throws what the engine throws. One thread at a
+// time; the model outlives it.
+class Synthesizer {
+ public:
+  // Hears of each few new codes; false ends the work early, with what there is.
+  using OnCodes = std::function<bool(std::int64_t count)>;
+  // Takes the next samples; false ends the stream.
+  using OnSound = std::function<bool(std::span<const float> samples, bool is_last)>;
+
+  // Speaks up to `rows` pieces at a time.
+  Synthesizer(const SpeakingModel& model, c10::Device device, std::int64_t rows);
+
+  Voice voice_of(const std::vector<std::filesystem::path>& references,
+                 const ReferenceTreatment& treatment, const ReferenceLengths& lengths) const;
+
+  // At most rows() pieces, or any number with beams, which are searched one piece after another.
+  std::vector<SpokenPiece> speak(std::span<const TextPiece> pieces, const Voice& voice,
+                                 const SpeakSettings& settings, const OnCodes& on_codes);
+
+  // The same sound up to the fades, handed out as it is made. Beams are not possible here.
+  SpokenPiece stream(const TextPiece& piece, const Voice& voice, const SpeakSettings& settings,
+                     const StreamSettings& streaming, const OnSound& on_sound);
+
+  std::int64_t rows() const { return rows_; }
+  std::int64_t sample_rate() const;
+  std::int64_t most_text_tokens() const;
+
+ private:
+  SpokenPiece finish(GeneratedRow row, const Voice& voice, double speed) const;
+
+  const SpeakingModel& model_;
+  c10::Device device_;
+  std::int64_t rows_;
+  NamedTensors tensors_;  // the model's, on the device
+  Gpt gpt_;               // for reference clips
+  SpeakerEncoder speaker_encoder_;
+  ReferenceVoice reference_;
+  Decoder decoder_;
+  Vocoder vocoder_;
+  std::unique_ptr<DecodeEngine> engine_;
+};
+
+}  // namespace myxtts
