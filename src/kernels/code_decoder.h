@@ -98,15 +98,19 @@ class CodeDecoder {
 
   virtual void advance(std::int64_t steps) = 0;
 
-  // For a row whose rule says by_caller: its next id, to be followed by advance(1). A negative id
-  // leaves the row as it is from now on.
+  // For a row whose rule says by_caller: its next id, to be followed by advance(1).
   virtual void feed(std::int64_t row, std::int64_t id) = 0;
 
   // Row r goes on as a copy of row from[r] of all `from.size()` first rows.
   virtual void reorder(const std::vector<std::int64_t>& from) = 0;
 
-  virtual void wait() = 0;
+  // The row's codes end here, whatever is queued for it. Waits for that.
+  virtual void stop(std::int64_t row) = 0;
+
+  // Waits until at most `steps` of those that were queued are left, or somewhat fewer.
+  virtual void wait(std::int64_t steps = 0) = 0;
   virtual RowProgress progress(std::int64_t row) const = 0;
+  virtual std::int64_t steps(std::int64_t row) const = 0;  // ids fed so far; after wait()
 
   // The first progress(row).codes of these are there: a stop comes as the last one.
   virtual const std::int32_t* codes(std::int64_t row) const = 0;  // host memory

@@ -117,6 +117,7 @@ struct RowState {
   Row latents = {};
   Row logits = {};
   std::int64_t next = 0;  // the id to feed
+  std::int64_t steps = 0;
   bool finished = true;
 };
 
@@ -160,6 +161,7 @@ class CpuCodeDecoder final : public CodeDecoder {
     state.codes.reserve(static_cast<std::size_t>(shape_.most_codes));
     state.latents.assign(static_cast<std::size_t>(shape_.most_codes) * width_, 0);
     state.next = shape_.start;
+    state.steps = 0;
     state.finished = false;
   }
 
@@ -169,13 +171,8 @@ class CpuCodeDecoder final : public CodeDecoder {
     }
   }
 
-  void feed(std::int64_t row, std::int64_t id) override {
-    if (id < 0) {
-      at(row).finished = true;
-    } else {
-      append(at(row), id);
-    }
-  }
+  void feed(std::int64_t row, std::int64_t id) override { append(at(row), id); }
+  void stop(std::int64_t row) override { at(row).finished = true; }
 
   void reorder(const std::vector<std::int64_t>& from) override {
     const std::vector<RowState> before = rows_;
@@ -184,11 +181,14 @@ class CpuCodeDecoder final : public CodeDecoder {
     }
   }
 
-  void wait() override {}
+  void wait(std::int64_t /*steps*/) override {}
 
   RowProgress progress(std::int64_t row) const override {
     const RowState& state = rows_.at(static_cast<std::size_t>(row));
     return {static_cast<std::int32_t>(state.codes.size()), state.finished};
+  }
+  std::int64_t steps(std::int64_t row) const override {
+    return rows_.at(static_cast<std::size_t>(row)).steps;
   }
 
   const std::int32_t* codes(std::int64_t row) const override {
@@ -236,6 +236,7 @@ class CpuCodeDecoder final : public CodeDecoder {
     const Row state = final_norm_(last_norm_(x));
     std::copy(state.begin(), state.end(), row.latents.data() + count * width_);
     row.logits = to_logits(state);
+    ++row.steps;
     if (!row.rule.by_caller) append(row, choose(row));
   }
 

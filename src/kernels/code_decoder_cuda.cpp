@@ -3,7 +3,8 @@
 
 #include <cuda_bf16.h>
 
-#include <cstring>
+#include <deque>
+#include <type_traits>
 
 #include "base/error.h"
 #include "kernels/cuda_memory.cuh"
@@ -362,6 +363,19 @@ std::unique_ptr<StepMaker> make_steps(const CodeDecoderOptions& options,
   return std::make_unique<GraphSteps<__nv_bfloat16>>(options.shape, weights, tables, stream);
 }
 
+struct DestroyEvent {
+  void operator()(cudaEvent_t event) const { cudaEventDestroy(event); }
+};
+using Event = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, DestroyEvent>;
+
+// The host sleeps while it waits for one.
+Event make_event() {
+  cudaEvent_t event = nullptr;
+  check_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync),
+             "making an event");
+  return Event(event);
+}
+
 class CudaCodeDecoder final : public CodeDecoder {
  public:
   CudaCodeDecoder(const CodeDecoderOptions& options, const CodeDecoderWeights& weights)
@@ -370,7 +384,7 @@ class CudaCodeDecoder final : public CodeDecoder {
         stream_(options.device),
         rows_(options.shape, stream_),
         steps_(make_steps(options, weights, rows_.tables, stream_)) {
-    CudaCodeDecoder::wait();  // the caller's weights may go now
+    CudaCodeDecoder::wait(0);  // the caller's weights may go now
   }
 
   ~CudaCodeDecoder() override { cudaStreamSynchronize(stream_); }
@@ -389,7 +403,7 @@ class CudaCodeDecoder final : public CodeDecoder {
                  "a prefix of {} and {} codes do not fit into {} keys", prefix_length,
                  shape_.most_codes, shape_.capacity);
     const OnDevice on(device_);
-    wait();  // steps that are still queued would report for the row
+    wait(0);  // steps that are still queued would report for the row
     steps_->start();
     put_row(row, {.prefix = static_cast<std::int32_t>(prefix_length),
                   .step = 0,
@@ -403,40 +417,63 @@ class CudaCodeDecoder final : public CodeDecoder {
                                cudaMemcpyHostToDevice, stream_),
                "starting a row");
     rows_.report(row, {.codes = 0, .finished = false});
-    wait();  // for the copies, whose sources are here
+    wait(0);  // for the copies, whose sources are here
   }
 
   void advance(std::int64_t steps) override {
     const OnDevice on(device_);
     for (std::int64_t i = 0; i < steps; ++i) steps_->step();
+    marks_.push_back({steps, make_event()});
+    check_cuda(cudaEventRecord(marks_.back().event.get(), stream_), "decoding");
   }
 
   void feed(std::int64_t row, std::int64_t id) override {
     const OnDevice on(device_);
-    wait();
-    DeviceRow state;
-    check_cuda(cudaMemcpy(&state, rows_.tables.rows + row, sizeof(state), cudaMemcpyDeviceToHost),
-               "reading a row");
-    state.finished = id < 0 || state.step >= shape_.most_codes ? 1 : 0;
-    if (id >= 0) {
-      state.next = static_cast<std::int32_t>(id);
-      rows_.codes(row)[state.step - 1] = state.next;
-    }
+    DeviceRow state = row_now(row);
+    state.next = static_cast<std::int32_t>(id);
+    if (state.step > 0) rows_.codes(row)[state.step - 1] = state.next;
     put_row(row, state);
-    rows_.report(row, {.codes = state.step, .finished = state.finished != 0});
-    wait();
+    rows_.report(row, {.codes = state.step, .finished = false});
+    wait(0);
   }
 
+  void stop(std::int64_t row) override {
+    const OnDevice on(device_);
+    DeviceRow state = row_now(row);
+    state.finished = 1;
+    put_row(row, state);
+    rows_.report(row, {.codes = rows_.progress(row).codes, .finished = true});
+    wait(0);
+  }
+
+  // Rows that copy one another have come equally far, so the keys are all there is to copy.
   void reorder(const std::vector<std::int64_t>& from) override {
     const OnDevice on(device_);
-    wait();
+    for (std::size_t row = 0; row < from.size(); ++row) {
+      MYXTTS_CHECK(steps(static_cast<std::int64_t>(row)) == steps(from[row]),
+                   "row {} cannot go on as a copy of row {}: it is elsewhere", row, from[row]);
+    }
     steps_->copy_rows(from);
-    wait();
+    wait(0);
   }
 
-  void wait() override {
+  std::int64_t steps(std::int64_t row) const override { return row_now(row).step; }
+
+  // A mark stands behind each call of advance(); those behind are waited for.
+  void wait(std::int64_t steps) override {
     const OnDevice on(device_);
-    check_cuda(cudaStreamSynchronize(stream_), "decoding");
+    if (steps <= 0) {
+      check_cuda(cudaStreamSynchronize(stream_), "decoding");
+      marks_.clear();
+      return;
+    }
+    std::int64_t left = 0;
+    for (const Mark& mark : marks_) left += mark.steps;
+    while (!marks_.empty() && left > steps) {
+      check_cuda(cudaEventSynchronize(marks_.front().event.get()), "decoding");
+      left -= marks_.front().steps;
+      marks_.pop_front();
+    }
   }
 
   RowProgress progress(std::int64_t row) const override { return rows_.progress(row); }
@@ -455,10 +492,25 @@ class CudaCodeDecoder final : public CodeDecoder {
                "writing a row");
   }
 
+  DeviceRow row_now(std::int64_t row) const {
+    DeviceRow state;
+    check_cuda(cudaMemcpyAsync(&state, rows_.tables.rows + row, sizeof(state),
+                               cudaMemcpyDeviceToHost, stream_),
+               "reading a row");
+    check_cuda(cudaStreamSynchronize(stream_), "decoding");
+    return state;
+  }
+
+  struct Mark {
+    std::int64_t steps;
+    Event event;
+  };
+
   const CodeDecoderShape shape_;
   const int device_;
   Stream stream_;
   Rows rows_;
+  std::deque<Mark> marks_;
   std::unique_ptr<StepMaker> steps_;
 };
 

@@ -85,9 +85,8 @@ __device__ void barrier_wait(std::uint64_t* barrier, std::uint32_t phase) {
       : "memory");
 }
 
-__device__ void barrier_arrive(std::uint64_t* barrier, std::uint32_t times = 1) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
-               "r"(times)
+__device__ void barrier_arrive(std::uint64_t* barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
                : "memory");
 }
 
@@ -102,10 +101,6 @@ __device__ void barrier_expect(std::uint64_t* barrier, std::uint32_t bytes) {
 // Copies to shared memory in the background, and counts the bytes at the barrier.
 __device__ void copy_to_shared(void* to, const void* from, std::uint32_t bytes,
                                std::uint64_t* barrier, std::uint64_t policy) {
-  asm volatile(
-      "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
-      "r"(bytes)
-      : "memory");
   asm volatile(
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], "
       "[%1], "
@@ -229,7 +224,7 @@ __device__ Share share_of(const RowNow& row, int place) {
 }
 
 // Among several rows a block has the whole head of some of them, in tasks of so many keys that a
-// warp takes each. A row without past keys has one all the same, for the newest.
+// warp takes each.
 __device__ int tasks_of(const RowNow& row) {
   return row.finished != 0 ? 0 : (row.past + kTaskKeys - 1) / kTaskKeys;
 }
@@ -584,10 +579,10 @@ class Block {
     return slot;
   }
 
-  // The warp needs the place no more; `times` is how many warps it speaks for.
-  __device__ void release(int slot, int times = 1) {
+  // The warp needs the place no more.
+  __device__ void release(int slot) {
     __syncwarp();
-    if (lane_ == 0) barrier_arrive(ring_.empty + slot, static_cast<std::uint32_t>(times));
+    if (lane_ == 0) barrier_arrive(ring_.empty + slot);
   }
 
   // Chunks times the warp's inputs, c[i] for chunk i. Products of one tile wait for each other, so
@@ -853,37 +848,40 @@ class Block {
     if (thread_ == 1) tell_at(telling(kTellSums, 0) + at * 2 + 1, joined.total);
   }
 
-  // Several rows: this block has its head of rows place, place + 8, and each warp takes tasks.
+  // Several rows: this block has its head of rows place, place + 8, and each warp takes tasks. All
+  // warps go through all places of the ring, or a fast one could mistake a phase for another.
   __device__ void attend_rows() {
     int task = 0;
     for (int row = place_; row < rows_; row += kBlocksOfHead) {
-      const int count = now_[row].finished != 0 ? 0 : max(1, tasks_of(now_[row]));
-      for (int i = 0; i < count; ++i, ++task) {
+      for (int i = 0; i < parts_of(row); ++i, ++task) {
         const bool streamed = i < tasks_of(now_[row]);
-        if (task % kWarps == warp_) {
-          do_task(row, i, streamed, parts_ + task * kPartFloats);
-        }
-        if (streamed) ring_.move_on();
+        int slot = 0;
+        if (streamed) slot = take();
+        if (task % kWarps == warp_) do_task(row, i, slot, parts_ + task * kPartFloats);
+        if (streamed) release(slot);
       }
     }
     ++turn_;
     sync_computing();
     task = 0;
     for (int row = place_; row < rows_; row += kBlocksOfHead) {
-      if (now_[row].finished != 0) continue;
-      const int count = max(1, tasks_of(now_[row]));
-      // Rows take turns among the warps, so that both are joined at once.
+      // Both rows are joined at once, by different warps.
       if (thread_ / kHeadWidth == row / kBlocksOfHead) {
-        const Joined joined = join(parts_ + task * kPartFloats, count);
+        const Joined joined = join(parts_ + task * kPartFloats, parts_of(row));
         tell_at(telling(kTellMixed, row) + head_ * kHeadWidth + thread_ % kHeadWidth,
-                joined.mixed / joined.total);
+                now_[row].finished != 0 ? 0.0F : joined.mixed / joined.total);
       }
-      task += count;
+      task += parts_of(row);
     }
   }
 
+  // Without past keys there is a part all the same, for the newest.
+  __device__ int parts_of(int row) const {
+    return now_[row].finished != 0 ? 0 : max(1, tasks_of(now_[row]));
+  }
+
   // Keys [64 i, 64 i + 64) of a row, and with the first of them the newest.
-  __device__ void do_task(int row, int i, bool streamed, float* to) {
+  __device__ void do_task(int row, int i, int slot, float* to) {
     float q[8], k[8], v[8];
     hear_head(row, i == 0, q, k, v);
     Part part;
@@ -891,13 +889,11 @@ class Block {
     scores[kTaskTurns] = -INFINITY;
     const int first = lane_ / kLanesOfKey;
     const int count = min(kTaskKeys, now_[row].past - i * kTaskKeys);
-    const std::uint8_t* const slot = ring_.slots + ring_.slot * kSlotBytes;
-    if (streamed) barrier_wait(ring_.full + ring_.slot, ring_.phase);
-    scores_of<kTaskTurns>(slot, first, kKeysOfWarp, count, q, scores, part);
+    const std::uint8_t* const keys = ring_.slots + slot * kSlotBytes;
+    scores_of<kTaskTurns>(keys, first, kKeysOfWarp, count, q, scores, part);
     if (i == 0) score_newest(q, k, scores[kTaskTurns], part);
     join_most(part);
-    mix<kTaskTurns>(slot + kTaskKeys * kKeyBytes, first, kKeysOfWarp, count, scores, part);
-    if (streamed) release(ring_.slot, kWarps);  // the others do not look at it
+    mix<kTaskTurns>(keys + kTaskKeys * kKeyBytes, first, kKeysOfWarp, count, scores, part);
     if (i == 0 && lane_ < kLanesOfKey) add_value(exp2f(scores[kTaskTurns] - part.most), v, part);
     keep_part(part, to);
   }
