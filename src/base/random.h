@@ -22,6 +22,11 @@ class RandomStream {
  public:
   RandomStream(std::uint64_t seed, std::string_view name);
 
+  // The stream with the number that stream() gave: for kernels, which draw the same numbers and
+  // know no names.
+  RandomStream(std::uint64_t seed, std::uint64_t stream) : seed_(seed), stream_(stream) {}
+  std::uint64_t stream() const { return stream_; }
+
   std::uint64_t bits(std::uint64_t index) const;  // all 64 equally likely
   double uniform(std::uint64_t index) const;      // in [0, 1), a multiple of 2^-53
   double normal(std::uint64_t index) const;       // mean 0, variance 1

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "synth/engine_cpu.h"
+#include "synth/engine_cuda.h"
 
 namespace myxtts {
 namespace {
@@ -16,7 +17,7 @@ constexpr std::int64_t kUnusedCodes = 3;
 struct Registry {
   std::mutex mutex;
   std::map<c10::DeviceType, DecodeEngineFactory> factories = {
-      {c10::DeviceType::CPU, &make_cpu_engine}};
+      {c10::DeviceType::CPU, &make_cpu_engine}, {c10::DeviceType::CUDA, &make_cuda_engine}};
 };
 
 Registry& registry() {

@@ -35,7 +35,7 @@ void require(bool holds, const char* flag, double value, const char* allowed) {
 }  // namespace
 
 double sampling_draw(std::uint64_t seed, std::uint32_t text_number, std::uint32_t step) {
-  return RandomStream(seed, "synth/code").uniform(std::uint64_t{text_number} << 32U | step);
+  return RandomStream(seed, kSamplingStream).uniform(std::uint64_t{text_number} << 32U | step);
 }
 
 void penalise_repetition(std::span<float> logits, std::span<const std::uint8_t> is_in_history,

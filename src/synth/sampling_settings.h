@@ -20,6 +20,9 @@ struct SamplingSettings {
   bool operator==(const SamplingSettings&) const = default;
 };
 
+// The random stream of every draw.
+inline constexpr const char* kSamplingStream = "synth/code";
+
 // The random number in [0, 1) that chooses code `step` (from 0) of the text with this number. Of
 // nothing else, so that a text sounds the same alone and among others.
 double sampling_draw(std::uint64_t seed, std::uint32_t text_number, std::uint32_t step);

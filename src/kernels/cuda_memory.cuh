@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace myxtts {
+
+// Throws DeviceError that says what was being done.
+void check_cuda(cudaError_t result, const std::string& doing);
+
+// Makes a GPU the thread's current one for a scope.
+class OnDevice {
+ public:
+  explicit OnDevice(int device);
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+  ~OnDevice() { cudaSetDevice(before_); }
+
+ private:
+  int before_ = 0;
+};
+
+// `count` numbers on the current GPU, or in host memory that the GPU writes to as well.
+template <typename T>
+class CudaArray {
+ public:
+  enum class Where { Device, MappedHost };
+
+  CudaArray() = default;
+  explicit CudaArray(std::int64_t count, Where where = Where::Device);
+  CudaArray(CudaArray&& other) noexcept { *this = std::move(other); }
+  CudaArray& operator=(CudaArray&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(host_, other.host_);
+    std::swap(count_, other.count_);
+    return *this;
+  }
+  ~CudaArray() {
+    if (host_ != nullptr) {
+      cudaFreeHost(host_);
+    } else {
+      cudaFree(device_);
+    }
+  }
+
+  T* get() const { return device_; }
+  T* host() const { return host_; }
+  std::int64_t count() const { return count_; }
+  std::size_t bytes() const { return static_cast<std::size_t>(count_) * sizeof(T); }
+
+ private:
+  T* device_ = nullptr;
+  T* host_ = nullptr;
+  std::int64_t count_ = 0;
+};
+
+template <typename T>
+CudaArray<T>::CudaArray(std::int64_t count, Where where) : count_(count) {
+  if (where == Where::Device) {
+    check_cuda(cudaMalloc(reinterpret_cast<void**>(&device_), bytes()),
+               "reserving " + std::to_string(bytes()) + " bytes for decoding");
+    return;
+  }
+  const std::string doing = "reserving host memory for decoding";
+  check_cuda(cudaHostAlloc(reinterpret_cast<void**>(&host_), bytes(), cudaHostAllocMapped), doing);
+  check_cuda(cudaHostGetDevicePointer(reinterpret_cast<void**>(&device_), host_, 0), doing);
+}
+
+}  // namespace myxtts

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "synth/prefix_reader.h"
+
+#include <ATen/ATen.h>
+
+#include "base/error.h"
+#include "model/gpt.h"
+
+namespace myxtts {
+
+PrefixReader::PrefixReader(const GptConfig& config, const NamedTensors& weights) : config_(config) {
+  const TensorScope scope(weights, kGptPrefix);
+  text_embedding_ = scope["text_embedding.weight"];
+  text_positions_ = scope["text_pos_embedding.emb.weight"];
+  for (std::int64_t i = 0; i < config.layers; ++i) {
+    const auto layer = scope.part(fmt::format("gpt.h.{}", i));
+    layers_.push_back({LayerNorm(layer.part("ln_1")), TransposedLinear(layer.part("attn.c_attn")),
+                       TransposedLinear(layer.part("attn.c_proj")), LayerNorm(layer.part("ln_2")),
+                       TransposedLinear(layer.part("mlp.c_fc")),
+                       TransposedLinear(layer.part("mlp.c_proj"))});
+  }
+}
+
+std::int64_t PrefixReader::read(const DecodePrefix& prefix, const Sink& sink) const {
+  auto x = embed(prefix);
+  const auto heads = [&](const at::Tensor& part) {
+    return part.view({1, x.size(0), config_.heads, -1}).transpose(1, 2);  // [1, H, N, width]
+  };
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const Layer& layer = layers_[i];
+    const auto parts = layer.qkv(layer.before_attention(x)).chunk(3, 1);
+    const auto mixed = at::scaled_dot_product_attention(heads(parts[0]), heads(parts[1]),
+                                                        heads(parts[2]), {}, 0.0, true);
+    x = x + layer.attention_out(mixed.transpose(1, 2).reshape(x.sizes()));
+    x = x + layer.mlp_out(at::gelu(layer.mlp_in(layer.before_mlp(x)), "tanh"));
+    sink(static_cast<std::int64_t>(i), parts[1].contiguous(), parts[2].contiguous());
+  }
+  return x.size(0);
+}
+
+at::Tensor PrefixReader::embed(const DecodePrefix& prefix) const {
+  const auto count = static_cast<std::int64_t>(prefix.text.size());
+  if (count > most_text_tokens(config_)) {
+    throw DataError(fmt::format("A text of {} tokens is too long for the model, which takes {}.",
+                                count, most_text_tokens(config_)));
+  }
+  std::vector<std::int64_t> ids = {config_.start_text};
+  ids.insert(ids.end(), prefix.text.begin(), prefix.text.end());
+  ids.push_back(config_.stop_text);
+  const auto device = text_embedding_.device();
+  const auto text = text_embedding_.index_select(0, at::tensor(ids, at::kLong).to(device)) +
+                    text_positions_.narrow(0, 0, count + 2);
+  return at::cat({prefix.latents.to(device, at::kFloat), text});
+}
+
+}  // namespace myxtts

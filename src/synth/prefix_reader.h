@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "config/model.h"
+#include "model/layers.h"
+#include "model/named_tensors.h"
+#include "synth/decode_engine.h"
+
+namespace myxtts {
+
+// Reads what stands before a row's codes by LibTorch, on the device of the weights it shares.
+class PrefixReader {
+ public:
+  PrefixReader(const GptConfig& config, const NamedTensors& weights);
+
+  // Keys and values of layer `layer`, [N, D] each, contiguous.
+  using Sink =
+      std::function<void(std::int64_t layer, const at::Tensor& keys, const at::Tensor& values)>;
+
+  // Hands each layer's keys and values of [latents | START text STOP] to the sink; gives their
+  // number N. Throws DataError when the text is longer than the model allows.
+  std::int64_t read(const DecodePrefix& prefix, const Sink& sink) const;
+
+ private:
+  struct Layer {
+    LayerNorm before_attention;
+    TransposedLinear qkv;
+    TransposedLinear attention_out;
+    LayerNorm before_mlp;
+    TransposedLinear mlp_in;
+    TransposedLinear mlp_out;
+  };
+
+  at::Tensor embed(const DecodePrefix& prefix) const;  // [N, D]
+
+  GptConfig config_;
+  at::Tensor text_embedding_;  // [text ids, D]
+  at::Tensor text_positions_;  // [text positions, D]
+  std::vector<Layer> layers_;
+};
+
+}  // namespace myxtts
