@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "audio/audio_file.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,8 +10,8 @@
 #include <memory>
 #include <string>
 
+#include "audio/cut_short.h"
 #include "audio/sndfile_library.h"
-#include "audio/wav_length.h"
 #include "base/error.h"
 
 namespace myxtts {
@@ -43,6 +44,16 @@ SoundFile open_for_reading(const std::filesystem::path& path, SF_INFO& info) {
   return file;
 }
 
+std::int64_t missing_bytes_of(const std::filesystem::path& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  std::error_code failed;
+  const auto size = std::filesystem::file_size(path, failed);
+  const auto missing = failed ? 0 : missing_bytes(file, static_cast<std::int64_t>(size));
+  ::close(file);
+  return missing;
+}
+
 void check_format(const std::filesystem::path& path, const SF_INFO& info) {
   if (info.channels < 1) {
     throw DataError(fmt::format("{} says that it has {} channels.", path.string(), info.channels));
@@ -51,7 +62,7 @@ void check_format(const std::filesystem::path& path, const SF_INFO& info) {
     throw DataError(fmt::format("{} says that it has {} samples a second; from {} to {} are read.",
                                 path.string(), info.samplerate, kLowestRate, kHighestRate));
   }
-  if (const auto missing = missing_wav_bytes(path); missing > 0) {
+  if (const auto missing = missing_bytes_of(path); missing > 0) {
     throw DataError(
         fmt::format("{} was cut short: its header promises {} bytes more than there are.",
                     path.string(), missing));

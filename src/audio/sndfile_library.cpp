@@ -36,10 +36,12 @@ SndfileLibrary open_library() {
   }
   SndfileLibrary functions{};
   resolve(library, "sf_open", functions.open);
+  resolve(library, "sf_open_fd", functions.open_fd);
   resolve(library, "sf_open_virtual", functions.open_virtual);
   resolve(library, "sf_close", functions.close);
   resolve(library, "sf_seek", functions.seek);
   resolve(library, "sf_readf_float", functions.readf_float);
+  resolve(library, "sf_readf_short", functions.readf_short);
   resolve(library, "sf_writef_float", functions.writef_float);
   resolve(library, "sf_writef_short", functions.writef_short);
   resolve(library, "sf_error", functions.error);

@@ -11,10 +11,12 @@ namespace myxtts {
 // come from <sndfile.h>; call these pointers, not the functions of that header: nothing links them.
 struct SndfileLibrary {
   decltype(&::sf_open) open;
+  decltype(&::sf_open_fd) open_fd;
   decltype(&::sf_open_virtual) open_virtual;
   decltype(&::sf_close) close;
   decltype(&::sf_seek) seek;
   decltype(&::sf_readf_float) readf_float;
+  decltype(&::sf_readf_short) readf_short;
   decltype(&::sf_writef_float) writef_float;
   decltype(&::sf_writef_short) writef_short;
   decltype(&::sf_error) error;

@@ -31,6 +31,10 @@ CLI::Option* add_field(CLI::App& app, const Field& field) {
     option = add_text_option(app, field.flag, description_of(field));
     option->type_name(field.placeholder);
   }
+  if (field.is_list()) {
+    option->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args(false);
+    option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
   if (!field.bare_value.empty()) option->expected(0, 1)->default_str(field.bare_value);
   return option->group(field.group);
 }
@@ -58,8 +62,12 @@ ConfigSources ConfigFlags::sources() const {
   if (file_->count() > 0) sources.file = file_->results().back();
   for (const auto& [field, option] : fields_) {
     if (option->count() == 0) continue;
-    sources.flags.push_back(
-        {field, {option->results().back(), false}, {Origin::Kind::Flag, field->flag, 0}});
+    bool is_first = true;
+    for (const std::string& value : option->results()) {
+      sources.flags.push_back(
+          {field, {value, false}, {Origin::Kind::Flag, field->flag, 0}, is_first});
+      is_first = false;
+    }
   }
   return sources;
 }

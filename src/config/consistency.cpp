@@ -88,6 +88,23 @@ void check_memory_caps(const EffectiveConfig& config) {
   }
 }
 
+void check_limits(const EffectiveConfig& config) {
+  const DataConfig& data = config.values.data;
+  if (data.max_seconds && data.min_seconds > *data.max_seconds) {
+    refuse(config, "data.min_seconds", "data.max_seconds", "no clip could be kept");
+  }
+  if (data.min_chars_per_second > data.max_chars_per_second) {
+    refuse(config, "data.min_chars_per_second", "data.max_chars_per_second",
+           "no clip could be kept");
+  }
+}
+
+void check_batch(const EffectiveConfig& config) {
+  if (config.values.train.batch_size && config.values.train.batch_tokens) {
+    refuse(config, "train.batch_size", "train.batch_tokens", "give one of the two");
+  }
+}
+
 }  // namespace
 
 void check_consistency(const EffectiveConfig& config) {
@@ -95,6 +112,8 @@ void check_consistency(const EffectiveConfig& config) {
   check_cpu_only(config);
   check_mode(config);
   check_memory_caps(config);
+  check_limits(config);
+  check_batch(config);
 }
 
 }  // namespace myxtts

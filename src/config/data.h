@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace myxtts {
 
@@ -31,6 +32,10 @@ struct CorpusSource {
   friend bool operator==(const CorpusSource&, const CorpusSource&) = default;
 };
 
+// Samples at 22,050 Hz of the longest clip that is trained on unless data.max_seconds says
+// otherwise, the same as the Python peer's recipe: 11.6 s and a little.
+inline constexpr std::int64_t kLongestClip = 255'995;
+
 // What is trained on, and how clips travel from disk to the model device. Limits and sentences of
 // the members stand in config/fields.cpp; an empty optional means that the program decides or that
 // the thing is not asked for.
@@ -41,10 +46,22 @@ struct DataConfig {
   std::int64_t pipeline_buffer_size = 50;                 // batches
   std::optional<std::int64_t> prefetch_buffer_size = {};  // slots
   double model_start_delay = 2.0;                         // seconds
-  std::optional<std::filesystem::path> train_data = {};
-  std::optional<std::filesystem::path> val_data = {};
+  std::vector<CorpusSource> train_data = {};
+  std::vector<CorpusSource> val_data = {};  // none: val_fraction of the clips of train_data
+  double val_fraction = 0.01;
   std::string language = "en";
+  std::optional<CorpusLayout> format = {};  // of corpora that name no layout; nothing: by looking
   bool cache_dataset = false;
+  std::optional<std::filesystem::path> cache_dir = {};
+
+  // Which clips are left out, and how many may be.
+  double min_seconds = 0.5;
+  std::optional<double> max_seconds = {};  // nothing: kLongestClip
+  std::int64_t max_text_tokens = 200;      // with the language's tag
+  double min_chars_per_second = 0.5;
+  double max_chars_per_second = 30.0;
+  double max_skipped = 0.05;  // a share of all clips
+  bool strict = false;
 
   friend bool operator==(const DataConfig&, const DataConfig&) = default;
 };

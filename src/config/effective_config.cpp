@@ -58,7 +58,10 @@ const Origin& EffectiveConfig::origin_of(std::string_view key) const {
 EffectiveConfig make_effective_config(const ConfigSources& sources) {
   EffectiveConfig config{.values = {}, .origins = std::vector<Origin>(all_fields().size())};
   const auto apply_all = [&config](const std::vector<Setting>& settings) {
-    for (const Setting& setting : settings) apply(setting, config);
+    for (const Setting& setting : settings) {
+      if (setting.is_first && setting.field->is_list()) setting.field->clear(config.values);
+      apply(setting, config);
+    }
   };
   if (sources.preset) apply_all(read_preset(*sources.preset));
   if (sources.file) apply_all(read_config_file(*sources.file));

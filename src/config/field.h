@@ -27,7 +27,7 @@ struct FieldText {
   std::string placeholder = {};    // "N" in "--num-workers N"
   std::string group = {};          // heading in the help
   std::string sentence = {};
-  std::vector<std::string> commands = {"config"};  // those that have the flag
+  std::vector<std::string> commands = {"config", "train"};  // those that have the flag
 };
 
 // One setting: its names, its limits, and its place in RunConfig. Reading YAML, flags, printing and
@@ -41,6 +41,14 @@ struct Field : FieldText {
   std::function<bool(const Scalar& value, RunConfig& config)> assign;
   // What assign() would turn into the present value.
   std::function<Scalar(const RunConfig& config)> value_of;
+
+  // Only a setting that may be written several times has these. assign() then adds one more to what
+  // was there, and clear() comes before the first.
+  std::function<void(RunConfig& config)> clear = {};
+  std::function<std::vector<Scalar>(const RunConfig& config)> values_of = {};
+  std::vector<std::string> item_keys = {};  // of the map that may stand for one value
+
+  bool is_list() const { return clear != nullptr; }
 };
 
 // Every setting, section by section, in the order of the printed file.

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "config/corpus_source.h"
+
 namespace myxtts {
 namespace {
 
@@ -82,6 +84,49 @@ Rule<std::filesystem::path> path_of(std::string what) {
           },
           .format = [](const std::filesystem::path& path) { return path.string(); },
           .is_free_text = true};
+}
+
+Rule<CorpusLayout> corpus_layout() {
+  return one_of<CorpusLayout>(corpus_layouts());
+}
+
+Field bind_corpora(FieldText text, std::vector<CorpusSource> DataConfig::*member) {
+  static const std::string kNone = "none";
+  const auto scalar_of = [](const CorpusSource& source) {
+    std::string written = format_corpus_source(source);
+    const bool quoted = written == kNone;
+    return Scalar{std::move(written), quoted};
+  };
+  Field field{std::move(text),
+              "the path of a folder or of a manifest, alone or with ',language=CODE', "
+              "',weight=NUMBER' or ',format=LAYOUT' behind it, or none",
+              {},
+              kNone,
+              {},
+              {}};
+  field.assign = [member](const Scalar& value, RunConfig& config) {
+    auto& sources = config.data.*member;
+    if (value.text == kNone && !value.quoted) return sources.empty();
+    const auto source = parse_corpus_source(value.text);
+    if (source) sources.push_back(*source);
+    return source.has_value();
+  };
+  field.values_of = [member, scalar_of](const RunConfig& config) {
+    std::vector<Scalar> values;
+    for (const CorpusSource& source : config.data.*member) values.push_back(scalar_of(source));
+    return values;
+  };
+  field.value_of = [values_of = field.values_of](const RunConfig& config) {
+    const auto values = values_of(config);
+    Scalar all = values.empty() ? Scalar{kNone, false} : values.front();
+    for (std::size_t index = 1; index < values.size(); ++index) {
+      all.text += ", " + values[index].text;
+    }
+    return all;
+  };
+  field.clear = [member](RunConfig& config) { (config.data.*member).clear(); };
+  field.item_keys = corpus_source_keys();
+  return field;
 }
 
 }  // namespace myxtts

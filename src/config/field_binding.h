@@ -33,6 +33,7 @@ Rule<std::string> language_code();
 Rule<std::string> resume_point();
 Rule<SplitGpu> gpu_with_multiprocessors();
 Rule<std::filesystem::path> path_of(std::string what);
+Rule<CorpusLayout> corpus_layout();
 
 template <typename Enum>
 Rule<Enum> one_of(std::vector<std::pair<std::string, Enum>> names) {
@@ -93,5 +94,8 @@ Field bind(FieldText text, Access access, Rule<T> rule, std::string absent_word 
   };
   return field;
 }
+
+// The field of a list of corpora.
+Field bind_corpora(FieldText text, std::vector<CorpusSource> DataConfig::*member);
 
 }  // namespace myxtts

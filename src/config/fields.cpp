@@ -15,27 +15,46 @@ namespace {
 
 constexpr std::int64_t kMostGpu = 63;
 
+// What tells how a corpus is read, for every command that reads one.
+const std::vector<std::string> kCorpusCommands = {"config", "train", "prepare", "evaluate"};
+
 void add_data(std::vector<Field>& fields) {
+  fields.push_back(bind_corpora(
+      {.key = "data.train_data",
+       .flag = "--train-data",
+       .placeholder = "DIR",
+       .group = "Data",
+       .sentence = "A corpus to train on, in any of the layouts; may be given several times."},
+      &DataConfig::train_data));
+  fields.push_back(bind_corpora(
+      {.key = "data.val_data",
+       .flag = "--val-data",
+       .placeholder = "DIR",
+       .group = "Data",
+       .sentence = "A corpus to measure on; none keeps part of the training corpora back."},
+      &DataConfig::val_data));
   fields.push_back(
-      bind({.key = "data.train_data",
-            .flag = "--train-data",
-            .placeholder = "DIR",
+      bind({.key = "data.val_fraction",
+            .flag = "--val-fraction",
+            .placeholder = "SHARE",
             .group = "Data",
-            .sentence = "The corpus to train on: a folder with metadata.csv and wavs/."},
-           MYXTTS_MEMBER(data.train_data), path_of("a folder"), "none"));
-  fields.push_back(
-      bind({.key = "data.val_data",
-            .flag = "--val-data",
-            .placeholder = "DIR",
-            .group = "Data",
-            .sentence = "The corpus to measure on; none keeps part of the training corpus back."},
-           MYXTTS_MEMBER(data.val_data), path_of("a folder"), "none"));
+            .sentence = "The share of clips kept back to measure on where there is no --val-data."},
+           MYXTTS_MEMBER(data.val_fraction), number_between(0.0, 0.5)));
   fields.push_back(bind({.key = "data.language",
                          .flag = "--language",
                          .placeholder = "CODE",
                          .group = "Data",
-                         .sentence = "The language of clips that do not name their own."},
+                         .sentence = "The language of clips that do not name their own.",
+                         .commands = kCorpusCommands},
                         MYXTTS_MEMBER(data.language), language_code()));
+  fields.push_back(
+      bind({.key = "data.format",
+            .flag = "--format",
+            .placeholder = "LAYOUT",
+            .group = "Data",
+            .sentence = "The layout of corpora that name none; auto finds it by looking.",
+            .commands = {"train", "prepare", "evaluate"}},
+           MYXTTS_MEMBER(data.format), corpus_layout(), "auto"));
   fields.push_back(
       bind({.key = "data.cache_dataset",
             .flag = "--cache-dataset",
@@ -43,6 +62,72 @@ void add_data(std::vector<Field>& fields) {
             .group = "Data",
             .sentence = "Keep computed features on disk, so that later epochs only read them."},
            MYXTTS_MEMBER(data.cache_dataset), true_or_false()));
+  fields.push_back(
+      bind({.key = "data.cache_dir",
+            .flag = "--cache-dir",
+            .placeholder = "DIR",
+            .group = "Data",
+            .sentence = "Where indexes and computed features are kept; auto is the run directory.",
+            .commands = kCorpusCommands},
+           MYXTTS_MEMBER(data.cache_dir), path_of("a folder"), "auto"));
+}
+
+void add_limits(std::vector<Field>& fields) {
+  fields.push_back(bind({.key = "data.min_seconds",
+                         .flag = "--min-seconds",
+                         .placeholder = "SECONDS",
+                         .group = "Clips left out",
+                         .sentence = "Clips shorter than this are left out.",
+                         .commands = kCorpusCommands},
+                        MYXTTS_MEMBER(data.min_seconds), number_between(0.05, 28.0)));
+  fields.push_back(
+      bind({.key = "data.max_seconds",
+            .flag = "--max-seconds",
+            .placeholder = "SECONDS",
+            .group = "Clips left out",
+            .sentence = "Clips longer than this are left out; auto is 255,995 samples at 22,050 "
+                        "Hz, which is 11.6 s and a little.",
+            .commands = kCorpusCommands},
+           MYXTTS_MEMBER(data.max_seconds), number_between(0.05, 28.0), "auto"));
+  fields.push_back(bind({.key = "data.max_text_tokens",
+                         .flag = "--max-text-tokens",
+                         .placeholder = "N",
+                         .group = "Clips left out",
+                         .sentence = "Clips with more tokens of text than this are left out.",
+                         .commands = kCorpusCommands},
+                        MYXTTS_MEMBER(data.max_text_tokens), integer_between(1, 402)));
+  fields.push_back(
+      bind({.key = "data.min_chars_per_second",
+            .flag = "--min-chars-per-second",
+            .placeholder = "RATE",
+            .group = "Clips left out",
+            .sentence = "Clips with less text than this for their length are left out: the text "
+                        "is likely another clip's.",
+            .commands = kCorpusCommands},
+           MYXTTS_MEMBER(data.min_chars_per_second), number_between(0.0, 1000.0)));
+  fields.push_back(
+      bind({.key = "data.max_chars_per_second",
+            .flag = "--max-chars-per-second",
+            .placeholder = "RATE",
+            .group = "Clips left out",
+            .sentence = "Clips with more text than anybody speaks in their length are left out.",
+            .commands = kCorpusCommands},
+           MYXTTS_MEMBER(data.max_chars_per_second), number_between(0.0, 1000.0)));
+  fields.push_back(bind({.key = "data.max_skipped",
+                         .flag = "--max-skipped",
+                         .placeholder = "SHARE",
+                         .group = "Clips left out",
+                         .sentence = "The share of clips that may be left out before it is an "
+                                     "error.",
+                         .commands = kCorpusCommands},
+                        MYXTTS_MEMBER(data.max_skipped), number_between(0.0, 1.0)));
+  fields.push_back(bind({.key = "data.strict",
+                         .flag = "--strict",
+                         .negative_flag = "--no-strict",
+                         .group = "Clips left out",
+                         .sentence = "Make the first clip that would be left out an error.",
+                         .commands = kCorpusCommands},
+                        MYXTTS_MEMBER(data.strict), true_or_false()));
 }
 
 void add_pipeline(std::vector<Field>& fields) {
@@ -202,6 +287,13 @@ void add_training(std::vector<Field>& fields) {
             .sentence = "Clips in a batch; auto takes what the device's memory allows."},
            MYXTTS_MEMBER(train.batch_size), integer_between(1, 4096), "auto"));
   fields.push_back(
+      bind({.key = "train.batch_tokens",
+            .flag = "--batch-tokens",
+            .placeholder = "N",
+            .group = "Training",
+            .sentence = "Tokens in a batch, text and codes together, in place of a clip count."},
+           MYXTTS_MEMBER(train.batch_tokens), integer_between(1024, 10'000'000), "none"));
+  fields.push_back(
       bind({.key = "train.grad_accum",
             .flag = "--grad-accum",
             .placeholder = "N",
@@ -285,6 +377,7 @@ void add_run(std::vector<Field>& fields) {
 std::vector<Field> make_fields() {
   std::vector<Field> fields;
   add_data(fields);
+  add_limits(fields);
   add_pipeline(fields);
   add_devices(fields);
   add_model(fields);

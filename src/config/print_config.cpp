@@ -13,8 +13,22 @@ std::string leaf_of(const Field& field) {
   return field.key.substr(section_of(field.key).size() + 1);
 }
 
+// "[corpora/en, \"corpora/fa,language=fa\"]".
+std::string yaml_list(const std::vector<Scalar>& items) {
+  std::string list;
+  for (const Scalar& item : items) {
+    list += fmt::format("{}{}", list.empty() ? "[" : ", ", yaml_scalar(item.text, item.quoted));
+  }
+  return list + "]";
+}
+
 // "num_workers: auto".
 std::string yaml_line(const Field& field, const RunConfig& values) {
+  if (field.is_list()) {
+    if (const auto items = field.values_of(values); items.size() > 1) {
+      return fmt::format("{}: {}", leaf_of(field), yaml_list(items));
+    }
+  }
   const Scalar value = field.value_of(values);
   return fmt::format("{}: {}", leaf_of(field), yaml_scalar(value.text, value.quoted));
 }

@@ -25,6 +25,7 @@ struct Setting {
   const Field* field;
   Scalar value;
   Origin origin;
+  bool is_first = true;  // of a list: what weaker sources said is forgotten
 };
 
 // What a preset sets. Throws ConfigError for an unknown name.

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "config/corpus_source.h"
 #include "config/obsolete.h"
 #include "config/value_text.h"
 
@@ -53,6 +54,11 @@ void SettingsReader::OnDocumentStart(const YAML::Mark& mark) {
 void SettingsReader::OnNull(const YAML::Mark& mark, YAML::anchor_t) {
   if (levels_.empty() || levels_.back().skipped) return;  // an empty file sets nothing
   Level& level = levels_.back();
+  if (level.list != nullptr || (level.item != nullptr && !level.at_key)) {
+    const Field* field = level.list != nullptr ? level.list : level.item;
+    fail(line_of(mark),
+         fmt::format("{} holds an empty value; it takes {}.", field->key, field->allowed));
+  }
   if (level.at_key) fail(line_of(mark), "A key is empty; write a setting such as 'seed: 7'.");
   const Field* field = find_field(level.key);
   if (field != nullptr && field->absent_word.empty()) {
@@ -77,8 +83,17 @@ void SettingsReader::OnScalar(const YAML::Mark& mark, const std::string& tag, YA
   }
   Level& level = levels_.back();
   if (level.skipped) return;
+  if (level.list != nullptr) {
+    take_item(*level.list, line, {value, tag == "!"});
+    return;
+  }
   if (level.at_key) {
     take_key(line, value);
+    return;
+  }
+  if (level.item != nullptr) {
+    level.map.emplace_back(level.key, value);
+    value_done();
     return;
   }
   take_value(line, {value, tag == "!"});
@@ -88,7 +103,7 @@ void SettingsReader::OnScalar(const YAML::Mark& mark, const std::string& tag, YA
 void SettingsReader::OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t,
                                      YAML::EmitterStyle::value) {
   refuse_tag(line_of(mark), tag);
-  enter(line_of(mark), "a list");
+  if (!enter_list()) enter(line_of(mark), "a list");
 }
 
 void SettingsReader::OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t,
@@ -103,7 +118,57 @@ void SettingsReader::OnMapStart(const YAML::Mark& mark, const std::string& tag, 
     levels_.push_back({.prefix = level.key + "."});
     return;
   }
-  enter(line_of(mark), "a map");
+  if (!enter_item(line_of(mark))) enter(line_of(mark), "a map");
+}
+
+bool SettingsReader::enter_list() {
+  if (levels_.empty() || levels_.back().skipped || levels_.back().at_key) return false;
+  const Level& level = levels_.back();
+  const Field* field = level.item == nullptr ? find_field(level.key) : nullptr;
+  if (field == nullptr || !field->is_list()) return false;
+  levels_.push_back({.key_line = level.key_line, .list = field});
+  return true;
+}
+
+// A map that stands for one value, in a list or alone.
+bool SettingsReader::enter_item(int line) {
+  const Level& level = levels_.back();
+  if (level.skipped || level.item != nullptr || (level.at_key && level.list == nullptr))
+    return false;
+  const Field* field = level.list != nullptr ? level.list : find_field(level.key);
+  if (field == nullptr || !field->is_list()) return false;
+  levels_.push_back({.key_line = line, .item = field});
+  return true;
+}
+
+void SettingsReader::take_item(const Field& field, int line, Scalar value) {
+  Level& level = levels_.back();
+  const bool is_first = level.list == nullptr || level.count++ == 0;
+  settings_.push_back({&field, std::move(value), {Origin::Kind::File, file_name_, line}, is_first});
+}
+
+void SettingsReader::take_item_key(int line, const std::string& key) {
+  Level& level = levels_.back();
+  const auto& known = level.item->item_keys;
+  if (std::find(known.begin(), known.end(), key) == known.end()) {
+    fail(line, fmt::format("A value of {} has no {}; it takes {}.", level.item->key, quote(key),
+                           listed(known)));
+  }
+  const auto is_same = [&key](const auto& entry) { return entry.first == key; };
+  if (std::any_of(level.map.begin(), level.map.end(), is_same)) {
+    fail(line, fmt::format("{} stands here a second time; keep one of the two.", key));
+  }
+  level.key = key;
+  level.at_key = false;
+}
+
+void SettingsReader::take_item_map(const Level& level) {
+  const auto text = corpus_source_text(level.map);
+  if (!text) {
+    fail(level.key_line,
+         fmt::format("A value of {} has no path; write one as in 'path: DIR'.", level.item->key));
+  }
+  take_item(*level.item, level.key_line, {*text, true});
 }
 
 // A list or a map where a single value belongs: only below an obsolete key.
@@ -114,6 +179,9 @@ void SettingsReader::enter(int line, std::string_view what) {
                            what));
   }
   const Level& level = levels_.back();
+  if (const Field* list = level.list != nullptr ? level.list : level.item; list != nullptr) {
+    fail(line, fmt::format("A value of {} is {}; it takes {}.", list->key, what, list->allowed));
+  }
   if (levels_.size() >= kMostLevels)
     fail(line,
          "The file is nested too deeply; settings have two levels, as in 'train:' and 'seed: 7'.");
@@ -129,7 +197,12 @@ void SettingsReader::enter(int line, std::string_view what) {
 }
 
 void SettingsReader::leave() {
+  const Level left = std::move(levels_.back());
   levels_.pop_back();
+  if (left.item != nullptr) take_item_map(left);
+  if (left.list != nullptr && left.count == 0) {
+    take_item(*left.list, left.key_line, {left.list->absent_word, false});
+  }
   if (!levels_.empty() && !levels_.back().skipped) value_done();
 }
 
@@ -139,6 +212,10 @@ void SettingsReader::value_done() {
 
 void SettingsReader::take_key(int line, const std::string& key) {
   Level& level = levels_.back();
+  if (level.item != nullptr) {
+    take_item_key(line, key);
+    return;
+  }
   level.key = level.prefix + key;
   level.key_line = line;
   level.at_key = false;

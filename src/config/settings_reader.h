@@ -49,11 +49,22 @@ class SettingsReader final : public YAML::EventHandler {
     bool at_key = true;    // of a map that is not skipped
     std::string key = {};  // full, once it was read
     int key_line = 0;
+
+    // Below a setting that is a list: the list itself, or a map that stands for one of its values.
+    const Field* list = nullptr;
+    const Field* item = nullptr;
+    std::vector<std::pair<std::string, std::string>> map = {};
+    int count = 0;  // values of the list
   };
 
   void take_key(int line, const std::string& key);
   void take_value(int line, const Scalar& value);
   void enter(int line, std::string_view what);
+  bool enter_list();
+  bool enter_item(int line);
+  void take_item(const Field& field, int line, Scalar value);
+  void take_item_key(int line, const std::string& key);
+  void take_item_map(const Level& level);
   void leave();
   void value_done();
   void refuse_tag(int line, const std::string& tag) const;

@@ -17,8 +17,9 @@ struct TrainConfig {
   Stage stage = Stage::Gpt;
   std::string model_size = "normal";
   std::optional<std::filesystem::path> init = {};
-  std::optional<std::int64_t> batch_size = {};  // clips
-  std::int64_t grad_accum = 1;                  // batches in one step
+  std::optional<std::int64_t> batch_size = {};    // clips
+  std::optional<std::int64_t> batch_tokens = {};  // in place of batch_size
+  std::int64_t grad_accum = 1;                    // batches in one step
   std::int64_t epochs = 100;
   std::optional<std::int64_t> max_steps = {};
   double lr = 5e-6;

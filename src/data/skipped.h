@@ -5,12 +5,14 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace myxtts {
 
 // Why a clip is left out. One clip has one reason, the first that was found.
 enum class SkipReason {
   BadLine,        // a line of the manifest that cannot be understood
+  OutsideCorpus,  // a relative path that leads out of the corpus by ../
   MissingFile,    // the manifest names it, the disk does not have it
   Unreadable,     // not audio, or refused by the disk
   Empty,          // audio without a sample
@@ -33,6 +35,9 @@ enum class SkipReason {
 
 // "audio-too-long": what skipped.jsonl, --json and the documents call it.
 std::string_view name_of(SkipReason reason);
+
+// Every reason, in the order of the enumeration.
+const std::vector<SkipReason>& all_skip_reasons();
 
 // One clip that is left out. A value, not an error: other clips go on.
 struct Skipped {

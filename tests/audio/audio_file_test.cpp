@@ -12,7 +12,6 @@
 #include <gtest/gtest.h>
 
 #include "audio/sndfile_library.h"
-#include "audio/wav_length.h"
 #include "base/error.h"
 
 namespace myxtts::test {

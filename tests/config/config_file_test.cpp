@@ -60,8 +60,46 @@ TEST(ConfigFile, AutoNoneAndNothingLeaveAnOptionalSettingOpen) {
 }
 
 TEST(ConfigFile, QuotesMakeAFolderOfAWordWithAMeaning) {
-  EXPECT_EQ(read("data: {train_data: none}").values.data.train_data, std::nullopt);
-  EXPECT_EQ(read("data: {train_data: 'none'}").values.data.train_data, "none");
+  EXPECT_TRUE(read("data: {train_data: none}").values.data.train_data.empty());
+  EXPECT_EQ(read("data: {train_data: 'none'}").values.data.train_data.at(0).path, "none");
+  EXPECT_EQ(read("data: {cache_dir: 'auto'}").values.data.cache_dir, "auto");
+}
+
+TEST(ConfigFile, CorporaAreAPathOrAListOfPathsOrOfMaps) {
+  const std::vector<CorpusSource> two = {
+      {.path = "lj"},
+      {.path = "a, b", .layout = CorpusLayout::Plain, .language = "fa", .weight = 2.5}};
+  for (const char* yaml :
+       {"data:\n  train_data: [lj, 'a, b,language=fa,weight=2.5,format=plain']\n",
+        "data:\n  train_data:\n  - lj\n  - {path: 'a, b', format: plain, language: fa, weight: "
+        "2.5}\n",
+        "data:\n  train_data:\n  - path: lj\n  - path: a, b\n    weight: 2.5\n    language: fa\n"
+        "    format: plain\n"}) {
+    EXPECT_EQ(read(yaml).values.data.train_data, two) << yaml;
+  }
+  EXPECT_EQ(read("data: {val_data: {path: 'x,weight=3', weight: 2}}").values.data.val_data,
+            (std::vector<CorpusSource>{{.path = "x,weight=3", .weight = 2.0}}));
+  EXPECT_TRUE(read("data: {train_data: []}").values.data.train_data.empty());
+  EXPECT_EQ(read("data:\n  train_data:\n  - a\n  - b\n").origin_of("data.train_data").line, 4);
+}
+
+TEST(ConfigFile, AWrongCorpusNamesItsLine) {
+  EXPECT_EQ(complaint("data:\n  train_data:\n  - a\n  - b,wieght=2\n").substr(0, 74),
+            "run.yaml:4: data.train_data takes the path of a folder or of a manifest, a");
+  EXPECT_EQ(complaint("data:\n  train_data:\n  - a\n  - {pth: b}\n"),
+            "run.yaml:4: A value of data.train_data has no 'pth'; it takes path, language, weight "
+            "or format.");
+  EXPECT_EQ(complaint("data:\n  val_data: {language: fa}\n"),
+            "run.yaml:2: A value of data.val_data has no path; write one as in 'path: DIR'.");
+  EXPECT_EQ(complaint("data:\n  val_data: {path: a, path: b}\n"),
+            "run.yaml:2: path stands here a second time; keep one of the two.");
+  EXPECT_NE(complaint("data: {train_data: [{path: a, language: 'fa,weight=3'}]}").find("takes"),
+            std::string::npos);
+  EXPECT_NE(complaint("data: {train_data: [[a]]}").find("is a list"), std::string::npos);
+  EXPECT_NE(complaint("data: {train_data: [{path: [a]}]}").find("is a list"), std::string::npos);
+  EXPECT_NE(complaint("data: {train_data: [a, ]}\ntrain: {seed: x}").find("run.yaml:2"),
+            std::string::npos);
+  EXPECT_NE(complaint("data: {train_data: [a, ~]}").find("empty value"), std::string::npos);
 }
 
 TEST(ConfigFile, DottedKeysMeanTheSameAsSections) {

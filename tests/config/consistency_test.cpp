@@ -81,5 +81,13 @@ TEST(Consistency, TwoGpusAndASplitOneExcludeEachOther) {
       complaint({{"data.data_gpu", "1"}, {"data.model_gpu", "0"}, {"devices.split_gpu", "0"}}), "");
 }
 
+TEST(Consistency, LimitsThatKeepNoClipAndTwoKindsOfBatchAreRefused) {
+  EXPECT_NE(complaint({{"data.min_seconds", "3"}, {"data.max_seconds", "2"}}), "");
+  EXPECT_EQ(complaint({{"data.min_seconds", "3"}}), "");
+  EXPECT_NE(complaint({{"data.min_chars_per_second", "31"}}), "");
+  EXPECT_NE(complaint({{"train.batch_size", "4"}, {"train.batch_tokens", "4096"}}), "");
+  EXPECT_EQ(complaint({{"train.batch_tokens", "4096"}}), "");
+}
+
 }  // namespace
 }  // namespace myxtts

@@ -34,6 +34,20 @@ TEST(EffectiveConfig, FlagsWinOverTheFileAndTheFileOverThePreset) {
   EXPECT_EQ(describe(config.origin_of("train.epochs")), "default");
 }
 
+TEST(EffectiveConfig, CorporaOfAStrongerSourceReplaceThoseOfAWeakerOne) {
+  const test::TemporaryFile file("data: {train_data: [a, b], val_data: c}\n");
+  Setting second = flag("data.train_data", "e");
+  second.is_first = false;
+  const auto config =
+      make_effective_config({.file = file.path(), .flags = {flag("data.train_data", "d"), second}});
+  EXPECT_EQ(config.values.data.train_data,
+            (std::vector<CorpusSource>{{.path = "d"}, {.path = "e"}}));
+  EXPECT_EQ(config.values.data.val_data, std::vector<CorpusSource>{{.path = "c"}});
+  const auto none =
+      make_effective_config({.file = file.path(), .flags = {flag("data.train_data", "none")}});
+  EXPECT_TRUE(none.values.data.train_data.empty());
+}
+
 TEST(EffectiveConfig, EveryPresetIsAllowedAndChangesSomething) {
   for (const std::string& name : preset_names()) {
     EXPECT_NE(make_effective_config({.preset = name}).values, RunConfig{}) << name;
@@ -100,7 +114,7 @@ TEST(EffectiveConfig, EveryFieldSetsAMemberOfItsOwn) {
   for (const Field& field : all_fields()) {
     RunConfig config;
     for (const char* candidate : {"7", "4096", "0.5", "true", "false", "folder", "fa", "dual",
-                                  "cuda", "peer", "dvae", "tiny", "bf16"}) {
+                                  "cuda", "peer", "dvae", "tiny", "bf16", "plain"}) {
       if (field.assign({candidate, false}, config) && config != RunConfig{}) break;
     }
     EXPECT_NE(config, RunConfig{}) << field.key;
