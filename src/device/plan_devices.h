@@ -28,9 +28,9 @@ struct MemoryNeeds {
   std::int64_t slot_bytes = 0;  // of one clip in one slot of the ring, on the model device
 };
 
-// What a run needs with this arithmetic, which is never Auto: the plan chooses the GPU that
-// decides.
-using MemoryModel = std::function<MemoryNeeds(Precision precision)>;
+// What a run needs with this arithmetic (never Auto: the plan chooses the GPU that decides it), on
+// the CPU or on GPUs.
+using MemoryModel = std::function<MemoryNeeds(Precision precision, bool cpu)>;
 
 // From settings and discovery to roles; a pure function where the memory model is one. `cuda_fault`
 // is why no GPU can be used although there may be some (the CUDA plugin or the driver is missing),

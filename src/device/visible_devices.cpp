@@ -38,9 +38,9 @@ std::optional<int> whole_number(const std::string& text) {
 }
 
 [[noreturn]] void refuse(const GpuInventory& inventory, const std::string& why) {
-  throw DeviceError(fmt::format("{}={} {}; there is {}. Name one of them, or type: unset {}.",
-                                kVariable, *inventory.visible_devices, why,
-                                list_numbered(inventory.gpus), kVariable));
+  throw DeviceError(
+      fmt::format("{}={} {}; this machine has {}. Name one of them, or type: unset {}.", kVariable,
+                  *inventory.visible_devices, why, list_numbered(inventory.gpus), kVariable));
 }
 
 const GpuInfo& find(const GpuInventory& inventory, const std::string& entry) {

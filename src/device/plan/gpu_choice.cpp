@@ -78,7 +78,7 @@ GpuChoice::GpuChoice(const GpuInventory& inventory, const std::string& wish,
   if (!wish.empty()) throw DeviceError(fmt::format("{} needs a GPU, but {}", wish, fault));
   if (gpus_.empty()) return;
   throw DeviceError(
-      fmt::format("There is {}, but it cannot be used: {}", list_numbered(gpus_), fault));
+      fmt::format("This machine has {}, which CUDA cannot use: {}", list_numbered(gpus_), fault));
 }
 
 std::string GpuChoice::why_none() const {

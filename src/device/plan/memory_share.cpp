@@ -263,7 +263,7 @@ class MemoryShare {
 void share_memory(const RunConfig& config, const Machine& machine, const MemoryModel& memory,
                   DevicePlan& plan) {
   plan.precision = resolved(config.train.precision, plan, machine);
-  MemoryShare(config, machine, memory(plan.precision), plan).decide();
+  MemoryShare(config, machine, memory(plan.precision, !plan.model.gpu), plan).decide();
 }
 
 }  // namespace myxtts

@@ -59,12 +59,26 @@ std::string laid_out(const std::vector<Row>& rows) {
   return text;
 }
 
+std::string way(BatchPath path) {
+  switch (path) {
+    case BatchPath::Peer:
+      return "from card to card by peer access";
+    case BatchPath::PinnedHost:
+      return "through pinned host memory";
+    case BatchPath::SameDevice:
+      return "on the card itself";
+    case BatchPath::PlainMemory:
+      return "in plain memory";
+  }
+  return "?";
+}
+
 std::string batches(const DevicePlan& plan) {
   std::string text =
       fmt::format("  {} clip{} a batch", plan.batch_size, plan.batch_size == 1 ? "" : "s");
   if (plan.grad_accum > 1) text += fmt::format(", {} batches a step", plan.grad_accum);
-  return text + fmt::format(", {}; {} slots in the ring, filled over {}\n", name_of(plan.precision),
-                            plan.ring_slots, name_of(plan.path));
+  return text + fmt::format(", {}; {} slots in the ring, filled {}\n", name_of(plan.precision),
+                            plan.ring_slots, way(plan.path));
 }
 
 }  // namespace
