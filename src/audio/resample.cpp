@@ -8,6 +8,7 @@
 #include <ATen/ATen.h>
 
 #include "audio/exact_ops.h"
+#include "audio/resampled_length.h"
 #include "base/error.h"
 
 namespace myxtts {
@@ -59,9 +60,7 @@ Resampler::Resampler(std::int64_t from_rate, std::int64_t to_rate, c10::Device d
 }
 
 std::int64_t Resampler::resampled_length(std::int64_t samples) const {
-  // torchaudio takes the ceiling of an fp32 value, which beyond 65,536 samples can be one less.
-  const double exact = static_cast<double>(to_ * samples) / static_cast<double>(from_);
-  return static_cast<std::int64_t>(std::ceil(static_cast<float>(exact)));
+  return myxtts::resampled_length(samples, from_, to_);
 }
 
 at::Tensor Resampler::operator()(const at::Tensor& waveforms) const {

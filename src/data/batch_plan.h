@@ -2,25 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "config/model.h"
+#include "data/batches/batch_settings.h"
 #include "data/corpus.h"
 #include "model/gpt_rows.h"
 
 namespace myxtts {
-
-// What batches depend on besides the clips: nothing else, neither threads nor devices nor timing.
-struct BatchSettings {
-  std::int64_t batch_size = 1;                    // clips on one rank
-  std::optional<std::int64_t> batch_tokens = {};  // a budget of tokens in place of a clip count
-  std::int64_t most_token_counts = 8;
-  bool static_shapes = true;  // pad the total to one of the token counts
-  std::uint64_t seed = 0;
-  std::int64_t rank = 0;
-  std::int64_t world_size = 1;
-};
 
 // A place in the data: `step` batches of `epoch` were consumed.
 struct DataPosition {
@@ -35,33 +26,41 @@ struct DataPosition {
 struct PlannedBatch {
   DataPosition position;
   std::vector<ClipNumber> clips;
-  RowSizes sizes;  // one of BatchPlan::sizes() with static shapes
+  std::vector<std::uint32_t> repeats;  // of each clip: its how manieth visit in the epoch, from 0
+  RowSizes sizes;                      // one of BatchPlan::sizes() with static shapes, else zeros
 };
 
-// The batches of every epoch as a pure function of (clips, settings, epoch): every kept clip
-// exactly `repeats` times an epoch over all ranks, every rank the same number of steps. Any thread.
+// The batches of every epoch as a pure function of (clips, settings, epoch): every visit exactly
+// once an epoch over all ranks, every rank the same number of steps. A step has the same clips,
+// over all ranks together, for every world size with the same batch_size * world_size.
+//
+// Any thread may ask; the first to ask about an epoch works it out, the others wait.
 class BatchPlan {
  public:
+  // The clips of the corpus' training(), with their weights.
+  BatchPlan(const Corpus& corpus, const GptConfig& gpt, const BatchSettings& settings);
+  // These clips once an epoch. The corpus outlives the plan. Throws ConfigError when a clip is
+  // longer than the token budget.
   BatchPlan(const Corpus& corpus, std::span<const ClipNumber> clips, const GptConfig& gpt,
             const BatchSettings& settings);
+  BatchPlan(BatchPlan&&) noexcept;
+  BatchPlan& operator=(BatchPlan&&) noexcept;
+  ~BatchPlan();
 
   std::int64_t slots() const;  // clips a batch holds at most
-  std::int64_t steps_per_epoch()
-      const;  // may differ between epochs with a token budget: of epoch 0
+  // With a token budget epochs may differ by a few steps.
+  std::int64_t steps_per_epoch(std::int64_t epoch = 0) const;
+  // Smallest first; every batch fits the last one. Empty without static shapes.
   const std::vector<RowSizes>& sizes() const;
-  double useful_share() const;  // tokens of clips among all computed, over epoch 0
+  double useful_share() const;  // tokens of clips among all computed, on this rank, over epoch 0
 
   // The position after the last step of an epoch is the first of the next one.
   PlannedBatch batch(DataPosition position) const;
   DataPosition next(DataPosition position) const;
 
  private:
-  // The implementer's.
+  struct State;
+  std::unique_ptr<State> state_;
 };
-
-// Where a clip's prompt is cut from in training, in samples at 22,050 Hz: a function of (seed,
-// epoch, clip's id, repeat) alone. In evaluation it is the first 99,225 samples, or half the clip.
-PromptSpan training_prompt(std::uint64_t seed, std::int64_t epoch, const ClipView& clip);
-PromptSpan evaluation_prompt(std::int64_t samples);
 
 }  // namespace myxtts

@@ -12,6 +12,8 @@ namespace myxtts {
 namespace {
 
 constexpr double kRate = 22'050.0;
+// Far more than any number of tokens that fits; beyond it, counting them only costs time.
+constexpr std::size_t kLongestText = 20'000;
 
 std::size_t count_letters(std::string_view text) {
   std::size_t count = 0;
@@ -39,6 +41,10 @@ std::optional<Fault> check_text(std::string_view text) {
     return Fault{
         SkipReason::TextNotUtf8,
         fmt::format("byte 0x{:02x} at place {}", static_cast<unsigned char>(text[*at]), *at + 1)};
+  }
+  if (text.size() > kLongestText) {
+    return Fault{SkipReason::TextTooLong,
+                 fmt::format("{} bytes, at most {}", text.size(), kLongestText)};
   }
   if (strip_spaces(text).empty()) return Fault{SkipReason::TextEmpty, "0 characters"};
   return std::nullopt;

@@ -25,7 +25,7 @@ struct Fault {
 std::int64_t least_samples(const DataConfig& limits);
 std::int64_t most_samples(const DataConfig& limits);
 
-// The text as the manifest has it: UTF-8, and something in it.
+// The text as the manifest has it: UTF-8, something in it, and no book.
 std::optional<Fault> check_text(std::string_view text);
 
 // The text's tokens, the language's tag among them: known, and not too many.

@@ -3,39 +3,51 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/data.h"
+#include "data/batches/visit_group.h"
+#include "data/clip.h"
+#include "data/index/clip_index.h"
 #include "text/vocabulary.h"
 
 namespace myxtts {
 
-// A kept clip's place in its Corpus, from 0.
-using ClipNumber = std::uint32_t;
-
-// What is known of one kept clip. The views are good as long as the corpus.
-struct ClipView {
-  std::string_view id;
-  std::string_view audio;  // path of the file
-  std::string_view text;
-  std::string_view speaker;
-  std::string_view language;
-  std::uint64_t identity = 0;  // of path, size and time of change: what caches know the clip by
-  std::int64_t source_rate = 0;
-  std::int64_t source_frames = 0;  // samples of one channel at source_rate
-  std::int64_t samples = 0;        // at 22,050 Hz, resampled
-  std::int64_t text_tokens = 0;    // with the language's tag, without [START] and [STOP]
-  std::int64_t repeats = 1;        // how often an epoch visits it
+// One corpus of a run, read.
+struct CorpusPiece {
+  ClipIndex index;
+  std::string name = {};  // for messages
+  double weight = 1.0;
+  double held_back = 0.0;  // the share of its clips that is for validation: 1 is all of it
 };
 
-// The kept clips of all corpora of a run, opened from their indexes; scanned first where an index
-// is missing or old. Only read after it was opened: any thread may ask.
+using Weights = std::map<std::string, double, std::less<>>;
+
+// How often clips are visited, besides the weights of their corpora.
+struct VisitWeights {
+  Weights languages = {};
+  Weights speakers = {};
+};
+
+// The kept clips of all corpora of a run. Only read after it was made: any thread may ask.
 class Corpus {
  public:
-  // Shows progress. Throws DataError when more is wrong than data.max_skipped allows.
-  static Corpus open(const DataConfig& config, const Vocabulary& vocabulary);
+  // Opens the indexes of data.train_data and data.val_data, which lie in data.cache_dir or else in
+  // `folder` (that of the run); scans what is new or has changed first. Shows progress. Throws
+  // DataError when more is wrong than data.max_skipped allows.
+  static Corpus open(const DataConfig& config, const Vocabulary& vocabulary,
+                     const std::filesystem::path& folder);
+
+  explicit Corpus(std::vector<CorpusPiece> pieces, const VisitWeights& weights = {});
+  // One corpus in memory, for tests and for clips that are given by hand.
+  static Corpus of(std::vector<ClipRow> rows, double held_back = 0.0);
 
   Corpus(Corpus&&) noexcept;
   Corpus& operator=(Corpus&&) noexcept;
@@ -43,15 +55,29 @@ class Corpus {
 
   std::size_t size() const;
   ClipView clip(ClipNumber number) const;
+  ClipLengths lengths(ClipNumber number) const;
 
   std::span<const ClipNumber> training() const;
   std::span<const ClipNumber> validation() const;
 
+  // training() divided by weight; the visits of an epoch are exact counts.
+  std::span<const VisitGroup> training_groups() const;
+
+  // Of what training sees: ids, lengths and visits. Two runs with equal fingerprints and settings
+  // have equal batches.
+  std::uint64_t fingerprint() const;
+
+  // What was left out of all pieces, in order.
+  std::vector<Skipped> skipped() const;
+
  private:
   struct State;
-  explicit Corpus(std::unique_ptr<State> state);
 
   std::unique_ptr<State> state_;
 };
+
+// Whether a clip is held back from training: a function of its id and the fraction alone, so that
+// clips that are added or removed move no other.
+bool is_held_back(std::string_view id, double fraction);
 
 }  // namespace myxtts

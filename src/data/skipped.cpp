@@ -7,10 +7,10 @@ std::string_view name_of(SkipReason reason) {
   switch (reason) {
     case SkipReason::BadLine:
       return "bad-line";
-    case SkipReason::OutsideCorpus:
-      return "outside-corpus";
     case SkipReason::MissingFile:
       return "missing-file";
+    case SkipReason::MissingText:
+      return "missing-text";
     case SkipReason::Unreadable:
       return "unreadable";
     case SkipReason::Empty:

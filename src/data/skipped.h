@@ -12,8 +12,8 @@ namespace myxtts {
 // Why a clip is left out. One clip has one reason, the first that was found.
 enum class SkipReason {
   BadLine,        // a line of the manifest that cannot be understood
-  OutsideCorpus,  // a relative path that leads out of the corpus by ../
   MissingFile,    // the manifest names it, the disk does not have it
+  MissingText,    // a sound without the text file that its layout puts beside it
   Unreadable,     // not audio, or refused by the disk
   Empty,          // audio without a sample
   Truncated,      // shorter than its header promises

@@ -83,10 +83,24 @@ class RowPacker {
     rows_.positions.push_back(position);
   }
 
-  void end_segment() {
-    const auto end = static_cast<std::int32_t>(rows_.tokens.size());
+  void end_segment() { end_segment_at(static_cast<std::int64_t>(rows_.tokens.size())); }
+
+  void end_segment_at(std::int64_t end) {
     rows_.lengths.push_back(end - rows_.segment_ends.back());
-    rows_.segment_ends.push_back(end);
+    rows_.segment_ends.push_back(static_cast<std::int32_t>(end));
+  }
+
+  // At least one segment, maybe empty, behind those of the clips.
+  void end_padding(const RowSizes& sizes) {
+    const auto end = static_cast<std::int64_t>(rows_.tokens.size());
+    do {
+      const std::int64_t start = rows_.segment_ends.back();
+      end_segment_at(sizes.longest == 0 ? end : std::min(end, start + sizes.longest));
+    } while (rows_.segment_ends.back() < end ||
+             static_cast<std::int64_t>(rows_.lengths.size()) < sizes.segments);
+    MYXTTS_CHECK(
+        sizes.segments == 0 || static_cast<std::int64_t>(rows_.lengths.size()) == sizes.segments,
+        "{} segments do not fit into {}", rows_.lengths.size(), sizes.segments);
   }
 
   std::int64_t last_token() const { return static_cast<std::int64_t>(rows_.tokens.size()) - 1; }
@@ -116,7 +130,7 @@ GptRows RowPacker::finish(const RowSizes& sizes) {
 
   pad(rows_.tokens, sizes.tokens, 0, "tokens");
   rows_.positions.resize(rows_.tokens.size(), 0);
-  end_segment();
+  end_padding(sizes);
   pad(text_rows_, sizes.text_targets, 0, "text targets");
   pad(audio_rows_, sizes.audio_targets, 0, "audio targets");
   for (auto* targets : {&rows_.text_targets, &rows_.text_clips}) {

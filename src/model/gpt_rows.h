@@ -35,7 +35,10 @@ struct RowSizes {
   std::int64_t tokens = 0;
   std::int64_t text_targets = 0;
   std::int64_t audio_targets = 0;
-  std::int64_t longest = 0;  // an upper bound of the longest segment
+  std::int64_t longest = 0;   // an upper bound of the longest segment; padding is cut to fit
+  std::int64_t segments = 0;  // clips and pieces of padding together
+
+  friend bool operator==(const RowSizes&, const RowSizes&) = default;
 };
 
 // Note [Packed rows]
@@ -46,14 +49,15 @@ struct RowSizes {
 //
 // Each row is a segment that attends only within itself. Positions restart with each part; latents
 // have none. Every text and code input has a target: x1 .. xt STOP, and c1 .. cn stop stop stop
-// stop. Padding, if the total is to be larger, is a segment of its own at the end, so it can
-// influence nothing, and its targets are -1.
+// stop. Padding, if the total is to be larger, is segments of its own at the end, so it can
+// influence nothing, and its targets are -1. It is cut into pieces of at most RowSizes::longest, as
+// attention must be told the longest segment beforehand.
 //
 // A token is a row of the table [text embedding; code embedding; conditioning latents of the
 // batch], a position a row of [zeros; text positions; code positions].
 struct GptRows {
   std::int64_t clips = 0;
-  std::vector<std::int64_t> lengths;        // of each segment; the last is the padding, maybe 0
+  std::vector<std::int64_t> lengths;        // of each segment; behind the clips padding, maybe 0
   std::vector<std::int32_t> segment_ends;   // 0 and the running sums of lengths
   std::int64_t longest = 0;                 // at least the longest segment
   std::vector<std::int64_t> tokens;         // [tokens]

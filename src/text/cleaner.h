@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "text/language.h"
 
 namespace myxtts {
+
+// Goes up whenever clean_text() or TextEncoder gives another result for any text, so that what was
+// computed from an old one is known to be old.
+inline constexpr std::uint32_t kCleanerVersion = 1;
 
 // The text as the vocabulary of XTTS expects it: lower case, numbers, abbreviations and symbols in
 // words, single spaces. Equal to what the public Python trainer makes of it, slips included, for

@@ -12,6 +12,7 @@
 #include <unicode/utf8.h>
 #include <nlohmann/json.hpp>
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "text/unicode.h"
 
@@ -131,6 +132,9 @@ Vocabulary Vocabulary::parse(std::string_view json, std::string_view origin) {
     result.read_added_tokens(*added, origin);
   }
   result.index(model.value("unk_token", Json()), origin);
+  FastChecksum checksum;
+  checksum.add(bytes_of(json));
+  result.content_ = checksum.value();
   return result;
 }
 

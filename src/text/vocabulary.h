@@ -69,6 +69,8 @@ class Vocabulary {
   }
   // The same for two only if one is a copy of the other. Never 0.
   std::uint64_t identity() const { return identity_; }
+  // A checksum of the file: what is kept on disk of encoded texts is keyed by it.
+  std::uint64_t content() const { return content_; }
   // Longest first.
   const std::vector<AddedToken>& added_tokens() const { return added_tokens_; }
 
@@ -106,6 +108,7 @@ class Vocabulary {
   std::vector<MergeSlot> merge_slots_;
   std::vector<AddedToken> added_tokens_;
   std::uint64_t identity_ = 0;
+  std::uint64_t content_ = 0;
   std::int64_t rows_ = 0;
   TokenId stop_ = 0;
   TokenId unknown_ = 0;

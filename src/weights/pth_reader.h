@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "weights/dtype.h"
-#include "weights/mapped_file.h"
+#include "base/mapped_file.h"
 #include "weights/pickle.h"
 #include "weights/zip_reader.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "weights/dtype.h"
-#include "weights/mapped_file.h"
+#include "base/mapped_file.h"
 
 namespace myxtts {
 

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/batches/epoch_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/error.h"
+#include "data/batches/epoch_order.h"
+
+namespace myxtts {
+namespace {
+
+constexpr std::int64_t kMostDraws = 64;
+constexpr std::int64_t kSimulatedSteps = 4096;  // about as many; in 4 to 64 epochs
+constexpr double kSlotsToSpare = 1.25;          // clips in a token budget, over what is usual
+
+// The most tokens that a group's visits of one epoch, which go round its clips, can have.
+std::int64_t most_tokens_of(const VisitGroup& group, const RowLengths& lengths) {
+  const auto clips = group.clips.size();
+  if (clips == 0) return 0;
+  const auto at = [&](std::size_t place) { return lengths.tokens(group.clips[place % clips]); };
+  const auto rest = static_cast<std::size_t>(group.visits) % clips;
+  std::int64_t all = 0;
+  for (std::size_t i = 0; i < clips; ++i) all += at(i);
+  std::int64_t window = 0;
+  for (std::size_t i = 0; i < rest; ++i) window += at(i);
+  std::int64_t most = window;
+  for (std::size_t i = 0; rest > 0 && i < clips; ++i) {
+    window += at(i + rest) - at(i);
+    most = std::max(most, window);
+  }
+  return group.visits / static_cast<std::int64_t>(clips) * all + most;
+}
+
+bool is_same_every_epoch(const VisitGroup& group) {
+  return group.clips.empty() || group.visits % static_cast<std::int64_t>(group.clips.size()) == 0;
+}
+
+// Which of `hands` gets the card at `place` when they are dealt back and forth.
+std::size_t hand_of(std::size_t place, std::size_t hands) {
+  const std::size_t turn = place % hands;
+  return place / hands % 2 == 0 ? turn : hands - 1 - turn;
+}
+
+}  // namespace
+
+std::span<const Visit> EpochPlan::step(std::int64_t number) const {
+  const auto n = static_cast<std::size_t>(number);
+  MYXTTS_CHECK(number >= 0 && n < ends.size(), "step {} of {} was asked for", number, ends.size());
+  const std::size_t first = n == 0 ? 0 : ends[n - 1];
+  return std::span(visits).subspan(first, ends[n] - first);
+}
+
+EpochPlanner::EpochPlanner(std::vector<VisitGroup> groups, RowLengths lengths,
+                           const BatchSettings& settings)
+    : groups_(std::move(groups)), lengths_(std::move(lengths)), settings_(settings) {
+  MYXTTS_CHECK(settings.world_size >= 1 && settings.rank >= 0 &&
+                   settings.rank < settings.world_size && settings.batch_size >= 1,
+               "rank {} of {} with batches of {} clips", settings.rank, settings.world_size,
+               settings.batch_size);
+  for (const VisitGroup& group : groups_) visits_ += group.visits;
+  set_slots();
+  simulate();
+}
+
+void EpochPlanner::set_slots() {
+  slots_ = settings_.batch_size;
+  if (!settings_.batch_tokens || visits_ == 0) return;
+  const std::int64_t budget = *settings_.batch_tokens;
+  // Ranks are dealt about equal shares; one may get a clip's length more.
+  const std::int64_t least = lengths_.longest() * (settings_.world_size > 1 ? 2 : 1);
+  if (budget < least) {
+    throw ConfigError(fmt::format(
+        "--batch-tokens {} is too small: the longest clip needs {} tokens here. Give at least {}.",
+        budget, least, least));
+  }
+  const auto mean = static_cast<double>(lengths_.total(visits_of_epoch(groups_, 0)).tokens) /
+                    static_cast<double>(visits_);
+  slots_ = static_cast<std::int64_t>(std::ceil(static_cast<double>(budget) / mean * kSlotsToSpare));
+}
+
+void EpochPlanner::simulate() {
+  if (visits_ == 0) return;
+  const std::int64_t world = settings_.world_size;
+  const std::int64_t steps = visits_ / (slots_ * world) + 1;
+  const auto epochs =
+      settings_.shuffle ? std::clamp<std::int64_t>(kSimulatedSteps / steps, 4, 64) : 1;
+  std::int64_t largest = 0;
+  double sum = 0;
+  double squares = 0;
+  double count = 0;
+  for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
+    auto visits = visits_of_epoch(groups_, epoch);
+    if (settings_.shuffle) visits = shuffled(visits, {settings_.seed, epoch, 0});
+    const EpochPlan plan = divided(std::move(visits));
+    for (std::int64_t step = 0; step < std::ssize(plan.ends); ++step) {
+      for (std::int64_t rank = 0; rank < world; ++rank) {
+        simulated_.push_back(lengths_.total(share(plan.step(step), rank)));
+      }
+      const auto total = lengths_.total(plan.step(step)).tokens;
+      largest = std::max(largest, total);
+      sum += static_cast<double>(total);
+      squares += static_cast<double>(total) * static_cast<double>(total);
+      ++count;
+    }
+  }
+  const bool always_the_same =
+      !settings_.shuffle && std::ranges::all_of(groups_, is_same_every_epoch);
+  const std::int64_t worst = slots_ * world * lengths_.longest();
+  const double deviation = std::sqrt(std::max(0.0, squares / count - sum / count * (sum / count)));
+  const auto likely = largest + static_cast<std::int64_t>(deviation / 2);
+  step_limit_ = settings_.shuffle ? std::min(worst, std::max(likely, provable_limit())) : worst;
+  if (always_the_same) step_limit_ = largest;
+}
+
+// What dealt() never exceeds: in a deal of sorted lengths, two hands differ by at most the
+// difference of the longest and the shortest card.
+std::int64_t EpochPlanner::provable_limit() const {
+  std::int64_t most = 0;
+  for (const VisitGroup& group : groups_) most += most_tokens_of(group, lengths_);
+  const std::int64_t full_steps = visits_ / (slots_ * settings_.world_size);
+  if (full_steps == 0) return most;
+  return (most + full_steps - 1) / full_steps + lengths_.longest() - lengths_.shortest();
+}
+
+EpochPlan EpochPlanner::plan(std::int64_t epoch) const {
+  const auto visits = visits_of_epoch(groups_, epoch);
+  if (!settings_.shuffle) return divided(visits);
+  for (std::int64_t attempt = 0; attempt < kMostDraws; ++attempt) {
+    auto plan = divided(shuffled(visits, {settings_.seed, epoch, attempt}));
+    if (fits(plan)) return plan;
+  }
+  return dealt(shuffled(visits, {settings_.seed, epoch, kMostDraws}));
+}
+
+EpochPlan EpochPlanner::divided(std::vector<Visit> visits) const {
+  EpochPlan plan{.visits = std::move(visits), .ends = {}};
+  if (settings_.batch_tokens) {
+    plan.ends = ends_by_tokens(plan.visits);
+    return plan;
+  }
+  const auto clips = static_cast<std::size_t>(slots_ * settings_.world_size);
+  for (std::size_t end = 0; end < plan.visits.size();) {
+    end = std::min(end + clips, plan.visits.size());
+    plan.ends.push_back(end);
+  }
+  return plan;
+}
+
+std::vector<std::size_t> EpochPlanner::ends_by_tokens(std::span<const Visit> visits) const {
+  const std::int64_t world = settings_.world_size;
+  const std::int64_t spare = world > 1 ? lengths_.longest() : 0;
+  const std::int64_t budget = world * (*settings_.batch_tokens - spare);
+  std::vector<std::size_t> ends;
+  std::size_t first = 0;
+  std::int64_t tokens = 0;
+  for (std::size_t i = 0; i < visits.size(); ++i) {
+    const std::int64_t row = lengths_.tokens(visits[i].clip);
+    const bool is_full = static_cast<std::int64_t>(i - first) == slots_ * world;
+    if (i > first && (is_full || tokens + row > budget)) {
+      ends.push_back(i);
+      first = i;
+      tokens = 0;
+    }
+    tokens += row;
+  }
+  if (!visits.empty()) ends.push_back(visits.size());
+  return ends;
+}
+
+bool EpochPlanner::fits(const EpochPlan& plan) const {
+  if (settings_.batch_tokens) return true;  // made so
+  for (std::int64_t step = 0; step < std::ssize(plan.ends); ++step) {
+    if (lengths_.total(plan.step(step)).tokens > step_limit_) return false;
+  }
+  return true;
+}
+
+EpochPlan EpochPlanner::dealt(std::vector<Visit> visits) const {
+  const auto clips = static_cast<std::size_t>(slots_ * settings_.world_size);
+  const std::size_t steps = visits.size() / clips;  // full ones; the shortest clips are left over
+  if (steps == 0) return divided(std::move(visits));
+  std::ranges::stable_sort(visits, std::ranges::greater(),
+                           [this](const Visit& visit) { return lengths_.tokens(visit.clip); });
+  std::vector<Visit> placed = visits;
+  for (std::size_t i = 0; i < steps * clips; ++i) {
+    placed[hand_of(i, steps) * clips + i / steps] = visits[i];
+  }
+  return divided(std::move(placed));
+}
+
+std::vector<Visit> EpochPlanner::share(std::span<const Visit> step, std::int64_t rank) const {
+  if (settings_.world_size == 1) return {step.begin(), step.end()};
+  std::vector<Visit> sorted(step.begin(), step.end());
+  std::ranges::stable_sort(sorted, std::ranges::greater(),
+                           [this](const Visit& visit) { return lengths_.tokens(visit.clip); });
+  const auto ranks = static_cast<std::size_t>(settings_.world_size);
+  std::vector<Visit> mine;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    if (hand_of(i, ranks) == static_cast<std::size_t>(rank)) mine.push_back(sorted[i]);
+  }
+  return mine;
+}
+
+RowSizes EpochPlanner::bound() const {
+  const std::int64_t world = settings_.world_size;
+  std::int64_t tokens = slots_ * lengths_.longest();
+  if (settings_.batch_tokens) {
+    tokens = std::min(tokens, *settings_.batch_tokens);
+  } else if (world == 1) {
+    tokens = std::min(tokens, step_limit_);
+  } else {
+    tokens = std::min(tokens, step_limit_ / world + lengths_.longest());
+  }
+  return {.tokens = tokens,
+          .text_targets = std::min(tokens, most_targets(&RowLengths::text_targets)),
+          .audio_targets = std::min(tokens, most_targets(&RowLengths::audio_targets)),
+          .longest = lengths_.longest(),
+          .segments = slots_};
+}
+
+// The targets of the slots' longest clips, each as often as an epoch may visit it.
+std::int64_t EpochPlanner::most_targets(std::int64_t (RowLengths::*targets)(ClipNumber)
+                                            const) const {
+  std::vector<std::int64_t> found;
+  for (const VisitGroup& group : groups_) {
+    const auto repeats = std::min(group.most_repeats(), slots_);
+    for (const ClipNumber clip : group.clips) {
+      found.insert(found.end(), static_cast<std::size_t>(repeats), (lengths_.*targets)(clip));
+    }
+  }
+  const auto count = std::min(static_cast<std::size_t>(slots_), found.size());
+  const auto middle = found.begin() + static_cast<std::ptrdiff_t>(count);
+  std::nth_element(found.begin(), middle, found.end(), std::greater());
+  std::int64_t sum = 0;
+  for (auto it = found.begin(); it != middle; ++it) sum += *it;
+  return sum;
+}
+
+}  // namespace myxtts

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "data/batches/batch_settings.h"
+#include "data/batches/row_lengths.h"
+#include "data/batches/visit_group.h"
+
+namespace myxtts {
+
+// The visits of an epoch, divided into steps of all ranks together.
+struct EpochPlan {
+  std::vector<Visit> visits;
+  std::vector<std::size_t> ends;  // one past the last visit of each step
+
+  std::span<const Visit> step(std::int64_t number) const;
+};
+
+// Note [Steps that fit]
+// Drawing clips at random, a step of B clips could be B times the longest one, and a device would
+// have to keep memory for that. So there is a limit on the tokens of a step, a little above the
+// largest of several simulated epochs. An order with a step beyond it is drawn again (fewer than
+// one epoch in a handful needs it, and about all orders are equally likely as before); after
+// kMostDraws of them, visits are dealt to the steps by length, which provably fits.
+//
+// Everything is a function of what it was made with; any thread may ask.
+class EpochPlanner {
+ public:
+  // Throws ConfigError when a clip does not fit into the token budget.
+  EpochPlanner(std::vector<VisitGroup> groups, RowLengths lengths, const BatchSettings& settings);
+
+  EpochPlan plan(std::int64_t epoch) const;
+
+  // The visits of a step that are one rank's: dealt by length, so that ranks have about equal work.
+  std::vector<Visit> share(std::span<const Visit> step, std::int64_t rank) const;
+
+  // What the batches of one rank never exceed: tokens, targets, and the clips as segments.
+  RowSizes bound() const;
+
+  // The totals of all ranks' batches in several epochs.
+  const std::vector<RowSizes>& simulated() const { return simulated_; }
+
+  const RowLengths& lengths() const { return lengths_; }
+  std::int64_t slots() const { return slots_; }
+  std::int64_t visits() const { return visits_; }  // of an epoch
+
+ private:
+  void set_slots();
+  void simulate();
+  std::int64_t provable_limit() const;
+  EpochPlan divided(std::vector<Visit> visits) const;
+  std::vector<std::size_t> ends_by_tokens(std::span<const Visit> visits) const;
+  bool fits(const EpochPlan& plan) const;
+  EpochPlan dealt(std::vector<Visit> visits) const;
+  std::int64_t most_targets(std::int64_t (RowLengths::*targets)(ClipNumber) const) const;
+
+  std::vector<VisitGroup> groups_;
+  RowLengths lengths_;
+  BatchSettings settings_;
+  std::int64_t visits_ = 0;
+  std::int64_t slots_ = 0;
+  std::int64_t step_limit_ = 0;  // tokens of all ranks together
+  std::vector<RowSizes> simulated_;
+};
+
+}  // namespace myxtts

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/index/clip_index.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "audio/resampled_length.h"
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/mapped_file.h"
+#include "data/index/clip_index_format.h"
+
+namespace myxtts {
+namespace {
+
+using namespace index_format;
+
+// Beyond any sound that a computer can hold; what is computed from lengths stays in range.
+constexpr std::uint64_t kMostFrames = std::uint64_t{1} << 32U;
+constexpr std::uint32_t kHighestRate = 10'000'000;
+constexpr std::uint32_t kLastReason = static_cast<std::uint32_t>(SkipReason::DuplicateId);
+
+std::uint64_t checksum_of(std::span<const std::byte> bytes) {
+  FastChecksum checksum;
+  checksum.add(bytes);
+  return checksum.value();
+}
+
+// One table of the file. Copies out what is asked for: nothing is assumed about alignment.
+template <typename T>
+class Table {
+ public:
+  Table() = default;
+  // Takes the table's bytes from the front of `rest`; false when there are not enough.
+  bool take(std::span<const std::byte>& rest, std::uint64_t count) {
+    if (count > rest.size() / sizeof(T)) return false;
+    bytes_ = rest.first(static_cast<std::size_t>(count) * sizeof(T));
+    rest = rest.subspan(bytes_.size());
+    return true;
+  }
+  std::size_t size() const { return bytes_.size() / sizeof(T); }
+  T operator[](std::size_t number) const {
+    T value;
+    std::memcpy(&value, bytes_.data() + number * sizeof(T), sizeof value);
+    return value;
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+}  // namespace
+
+struct ClipIndex::State {
+  std::shared_ptr<const MappedFile> file;  // or
+  std::vector<std::byte> image;            // what was never a file
+  Header header;
+  Table<Row> rows;
+  Table<Text> names;
+  Table<WitnessRow> witnesses;
+  Table<SkippedRow> skipped;
+  std::string_view strings;
+
+  // What is wrong with the bytes; empty: nothing, and every access below is in range.
+  std::string attach(std::span<const std::byte> bytes);
+  std::string fault_of_tables() const;
+
+  bool holds(const Text& text) const {
+    return text.at <= strings.size() && text.bytes <= strings.size() - text.at;
+  }
+  bool holds(const Row& row) const;
+  std::string_view text(const Text& place) const {
+    return strings.substr(static_cast<std::size_t>(place.at),
+                          static_cast<std::size_t>(place.bytes));
+  }
+};
+
+std::string ClipIndex::State::attach(std::span<const std::byte> bytes) {
+  if (bytes.size() < sizeof(Header)) return "it is too short";
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.magic != kMagic) return "it is something else";
+  if (header.version != kVersion) {
+    return fmt::format("it has version {}, this program writes {}", header.version, kVersion);
+  }
+  if (checksum_of(bytes.first(kCheckedHeaderBytes)) != header.header_checksum ||
+      header.header_bytes != sizeof(Header)) {
+    return "its header is damaged";
+  }
+  auto rest = bytes.subspan(sizeof(Header));
+  const bool whole = rows.take(rest, header.clips) && names.take(rest, header.names) &&
+                     witnesses.take(rest, header.witnesses) && skipped.take(rest, header.skipped) &&
+                     rest.size() == header.string_bytes;
+  if (!whole) return "it was cut short";
+  strings = {reinterpret_cast<const char*>(rest.data()), rest.size()};
+  if (checksum_of(bytes.subspan(sizeof(Header))) != header.body_checksum) return "it is damaged";
+  return fault_of_tables();
+}
+
+// A checksum finds accidents; a file that was made to do harm has a right one.
+std::string ClipIndex::State::fault_of_tables() const {
+  bool sound = true;
+  for (std::size_t i = 0; i < names.size(); ++i) sound = sound && holds(names[i]);
+  for (std::size_t i = 0; i < rows.size(); ++i) sound = sound && holds(rows[i]);
+  for (std::size_t i = 0; i < witnesses.size(); ++i) sound = sound && holds(witnesses[i].path);
+  for (std::size_t i = 0; i < skipped.size(); ++i) {
+    const SkippedRow row = skipped[i];
+    sound = sound && holds(row.file) && holds(row.measured) && row.manifest < names.size() &&
+            row.reason <= kLastReason && row.line <= kMostFrames;
+  }
+  return sound ? "" : "it contradicts itself";
+}
+
+bool ClipIndex::State::holds(const Row& row) const {
+  const std::uint64_t own = std::uint64_t{row.audio_bytes} + row.text_bytes;
+  const std::uint64_t id_end = std::uint64_t{row.id_at} + row.id_bytes;
+  return holds(Text{row.strings, std::max(own, id_end)}) && row.speaker < names.size() &&
+         row.language < names.size() && row.manifest < names.size() &&
+         row.source_frames <= kMostFrames && row.source_rate >= 1 &&
+         row.source_rate <= kHighestRate;
+}
+
+ClipIndex ClipIndex::open(const std::filesystem::path& path) {
+  auto state = std::make_unique<State>();
+  state->file = MappedFile::open(path);
+  if (const auto fault = state->attach(state->file->bytes()); !fault.empty()) {
+    throw DataError(fmt::format("The index {} cannot be used: {}.", path.string(), fault));
+  }
+  // The checks above touched every page; a plan needs only some of them.
+  state->file->forget(state->file->bytes());
+  return ClipIndex(std::move(state));
+}
+
+ClipIndex ClipIndex::of(std::vector<std::byte> image) {
+  auto state = std::make_unique<State>();
+  state->image = std::move(image);
+  if (const auto fault = state->attach(state->image); !fault.empty()) {
+    throw DataError(fmt::format("The index in memory cannot be used: {}.", fault));
+  }
+  return ClipIndex(std::move(state));
+}
+
+ClipIndex::ClipIndex(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ClipIndex::ClipIndex(ClipIndex&&) noexcept = default;
+ClipIndex& ClipIndex::operator=(ClipIndex&&) noexcept = default;
+ClipIndex::~ClipIndex() = default;
+
+std::uint64_t ClipIndex::key() const {
+  return state_->header.key;
+}
+
+std::uint64_t ClipIndex::checksum() const {
+  return state_->header.body_checksum;
+}
+
+std::size_t ClipIndex::size() const {
+  return state_->rows.size();
+}
+
+ClipView ClipIndex::clip(std::size_t number) const {
+  MYXTTS_CHECK(number < size(), "clip {} of {} was asked for", number, size());
+  const State& state = *state_;
+  const Row row = state.rows[number];
+  const auto own = state.strings.substr(static_cast<std::size_t>(row.strings));
+  ClipView view;
+  view.audio = own.substr(0, row.audio_bytes);
+  view.text = own.substr(row.audio_bytes, row.text_bytes);
+  view.id = own.substr(row.id_at, row.id_bytes);
+  view.speaker = state.text(state.names[row.speaker]);
+  view.language = state.text(state.names[row.language]);
+  view.manifest = state.text(state.names[row.manifest]);
+  view.line = row.line;
+  view.stamp = {row.file_size, row.file_changed_ns};
+  view.source_rate = row.source_rate;
+  view.source_frames = static_cast<std::int64_t>(row.source_frames);
+  view.samples = resampled_length(view.source_frames, view.source_rate, kModelRate);
+  view.text_tokens = row.text_tokens;
+  FastChecksum identity;
+  identity.add(bytes_of(view.audio));
+  identity.add(bytes_of_value(view.stamp));
+  view.identity = identity.value();
+  return view;
+}
+
+ClipLengths ClipIndex::lengths(std::size_t number) const {
+  MYXTTS_CHECK(number < size(), "clip {} of {} was asked for", number, size());
+  const Row row = state_->rows[number];
+  const auto frames = static_cast<std::int64_t>(row.source_frames);
+  return {.samples = resampled_length(frames, row.source_rate, kModelRate),
+          .text_tokens = row.text_tokens};
+}
+
+StampedFile ClipIndex::file(std::size_t number) const {
+  MYXTTS_CHECK(number < size(), "clip {} of {} was asked for", number, size());
+  const Row row = state_->rows[number];
+  const Text audio{row.strings, row.audio_bytes};
+  return {state_->text(audio), {row.file_size, row.file_changed_ns}};
+}
+
+std::vector<SkippedFile> ClipIndex::skipped() const {
+  std::vector<SkippedFile> files;
+  files.reserve(state_->skipped.size());
+  for (std::size_t i = 0; i < state_->skipped.size(); ++i) {
+    const SkippedRow row = state_->skipped[i];
+    files.push_back({.skipped = {.file = state_->text(row.file),
+                                 .manifest = state_->text(state_->names[row.manifest]),
+                                 .line = static_cast<std::int64_t>(row.line),
+                                 .reason = static_cast<SkipReason>(row.reason),
+                                 .measured = std::string(state_->text(row.measured))},
+                     .stamp = {row.file_size, row.file_changed_ns}});
+  }
+  return files;
+}
+
+std::vector<Witness> ClipIndex::witnesses() const {
+  std::vector<Witness> found;
+  found.reserve(state_->witnesses.size());
+  for (std::size_t i = 0; i < state_->witnesses.size(); ++i) {
+    const WitnessRow row = state_->witnesses[i];
+    found.push_back({std::string(state_->text(row.path)), {row.size, row.changed_ns}});
+  }
+  return found;
+}
+
+}  // namespace myxtts

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/clip.h"
+#include "data/skipped.h"
+
+namespace myxtts {
+
+// A file or folder that decides which clips there are, as it was when the index was made.
+struct Witness {
+  std::string path;
+  FileStamp stamp;
+
+  friend bool operator==(const Witness&, const Witness&) = default;
+};
+
+// A clip that is left out, and its audio file as it was then.
+struct SkippedFile {
+  Skipped skipped;
+  FileStamp stamp = {};
+};
+
+// An audio file as it was when the index was made.
+struct StampedFile {
+  std::string_view path;
+  FileStamp stamp;
+};
+
+// Everything an index holds.
+struct ClipIndexContent {
+  std::uint64_t key = 0;  // of all that the rows depend on besides the files
+  std::vector<ClipRow> rows;
+  std::vector<SkippedFile> skipped = {};
+  std::vector<Witness> witnesses = {};
+};
+
+// The bytes of an index; docs/corpus-batches.md has the format.
+std::vector<std::byte> make_clip_index(const ClipIndexContent& content);
+
+// What is known of every clip of one corpus, read from a file that is mapped into memory: nothing
+// is copied, so a million clips open in a moment and the system may drop what is not in use.
+//
+// Only read: any thread may ask. The file is never changed in place (see AtomicFile), so that a map
+// stays what it was while another process writes a new index.
+class ClipIndex {
+ public:
+  // Throws DataError, "The index x cannot be used: ...", for a file that is not a whole index of
+  // this version.
+  static ClipIndex open(const std::filesystem::path& path);
+
+  // An index that never was a file.
+  static ClipIndex of(std::vector<std::byte> image);
+  static ClipIndex of(const ClipIndexContent& content) { return of(make_clip_index(content)); }
+
+  ClipIndex(ClipIndex&&) noexcept;
+  ClipIndex& operator=(ClipIndex&&) noexcept;
+  ~ClipIndex();
+
+  std::uint64_t key() const;
+  std::size_t size() const;  // clips
+  ClipView clip(std::size_t number) const;
+  ClipLengths lengths(std::size_t number) const;
+  StampedFile file(std::size_t number) const;
+  std::uint64_t checksum() const;  // of everything in it
+
+  std::vector<SkippedFile> skipped() const;
+  std::vector<Witness> witnesses() const;
+
+ private:
+  struct State;
+  explicit ClipIndex(std::unique_ptr<State> state);
+
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace myxtts

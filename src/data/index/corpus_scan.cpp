@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/index/corpus_scan.h"
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "audio/resampled_length.h"
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/progress.h"
+#include "data/audio_header.h"
+#include "data/clip_checks.h"
+#include "data/index/file_stamp.h"
+#include "data/index/parallel_blocks.h"
+#include "text/cleaner.h"
+#include "text/text_encoder.h"
+
+namespace myxtts {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Outcome = std::variant<ClipRow, SkippedFile>;
+using Encoders = std::map<std::string, std::unique_ptr<const TextEncoder>, std::less<>>;
+
+// Null for a language that the vocabulary does not have; the corpus' own must be there.
+Encoders make_encoders(const ScanRequest& request, const Manifest& manifest) {
+  Encoders encoders;
+  const auto make = [&request](const std::string& language) {
+    return std::make_unique<const TextEncoder>(request.vocabulary, parse_language(language));
+  };
+  for (const ManifestEntry& entry : manifest.entries) {
+    const std::string& language = entry.language.empty() ? request.language() : entry.language;
+    const auto [place, is_new] = encoders.try_emplace(language);
+    if (!is_new) continue;
+    if (entry.language.empty()) {
+      place->second = make(language);
+      continue;
+    }
+    try {
+      place->second = make(language);
+    } catch (const ConfigError&) {
+      place->second = nullptr;  // each clip of it is left out, as UnknownLanguage
+    }
+  }
+  return encoders;
+}
+
+// Looks at clips, from any thread.
+class ClipScanner {
+ public:
+  ClipScanner(const ScanRequest& request, const Manifest& manifest, const ClipIndex* known)
+      : request_(request), encoders_(make_encoders(request, manifest)), known_(known) {
+    for (std::size_t i = 0; known != nullptr && i < known->size(); ++i) {
+      places_.emplace(known->clip(i).audio, i);
+    }
+  }
+
+  Outcome look_at(const ManifestEntry& entry) const {
+    ClipRow row{.id = entry.id,
+                .audio = entry.audio,
+                .text = entry.text,
+                .speaker = entry.speaker,
+                .language = entry.language.empty() ? request_.language() : entry.language,
+                .manifest = entry.manifest,
+                .line = entry.line,
+                .stamp = stamp_of(entry.audio)};
+    if (take_known(row)) return row;
+    if (auto fault = read_text(row)) return skipped(row, *fault);
+    auto header = read_audio_header(entry.audio);
+    if (auto* unreadable = std::get_if<Skipped>(&header)) {
+      return skipped(row, {unreadable->reason, unreadable->measured});
+    }
+    if (auto fault = check_sound(std::get<AudioHeader>(header), row)) return skipped(row, *fault);
+    return row;
+  }
+
+ private:
+  bool take_known(ClipRow& row) const {
+    const auto place = places_.find(row.audio);
+    if (place == places_.end()) return false;
+    const ClipView clip = known_->clip(place->second);
+    if (clip.stamp != row.stamp || clip.text != row.text || clip.language != row.language) {
+      return false;
+    }
+    row.source_rate = clip.source_rate;
+    row.source_frames = clip.source_frames;
+    row.text_tokens = clip.text_tokens;
+    return true;
+  }
+
+  std::optional<Fault> read_text(ClipRow& row) const {
+    if (auto fault = check_text(row.text)) return fault;
+    const TextEncoder* encoder = encoders_.find(row.language)->second.get();
+    if (encoder == nullptr) return Fault{SkipReason::UnknownLanguage, row.language};
+    const EncodedText encoded = encoder->encode(row.text);
+    row.text_tokens = static_cast<std::int64_t>(encoded.ids.size());
+    return check_tokens(encoded.ids, request_.vocabulary, request_.config);
+  }
+
+  std::optional<Fault> check_sound(const AudioHeader& header, ClipRow& row) const {
+    row.source_rate = header.sample_rate;
+    row.source_frames = header.frames;
+    const auto samples = resampled_length(header.frames, header.sample_rate, kModelRate);
+    if (auto fault = check_length(samples, request_.config)) return fault;
+    return check_pace(row.text, header.seconds(), request_.config);
+  }
+
+  static SkippedFile skipped(const ClipRow& row, Fault fault) {
+    return {.skipped = {.file = row.audio,
+                        .manifest = row.manifest,
+                        .line = row.line,
+                        .reason = fault.reason,
+                        .measured = std::move(fault.measured)},
+            .stamp = row.stamp};
+  }
+
+  const ScanRequest& request_;
+  const Encoders encoders_;
+  const ClipIndex* known_;
+  std::unordered_map<std::string_view, std::size_t> places_;  // of audio files in `known_`
+};
+
+bool is_missing(const Skipped& skipped) {
+  return skipped.reason == SkipReason::MissingFile || skipped.reason == SkipReason::MissingText;
+}
+
+void add_folders_below(const fs::path& folder, std::set<std::string>& paths) {
+  std::error_code failed;
+  const auto options = fs::directory_options::skip_permission_denied |
+                       fs::directory_options::follow_directory_symlink;
+  for (auto entry = fs::recursive_directory_iterator(folder, options, failed);
+       !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed)) {
+    if (entry->is_directory(failed)) paths.insert(entry->path().string());
+  }
+}
+
+// Whatever decides which clips there are. A clip that is added shows in its manifest; where there
+// are no lines, or where a line's file was not found, in the folder it is put into.
+std::vector<Witness> find_witnesses(const ScanRequest& request, const Manifest& manifest) {
+  std::set<std::string> paths = {request.source.path.string()};
+  bool search_folders = manifest.entries.empty();
+  for (const ManifestEntry& entry : manifest.entries) {
+    if (!entry.manifest.empty()) paths.insert(entry.manifest);
+    search_folders = search_folders || entry.line == 0;
+  }
+  for (const Skipped& skipped : manifest.skipped) {
+    if (!skipped.manifest.empty()) paths.insert(skipped.manifest.string());
+    search_folders = search_folders || skipped.line == 0 || is_missing(skipped);
+  }
+  if (search_folders) {
+    const fs::path& path = request.source.path;
+    add_folders_below(fs::is_directory(path) ? path : path.parent_path(), paths);
+  }
+  std::vector<Witness> witnesses;
+  for (const std::string& path : paths) witnesses.push_back({path, stamp_of(path)});
+  return witnesses;
+}
+
+std::vector<Outcome> look_at_all(const ScanRequest& request, const Manifest& manifest,
+                                 const ClipIndex* known) {
+  const ClipScanner scanner(request, manifest, known);
+  std::vector<Outcome> outcomes(manifest.entries.size());
+  Progress progress({.title = "Looking at clips", .total = manifest.entries.size()});
+  for_each_in_parallel(manifest.entries.size(), [&](std::size_t i) {
+    outcomes[i] = scanner.look_at(manifest.entries[i]);
+    progress.advance();
+  });
+  return outcomes;
+}
+
+}  // namespace
+
+std::uint64_t index_key(const ScanRequest& request) {
+  const DataConfig& config = request.config;
+  const auto layout = request.source.layout ? request.source.layout : config.format;
+  const std::string key = fmt::format(
+      "{}\n{}\n{}\n{}\n{} {} {} {} {}\n{:x} {}", fs::absolute(request.source.path).string(),
+      layout ? static_cast<int>(*layout) : -1, static_cast<int>(request.part), request.language(),
+      least_samples(config), most_samples(config), config.max_text_tokens,
+      config.min_chars_per_second, config.max_chars_per_second, request.vocabulary.content(),
+      kCleanerVersion);
+  FastChecksum checksum;
+  checksum.add(bytes_of(key));
+  return checksum.value();
+}
+
+ClipIndexContent scan_corpus(const ScanRequest& request, const ClipIndex* known) {
+  CorpusSource source = request.source;
+  if (!source.layout) source.layout = request.config.format;
+  const Manifest manifest = read_manifest(source, request.part);
+  ClipIndexContent content{.key = index_key(request), .rows = {}};
+  // Before the clips are looked at: a change meanwhile must be seen as one the next time.
+  content.witnesses = find_witnesses(request, manifest);
+  for (const Skipped& skipped : manifest.skipped) content.skipped.push_back({skipped, {}});
+  for (Outcome& outcome : look_at_all(request, manifest, known)) {
+    if (auto* row = std::get_if<ClipRow>(&outcome)) {
+      content.rows.push_back(std::move(*row));
+    } else {
+      content.skipped.push_back(std::move(std::get<SkippedFile>(outcome)));
+    }
+  }
+  return content;
+}
+
+IndexChanges changes_since(const ClipIndex& index) {
+  IndexChanges changes;
+  for (const Witness& witness : index.witnesses()) {
+    if (stamp_of(witness.path) != witness.stamp) changes.manifest_changed = true;
+  }
+  for (const SkippedFile& file : index.skipped()) {
+    const bool has_stamp = file.stamp != FileStamp{};
+    if (has_stamp && stamp_of(file.skipped.file.string()) != file.stamp) ++changes.changed;
+  }
+  std::atomic<std::size_t> changed = 0;
+  for_each_in_parallel(index.size(), [&](std::size_t i) {
+    const StampedFile file = index.file(i);
+    if (stamp_of(std::string(file.path)) != file.stamp) ++changed;
+  });
+  changes.changed += changed;
+  return changes;
+}
+
+}  // namespace myxtts

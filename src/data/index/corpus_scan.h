@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "config/data.h"
+#include "data/index/clip_index.h"
+#include "data/manifest.h"
+#include "text/vocabulary.h"
+
+namespace myxtts {
+
+// One corpus, or a part of it, and what its clips are measured with. Everything outlives the scan.
+struct ScanRequest {
+  CorpusSource source;
+  CorpusPart part = CorpusPart::Train;
+  const DataConfig& config;
+  const Vocabulary& vocabulary;
+
+  // The clips' language where they name none.
+  const std::string& language() const {
+    return source.language ? *source.language : config.language;
+  }
+};
+
+// Of all that an index depends on besides the files: the corpus' path and layout, the language, the
+// limits, the vocabulary's content, and the versions of the cleaner and of the decoder.
+std::uint64_t index_key(const ScanRequest& request);
+
+// Reads the corpus' manifest, and looks at every file and text, with all cores; shows progress. A
+// clip that `known` has with the same file (by size and time of change), text and language is taken
+// from there. `known` has the same key; null: there is none.
+//
+// Throws DataError when the corpus cannot be read, ConfigError for a language that the vocabulary
+// does not have.
+ClipIndexContent scan_corpus(const ScanRequest& request, const ClipIndex* known);
+
+// What happened to the files of an index since it was made.
+struct IndexChanges {
+  std::size_t changed = 0;        // audio files that are different or gone
+  bool manifest_changed = false;  // or the folders that were searched
+
+  bool none() const { return changed == 0 && !manifest_changed; }
+};
+
+// Looks at every file's size and time of change, with all cores.
+IndexChanges changes_since(const ClipIndex& index);
+
+}  // namespace myxtts

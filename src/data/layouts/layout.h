@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+
+#include "data/manifest.h"
+
+namespace myxtts {
+
+// Where a layout looks.
+struct LayoutFiles {
+  std::filesystem::path folder;         // what ids and relative paths start from
+  std::filesystem::path manifest = {};  // the file that was named; empty: the folder's own
+  CorpusPart part = CorpusPart::Train;
+};
+
+// One reader for each layout. They throw DataError only where a file that the layout stands on
+// is missing or cannot be read.
+Manifest read_ljspeech(const LayoutFiles& files);
+Manifest read_original(const LayoutFiles& files);
+Manifest read_vctk(const LayoutFiles& files);
+Manifest read_common_voice(const LayoutFiles& files);
+Manifest read_libritts(const LayoutFiles& files);
+Manifest read_coqui_csv(const LayoutFiles& files);
+Manifest read_plain(const LayoutFiles& files);
+Manifest read_nemo_jsonl(const LayoutFiles& files);
+Manifest read_text_files(const LayoutFiles& files);
+
+// The layout that a folder or a file has. Throws DataError, saying what was looked for, when it has
+// none that is known.
+CorpusLayout detect_layout(const LayoutFiles& files);
+
+// The first of `names` that is a file in `folder`; empty when there is none.
+std::filesystem::path first_file(const std::filesystem::path& folder,
+                                 std::initializer_list<const char*> names);
+
+}  // namespace myxtts

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "model/gpt_rows.h"
+
+namespace myxtts {
+
+// What a training prompt's place depends on.
+struct PromptDraw {
+  std::uint64_t seed = 0;
+  std::int64_t epoch = 0;
+  std::string_view clip_id;
+  std::uint32_t repeat = 0;  // PlannedBatch::repeats
+};
+
+// Where a clip of `samples` at 22,050 Hz gets its prompt from: 3 to 6 s of it, or half of a clip
+// that is shorter than that, from anywhere. A function of its arguments alone.
+PromptSpan training_prompt(const PromptDraw& draw, std::int64_t samples);
+
+// The first 4.5 s, or half of a shorter clip.
+PromptSpan evaluation_prompt(std::int64_t samples);
+
+// What every prompt is padded to.
+inline constexpr std::int64_t kLongestPrompt = 132'300;
+
+}  // namespace myxtts
