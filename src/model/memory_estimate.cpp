@@ -37,9 +37,10 @@ std::int64_t layer_bytes(const GptConfig& gpt, const BatchShape& batch, std::int
   const std::int64_t token = 16 * gpt.width * number + 2 * gpt.width + (4 + gpt.heads) * kFloat;
   std::int64_t bytes = batch.tokens * token;
   if (cpu && batch.clips > 0) {
-    // Probabilities before and after dropout in fp32, and the mask.
+    // Probabilities before and after dropout and what they are multiplied by; scaled queries, keys.
     const std::int64_t row = batch.tokens / batch.clips;
-    bytes += batch.clips * gpt.heads * row * row * (2 * kFloat + 1);
+    bytes += batch.clips * gpt.heads * row * row * 3 * kFloat;
+    bytes += batch.tokens * 2 * gpt.width * number;
   }
   return gpt.layers * bytes;
 }

@@ -1,31 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table that people see, and plan.json, as golden texts: tests/device/golden/. A test that
-// fails shows the new text; look at it, then run with MYXTTS_WRITE_GOLDEN=1.
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
+// The table that people see, and plan.json, as golden texts: see golden_text.h.
 #include <nlohmann/json.hpp>
 
+#include "device/golden_text.h"
 #include "device/plan_inputs.h"
 
 namespace myxtts::test {
 namespace {
-
-namespace fs = std::filesystem;
-
-fs::path golden_file(const std::string& name) {
-  return fs::path(std::getenv("MYXTTS_TEST_DATA")) / "device/golden" / name;
-}
-
-void expect_golden(const std::string& name, const std::string& text) {
-  if (std::getenv("MYXTTS_WRITE_GOLDEN") != nullptr) std::ofstream(golden_file(name)) << text;
-  std::ifstream file(golden_file(name));
-  std::ostringstream golden;
-  golden << file.rdbuf();
-  EXPECT_EQ(text, golden.str()) << name;
-}
 
 const FakeGpus kOne = FakeGpus{}.l4();
 const FakeGpus kTwo = FakeGpus{}.h200().l4();

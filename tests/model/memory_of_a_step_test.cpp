@@ -55,17 +55,17 @@ void expect_estimate_near(const Step& step) {
       static_cast<double>(estimate.layers + estimate.conditioning + estimate.logits);
   const auto kept = static_cast<double>(kept_by(step, batch));
   EXPECT_GT(activations / kept, 0.9);
-  EXPECT_LT(activations / kept, 1.25) << kept;
+  EXPECT_LT(activations / kept, 1.25);
 }
 
 TEST(MemoryOfAStep, AForwardPassKeepsWhatTheEstimateSays) {
-  Step step{.model = model_preset("tiny"), .clips = 3, .text = 60, .codes = 100};
+  Step step{.model = model_preset("tiny"), .clips = 2, .text = 60, .codes = 100};
   expect_estimate_near(step);
   step.model.gpt.layers = 12;  // the layers' share grows
   expect_estimate_near(step);
-  step.model = model_preset("small");
+  step.codes = 400;  // long rows: attention's probabilities weigh more
   expect_estimate_near(step);
-  step.codes = 300;  // long rows: attention's probabilities weigh more
+  step.model.gpt.width = 256;  // wider rows
   expect_estimate_near(step);
 }
 
