@@ -64,9 +64,13 @@ at::Tensor MelSpectrogram::operator()(const at::Tensor& waveforms,
                                       const at::Tensor& lengths) const {
   MYXTTS_CHECK(waveforms.dim() == 2 && waveforms.size(1) >= minimum_samples(),
                "a mel spectrogram needs [B, S] with at least {} samples", minimum_samples());
-  return mel_power(at::stft(reflected(waveforms, lengths), config_.fft_size, config_.hop,
-                            config_.window, window_, /*center=*/false, /*pad_mode=*/"constant",
-                            /*normalized=*/false, /*onesided=*/true, /*return_complex=*/true));
+  return of_reflected(reflected(waveforms, lengths));
+}
+
+at::Tensor MelSpectrogram::of_reflected(const at::Tensor& rows) const {
+  return mel_power(at::stft(rows, config_.fft_size, config_.hop, config_.window, window_,
+                            /*center=*/false, /*pad_mode=*/"constant", /*normalized=*/false,
+                            /*onesided=*/true, /*return_complex=*/true));
 }
 
 at::Tensor MelSpectrogram::frame_count(const at::Tensor& samples) const {

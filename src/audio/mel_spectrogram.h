@@ -29,6 +29,10 @@ class MelSpectrogram {
   // frame_count(lengths[b]) are meant for nobody; mask them.
   at::Tensor operator()(const at::Tensor& waveforms, const at::Tensor& lengths) const;
 
+  // The same for rows whose samples were already reflected: frame f is made of the samples
+  // [hop · f, hop · f + fft_size). Several waveforms may lie in a row one after another.
+  at::Tensor of_reflected(const at::Tensor& rows) const;
+
   std::int64_t frame_count(std::int64_t samples) const { return samples / config_.hop + 1; }
   at::Tensor frame_count(const at::Tensor& samples) const;  // [B] to [B]
 

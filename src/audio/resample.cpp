@@ -4,8 +4,11 @@
 #include <cmath>
 #include <numbers>
 #include <numeric>
+#include <span>
+#include <vector>
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 
 #include "audio/exact_ops.h"
 #include "audio/resampled_length.h"
@@ -16,6 +19,8 @@ namespace {
 
 constexpr double kZeroCrossings = 6.0;  // of the sinc, on each side
 constexpr double kRolloff = 0.99;       // cut-off as a part of the lower rate
+
+constexpr std::int64_t kPiece = 32'768;  // outputs that are worth a thread
 
 constexpr std::int64_t kLargestKernel = std::int64_t{1} << 24;  // values, 64 MiB
 
@@ -36,6 +41,16 @@ at::Tensor windowed_sinc(const at::Tensor& phases, const at::Tensor& taps, std::
   return sinc * (window * (cutoff / static_cast<double>(from)));
 }
 
+std::shared_ptr<const PhaseFilter> make_filter(std::int64_t from, std::int64_t reach,
+                                               const at::Tensor& starts,
+                                               const at::Tensor& weights) {
+  const auto* first = starts.const_data_ptr<std::int64_t>();
+  const auto plain = weights.contiguous();
+  return std::make_shared<const PhaseFilter>(
+      from, reach, std::vector<std::int64_t>(first, first + starts.numel()),
+      std::span(plain.const_data_ptr<float>(), static_cast<std::size_t>(plain.numel())));
+}
+
 }  // namespace
 
 Resampler::Resampler(std::int64_t from_rate, std::int64_t to_rate, c10::Device device) {
@@ -48,19 +63,27 @@ Resampler::Resampler(std::int64_t from_rate, std::int64_t to_rate, c10::Device d
   reach_ = static_cast<std::int64_t>(
       std::ceil(kZeroCrossings * static_cast<double>(from_) / cutoff_of(from_, to_)));
   const auto phases = at::arange(0, -to_, -1, at::kFloat);
+  const auto nearest = (at::arange(to_, at::kLong) * from_).div(to_, "floor");
+  const auto near = nearest.unsqueeze(1) + at::arange(-reach_, reach_ + 2, at::kLong);
+  const auto near_kernel = windowed_sinc(phases.unsqueeze(1), near.to(at::kFloat), from_, to_);
+  if (device.is_cpu()) filter_ = make_filter(from_, reach_, nearest, near_kernel);
+
   if (to_ * (from_ + 2 * reach_) <= kLargestKernel) {
     const auto taps = at::arange(-reach_, reach_ + from_, at::kFloat);
     kernel_ = windowed_sinc(phases.view({-1, 1, 1}), taps, from_, to_).to(device);
-    return;
+  } else {
+    kernel_ = near_kernel.to(device);
+    starts_ = nearest.to(device);
   }
-  const auto nearest = (at::arange(to_, at::kLong) * from_).div(to_, "floor");
-  const auto taps = nearest.unsqueeze(1) + at::arange(-reach_, reach_ + 2, at::kLong);
-  kernel_ = windowed_sinc(phases.unsqueeze(1), taps.to(at::kFloat), from_, to_).to(device);
-  starts_ = nearest.to(device);
 }
 
 std::int64_t Resampler::resampled_length(std::int64_t samples) const {
-  return myxtts::resampled_length(samples, from_, to_);
+  return resampled_length(samples, from_, to_);
+}
+
+std::int64_t Resampler::resampled_length(std::int64_t samples, std::int64_t from_rate,
+                                         std::int64_t to_rate) {
+  return myxtts::resampled_length(samples, from_rate, to_rate);
 }
 
 at::Tensor Resampler::operator()(const at::Tensor& waveforms) const {
@@ -68,14 +91,32 @@ at::Tensor Resampler::operator()(const at::Tensor& waveforms) const {
                "the resampler takes fp32 waveforms");
   if (from_ == to_) return waveforms;
   const auto samples = waveforms.size(-1);
-  const auto rows =
-      at::constant_pad_nd(waveforms.reshape({-1, samples}), {reach_, reach_ + 2 * from_});
   auto shape = waveforms.sizes().vec();
   shape.back() = resampled_length(samples);
+  const bool wants_gradient = at::GradMode::is_enabled() && waveforms.requires_grad();
+  if (filter_ != nullptr && !wants_gradient) {
+    return filter(waveforms.reshape({-1, samples}).contiguous()).view(shape);
+  }
+  const auto rows =
+      at::constant_pad_nd(waveforms.reshape({-1, samples}), {reach_, reach_ + 2 * from_});
   return (starts_.defined() ? add_taps(rows) : convolve(rows))
       .reshape({rows.size(0), -1})
       .narrow(1, 0, shape.back())
       .reshape(shape);
+}
+
+at::Tensor Resampler::filter(const at::Tensor& rows) const {  // [rows, resampled_length]
+  const auto samples = rows.size(1);
+  auto result = at::empty({rows.size(0), resampled_length(samples)}, rows.options());
+  for (std::int64_t row = 0; row < rows.size(0); ++row) {
+    const std::span input(rows.const_data_ptr<float>() + row * samples,
+                          static_cast<std::size_t>(samples));
+    float* output = result.mutable_data_ptr<float>() + row * result.size(1);
+    at::parallel_for(0, result.size(1), kPiece, [&](std::int64_t first, std::int64_t last) {
+      filter_->apply(input, first, std::span(output + first, output + last));
+    });
+  }
+  return result;
 }
 
 // Gives [rows, blocks, to]: each block of `from` samples becomes `to` samples.

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
+
+#include "audio/phase_filter.h"
 
 namespace myxtts {
 
@@ -13,7 +16,8 @@ namespace myxtts {
 //
 // Every usual pair of rates has a large common divisor, and one strided convolution does the work.
 // Pairs without one (44,101 Hz to 22,050 Hz) would need gigabytes for its kernel, nearly all zeros;
-// for those only the taps near each output sample are kept, and added up one after another.
+// for those only the taps near each output sample are kept, and added up one after another. On the
+// CPU a PhaseFilter does the work where no gradient is wanted.
 //
 // Any thread may call a resampler; nothing waits for the device.
 class Resampler {
@@ -25,8 +29,11 @@ class Resampler {
 
   // How many samples come out of `samples`.
   std::int64_t resampled_length(std::int64_t samples) const;
+  static std::int64_t resampled_length(std::int64_t samples, std::int64_t from_rate,
+                                       std::int64_t to_rate);
 
  private:
+  at::Tensor filter(const at::Tensor& rows) const;
   at::Tensor convolve(const at::Tensor& rows) const;
   at::Tensor add_taps(const at::Tensor& rows) const;
 
@@ -35,6 +42,7 @@ class Resampler {
   std::int64_t reach_;  // taps on each side
   at::Tensor kernel_;   // [to_, 1, 2 * reach_ + from_], or the taps near each phase [to_, taps]
   at::Tensor starts_;   // [to_] where each phase's taps begin; undefined with the whole kernel
+  std::shared_ptr<const PhaseFilter> filter_;  // on the CPU: the same without the zeros
 };
 
 }  // namespace myxtts

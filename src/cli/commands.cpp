@@ -6,15 +6,17 @@ namespace myxtts {
 Command config_command();
 Command doctor_command();
 Command encode_command();
+Command evaluate_command();
 Command export_command();
 Command import_command();
+Command prepare_command();
 Command tokenize_command();
 Command vocab_command();
 
 std::vector<Command> all_commands() {
   return {
-      doctor_command(), config_command(),   import_command(), export_command(),
-      encode_command(), tokenize_command(), vocab_command(),
+      doctor_command(),   config_command(),  import_command(),   export_command(), encode_command(),
+      evaluate_command(), prepare_command(), tokenize_command(), vocab_command(),
   };
 }
 

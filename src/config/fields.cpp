@@ -151,7 +151,8 @@ void add_pipeline(std::vector<Field>& fields) {
             .flag = "--num-workers",
             .placeholder = "N",
             .group = "Pipeline",
-            .sentence = "Threads that read and decode clips; auto follows the CPU cores."},
+            .sentence = "Threads that read and decode clips; auto follows the CPU cores.",
+            .commands = {"config", "train", "prepare"}},
            MYXTTS_MEMBER(data.num_workers), integer_between(1, 1024), "auto"));
   fields.push_back(bind({.key = "data.pipeline_buffer_size",
                          .flag = "--buffer-size",
@@ -182,7 +183,8 @@ void add_devices(std::vector<Field>& fields) {
        .flag = "--device",
        .placeholder = "KIND",
        .group = "Devices",
-       .sentence = "What to compute on; auto takes a GPU where there is one."},
+       .sentence = "What to compute on; auto takes a GPU where there is one.",
+       .commands = kCorpusCommands},
       MYXTTS_MEMBER(devices.device),
       one_of<DeviceKind>(
           {{"auto", DeviceKind::Auto}, {"cpu", DeviceKind::Cpu}, {"cuda", DeviceKind::Cuda}})));
@@ -284,14 +286,16 @@ void add_training(std::vector<Field>& fields) {
             .flag = "--batch-size",
             .placeholder = "N",
             .group = "Training",
-            .sentence = "Clips in a batch; auto takes what the device's memory allows."},
+            .sentence = "Clips in a batch; auto takes what the device's memory allows.",
+            .commands = {"config", "train", "prepare"}},
            MYXTTS_MEMBER(train.batch_size), integer_between(1, 4096), "auto"));
   fields.push_back(
       bind({.key = "train.batch_tokens",
             .flag = "--batch-tokens",
             .placeholder = "N",
             .group = "Training",
-            .sentence = "Tokens in a batch, text and codes together, in place of a clip count."},
+            .sentence = "Tokens in a batch, text and codes together, in place of a clip count.",
+            .commands = {"config", "train", "prepare"}},
            MYXTTS_MEMBER(train.batch_tokens), integer_between(1024, 10'000'000), "none"));
   fields.push_back(
       bind({.key = "train.grad_accum",

@@ -13,11 +13,15 @@
 namespace myxtts {
 
 // One batch on the model device, where the pipeline and the trainer meet. Its tensors are made once
-// for the largest batch and copied into; those of `rows` are views of the batch's own sizes.
+// for the largest batch and copied into; those of `rows` are views of the batch's own sizes, at the
+// same addresses for every batch of a slot.
+//
+// The trainer makes its stream follow `filled`, queues its work, records `consumed` behind the last
+// read and gives the slot back: none of that waits.
 struct DeviceBatch {
   std::int64_t number = -1;       // counts from 0 in the order the trainer sees them
   DataPosition position;          // of this batch
-  std::vector<ClipNumber> clips;  // for messages
+  std::vector<ClipNumber> clips;  // of the rows, in order; for messages
   GptBatch rows;                  // packed, codes included
   at::Tensor prompt_mel;          // [slots, bands, frames] as the conditioning encoder takes it
 

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "device/role_device.h"
 
 namespace myxtts {
 
@@ -36,11 +39,19 @@ class CudaBackend {
   // Runs a kernel of ours on the device and checks its result. Throws DeviceError when either
   // fails.
   virtual void self_test(int device) const = 0;
+
+  // Opens the GPU of a role: its streams, on a part of the multiprocessors where the plan says so,
+  // and its memory, counted and capped.
+  virtual std::unique_ptr<RoleDevice> open_role(Role role, const RolePlan& plan) const = 0;
+
+  // The multiprocessors that a kernel on `stream` runs on, ascending: by a probe that fills all it
+  // can get. Waits for the device.
+  virtual std::vector<int> multiprocessors_of(const Stream& stream) const = 0;
 };
 
 // The one symbol the program looks for in the plugin. The plugin answers null when it was built for
 // another version of this interface.
-inline constexpr int kCudaInterface = 1;
+inline constexpr int kCudaInterface = 2;
 inline constexpr const char* kCudaEntryPoint = "myxtts_cuda_backend";
 using CudaEntryPoint = CudaBackend* (*)(int interface_version);
 

@@ -32,6 +32,11 @@ class Dvae {
   // gets the z it would get alone; what stands behind its ceil(frames[b] / 4) is zero.
   at::Tensor encode(const at::Tensor& mel, const at::Tensor& frames) const;
 
+  // For rows that hold several clips one after another: `mask` [B, 1, F] is 1 on their frames and 0
+  // elsewhere. Each clip begins at a multiple of four frames, with at least four of mask 0 before
+  // the next one, and gets the z it would get alone.
+  at::Tensor encode_packed(const at::Tensor& mel, const at::Tensor& mask) const;
+
   // The nearest entry of the codebook for every z, int64; the first of equally near ones.
   at::Tensor quantise(const at::Tensor& z) const;
 

@@ -67,6 +67,18 @@ TEST(Resample, RatesWithoutCommonDivisorGiveASineItsPlace) {
   EXPECT_LE(max_abs_difference(inner, sine(2200, 22050.0).narrow(0, 100, 2000)), 5e-3);
 }
 
+// With a gradient the convolution does the work, without one the CPU's filter.
+TEST_P(ResampleRates, AreTheSameWithAndWithoutAGradient) {
+  const auto [from, to] = GetParam();
+  const Resampler resample(from, to, at::kCPU);
+  for (const std::int64_t samples : {1, 13, 40, 1999}) {
+    const auto noise = formula_values("gradient", {2, samples});
+    const auto followed = resample(noise.clone().requires_grad_(true));
+    EXPECT_TRUE(followed.requires_grad());
+    EXPECT_LE(max_abs_difference(resample(noise), followed.detach()), 2e-6) << samples;
+  }
+}
+
 TEST(Resample, TheSameRateGivesTheSameSamples) {
   const auto noise = formula_values("same", {100});
   EXPECT_TRUE(Resampler(22050, 22050, at::kCPU)(noise).equal(noise));

@@ -20,6 +20,11 @@ class FakeBackend final : public myxtts::CudaBackend {
   void self_test(int device) const override {
     if (device == 1) throw myxtts::DeviceError("GPU 1 computes wrongly.");
   }
+  std::unique_ptr<myxtts::RoleDevice> open_role(myxtts::Role,
+                                                const myxtts::RolePlan&) const override {
+    throw myxtts::DeviceError("The fake plugin has no streams.");
+  }
+  std::vector<int> multiprocessors_of(const myxtts::Stream&) const override { return {}; }
 };
 
 }  // namespace

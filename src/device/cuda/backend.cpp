@@ -5,33 +5,14 @@
 #include <array>
 
 #include "base/error.h"
+#include "device/cuda/check.h"
+#include "device/cuda/cuda_role_device.h"
+#include "device/cuda/multiprocessor_probe.h"
 #include "device/cuda/self_test.h"
 #include "device/cuda_backend.h"
 
 namespace myxtts {
 namespace {
-
-void check(cudaError_t result, const std::string& doing) {
-  if (result == cudaSuccess) return;
-  cudaGetLastError();  // clears it, so that the next call does not report it again
-  throw DeviceError(fmt::format("CUDA failed while {}: {} ({}).", doing, cudaGetErrorString(result),
-                                cudaGetErrorName(result)));
-}
-
-// Makes a device the current one of this thread until the end of the scope.
-class DeviceScope {
- public:
-  explicit DeviceScope(int device) {
-    check(cudaGetDevice(&before_), "asking for the current device");
-    check(cudaSetDevice(device), fmt::format("turning to GPU {}", device));
-  }
-  DeviceScope(const DeviceScope&) = delete;
-  DeviceScope& operator=(const DeviceScope&) = delete;
-  ~DeviceScope() { cudaSetDevice(before_); }
-
- private:
-  int before_ = 0;
-};
 
 CudaDevice describe(int index) {
   const std::string doing = fmt::format("asking GPU {} for its properties", index);
@@ -84,6 +65,18 @@ class Backend final : public CudaBackend {
           "GPU {} computes wrongly: number {} of a test kernel is {}, not {}. Do not train on it.",
           device, index, numbers[index], expected_self_test_number(index)));
     }
+  }
+
+  std::unique_ptr<RoleDevice> open_role(Role role, const RolePlan& plan) const override {
+    return open_cuda_role_device(role, plan);
+  }
+
+  std::vector<int> multiprocessors_of(const Stream& stream) const override {
+    const DeviceScope on(stream.gpu);
+    std::vector<int> found;
+    check(probe_multiprocessors(static_cast<cudaStream_t>(stream.native), found),
+          fmt::format("looking which multiprocessors of GPU {} work", stream.gpu));
+    return found;
   }
 };
 

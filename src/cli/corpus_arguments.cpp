@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/corpus_arguments.h"
+
+#include <cstdlib>
+
+#include "base/error.h"
+#include "config/corpus_source.h"
+#include "config/value_text.h"
+#include "device/cuda_plugin.h"
+
+namespace myxtts {
+
+std::vector<CorpusSource> parse_corpora(const std::vector<std::string>& corpora,
+                                        const std::string& flag) {
+  std::vector<CorpusSource> sources;
+  for (const auto& corpus : corpora) {
+    auto source = parse_corpus_source(corpus);
+    if (!source) {
+      throw ConfigError(fmt::format(
+          "{} takes the path of a folder or of a manifest, alone or with ',language=CODE' or "
+          "',format=LAYOUT' behind it, but was given {}.",
+          flag, quote(corpus)));
+    }
+    sources.push_back(std::move(*source));
+  }
+  return sources;
+}
+
+std::filesystem::path user_cache_folder() {
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') {
+    return std::filesystem::path(cache) / "myxtts";
+  }
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
+    return std::filesystem::path(home) / ".cache" / "myxtts";
+  }
+  return std::filesystem::temp_directory_path() / "myxtts-cache";
+}
+
+c10::Device device_of(DeviceKind kind) {
+  if (kind == DeviceKind::Cpu) return {c10::kCPU};
+  if (kind == DeviceKind::Auto) {
+    const auto* backend = cuda_plugin().backend;
+    if (backend == nullptr || backend->devices().empty()) return {c10::kCPU};
+  } else if (require_cuda().devices().empty()) {
+    throw DeviceError("No GPU is visible to CUDA; see myxtts doctor, or give --device cpu.");
+  }
+  return {c10::kCUDA, 0};
+}
+
+}  // namespace myxtts

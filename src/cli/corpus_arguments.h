@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <c10/core/Device.h>
+
+#include "config/data.h"
+#include "config/devices.h"
+
+namespace myxtts {
+
+// What commands that look at corpora without a run have in common.
+
+// Each as --train-data takes it: a path, maybe with ",language=CODE" and the like. Throws
+// ConfigError.
+std::vector<CorpusSource> parse_corpora(const std::vector<std::string>& corpora,
+                                        const std::string& flag);
+
+// Where indexes lie when no --cache-dir says so: a folder of the user's own that is kept.
+std::filesystem::path user_cache_folder();
+
+// The CPU, or the first GPU that CUDA shows. Throws DeviceError when a GPU was asked for and there
+// is none.
+c10::Device device_of(DeviceKind kind);
+
+}  // namespace myxtts

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "audio/clip.h"
+#include "base/error.h"
+#include "base/progress.h"
+#include "cli/command.h"
+#include "cli/config_flags.h"
+#include "cli/corpus_arguments.h"
+#include "cli/report.h"
+#include "data/corpus.h"
+#include "data/prompt_slice.h"
+#include "model/losses.h"
+#include "run/model_folder.h"
+#include "synth/clip_evaluator.h"
+#include "text/text_encoder.h"
+
+namespace myxtts {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct EvaluateArguments {
+  explicit EvaluateArguments(CLI::App& app) : flags(app) {}
+
+  ConfigFlags flags;
+  std::filesystem::path model;
+  std::vector<std::string> data;
+  bool json = false;
+};
+
+// The text loss as it counts in the sum.
+double weighted_text(const ClipScore& score) {
+  return kTextLossWeight * score.text;
+}
+
+Json losses_of(const ClipScore& score) {
+  return {{"loss_text_ce", weighted_text(score)},
+          {"loss_mel_ce", score.audio},
+          {"loss", weighted_text(score) + score.audio}};
+}
+
+// Says a score at once: whoever reads the other end may be waiting for it.
+void print_clip(const EvaluateArguments& arguments, std::string_view id, const ClipScore& score) {
+  if (arguments.json) {
+    Json line = {{"clip", id}};
+    line.update(losses_of(score));
+    print(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  } else {
+    print(fmt::format("{:.5f}  {:.5f}  {:.5f}  {}\n", weighted_text(score), score.audio,
+                      weighted_text(score) + score.audio, id));
+  }
+}
+
+void print_sum(const EvaluateArguments& arguments, const ScoreSum& sum) {
+  const auto tokens = sum.over_tokens();
+  if (arguments.json) {
+    Json line = {{"clips", sum.clips()},
+                 {"text_tokens", tokens.text_targets},
+                 {"mel_tokens", tokens.audio_targets}};
+    line.update(losses_of(tokens));
+    line["mean_over_clips"] = losses_of(sum.over_clips());
+    print(line.dump() + "\n");
+    return;
+  }
+  const auto clips = sum.over_clips();
+  print(fmt::format("{:.5f}  {:.5f}  {:.5f}  all tokens of {} clips\n", weighted_text(tokens),
+                    tokens.audio, weighted_text(tokens) + tokens.audio, sum.clips()));
+  print(fmt::format("{:.5f}  {:.5f}  {:.5f}  mean over clips\n", weighted_text(clips), clips.audio,
+                    weighted_text(clips) + clips.audio));
+}
+
+// The ids of texts in any language of a corpus.
+class TextIdsOf {
+ public:
+  explicit TextIdsOf(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {}
+
+  std::vector<std::int64_t> operator()(const ClipView& clip) {
+    const auto language = parse_language(clip.language);
+    const auto& encoder = encoders_.try_emplace(language, vocabulary_, language).first->second;
+    const auto ids = encoder.encode(clip.text).ids;
+    return {ids.begin(), ids.end()};
+  }
+
+ private:
+  const Vocabulary& vocabulary_;
+  std::map<Language, TextEncoder> encoders_;
+};
+
+int run_evaluate(const EvaluateArguments& arguments) {
+  auto config = make_effective_config(arguments.flags.sources()).values;
+  config.data.train_data = parse_corpora(arguments.data, "--data");
+  config.data.val_data.clear();
+  config.data.val_fraction = 0.0;
+  const auto device = device_of(config.devices.device);
+  const auto model = open_model(arguments.model);
+  const auto vocabulary = Vocabulary::load(arguments.model / files::kVocabulary);
+  const auto corpus = Corpus::open(config.data, vocabulary, user_cache_folder());
+
+  const ClipEvaluator evaluate(model, device);
+  TextIdsOf ids(vocabulary);
+  ScoreSum sum;
+  Progress progress({.title = "Evaluating", .total = corpus.size()});
+  for (ClipNumber number = 0; number < corpus.size(); ++number) {
+    const auto clip = corpus.clip(number);
+    const auto samples = read_clip(std::string(clip.audio), evaluate.sample_rate());
+    const auto score = evaluate(samples, evaluation_prompt(samples.size(0)), ids(clip));
+    print_clip(arguments, clip.id, score);
+    sum.add(score);
+    progress.advance();
+  }
+  if (sum.clips() == 0) throw DataError("No clip is left to evaluate; see what was left out.");
+  print_sum(arguments, sum);
+  return 0;
+}
+
+std::function<int()> declare_evaluate(CLI::App& app) {
+  const auto arguments = std::make_shared<EvaluateArguments>(app);
+  app.add_option("--model", arguments->model, "The model folder.")->required()->type_name("DIR");
+  app.add_option("--data", arguments->data,
+                 "A corpus to measure on, in any of the layouts; may be given several times.")
+      ->required()
+      ->type_name("DIR");
+  app.add_flag("--json", arguments->json, "Prints one JSON object a line instead of columns.");
+  return [arguments] { return run_evaluate(*arguments); };
+}
+
+}  // namespace
+
+Command evaluate_command() {
+  return {.name = "evaluate",
+          .group = "Models",
+          .summary = "Measures how well a model predicts recorded clips: losses of text and codes",
+          .declare = declare_evaluate,
+          .examples = {"myxtts evaluate --model xtts --data LJSpeech-1.1",
+                       "myxtts evaluate --model xtts --data corpus,language=de --json"}};
+}
+
+}  // namespace myxtts

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/atomic_file.h"
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/config_flags.h"
+#include "cli/corpus_arguments.h"
+#include "cli/corpus_survey.h"
+#include "cli/report.h"
+#include "diagnose/corpus_report_html.h"
+#include "run/model_folder.h"
+#include "run/open_model.h"
+
+namespace myxtts {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct PrepareArguments {
+  explicit PrepareArguments(CLI::App& app) : flags(app) {}
+
+  ConfigFlags flags;
+  std::vector<std::string> corpora;
+  fs::path model;
+  fs::path vocabulary;
+  fs::path report = "report.html";
+  bool codes = false;
+  bool json = false;
+};
+
+RunConfig config_of(const PrepareArguments& arguments) {
+  const auto effective = make_effective_config(arguments.flags.sources());
+  auto config = effective.values;
+  config.data.train_data = parse_corpora(arguments.corpora, "CORPUS");
+  config.data.val_data.clear();
+  config.data.val_fraction = 0.0;
+  // Whoever wants to know what is wrong with a corpus is not helped by a refusal.
+  if (effective.origin_of("data.max_skipped").kind == Origin::Kind::Default) {
+    config.data.max_skipped = 1.0;
+  }
+  return config;
+}
+
+void check(const PrepareArguments& arguments, const RunConfig& config) {
+  if (arguments.model.empty() && arguments.vocabulary.empty()) {
+    throw ConfigError(
+        "prepare counts tokens, so it needs a vocabulary. Give --model DIR for the one of a model, "
+        "or --vocab FILE.");
+  }
+  if (arguments.codes && (arguments.model.empty() || !config.data.cache_dir)) {
+    throw ConfigError(
+        "--codes needs the model that makes them and a folder to keep them in. Give --model DIR "
+        "and --cache-dir DIR.");
+  }
+}
+
+int run_prepare(const PrepareArguments& arguments) {
+  const auto config = config_of(arguments);
+  check(arguments, config);
+  const auto vocabulary = Vocabulary::load(
+      arguments.model.empty() ? arguments.vocabulary : arguments.model / files::kVocabulary);
+  std::optional<OpenModel> model;
+  if (!arguments.model.empty()) model = open_model(arguments.model);
+
+  const auto report = survey_corpus(
+      {.config = config, .vocabulary = vocabulary, .model = model, .fill_cache = arguments.codes});
+  write_file_atomically(arguments.report, bytes_of(to_html(report)));
+  print(arguments.json ? to_json(report) + "\n" : describe(report));
+  log_info("prepare", "{} shows the same with pictures.", arguments.report.string());
+  return 0;
+}
+
+std::function<int()> declare_prepare(CLI::App& app) {
+  const auto arguments = std::make_shared<PrepareArguments>(app);
+  app.add_option("CORPUS", arguments->corpora, "The folder or manifest of each corpus")->required();
+  app.add_option("--model", arguments->model, "The model folder whose vocabulary counts.")
+      ->type_name("DIR");
+  app.add_option("--vocab", arguments->vocabulary, "The vocab.json to use instead of a model's.")
+      ->type_name("FILE");
+  app.add_option("--report", arguments->report, "The page to write. [report.html]")
+      ->type_name("FILE");
+  app.add_flag("--codes", arguments->codes,
+               "Fills the feature cache of the model in --cache-dir, for train --cache-dataset.");
+  app.add_flag("--json", arguments->json, "Prints one JSON object instead of lines.");
+  return [arguments] { return run_prepare(*arguments); };
+}
+
+}  // namespace
+
+Command prepare_command() {
+  return {.name = "prepare",
+          .group = "Data",
+          .summary = "Looks a corpus over before training and can fill the feature cache",
+          .declare = declare_prepare,
+          .examples = {"myxtts prepare LJSpeech-1.1 --model xtts",
+                       "myxtts prepare LJSpeech-1.1 --model xtts --codes --cache-dir cache"}};
+}
+
+}  // namespace myxtts

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/cache/feature_cache.h"
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+#include <shared_mutex>
+#include <system_error>
+#include <unordered_set>
+#include <vector>
+
+#include "base/error.h"
+#include "base/human.h"
+#include "base/log.h"
+#include "data/cache/clip_table.h"
+#include "data/cache/shard.h"
+
+namespace myxtts {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kShardExtension = ".features";
+
+fs::path make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!fs::is_directory(folder)) {
+    throw DataError(fmt::format(
+        "The feature cache {} cannot be made: {}. Give another folder with --cache-dir.",
+        folder.string(), error.message()));
+  }
+  return folder;
+}
+
+}  // namespace
+
+struct FeatureCache::State {
+  State(fs::path place, FeatureKey of, const FeatureCacheOptions& asked)
+      : folder(std::move(place)), key(of), options(asked) {}
+
+  // These need write_mutex.
+  std::vector<fs::path> new_files() const;
+  void open_new_shards();
+  void learn_of(std::size_t number);
+  Shard& shard_with_room(std::uint64_t bytes);
+  bool lock_if_room(std::size_t number, std::uint64_t bytes);
+  void create_shard(std::uint64_t bytes);
+  void leave_shard();
+
+  std::optional<CachedClip> read(std::uint64_t identity);
+  void say_damaged(std::uint64_t identity, const ClipEntry& entry);
+
+  const fs::path folder;
+  const FeatureKey key;
+  const FeatureCacheOptions options;
+
+  // Guards what is appended: the shards' ends and the members down to the next mutex. Taken before
+  // table_mutex where both are.
+  std::mutex write_mutex;
+  std::set<fs::path> seen;             // files that were looked into
+  std::optional<std::size_t> writing;  // the shard that this process has locked
+  bool accepts_more = true;
+
+  // Guards where clips are: everything below. Shards are added, never removed.
+  std::shared_mutex table_mutex;
+  std::vector<std::unique_ptr<Shard>> shards;
+  ClipTable table;
+  std::unordered_set<std::uint64_t> damaged;  // identities of which it was said
+};
+
+std::vector<fs::path> FeatureCache::State::new_files() const {
+  std::vector<fs::path> files;
+  for (const auto& file : fs::directory_iterator(folder)) {
+    if (file.path().extension() != kShardExtension || seen.contains(file.path())) continue;
+    std::error_code error;  // it may be gone again
+    // One without a whole header is just being made.
+    if (file.file_size(error) >= sizeof(ShardHeader) && !error) files.push_back(file.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+void FeatureCache::State::open_new_shards() {
+  for (const auto& file : new_files()) {
+    seen.insert(file);
+    auto shard = Shard::open(file, key);
+    if (!shard) continue;
+    const std::unique_lock lock(table_mutex);
+    shards.push_back(std::move(shard));
+  }
+}
+
+// Puts what was appended to a shard since the last look into the table.
+void FeatureCache::State::learn_of(std::size_t number) {
+  std::vector<ClipEntry> entries;
+  for (const auto& place : shards[number]->new_clips()) {
+    entries.emplace_back(number, place);
+  }
+  const std::unique_lock lock(table_mutex);
+  table.add_many(entries);
+}
+
+Shard& FeatureCache::State::shard_with_room(std::uint64_t bytes) {
+  if (writing && !shards[*writing]->has_room_for(bytes)) leave_shard();
+  for (std::size_t number = 0; !writing && number < shards.size(); ++number) {
+    if (lock_if_room(number, bytes)) writing = number;
+  }
+  while (!writing) create_shard(bytes);
+  return *shards[*writing];
+}
+
+bool FeatureCache::State::lock_if_room(std::size_t number, std::uint64_t bytes) {
+  auto& shard = *shards[number];
+  if (!shard.has_room_for(bytes) || !shard.lock()) return false;
+  learn_of(number);  // its last writer may have gone on since we looked
+  if (!shard.has_room_for(bytes)) {
+    shard.unlock();
+    return false;
+  }
+  if (const auto cut = shard.cut_torn_tail(); cut > 0) {
+    log_info("cache", "{} ended in a torn clip, as after a kill; {} were cut off.",
+             shard.path().string(), human_size(cut));
+  }
+  return true;
+}
+
+void FeatureCache::State::create_shard(std::uint64_t bytes) {
+  const auto capacity = std::max(options.shard_bytes, sizeof(ShardHeader) + bytes);
+  for (std::size_t number = shards.size(); !writing; ++number) {
+    const auto path = folder / fmt::format("shard-{:05}{}", number, kShardExtension);
+    auto shard = Shard::create(path, key, capacity);
+    if (!shard) continue;  // another process has that name
+    seen.insert(path);
+    const std::unique_lock lock(table_mutex);
+    shards.push_back(std::move(shard));
+    writing = shards.size() - 1;
+  }
+}
+
+void FeatureCache::State::leave_shard() {
+  if (!writing) return;
+  auto& shard = *shards[*writing];
+  std::vector<ClipPlace> places;
+  for (const auto& entry : table.of_shard(*writing)) {
+    places.push_back({entry.identity, entry.offset()});
+  }
+  writing.reset();
+  try {
+    shard.write_index(places);
+  } catch (const DataError& error) {
+    // The clips are safe without it: the next reader goes from header to header.
+    log_info("cache", "No index was written: {}", error.what());
+  }
+  shard.unlock();
+}
+
+std::optional<CachedClip> FeatureCache::State::read(std::uint64_t identity) {
+  std::vector<ClipEntry> bad;
+  std::optional<CachedClip> clip;
+  {
+    const std::shared_lock lock(table_mutex);
+    for (const auto& entry : table.places(identity)) {
+      clip = shards[entry.shard]->read({identity, entry.offset()});
+      if (clip) break;
+      bad.push_back(entry);
+    }
+  }
+  for (const auto& entry : bad) say_damaged(identity, entry);
+  return clip;
+}
+
+void FeatureCache::State::say_damaged(std::uint64_t identity, const ClipEntry& entry) {
+  const std::unique_lock lock(table_mutex);
+  if (!damaged.insert(identity).second) return;
+  log_warning("cache", "{} is damaged at byte {}; the clip there is made again.",
+              shards[entry.shard]->path().string(), entry.offset());
+}
+
+FeatureCache::FeatureCache(const fs::path& folder, FeatureKey key,
+                           const FeatureCacheOptions& options)
+    : state_(
+          std::make_unique<State>(make_folder(folder / ("features-" + key.text())), key, options)) {
+  refresh();
+}
+
+FeatureCache::~FeatureCache() {
+  const std::lock_guard lock(state_->write_mutex);
+  state_->leave_shard();
+}
+
+std::optional<CachedClip> FeatureCache::find(std::uint64_t identity) const {
+  return state_->read(identity);
+}
+
+bool FeatureCache::contains(std::uint64_t identity) const {
+  const std::shared_lock lock(state_->table_mutex);
+  return state_->table.contains(identity);
+}
+
+bool FeatureCache::add(std::uint64_t identity, std::span<const std::int16_t> samples,
+                       std::span<const std::uint16_t> codes) {
+  const std::lock_guard lock(state_->write_mutex);
+  if (state_->read(identity)) return true;  // another thread or process was faster
+  if (!state_->accepts_more) return false;
+  try {
+    auto& shard = state_->shard_with_room(clip_bytes(samples.size(), codes.size()));
+    const auto place = shard.append(identity, samples, codes);
+    const std::unique_lock table_lock(state_->table_mutex);
+    state_->table.add({*state_->writing, place});
+    return true;
+  } catch (const DataError& error) {
+    state_->accepts_more = false;
+    log_warning("cache", "{} No more clips are cached; everything else goes on.", error.what());
+    return false;
+  }
+}
+
+void FeatureCache::refresh() {
+  const std::lock_guard lock(state_->write_mutex);
+  state_->open_new_shards();
+  for (std::size_t number = 0; number < state_->shards.size(); ++number) {
+    if (state_->writing != number) state_->learn_of(number);
+  }
+}
+
+std::size_t FeatureCache::size() const {
+  const std::shared_lock lock(state_->table_mutex);
+  return state_->table.size();
+}
+
+std::uint64_t FeatureCache::bytes() const {
+  const std::lock_guard lock(state_->write_mutex);
+  std::uint64_t sum = 0;
+  for (const auto& shard : state_->shards) sum += shard->end();
+  return sum;
+}
+
+bool FeatureCache::accepts_more() const {
+  const std::lock_guard lock(state_->write_mutex);
+  return state_->accepts_more;
+}
+
+const fs::path& FeatureCache::folder() const {
+  return state_->folder;
+}
+
+}  // namespace myxtts

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/cache/shard.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "data/cache/shard_index.h"
+
+namespace myxtts {
+namespace {
+
+std::string reason(int code) {
+  return std::generic_category().message(code);
+}
+
+// As many bytes of the file as there are, up to `bytes.size()`.
+std::size_t read_at(int file, std::span<std::byte> bytes, std::uint64_t offset) {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t count =
+        ::pread(file, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    done += static_cast<std::size_t>(count);
+  }
+  return done;
+}
+
+template <typename Header>
+bool read_header(int file, Header& header, std::uint64_t offset) {
+  return read_at(file, std::as_writable_bytes(std::span(&header, 1)), offset) == sizeof(Header);
+}
+
+// 0, or the errno of the write that failed.
+int write_at(int file, std::span<const std::byte> bytes, std::uint64_t offset) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return errno;
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+    offset += static_cast<std::uint64_t>(count);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Shard::Shard(std::filesystem::path path, FeatureKey key, int file)
+    : path_(std::move(path)), key_(key), file_(file) {}
+
+Shard::~Shard() {
+  if (start_ != nullptr) ::munmap(const_cast<std::byte*>(start_), capacity_);
+  ::close(file_);
+}
+
+std::unique_ptr<Shard> Shard::create(const std::filesystem::path& path, FeatureKey key,
+                                     std::uint64_t capacity) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (file < 0) {
+    if (errno == EEXIST) return nullptr;
+    throw DataError(fmt::format("{} cannot be made: {}.", path.string(), reason(errno)));
+  }
+  std::unique_ptr<Shard> shard(new Shard(path, key, file));
+  // Between its making and here somebody else may have found the empty file; it is theirs then.
+  if (!shard->lock()) return nullptr;
+  const auto header = make_shard_header(key, capacity);
+  if (const int code = write_at(file, std::as_bytes(std::span(&header, 1)), 0); code != 0) {
+    ::unlink(path.c_str());
+    throw DataError(fmt::format("{} cannot be written: {}.", path.string(), reason(code)));
+  }
+  shard->capacity_ = capacity;
+  shard->index_was_read_ = true;
+  shard->map();
+  return shard;
+}
+
+std::unique_ptr<Shard> Shard::open(const std::filesystem::path& path, FeatureKey key) {
+  int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const bool writable = file >= 0;
+  if (!writable) file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) {
+    log_warning("cache", "{} cannot be opened ({}); its clips count as missing.", path.string(),
+                reason(errno));
+    return nullptr;
+  }
+  std::unique_ptr<Shard> shard(new Shard(path, key, file));
+  shard->writable_ = writable;
+  ShardHeader header;
+  if (!read_header(file, header, 0)) return nullptr;  // somebody is just making it
+  if (!is_sound(header) || header.key != key.value) {
+    log_warning("cache", "{} is {}; its clips count as missing. It may be deleted.", path.string(),
+                is_sound(header) ? "of another model" : "damaged at its start");
+    return nullptr;
+  }
+  shard->capacity_ = header.capacity;
+  shard->map();
+  return shard;
+}
+
+void Shard::map() {
+  void* start = ::mmap(nullptr, capacity_, PROT_READ, MAP_SHARED | MAP_NORESERVE, file_, 0);
+  if (start == MAP_FAILED) {
+    throw DataError(
+        fmt::format("{} cannot be mapped into memory: {}.", path_.string(), reason(errno)));
+  }
+  start_ = static_cast<const std::byte*>(start);
+  end_ = sizeof(ShardHeader);
+}
+
+std::uint64_t Shard::file_size() const {
+  struct stat status = {};
+  if (::fstat(file_, &status) != 0) return 0;
+  return std::min(static_cast<std::uint64_t>(status.st_size), capacity_);
+}
+
+std::optional<ClipHeader> Shard::header_at(std::uint64_t offset, std::uint64_t size) const {
+  ClipHeader header;
+  if (!read_header(file_, header, offset) || !is_sound(header)) return std::nullopt;
+  if (offset + sizeof(header) + header.payload_bytes() > size) return std::nullopt;
+  return header;
+}
+
+std::optional<std::uint64_t> Shard::next_header(std::uint64_t after, std::uint64_t size) const {
+  std::vector<std::byte> piece(std::size_t{1} << 20);
+  const auto magic = ClipHeader{}.magic;
+  for (auto start = after; start < size; start += piece.size()) {
+    const auto bytes = read_at(file_, piece, start);
+    for (std::size_t at = 0; at + magic.size() <= bytes; at += kShardAlignment) {
+      const bool likely = std::memcmp(piece.data() + at, magic.data(), magic.size()) == 0;
+      if (likely && header_at(start + at, size)) return start + at;
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<ClipPlace> Shard::new_clips() {
+  std::vector<ClipPlace> found;
+  const auto size = file_size();
+  if (!std::exchange(index_was_read_, true)) {
+    auto index = read_shard_index(index_path(path_), key_);
+    if (index && index->end <= size) {
+      found = std::move(index->places);
+      end_ = index->end;
+    }
+  }
+  // Read, not mapped: a writer may cut off a torn tail while we look at it.
+  for (auto offset = aligned(end_); offset + sizeof(ClipHeader) <= size;) {
+    const auto header = header_at(offset, size);
+    if (!header) {
+      const auto next = next_header(offset + kShardAlignment, size);
+      if (!next) break;  // a torn tail, or a clip that is being written
+      log_warning("cache", "{} is damaged at byte {}; the clip there counts as missing.",
+                  path_.string(), offset);
+      offset = *next;
+      continue;
+    }
+    found.push_back({header->identity, offset});
+    end_ = offset + sizeof(ClipHeader) + header->payload_bytes();
+    offset = aligned(end_);
+  }
+  return found;
+}
+
+std::optional<CachedClip> Shard::read(ClipPlace place) const {
+  const auto size = file_size();
+  const auto header = header_at(place.offset, size);
+  if (!header || header->identity != place.identity) return std::nullopt;
+  const std::span payload(start_ + place.offset + sizeof(ClipHeader), header->payload_bytes());
+  if (!is_sound(*header, payload)) return std::nullopt;
+  const auto* samples = reinterpret_cast<const std::int16_t*>(payload.data());
+  const auto* codes = reinterpret_cast<const std::uint16_t*>(samples + header->samples);
+  return CachedClip{.samples = {samples, header->samples}, .codes = {codes, header->codes}};
+}
+
+bool Shard::lock() {
+  return writable_ && ::flock(file_, LOCK_EX | LOCK_NB) == 0;
+}
+
+void Shard::unlock() {
+  ::flock(file_, LOCK_UN);
+}
+
+std::uint64_t Shard::cut_torn_tail() {
+  const auto size = file_size();
+  if (size <= end_ || ::ftruncate(file_, static_cast<off_t>(end_)) != 0) return 0;
+  return size - end_;
+}
+
+ClipPlace Shard::append(std::uint64_t identity, std::span<const std::int16_t> samples,
+                        std::span<const std::uint16_t> codes) {
+  const auto header = make_clip_header(identity, samples, codes);
+  const auto offset = aligned(end_);
+  auto at = offset;
+  for (const auto part :
+       {std::as_bytes(std::span(&header, 1)), std::as_bytes(samples), std::as_bytes(codes)}) {
+    if (const int code = write_at(file_, part, at); code != 0) {
+      cut_torn_tail();
+      throw DataError(fmt::format("{} cannot be written: {}.", path_.string(), reason(code)));
+    }
+    at += part.size();
+  }
+  end_ = at;
+  return {identity, offset};
+}
+
+void Shard::write_index(std::span<const ClipPlace> places) const {
+  write_shard_index(index_path(path_), key_, places, end_);
+}
+
+}  // namespace myxtts

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/cache/shard_format.h"
+
+#include "base/checksum.h"
+
+namespace myxtts {
+namespace {
+
+// Far above any clip that can be decoded; keeps sums of counts from overflowing.
+constexpr std::uint64_t kMostValues = std::uint64_t{1} << 32;
+
+template <typename Header>
+std::uint64_t checksum_of(const Header& header) {
+  FastChecksum sum;
+  sum.add(std::as_bytes(std::span(&header, 1)).first(offsetof(Header, checksum)));
+  return sum.value();
+}
+
+}  // namespace
+
+ShardHeader make_shard_header(FeatureKey key, std::uint64_t capacity) {
+  ShardHeader header{.key = key.value, .capacity = capacity};
+  header.checksum = checksum_of(header);
+  return header;
+}
+
+ClipHeader make_clip_header(std::uint64_t identity, std::span<const std::int16_t> samples,
+                            std::span<const std::uint16_t> codes) {
+  FastChecksum payload;
+  payload.add(std::as_bytes(samples));
+  payload.add(std::as_bytes(codes));
+  ClipHeader header{.identity = identity,
+                    .samples = samples.size(),
+                    .codes = codes.size(),
+                    .payload_checksum = payload.value()};
+  header.checksum = checksum_of(header);
+  return header;
+}
+
+bool is_sound(const ShardHeader& header) {
+  return header.magic == ShardHeader{}.magic && header.version == kShardVersion &&
+         header.checksum == checksum_of(header);
+}
+
+bool is_sound(const ClipHeader& header) {
+  return header.magic == ClipHeader{}.magic && header.samples < kMostValues &&
+         header.codes < kMostValues && header.checksum == checksum_of(header);
+}
+
+bool is_sound(const ClipHeader& header, std::span<const std::byte> payload) {
+  FastChecksum sum;
+  sum.add(payload);
+  return payload.size() == header.payload_bytes() && sum.value() == header.payload_checksum;
+}
+
+}  // namespace myxtts

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/cuda/counted_pool.h"
+
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <torch/csrc/cuda/CUDAPluggableAllocator.h>
+
+#include <algorithm>
+
+#include "device/cuda/check.h"
+
+namespace myxtts {
+namespace {
+
+namespace allocator = c10::cuda::CUDACachingAllocator;
+
+// Null is LibTorch's sign of memory that cannot be had.
+void* take(RoleMemory& memory, std::size_t bytes) {
+  const auto count = static_cast<std::int64_t>(bytes);
+  if (!memory.try_take(count)) return nullptr;
+  void* taken = nullptr;
+  if (cudaMalloc(&taken, bytes) == cudaSuccess) return taken;
+  cudaGetLastError();
+  memory.give_back(count);
+  return nullptr;
+}
+
+std::shared_ptr<allocator::CUDAAllocator> counting_allocator(std::shared_ptr<RoleMemory> memory) {
+  return torch::cuda::CUDAPluggableAllocator::createCustomAllocator(
+      [memory](std::size_t bytes, int, cudaStream_t) { return take(*memory, bytes); },
+      [memory](void* taken, std::size_t bytes, int, cudaStream_t) {
+        log_failure(cudaFree(taken), "giving memory back");
+        memory->give_back(static_cast<std::int64_t>(bytes));
+      });
+}
+
+bool is_capturing(cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  return cudaStreamIsCapturing(stream, &status) == cudaSuccess &&
+         status != cudaStreamCaptureStatusNone;
+}
+
+}  // namespace
+
+CountedPool::CountedPool(int gpu, std::shared_ptr<RoleMemory> memory) : gpu_(gpu) {
+  const DeviceScope on(gpu);  // MemPool takes the current device
+  pool_.emplace(counting_allocator(std::move(memory)));
+  allocator::beginAllocateToPool(static_cast<c10::DeviceIndex>(gpu_), pool_->id(),
+                                 [this](cudaStream_t stream) { return owns(stream); });
+}
+
+CountedPool::~CountedPool() {
+  try {
+    allocator::endAllocateToPool(static_cast<c10::DeviceIndex>(gpu_), pool_->id());
+  } catch (const std::exception&) {
+    log_failure(cudaErrorUnknown, "closing a role's memory");
+  }
+}
+
+void CountedPool::add_stream(cudaStream_t stream) {
+  const std::lock_guard lock(mutex_);
+  streams_.push_back(stream);
+}
+
+bool CountedPool::owns(cudaStream_t stream) const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::find(streams_, stream) != streams_.end() && !is_capturing(stream);
+}
+
+}  // namespace myxtts

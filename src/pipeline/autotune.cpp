@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/autotune.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace myxtts {
+namespace {
+
+constexpr double kStarved = 0.05;     // of the batcher's time spent waiting for a batch
+constexpr double kAllBusy = 0.80;     // of the decoders' time
+constexpr double kTimeToSpare = 0.5;  // decoders busy for less than that
+constexpr double kWorthIt = 1.05;     // batches a second, after an addition
+
+double seconds(std::chrono::nanoseconds duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+double ratio(double part, double all) {
+  return all > 0 ? part / all : 0;
+}
+
+}  // namespace
+
+bool Autotune::is_due(std::int64_t batches, Clock::Time now) const {
+  return !last_ || (now - last_->at >= options_.interval &&
+                    batches - last_->reading.batches >= options_.batches);
+}
+
+std::optional<TuneDecision> Autotune::look(const PipelineReading& reading, Clock::Time now) {
+  if (!is_due(reading.batches, now)) return std::nullopt;
+  const std::optional<Look> before = std::exchange(last_, Look{now, reading});
+  if (!before || std::exchange(settling_, false)) return std::nullopt;
+
+  const LoadReading batcher = reading.stage("batcher").load - before->reading.stage("batcher").load;
+  const LoadReading decoder = reading.stage("decoder").load - before->reading.stage("decoder").load;
+  const double starved = ratio(seconds(batcher.waiting_for_input), seconds(now - before->at));
+  const double busy =
+      ratio(seconds(decoder.busy), seconds(decoder.busy + decoder.waiting_for_input));
+  const double rate = ratio(static_cast<double>(reading.batches - before->reading.batches),
+                            seconds(now - before->at));
+
+  std::optional<TuneDecision> decision = judge_trial(rate);
+  if (!decision) decision = more_workers(starved, busy, reading.stage("decoder").workers, rate);
+  if (!decision) decision = more_buffer(starved, busy, reading.queue("buffer"));
+  settling_ = decision.has_value();
+  return decision;
+}
+
+std::optional<TuneDecision> Autotune::judge_trial(double batches_a_second) {
+  const std::optional<Trial> trial = std::exchange(trial_, std::nullopt);
+  if (!trial || batches_a_second >= kWorthIt * trial->batches_a_second_before) return std::nullopt;
+  workers_settled_ = true;
+  return TuneDecision{.workers = trial->workers_before,
+                      .reason = fmt::format(
+                          "back to {} decoders: more of them gave {:.1f} batches/s in place of "
+                          "{:.1f}, so it is not decoders that are lacking",
+                          trial->workers_before, batches_a_second, trial->batches_a_second_before)};
+}
+
+std::optional<TuneDecision> Autotune::more_workers(double starved, double busy, std::size_t workers,
+                                                   double batches_a_second) {
+  if (!options_.workers || workers_settled_ || workers >= options_.most_workers)
+    return std::nullopt;
+  if (starved < kStarved || busy < kAllBusy) return std::nullopt;
+  trial_ = Trial{.workers_before = workers, .batches_a_second_before = batches_a_second};
+  const std::size_t more = std::min(workers + (workers + 1) / 2, options_.most_workers);
+  return TuneDecision{
+      .workers = more,
+      .reason = fmt::format("{} decoders in place of {}: they are busy {:.0f} % of the time, and "
+                            "batches are waited for {:.0f} % of it",
+                            more, workers, 100 * busy, 100 * starved)};
+}
+
+std::optional<TuneDecision> Autotune::more_buffer(double starved, double busy,
+                                                  const QueueReading& buffer) {
+  if (!options_.buffer || buffer.capacity >= options_.most_buffer) return std::nullopt;
+  if (starved < kStarved || busy > kTimeToSpare) return std::nullopt;
+  const std::size_t more = std::min(2 * buffer.capacity, options_.most_buffer);
+  return TuneDecision{.buffer = more,
+                      .reason = fmt::format(
+                          "a buffer of {} batches in place of {}: batches are waited for {:.0f} % "
+                          "of the time though decoders are busy only {:.0f} % of it",
+                          more, buffer.capacity, 100 * starved, 100 * busy)};
+}
+
+}  // namespace myxtts

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "data/batch_plan.h"
+#include "data/cache/feature_cache.h"
+#include "data/clip_decoder.h"
+#include "data/corpus.h"
+#include "data/skipped.h"
+#include "model/gpt_rows.h"
+
+namespace myxtts {
+
+// What the stages ask of a corpus. CorpusBatches answers from the disk; tests answer from memory.
+// Any thread may ask anything; answers to equal questions are equal.
+class BatchSource {
+ public:
+  virtual ~BatchSource() = default;
+
+  virtual PlannedBatch batch(DataPosition position) const = 0;
+  virtual DataPosition next(DataPosition position) const = 0;
+  virtual ClipView clip(ClipNumber number) const = 0;
+
+  virtual std::vector<std::int64_t> text_ids(const ClipView& clip) const = 0;
+  virtual PromptSpan prompt(std::int64_t epoch, const ClipView& clip) const = 0;
+
+  // What was computed in an earlier epoch or run; nothing where there is no cache or it lacks the
+  // clip. The views are good as long as the source.
+  virtual std::optional<CachedClip> cached(const ClipView& clip) const = 0;
+
+  // Says that decode() will be asked for the clip soon. Never waits for a disk.
+  virtual void read_ahead(const ClipView& clip) const = 0;
+  virtual std::variant<DecodedClip, Skipped> decode(const ClipView& clip) const = 0;
+
+  // A clip turned out bad. Throws DataError when that makes more of them than the user allows.
+  virtual void leave_out(ClipNumber number, const Skipped& skipped) = 0;
+};
+
+}  // namespace myxtts

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/batch_transfer.h"
+
+#include "base/error.h"
+
+namespace myxtts {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+
+std::size_t rounded_up(std::size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+}  // namespace
+
+BatchTransfer::BatchTransfer(RoleDevice& data, RoleDevice& model, BatchPath path,
+                             std::size_t largest)
+    : data_(data),
+      model_(model),
+      path_(path),
+      largest_(largest),
+      leaving_(data.make_stream()),
+      arriving_(model.make_stream()) {
+  if (path_ != BatchPath::PinnedHost) return;
+  for (int halt = 0; halt < 2; ++halt) {
+    halts_.push_back({data_.host_memory(largest), data_.make_event(), model_.make_event()});
+  }
+}
+
+void BatchTransfer::send(std::span<const TransferPiece> pieces, const Marks& marks) {
+  if (path_ == BatchPath::PinnedHost) {
+    send_through_host(pieces, marks);
+  } else {
+    send_directly(pieces, marks);
+  }
+}
+
+void BatchTransfer::send_directly(std::span<const TransferPiece> pieces, const Marks& marks) {
+  marks.made.hold_up(arriving_);
+  marks.free.hold_up(arriving_);
+  for (const auto& piece : pieces) model_.copy(arriving_, piece.to, piece.from, piece.bytes);
+  marks.left.record(arriving_);
+  marks.arrived.record(arriving_);
+}
+
+void BatchTransfer::send_through_host(std::span<const TransferPiece> pieces, const Marks& marks) {
+  Halt& halt = halts_[next_halt_];
+  next_halt_ = (next_halt_ + 1) % halts_.size();
+  marks.made.hold_up(leaving_);
+  halt.read.hold_up(leaving_);  // what it held before has left
+  std::vector<TransferPiece> second_half;
+  std::size_t offset = 0;
+  for (const auto& piece : pieces) {
+    MYXTTS_CHECK(offset + piece.bytes <= largest_, "a batch does not fit into {} bytes", largest_);
+    const DeviceBytes stop = {halt.memory.get() + offset};
+    data_.copy(leaving_, stop, piece.from, piece.bytes);
+    second_half.push_back({.to = piece.to, .from = stop, .bytes = piece.bytes});
+    offset += rounded_up(piece.bytes);
+  }
+  halt.written.record(leaving_);
+  marks.left.record(leaving_);
+
+  halt.written.hold_up(arriving_);
+  marks.free.hold_up(arriving_);
+  for (const auto& piece : second_half) model_.copy(arriving_, piece.to, piece.from, piece.bytes);
+  halt.read.record(arriving_);
+  marks.arrived.record(arriving_);
+}
+
+}  // namespace myxtts

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "device/role_device.h"
+
+namespace myxtts {
+
+// One array on its way from the data device to the model device.
+struct TransferPiece {
+  DeviceBytes to;
+  DeviceBytes from;
+  std::size_t bytes = 0;
+};
+
+// Copies batches from the data device to the model device, on a stream of its own, along the path
+// of the plan. Nothing waits: a transfer follows the events it is given. One thread calls it.
+class BatchTransfer {
+ public:
+  // `largest` is what the pieces of one batch sum up to at most, each rounded up to 64 bytes.
+  BatchTransfer(RoleDevice& data, RoleDevice& model, BatchPath path, std::size_t largest);
+
+  // Queues the pieces after `made` (on the data device) and `free` (on the model device), and
+  // records `left` when the data device's arrays may be written again and `arrived` when the model
+  // device's may be read.
+  struct Marks {
+    const Event& made;
+    const Event& free;
+    Event& left;
+    Event& arrived;
+  };
+  void send(std::span<const TransferPiece> pieces, const Marks& marks);
+
+  // Where the model device's end of the copies runs; work queued on it comes after them.
+  const Stream& stream() const { return arriving_; }
+
+ private:
+  void send_directly(std::span<const TransferPiece> pieces, const Marks& marks);
+  void send_through_host(std::span<const TransferPiece> pieces, const Marks& marks);
+
+  // Host memory on the way, for one batch; two take turns.
+  struct Halt {
+    HostMemory memory;
+    Event written;
+    Event read;
+  };
+
+  RoleDevice& data_;
+  RoleDevice& model_;
+  const BatchPath path_;
+  const std::size_t largest_;
+  Stream leaving_;   // on the data device
+  Stream arriving_;  // on the model device
+  std::vector<Halt> halts_;
+  std::size_t next_halt_ = 0;
+};
+
+}  // namespace myxtts

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/clip_features.h"
+
+#include <algorithm>
+
+#include <ATen/ATen.h>
+
+#include "base/error.h"
+#include "config/audio.h"
+
+namespace myxtts {
+namespace {
+
+constexpr std::int64_t kCodeFrames = 4;
+constexpr std::int64_t kGap = 4;              // frames between clips of a row, at least
+constexpr std::int64_t kGpuRowFrames = 4096;  // 47 s: longer than any clip a GPT takes
+constexpr double kFullScale = 32768.0;
+constexpr std::int64_t kPromptRows = 8;  // spectrograms of prompts made at a time
+
+// Resampling pads clips to a multiple of this, so that few shapes need a plan of cuDNN.
+constexpr std::int64_t kResampleStep = 1 << 16;
+
+std::int64_t up_to_multiple(std::int64_t value, std::int64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+}  // namespace
+
+// Where a clip lies in a row.
+struct ClipFeatures::Place {
+  std::size_t clip = 0;
+  std::int64_t first_frame = 0;
+  std::int64_t frames = 0;
+};
+
+struct ClipFeatures::Row {
+  std::int64_t frames = 0;
+  std::vector<Place> places;
+};
+
+ClipFeatures::ClipFeatures(const Dvae& dvae, const at::Tensor& mel_stats, c10::Device device)
+    : dvae_(dvae),
+      mel_stats_(mel_stats),
+      device_(device),
+      dvae_spectrogram_(dvae_mel_config(), device),
+      prompt_spectrogram_(conditioning_mel_config(), device) {}
+
+std::int64_t ClipFeatures::resampled_length(std::int64_t samples, std::int64_t rate) {
+  return Resampler::resampled_length(samples, rate, kRate);
+}
+
+at::Tensor ClipFeatures::resampled(const ClipSound& clip) {
+  const auto samples = clip.samples.size(0);
+  if (clip.rate == kRate) return clip.samples.to(at::kFloat).div_(kFullScale);
+  auto found = resamplers_.find(clip.rate);
+  if (found == resamplers_.end()) {
+    found = resamplers_.try_emplace(clip.rate, clip.rate, kRate, device_).first;
+  }
+  auto padded =
+      at::zeros({up_to_multiple(samples, kResampleStep)}, clip.samples.options().dtype(at::kFloat));
+  padded.narrow(0, 0, samples).copy_(clip.samples).div_(kFullScale);
+  return found->second(padded).narrow(0, 0, resampled_length(samples, clip.rate)).clamp_(-1.0, 1.0);
+}
+
+at::Tensor ClipFeatures::stored_samples(const ClipSound& clip) {
+  if (clip.rate == kRate) return clip.samples;
+  return (resampled(clip) * kFullScale).round_().clamp_max_(kFullScale - 1).to(at::kShort);
+}
+
+std::vector<EncodedClip> ClipFeatures::encode(std::span<const ClipSound> clips) {
+  std::vector<at::Tensor> waves;
+  std::vector<EncodedClip> results(clips.size());
+  for (std::size_t clip = 0; clip < clips.size(); ++clip) {
+    waves.push_back(resampled(clips[clip]));
+    MYXTTS_CHECK(waves.back().size(0) >= dvae_spectrogram_.minimum_samples(),
+                 "a clip of {} samples is too short for the DVAE", waves.back().size(0));
+    results[clip].samples =
+        clips[clip].rate == kRate
+            ? clips[clip].samples
+            : (waves.back() * kFullScale).round_().clamp_max_(kFullScale - 1).to(at::kShort);
+  }
+  for (const Row& row : lay_out(waves)) {
+    const auto codes = row_codes(row, waves);  // [row.frames / 4]
+    for (const Place& place : row.places) {
+      results[place.clip].codes =
+          codes.narrow(0, place.first_frame / kCodeFrames, code_count(waves[place.clip].size(0)));
+    }
+  }
+  return results;
+}
+
+// See Note [A clip's company].
+std::vector<ClipFeatures::Row> ClipFeatures::lay_out(std::span<const at::Tensor> waves) const {
+  std::vector<Row> rows;
+  std::int64_t next = 0;  // free place of the last row
+  for (std::size_t clip = 0; clip < waves.size(); ++clip) {
+    const auto frames = dvae_spectrogram_.frame_count(waves[clip].size(0));
+    const auto with_gap = up_to_multiple(frames + kGap, kCodeFrames);
+    const auto length = device_.is_cuda() ? kGpuRowFrames : with_gap;
+    MYXTTS_CHECK(with_gap <= length, "a clip of {} frames does not fit into a row", frames);
+    if (rows.empty() || next + with_gap > rows.back().frames) {
+      rows.push_back({.frames = length, .places = {}});
+      next = 0;
+    }
+    rows.back().places.push_back({.clip = clip, .first_frame = next, .frames = frames});
+    next += with_gap;
+  }
+  return rows;
+}
+
+at::Tensor ClipFeatures::row_codes(const Row& row, std::span<const at::Tensor> waves) const {
+  const auto config = dvae_mel_config();
+  const auto reach = config.fft_size / 2;
+  const auto options = at::TensorOptions(device_).dtype(at::kFloat);
+  auto samples = at::zeros({(row.frames - 1) * config.hop + config.fft_size}, options);
+  auto mask = at::zeros({1, 1, row.frames}, options);
+  for (const Place& place : row.places) {
+    const auto& wave = waves[place.clip];
+    const auto length = wave.size(0);
+    auto own = samples.narrow(0, place.first_frame * config.hop, length + 2 * reach);
+    own.narrow(0, 0, reach).copy_(wave.narrow(0, 1, reach).flip(0));
+    own.narrow(0, reach, length).copy_(wave);
+    own.narrow(0, reach + length, reach).copy_(wave.narrow(0, length - 1 - reach, reach).flip(0));
+    mask.narrow(2, place.first_frame, place.frames).fill_(1);
+  }
+  const auto mel = normalised_log_mel(dvae_spectrogram_.of_reflected(samples.unsqueeze(0)),
+                                      mel_stats_);  // [1, bands, row.frames]
+  return dvae_.quantise(dvae_.encode_packed(mel, mask)).squeeze(0);
+}
+
+at::Tensor ClipFeatures::prompt_mel(const at::Tensor& prompts) const {
+  std::vector<at::Tensor> parts;  // bounds the memory of the transforms
+  for (const auto& rows : prompts.split(kPromptRows)) {
+    parts.push_back(normalised_log_mel(prompt_spectrogram_(rows), mel_stats_));
+  }
+  return at::cat(parts);  // [B, bands, frames]
+}
+
+}  // namespace myxtts

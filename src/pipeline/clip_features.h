@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+
+#include "audio/mel_spectrogram.h"
+#include "audio/resample.h"
+#include "model/dvae.h"
+
+namespace myxtts {
+
+// One clip as it was decoded, on the data device.
+struct ClipSound {
+  at::Tensor samples;  // [S] int16 at `rate`
+  std::int64_t rate = 0;
+};
+
+// What is made of a clip once and can be kept.
+struct EncodedClip {
+  at::Tensor samples;  // [S] int16 at 22,050 Hz: what prompts are cut from
+  at::Tensor codes;    // [ceil(S / 1024)] int64
+};
+
+// Turns sound into what the networks take, on the data device: resampling, mel spectrograms, DVAE
+// codes, all in full fp32.
+//
+// Note [A clip's company]
+// A clip's codes do not depend on the clips that were encoded with it, so what a cache holds equals
+// what a run would compute. The DVAE only looks a few frames to each side; so clips are laid one
+// after another into rows of one fixed length, with silence masked to zero between them:
+//
+//   row [F frames]:  [clip 0 ....][gap][clip 1 ..][gap][clip 2 .......][rest]
+//
+// Every kernel then sees the same shapes whatever the clips are, and no sum reaches from one clip
+// into the next. On the CPU each clip is a row of its own length: small batches would pay for rows
+// that are mostly empty. Memory is bounded by one row.
+//
+// One thread at a time. Nothing waits for the device; shapes follow from lengths known to the host.
+class ClipFeatures {
+ public:
+  static constexpr std::int64_t kRate = 22'050;
+  static constexpr std::int64_t kPromptSamples = 132'300;  // six seconds
+
+  // `dvae` and `mel_stats` [bands] are on `device`; the DVAE outlives this.
+  ClipFeatures(const Dvae& dvae, const at::Tensor& mel_stats, c10::Device device);
+
+  // The same number of results, in order. A clip has at least 513 samples at 22,050 Hz.
+  std::vector<EncodedClip> encode(std::span<const ClipSound> clips);
+
+  // [S] int16 at kRate, as a cache holds them: for clips whose codes are known.
+  at::Tensor stored_samples(const ClipSound& clip);
+
+  // What the conditioning encoder takes: prompts [B, kPromptSamples] fp32, zeros behind their ends,
+  // to [B, bands, prompt_frames()].
+  at::Tensor prompt_mel(const at::Tensor& prompts) const;
+  std::int64_t prompt_frames() const { return prompt_spectrogram_.frame_count(kPromptSamples); }
+
+  // How many samples at kRate come out of `samples` at `rate`.
+  static std::int64_t resampled_length(std::int64_t samples, std::int64_t rate);
+  static std::int64_t code_count(std::int64_t samples) { return (samples + 1023) / 1024; }
+
+ private:
+  struct Place;
+  struct Row;
+
+  at::Tensor resampled(const ClipSound& clip);  // [S] fp32 within ±1 at kRate
+  std::vector<Row> lay_out(std::span<const at::Tensor> waves) const;
+  at::Tensor row_codes(const Row& row, std::span<const at::Tensor> waves) const;
+
+  const Dvae& dvae_;
+  at::Tensor mel_stats_;  // [bands]
+  c10::Device device_;
+  MelSpectrogram dvae_spectrogram_;
+  MelSpectrogram prompt_spectrogram_;
+  std::map<std::int64_t, Resampler> resamplers_;  // by the rate of the file
+};
+
+}  // namespace myxtts

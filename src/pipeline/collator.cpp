@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/collator.h"
+
+#include <utility>
+
+#include "base/trace.h"
+#include "pipeline/row_layout.h"
+
+namespace myxtts {
+
+Collator::Collator(const BatchSource& source, const GptConfig& gpt, MaskPromptSpan mask,
+                   BoundedQueue<SettledBatch>& input, StagingPool& blocks)
+    : source_(source), gpt_(gpt), mask_(mask), input_(input), blocks_(blocks) {}
+
+void Collator::run(BoundedQueue<HostBatch>& output) {
+  try {
+    work(output);
+    output.finish();
+  } catch (...) {
+    output.fail(std::current_exception());
+  }
+  input_.stop();  // after the last batch this changes nothing
+}
+
+void Collator::work(BoundedQueue<HostBatch>& output) {
+  const auto busy = meter_.busy();
+  while (true) {
+    std::optional<SettledBatch> settled;
+    {
+      const auto waiting = meter_.waiting_for_input();
+      settled = input_.pop();
+    }
+    if (!settled) return;
+    LaidOutBatch laid_out = lay_out(source_, gpt_, mask_, *settled);
+    std::optional<StagingPool::Block> block;
+    {
+      const auto waiting = meter_.waiting_for_output();
+      block = blocks_.claim(laid_out.block_bytes());
+    }
+    if (!block) return;
+    const TraceScope trace("collate", settled->number);
+    HostBatch batch = write_into(std::move(*block), std::move(laid_out), *settled);
+    settled.reset();  // its samples are not needed twice while the output is full
+    const auto waiting = meter_.waiting_for_output();
+    if (!output.push(std::move(batch))) return;
+  }
+}
+
+}  // namespace myxtts

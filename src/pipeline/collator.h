@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/bounded_queue.h"
+#include "base/meter.h"
+#include "config/model.h"
+#include "pipeline/batcher.h"
+#include "pipeline/host_batch.h"
+
+namespace myxtts {
+
+// Lays a batch's clips out as rows and writes rows and sound into a block of staging memory, ready
+// to be copied to the data device. The fourth stage and the last one on the host; runs in a thread
+// of its own, which is also the one that waits until a GPU has read a block that it wants to use
+// again.
+//
+// Everything it is given outlives it.
+class Collator {
+ public:
+  Collator(const BatchSource& source, const GptConfig& gpt, MaskPromptSpan mask,
+           BoundedQueue<SettledBatch>& input, StagingPool& blocks);
+
+  // Works until the last batch or until nobody wants more. Never throws: a failure goes to whoever
+  // takes from the output.
+  void run(BoundedQueue<HostBatch>& output);
+
+  LoadReading load() const { return meter_.read(); }
+
+ private:
+  void work(BoundedQueue<HostBatch>& output);
+
+  const BatchSource& source_;
+  const GptConfig gpt_;
+  const MaskPromptSpan mask_;
+  BoundedQueue<SettledBatch>& input_;
+  StagingPool& blocks_;
+  LoadMeter meter_;
+};
+
+}  // namespace myxtts

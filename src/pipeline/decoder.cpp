@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/decoder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/trace.h"
+#include "pipeline/clip_loader.h"
+
+namespace myxtts {
+
+Decoder::Decoder(const BatchSource& source, BoundedQueue<ClipJob>& jobs, BatchWindow& window,
+                 const DecoderOptions& options)
+    : source_(source),
+      jobs_(jobs),
+      window_(window),
+      code_stride_(options.code_stride),
+      workers_(options.workers) {
+  MYXTTS_CHECK(options.workers >= 1 && options.workers <= options.most_workers,
+               "{} of {} workers cannot work", options.workers, options.most_workers);
+  for (std::size_t worker = 0; worker < options.most_workers; ++worker) {
+    meters_.push_back(std::make_unique<LoadMeter>());
+  }
+}
+
+void Decoder::run(std::size_t worker) {
+  try {
+    work(worker);
+  } catch (...) {
+    window_.fail(std::current_exception());
+  }
+  jobs_.stop();  // after the last job this changes nothing; otherwise the reader has to know
+  stop();
+}
+
+void Decoder::work(std::size_t worker) {
+  LoadMeter& meter = *meters_[worker];
+  while (wait_for_turn(worker)) {
+    std::optional<ClipJob> job;
+    {
+      const auto waiting = meter.waiting_for_input();
+      job = jobs_.pop();
+    }
+    if (!job) return;
+    const auto busy = meter.busy();
+    const TraceScope trace("decode", job->batch);
+    if (!window_.put(job->batch, job->index, load_clip(source_, job->clip, code_stride_))) return;
+  }
+}
+
+bool Decoder::wait_for_turn(std::size_t worker) {
+  std::unique_lock lock(mutex_);
+  turn_came_.wait(lock, [&] { return stopped_ || worker < workers_; });
+  return !stopped_;
+}
+
+void Decoder::set_workers(std::size_t workers) {
+  const std::lock_guard lock(mutex_);
+  workers_ = std::clamp<std::size_t>(workers, 1, meters_.size());
+  turn_came_.notify_all();
+}
+
+std::size_t Decoder::workers() const {
+  const std::lock_guard lock(mutex_);
+  return workers_;
+}
+
+void Decoder::stop() {
+  const std::lock_guard lock(mutex_);
+  stopped_ = true;
+  turn_came_.notify_all();
+}
+
+LoadReading Decoder::load() const {
+  LoadReading sum;
+  for (const auto& meter : meters_) sum = sum + meter->read();
+  return sum;
+}
+
+}  // namespace myxtts

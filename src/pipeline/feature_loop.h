@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/bounded_queue.h"
+#include "base/meter.h"
+#include "base/trace.h"
+#include "pipeline/device_timeline.h"
+#include "pipeline/host_batch.h"
+#include "pipeline/pipeline_reading.h"
+#include "pipeline/transfer_ring.h"
+
+namespace myxtts {
+
+// What computes features and sends them to the model device: FeatureStage on real devices.
+//
+//   make_slots(n)       n batches on the model device, as large as they ever get
+//   fill(host, slot)    queues everything that fills the slot; records its `filled`
+//   take_times()        when the data device worked on batches whose work has ended
+//
+// One thread calls the last two.
+template <typename F>
+concept Features = requires(F features, HostBatch& host) {
+  { features.make_slots(std::size_t{3}).front().filled } -> std::convertible_to<const Event&>;
+  features.fill(host, features.make_slots(std::size_t{3}).front());
+  features.take_times().front().began;
+};
+
+template <Features F>
+using SlotBatch = typename decltype(std::declval<F&>().make_slots(1))::value_type;
+
+// The thread of the feature stage: takes staged batches, has the devices fill slots with them and
+// hands those to the trainer. Waits for queues and never for a device.
+//
+// Everything it is given outlives it.
+template <Features F>
+class FeatureLoop {
+ public:
+  FeatureLoop(F& features, BoundedQueue<HostBatch>& input, TransferRing<SlotBatch<F>>& ring)
+      : features_(features), input_(input), ring_(ring) {}
+
+  // Works until the last batch or until the trainer leaves. Never throws: a failure goes to whoever
+  // takes from the ring.
+  void run() {
+    try {
+      work();
+      ring_.finish();
+    } catch (...) {
+      ring_.fail(std::current_exception());
+    }
+    input_.stop();  // after the last batch this changes nothing
+  }
+
+  LoadReading load() const { return meter_.read(); }
+
+  DeviceTimeReading device_time() const {
+    const std::lock_guard lock(mutex_);
+    return device_time_;
+  }
+
+ private:
+  void work() {
+    const auto busy = meter_.busy();
+    while (true) {
+      auto host = [this] {
+        const auto waiting = meter_.waiting_for_input();
+        return input_.pop();
+      }();
+      if (!host) return;
+      auto slot = [this] {
+        const auto waiting = meter_.waiting_for_output();
+        return ring_.claim();
+      }();
+      if (!slot) return;
+      fill(*host, **slot);
+      ring_.publish(std::move(*slot));
+    }
+  }
+
+  void fill(HostBatch& host, SlotBatch<F>& slot) {
+    const TraceScope trace("features", host.number);
+    if (began_ == Clock::Time{}) began_ = system_clock().now();
+    features_.fill(host, slot);
+    for (auto& times : features_.take_times()) count(times);
+  }
+
+  void count(auto& times) {
+    const double busy = times.ended.milliseconds_since(times.began) / 1000;
+    {
+      const std::lock_guard lock(mutex_);
+      ++device_time_.batches;
+      device_time_.busy_seconds += busy;
+    }
+    const bool is_first = !timeline_.has_anchor();
+    const auto from = is_first ? began_ : timeline_.time_of(times.began);
+    const std::chrono::duration<double> duration(busy);
+    if (tracing()) {
+      const auto to = from + std::chrono::duration_cast<Clock::Time::duration>(duration);
+      trace_lane("data stream").add("features", from, to, times.number);
+    }
+    if (is_first) timeline_.set_anchor(std::move(times.began), began_);
+  }
+
+  F& features_;
+  BoundedQueue<HostBatch>& input_;
+  TransferRing<SlotBatch<F>>& ring_;
+  LoadMeter meter_;
+  Clock::Time began_{};  // the first batch; the stage's thread
+  DeviceTimeline timeline_;
+
+  // Everything below is guarded by mutex_.
+  mutable std::mutex mutex_;
+  DeviceTimeReading device_time_;
+};
+
+}  // namespace myxtts

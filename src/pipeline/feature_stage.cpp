@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/feature_stage.h"
+
+#include <utility>
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include "base/error.h"
+
+namespace myxtts {
+namespace {
+
+constexpr double kFullScale = 32768.0;
+
+c10::Device torch_device(const RoleDevice& device) {
+  return device.gpu() < 0 ? c10::Device(c10::kCPU)
+                          : c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(device.gpu()));
+}
+
+DeviceBytes bytes_of(const at::Tensor& tensor) {
+  return {.data = tensor.data_ptr(), .gpu = tensor.is_cuda() ? tensor.get_device() : -1};
+}
+
+// One array of a batch: where it is on the data device and which tensor of the slot it goes to.
+struct Array {
+  at::Tensor made;
+  at::Tensor* slot;
+};
+
+}  // namespace
+
+struct FeatureStage::Side {
+  at::Tensor block;    // [bytes] uint8: the staging block as it was uploaded
+  at::Tensor counts;   // [2] fp32: text_count and audio_count
+  at::Tensor prompts;  // [clips, samples]
+  at::Tensor prompt_mel;
+  Event made;
+  Event left;
+
+  // An array of the host batch, as it lies in the block.
+  template <typename Value>
+  at::Tensor view(const HostBatch& host, std::span<const Value> array, at::ScalarType type) const {
+    const auto* first = reinterpret_cast<const std::byte*>(array.data());
+    const auto offset = array.empty() ? 0 : first - host.block->bytes().data();
+    return block.narrow(0, offset, static_cast<std::int64_t>(array.size_bytes())).view(type);
+  }
+  at::Tensor ids(const HostBatch& host, std::span<const std::int64_t> array) const {
+    return view(host, array, at::kLong);
+  }
+};
+
+namespace {
+
+// Sizes a slot's rows for the largest batch.
+GptBatch largest_rows(const BatchBounds& bounds, c10::Device device) {
+  const auto ids = [device](std::int64_t count) {
+    return at::zeros({count}, at::TensorOptions(at::kLong).device(device));
+  };
+  const RowSizes& rows = bounds.rows;
+  const auto count = at::ones({}, at::TensorOptions(at::kFloat).device(device));
+  return {.clips = 0,
+          .lengths = {},
+          .longest = 0,
+          .segment_ends = at::zeros({bounds.clips + 2}, at::TensorOptions(at::kInt).device(device)),
+          .tokens = ids(rows.tokens),
+          .positions = ids(rows.tokens),
+          .target_rows = ids(rows.text_targets + rows.audio_targets),
+          .text_targets = ids(rows.text_targets),
+          .text_clips = ids(rows.text_targets),
+          .audio_targets = ids(rows.audio_targets),
+          .audio_clips = ids(rows.audio_targets),
+          .text_count = count,
+          .audio_count = count.clone()};
+}
+
+// The first `count` places of a slot's storage: a batch's own size at an address that stays.
+at::Tensor resized_view(const at::Tensor& tensor, std::int64_t count) {
+  const auto room = static_cast<std::int64_t>(tensor.storage().nbytes() / tensor.itemsize());
+  MYXTTS_CHECK(count <= room, "an array of {} does not fit into a slot of {}", count, room);
+  return tensor.as_strided({count}, {1}, 0);
+}
+
+}  // namespace
+
+FeatureStage::FeatureStage(RoleDevice& data, RoleDevice& model, BatchPath path,
+                           const FeatureNetworks& networks, const BatchBounds& bounds)
+    : data_(data), model_(model), networks_(networks), bounds_(bounds) {
+  const auto scope = data_.enter(data_.stream());
+  const auto device = torch_device(data_);
+  features_ = std::make_unique<ClipFeatures>(*networks_.dvae, networks_.mel_stats, device);
+  const auto options = at::TensorOptions(device).dtype(at::kFloat);
+  for (auto& side : sides_) {
+    side = std::make_unique<Side>(
+        Side{.block = at::empty({0}, options.dtype(at::kByte)),
+             .counts = at::zeros({2}, options),
+             .prompts = at::zeros({bounds_.clips, ClipFeatures::kPromptSamples}, options),
+             .prompt_mel = {},
+             .made = data_.make_event(),
+             .left = data_.make_event()});
+  }
+  const auto largest =
+      64 * 16 + static_cast<std::size_t>(
+                    8 * (2 * bounds_.rows.tokens +
+                         3 * (bounds_.rows.text_targets + bounds_.rows.audio_targets)) +
+                    4 * (bounds_.clips + 2) + 8 +
+                    4 * bounds_.clips * networks_.gpt.mel_bands * features_->prompt_frames());
+  transfer_ = std::make_unique<BatchTransfer>(data_, model_, path, largest);
+}
+
+FeatureStage::~FeatureStage() = default;
+
+std::vector<DeviceBatch> FeatureStage::make_slots(std::size_t count) const {
+  const auto scope = model_.enter(model_.stream());
+  const auto device = torch_device(model_);
+  std::vector<DeviceBatch> slots(count);
+  for (DeviceBatch& slot : slots) {
+    slot.rows = largest_rows(bounds_, device);
+    slot.prompt_mel =
+        at::zeros({bounds_.clips, networks_.gpt.mel_bands, features_->prompt_frames()},
+                  at::TensorOptions(at::kFloat).device(device));
+    slot.filled = model_.make_event();
+    slot.consumed = model_.make_event();
+    slot.consumed.record(model_.stream());  // after the zeros: no copy may come before them
+  }
+  return slots;
+}
+
+void FeatureStage::fill(HostBatch& host, DeviceBatch& slot) {
+  const at::NoGradGuard no_grad;
+  Side& side = *sides_[static_cast<std::size_t>(filled_++) % sides_.size()];
+  try {
+    const auto scope = data_.enter(data_.stream());
+    FeatureTimes times{
+        .number = host.number, .began = data_.make_event(), .ended = data_.make_event()};
+    side.left.hold_up(data_.stream());
+    times.began.record(data_.stream());
+    upload(host, side);
+    complete_rows(host, side);
+    make_prompts(host, side);
+    side.made.record(data_.stream());
+    times.ended.record(data_.stream());
+    times_.push_back(std::move(times));
+    send(host, side, slot);
+  } catch (const c10::Error&) {
+    data_.rethrow();
+  }
+}
+
+void FeatureStage::upload(HostBatch& host, Side& side) {
+  const auto bytes = host.block->bytes();
+  const auto count = static_cast<std::int64_t>(bytes.size());
+  if (side.block.size(0) < count) {
+    side.block.reset();  // before the larger one is taken
+    side.block = at::empty({count + count / 4}, side.counts.options().dtype(at::kByte));
+  }
+  data_.copy(data_.stream(), bytes_of(side.block), {.data = bytes.data()}, bytes.size());
+  auto uploaded = std::make_shared<Event>(data_.make_event());
+  uploaded->record(data_.stream());
+  host.block->read_until([uploaded] { uploaded->wait(); });
+}
+
+// See Note [Unknown codes].
+void FeatureStage::complete_rows(const HostBatch& host, Side& side) {
+  const auto samples = side.view(host, host.samples, at::kShort);
+  side.prompts.zero_();
+  std::vector<ClipSound> sounds;
+  for (const HostClip& clip : host.clips) {
+    sounds.push_back({.samples = samples.narrow(0, clip.first_sample, clip.source_samples),
+                      .rate = clip.source_rate});
+  }
+  std::vector<ClipSound> unknown;
+  for (std::size_t clip = 0; clip < host.clips.size(); ++clip) {
+    if (!host.clips[clip].codes_known) unknown.push_back(sounds[clip]);
+  }
+  auto results = features_->encode(unknown);
+
+  std::vector<at::Tensor> codes;
+  auto next = results.begin();
+  for (std::size_t clip = 0; clip < host.clips.size(); ++clip) {
+    const HostClip& own = host.clips[clip];
+    if (!own.codes_known) codes.push_back(next->codes.narrow(0, 0, own.codes));
+    const auto stored =
+        own.codes_known ? features_->stored_samples(sounds[clip]) : (next++)->samples;
+    const auto length = own.prompt.last - own.prompt.first;
+    side.prompts.select(0, static_cast<std::int64_t>(clip))
+        .narrow(0, 0, length)
+        .copy_(stored.narrow(0, own.prompt.first, length));
+  }
+  if (!codes.empty()) {
+    const auto found = at::cat(codes);  // [U]
+    side.ids(host, host.tokens)
+        .index_copy_(0, side.ids(host, host.code_tokens), found + networks_.gpt.text_ids);
+    side.ids(host, host.audio_targets)
+        .index_copy_(0, side.ids(host, host.code_targets),
+                     found.index_select(0, side.ids(host, host.code_target_codes)));
+  }
+  side.counts.select(0, 0).fill_(std::max<std::int64_t>(host.text_count, 1));
+  side.counts.select(0, 1).fill_(std::max<std::int64_t>(host.audio_count, 1));
+}
+
+void FeatureStage::make_prompts(const HostBatch&, Side& side) {
+  side.prompts.div_(kFullScale);
+  side.prompt_mel = features_->prompt_mel(side.prompts);
+}
+
+void FeatureStage::send(const HostBatch& host, Side& side, DeviceBatch& slot) {
+  GptBatch& rows = slot.rows;
+  const std::array<Array, 11> arrays = {{
+      {side.view(host, host.segment_ends, at::kInt), &rows.segment_ends},
+      {side.ids(host, host.tokens), &rows.tokens},
+      {side.ids(host, host.positions), &rows.positions},
+      {side.ids(host, host.target_rows), &rows.target_rows},
+      {side.ids(host, host.text_targets), &rows.text_targets},
+      {side.ids(host, host.text_clips), &rows.text_clips},
+      {side.ids(host, host.audio_targets), &rows.audio_targets},
+      {side.ids(host, host.audio_clips), &rows.audio_clips},
+      {side.counts.narrow(0, 0, 1), &rows.text_count},
+      {side.counts.narrow(0, 1, 1), &rows.audio_count},
+      {side.prompt_mel, &slot.prompt_mel},
+  }};
+  std::vector<TransferPiece> pieces;
+  for (const Array& array : arrays) {
+    if (array.slot->dim() == 1) *array.slot = resized_view(*array.slot, array.made.size(0));
+    MYXTTS_CHECK(array.slot->numel() == array.made.numel(), "a slot has another shape");
+    pieces.push_back(
+        {.to = bytes_of(*array.slot), .from = bytes_of(array.made), .bytes = array.made.nbytes()});
+  }
+  slot.filled = model_.make_event();  // the trainer keeps the last one to measure with
+  transfer_->send(
+      pieces,
+      {.made = side.made, .free = slot.consumed, .left = side.left, .arrived = slot.filled});
+  slot.number = host.number;
+  slot.position = host.position;
+  slot.clips.clear();
+  for (const HostClip& clip : host.clips) slot.clips.push_back(clip.number);
+  rows.clips = static_cast<std::int64_t>(host.clips.size());
+  rows.lengths = host.lengths;
+  rows.longest = host.longest;
+}
+
+std::vector<FeatureTimes> FeatureStage::take_times() {
+  std::vector<FeatureTimes> ended;
+  std::size_t count = 0;
+  while (count < times_.size() && times_[count].ended.completed()) ++count;
+  for (std::size_t i = 0; i < count; ++i) ended.push_back(std::move(times_[i]));
+  times_.erase(times_.begin(), times_.begin() + static_cast<std::ptrdiff_t>(count));
+  return ended;
+}
+
+}  // namespace myxtts

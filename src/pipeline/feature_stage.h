@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "config/model.h"
+#include "data/device_batch.h"
+#include "device/role_device.h"
+#include "model/dvae.h"
+#include "pipeline/batch_transfer.h"
+#include "pipeline/clip_features.h"
+#include "pipeline/host_batch.h"
+
+namespace myxtts {
+
+// What the feature stage computes with, on the data device.
+struct FeatureNetworks {
+  GptConfig gpt;
+  const Dvae* dvae = nullptr;  // outlives the stage
+  at::Tensor mel_stats;        // [bands]
+};
+
+// How large a batch can be.
+struct BatchBounds {
+  std::int64_t clips = 0;  // that a batch holds at most
+  RowSizes rows = {};      // the largest of each
+};
+
+// When the data device worked on a batch, for meters and the trace.
+struct FeatureTimes {
+  std::int64_t number = -1;
+  Event began;
+  Event ended;
+};
+
+// The last stage on the data device: sound becomes codes and prompt spectrograms, rows are
+// completed, and the batch is sent to a slot of the ring.
+//
+//   staging block ──upload──▶ samples, rows ──features──▶ rows with codes, prompt mel ──▶ slot
+//   └──────────── the data role's own stream ───────────────────────────────┘└ transfer ┘
+//
+// fill() queues all of it and waits for nothing: the order is kept by events. One thread calls it.
+class FeatureStage {
+ public:
+  FeatureStage(RoleDevice& data, RoleDevice& model, BatchPath path, const FeatureNetworks& networks,
+               const BatchBounds& bounds);
+  ~FeatureStage();
+
+  // The slots of a ring, on the model device, for the largest batch.
+  std::vector<DeviceBatch> make_slots(std::size_t count) const;
+
+  // Queues everything that fills `slot` from `host`. The slot's `filled` is recorded; the staging
+  // block may go back at once, it knows until when it is read.
+  void fill(HostBatch& host, DeviceBatch& slot);
+
+  // Of the batches filled since the last call whose work has ended, oldest first.
+  std::vector<FeatureTimes> take_times();
+
+ private:
+  struct Side;  // one of the two sets of tensors on the data device that take turns
+
+  void upload(HostBatch& host, Side& side);
+  void complete_rows(const HostBatch& host, Side& side);
+  void make_prompts(const HostBatch& host, Side& side);
+  void send(const HostBatch& host, Side& side, DeviceBatch& slot);
+
+  RoleDevice& data_;
+  RoleDevice& model_;
+  const FeatureNetworks networks_;
+  const BatchBounds bounds_;
+  std::unique_ptr<ClipFeatures> features_;
+  std::unique_ptr<BatchTransfer> transfer_;
+  std::array<std::unique_ptr<Side>, 2> sides_;
+  std::int64_t filled_ = 0;
+  std::vector<FeatureTimes> times_;
+};
+
+}  // namespace myxtts

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "data/batch_plan.h"
+#include "model/gpt_rows.h"
+#include "pipeline/staging_pool.h"
+
+namespace myxtts {
+
+// One clip of a batch on its way to the data device.
+struct HostClip {
+  ClipNumber number = 0;
+  std::uint64_t identity = 0;  // what the cache knows it by
+
+  std::int64_t first_sample = 0;    // in HostBatch::samples
+  std::int64_t source_samples = 0;  // how many of those are its own, at
+  std::int64_t source_rate = 0;     // 22,050 where they come from the cache
+  std::int64_t samples = 0;         // how many they are at 22,050 Hz
+  PromptSpan prompt = {};           // in samples at 22,050 Hz
+
+  std::int64_t codes = 0;       // that its row has
+  bool codes_known = false;     // from the cache; false: the DVAE has to find them
+  std::int64_t first_code = 0;  // unknown ones: its first among all unknown codes of the batch
+};
+
+// One batch in host memory, ready for the data device: sound as it was decoded (or cached), and the
+// rows of Note [Packed rows] with a 0 wherever a code is not known yet.
+//
+// All arrays lie in `block`, each on a 64-byte boundary, so that one copy of block->bytes() moves
+// them all; where an array is on the device follows from its distance to the block's first byte.
+//
+// Note [Unknown codes]
+// The batch's U unknown codes are those of its clips with !codes_known, clip after clip. Once the
+// DVAE has found codes [U] (the first HostClip::codes of each clip), the rows are completed by
+//
+//   tokens.index_put(code_tokens, codes + text_ids)                       [U]
+//   audio_targets.index_put(code_targets, codes.index(code_target_codes)) [V], V <= U
+//
+// V is smaller where the prompt's span is masked: those targets stay -1.
+struct HostBatch {
+  std::int64_t number = -1;  // counts from 0 in the order the trainer sees them
+  DataPosition position;
+  std::vector<HostClip> clips;  // one for each row, in order; may be fewer than the plan's, or none
+
+  std::int64_t longest = 0;           // as in GptRows
+  std::vector<std::int64_t> lengths;  // as in GptRows
+  std::int64_t text_count = 0;
+  std::int64_t audio_count = 0;
+
+  std::span<const std::int16_t> samples;       // of all clips, one after another
+  std::span<const std::int32_t> segment_ends;  // this and the following as in GptRows
+  std::span<const std::int64_t> tokens;
+  std::span<const std::int64_t> positions;
+  std::span<const std::int64_t> target_rows;
+  std::span<const std::int64_t> text_targets;
+  std::span<const std::int64_t> text_clips;
+  std::span<const std::int64_t> audio_targets;
+  std::span<const std::int64_t> audio_clips;
+  std::span<const std::int64_t> code_tokens;        // [U] places in `tokens`
+  std::span<const std::int64_t> code_targets;       // [V] places in `audio_targets`
+  std::span<const std::int64_t> code_target_codes;  // [V] which of the U codes goes there
+
+  std::optional<StagingPool::Block> block;  // always there once collated
+
+  std::int64_t unknown_codes() const { return static_cast<std::int64_t>(code_tokens.size()); }
+};
+
+}  // namespace myxtts

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/host_stages.h"
+
+#include <fmt/format.h>
+
+#include "base/human.h"
+#include "base/log.h"
+
+namespace myxtts {
+namespace {
+
+// How far the reader is ahead of the decoders: enough for a disk to be asked early.
+constexpr std::size_t kClipsAhead = 64;
+
+constexpr std::size_t kMostBuffer = 200;  // batches that autotune goes up to
+
+}  // namespace
+
+HostStages::HostStages(BatchSource& source, const HostOptions& options)
+    : options_(options),
+      window_(options.buffer),
+      jobs_(kClipsAhead),
+      settled_(1),
+      blocks_(options.staging_blocks, options.allocate),
+      staged_(1),
+      reader_(source, window_, jobs_),
+      decoder_(source, jobs_, window_,
+               {.workers = options.workers,
+                .most_workers = options.most_workers,
+                .code_stride = options.gpt.code_stride}),
+      batcher_(source, window_, settled_, [this] { after_batch(); }),
+      collator_(source, options.gpt, options.mask, settled_, blocks_),
+      autotune_({.workers = options.most_workers > options.workers,
+                 .buffer = options.tune_buffer,
+                 .most_workers = options.most_workers,
+                 .most_buffer = kMostBuffer}) {}
+
+HostStages::~HostStages() {
+  stop();
+}
+
+void HostStages::start(DataPosition position) {
+  blocks_.reserve(options_.reserved_bytes);
+  threads_.start("reader", [this, position] { reader_.run(position, options_.end); });
+  for (std::size_t worker = 0; worker < options_.most_workers; ++worker) {
+    threads_.start(fmt::format("decoder {}", worker), [this, worker] { decoder_.run(worker); });
+  }
+  threads_.start("batcher", [this] { batcher_.run(); });
+  threads_.start("collator", [this] { collator_.run(staged_); });
+}
+
+void HostStages::stop() {
+  staged_.stop();
+  blocks_.stop();
+  settled_.stop();
+  window_.stop();
+  jobs_.stop();
+  decoder_.stop();
+  threads_.join();
+}
+
+PipelineReading HostStages::read() const {
+  PipelineReading reading;
+  reading.stages = {{.name = "reader", .load = reader_.load()},
+                    {.name = "decoder", .workers = decoder_.workers(), .load = decoder_.load()},
+                    {.name = "batcher", .load = batcher_.load()},
+                    {.name = "collator", .load = collator_.load()}};
+  const WindowLimits limits = window_.limits();
+  reading.queues = {{.name = "clips", .capacity = jobs_.capacity(), .depth = jobs_.depth()},
+                    {.name = "buffer", .capacity = limits.batches, .depth = window_.depth()},
+                    {.name = "settled", .capacity = settled_.capacity(), .depth = settled_.depth()},
+                    {.name = "staged", .capacity = staged_.capacity(), .depth = staged_.depth()}};
+  reading.batches = batches_;
+  reading.decoded_bytes = window_.bytes();
+  reading.decoded_bytes_limit = limits.bytes;
+  reading.staging_bytes = blocks_.bytes();
+  return reading;
+}
+
+void HostStages::after_batch() {
+  ++batches_;
+  const auto now = system_clock().now();
+  if (!autotune_.is_due(batches_, now)) return;
+  const PipelineReading reading = read();
+  trace_reading(reading);
+  say_if_bytes_are_the_limit();
+  if (const auto decision = autotune_.look(reading, now)) apply(*decision);
+}
+
+void HostStages::apply(const TuneDecision& decision) {
+  log_info("pipeline", "autotune: {}", decision.reason);
+  if (decision.workers) decoder_.set_workers(*decision.workers);
+  if (decision.buffer) window_.set_batches(*decision.buffer);
+}
+
+void HostStages::say_if_bytes_are_the_limit() {
+  if (bytes_were_said_ || window_.waits_for_bytes() == 0) return;
+  bytes_were_said_ = true;
+  const WindowLimits limits = window_.limits();
+  log_info("pipeline",
+           "the buffer holds fewer than --buffer-size {} batches: they would need more than the {} "
+           "of memory that decoded clips may take",
+           limits.batches, human_size(limits.bytes));
+}
+
+}  // namespace myxtts

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/pipeline_reading.h"
+
+#include <map>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/human.h"
+#include "base/trace.h"
+
+namespace myxtts {
+namespace {
+
+double share_of(std::chrono::nanoseconds part, const LoadReading& load) {
+  const auto all = load.busy + load.waiting_for_input + load.waiting_for_output;
+  return all.count() == 0 ? 0.0
+                          : static_cast<double>(part.count()) / static_cast<double>(all.count());
+}
+
+template <typename Readings>
+const auto& named(const Readings& readings, std::string_view name) {
+  for (const auto& reading : readings) {
+    if (reading.name == name) return reading;
+  }
+  throw InternalError(fmt::format("the pipeline has no '{}'", name));
+}
+
+}  // namespace
+
+double ReadinessReading::share() const {
+  return steps == 0 ? 1.0 : static_cast<double>(ready) / static_cast<double>(steps);
+}
+
+const StageReading& PipelineReading::stage(std::string_view name) const {
+  return named(stages, name);
+}
+
+const QueueReading& PipelineReading::queue(std::string_view name) const {
+  return named(queues, name);
+}
+
+std::string describe(const PipelineReading& reading) {
+  std::string text;
+  for (const StageReading& stage : reading.stages) {
+    text += fmt::format(
+        "{:<9} {:>3} {:<7}  busy {:>3.0f} %  waits for input {:>3.0f} %  for output {:>3.0f} %\n",
+        stage.name, stage.workers, stage.workers == 1 ? "thread" : "threads",
+        100 * share_of(stage.load.busy, stage.load),
+        100 * share_of(stage.load.waiting_for_input, stage.load),
+        100 * share_of(stage.load.waiting_for_output, stage.load));
+  }
+  for (const QueueReading& queue : reading.queues) {
+    text += fmt::format("{:<9} {:>3} of {:<4}  {:.1f} on average\n", queue.name,
+                        queue.depth.current, queue.capacity, queue.depth.mean());
+  }
+  text += fmt::format("memory    {} decoded (at most {}), {} staged\n",
+                      human_size(reading.decoded_bytes), human_size(reading.decoded_bytes_limit),
+                      human_size(reading.staging_bytes));
+  text += fmt::format("ready     {:.1f} % of {} steps\n", 100 * reading.readiness.share(),
+                      reading.readiness.steps);
+  return text;
+}
+
+void trace_reading(const PipelineReading& reading) {
+  if (!tracing()) return;
+  TraceLane& lane = trace_lane("queues");
+  const auto now = system_clock().now();
+  // A trace keeps the names' addresses, so they are those of literals.
+  static const std::map<std::string, const char*, std::less<>> kCurves = {
+      {"clips", "clips to decode"},
+      {"buffer", "decoded batches"},
+      {"settled", "settled batches"},
+      {"staged", "staged batches"},
+      {"ring", "batches in the ring"}};
+  for (const QueueReading& queue : reading.queues) {
+    const auto curve = kCurves.find(queue.name);
+    MYXTTS_CHECK(curve != kCurves.end(), "the queue '{}' has no curve", queue.name);
+    lane.count(curve->second, now, static_cast<double>(queue.depth.current));
+  }
+}
+
+}  // namespace myxtts

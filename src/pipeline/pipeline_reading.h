@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/meter.h"
+
+namespace myxtts {
+
+// Where the threads of one stage spent their time.
+struct StageReading {
+  std::string name;
+  std::size_t workers = 1;  // at work now
+  LoadReading load;         // of all of them together
+};
+
+// What waits between two stages.
+struct QueueReading {
+  std::string name;
+  std::size_t capacity = 0;  // now
+  DepthReading depth;
+};
+
+// What a device did, by its own clock.
+struct DeviceTimeReading {
+  std::int64_t batches = 0;
+  double busy_seconds = 0;
+};
+
+// How often the trainer found its batch waiting. A step is ready when its batch was on the model
+// device before the step before it had ended there.
+struct ReadinessReading {
+  std::int64_t steps = 0;
+  std::int64_t ready = 0;
+  double waited_seconds = 0;  // of the model device, for batches
+
+  double share() const;  // 1 before the first step
+};
+
+// Everything a pipeline measures about itself, since it was started. The one thing that `profile`,
+// the metrics, autotune and the trace read; the difference of two readings tells about the time
+// between them.
+struct PipelineReading {
+  std::vector<StageReading> stages;  // in order of flow
+  std::vector<QueueReading> queues;  // in order of flow
+  std::int64_t batches = 0;          // that left the batcher
+  std::size_t decoded_bytes = 0;     // held in host memory now
+  std::size_t decoded_bytes_limit = 0;
+  std::size_t staging_bytes = 0;  // pinned, where the data device is a GPU
+  ReadinessReading readiness;
+  DeviceTimeReading data_device;
+  DeviceTimeReading model_device;
+
+  // Throws InternalError when there is none of that name.
+  const StageReading& stage(std::string_view name) const;
+  const QueueReading& queue(std::string_view name) const;
+};
+
+// A line for each stage and queue, for logs: "decoder   7 workers  busy 83 %  waits for input 17
+// %".
+std::string describe(const PipelineReading& reading);
+
+// The depths of the queues as curves of the trace, where one is written.
+void trace_reading(const PipelineReading& reading);
+
+}  // namespace myxtts

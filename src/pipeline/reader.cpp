@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/reader.h"
+
+#include "base/trace.h"
+
+namespace myxtts {
+namespace {
+
+// What the batch takes up once it is decoded.
+std::size_t decoded_bytes(const BatchSource& source, const PlannedBatch& planned) {
+  std::size_t bytes = 0;
+  for (const ClipNumber number : planned.clips) {
+    bytes += sizeof(std::int16_t) * static_cast<std::size_t>(source.clip(number).source_frames);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Reader::Reader(const BatchSource& source, BatchWindow& window, BoundedQueue<ClipJob>& jobs)
+    : source_(source), window_(window), jobs_(jobs) {}
+
+void Reader::run(DataPosition position, std::optional<DataPosition> end) {
+  try {
+    read(position, end);
+    window_.finish();
+    jobs_.finish();
+  } catch (...) {
+    window_.fail(std::current_exception());
+    jobs_.stop();
+  }
+}
+
+void Reader::read(DataPosition position, std::optional<DataPosition> end) {
+  const auto busy = meter_.busy();
+  for (std::int64_t number = 0; position != end; ++number) {
+    const PlannedBatch planned = source_.batch(position);
+    const std::size_t bytes = decoded_bytes(source_, planned);
+    {
+      const auto waiting = meter_.waiting_for_output();
+      if (!window_.reserve(number, planned, bytes)) return;
+    }
+    if (!hand_out(number, planned)) return;
+    position = source_.next(position);
+  }
+}
+
+bool Reader::hand_out(std::int64_t number, const PlannedBatch& planned) {
+  const TraceScope trace("read", number);
+  for (std::size_t index = 0; index < planned.clips.size(); ++index) {
+    const ClipNumber clip = planned.clips[index];
+    source_.read_ahead(source_.clip(clip));
+    const auto waiting = meter_.waiting_for_output();
+    if (!jobs_.push({.batch = number, .index = index, .clip = clip})) return false;
+  }
+  return true;
+}
+
+}  // namespace myxtts

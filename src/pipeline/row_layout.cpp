@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/row_layout.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "pipeline/clip_loader.h"
+
+namespace myxtts {
+namespace {
+
+constexpr std::int64_t kTrainingRate = 22050;
+constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kArrays = 12;
+constexpr std::int64_t kStopTargets = 4;  // of each row, as pack_rows makes them
+
+std::size_t aligned(std::size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+// Hands out the bytes of a block, one array after another.
+class BlockWriter {
+ public:
+  explicit BlockWriter(std::span<std::byte> bytes) : bytes_(bytes) {}
+
+  template <typename T>
+  std::span<T> take(std::size_t count) {
+    const std::size_t size = aligned(count * sizeof(T));
+    MYXTTS_CHECK(used_ + size <= bytes_.size(), "a batch does not fit into its block of {} bytes",
+                 bytes_.size());
+    T* const first = reinterpret_cast<T*>(bytes_.data() + used_);
+    used_ += size;
+    return {first, count};
+  }
+
+  template <typename T>
+  std::span<const T> write(const std::vector<T>& values) {
+    const std::span<T> array = take<T>(values.size());
+    std::ranges::copy(values, array.begin());
+    return array;
+  }
+
+ private:
+  std::span<std::byte> bytes_;
+  std::size_t used_ = 0;
+};
+
+// What pack_rows is given of a clip: codes that are not known are zeros.
+std::vector<std::int64_t> known_codes(const LoadedClip& clip, std::int64_t count) {
+  std::vector<std::int64_t> codes(static_cast<std::size_t>(count), 0);
+  if (const auto* cached = std::get_if<CachedClip>(&clip.sound)) {
+    std::ranges::copy(cached->codes, codes.begin());
+  }
+  return codes;
+}
+
+HostClip host_clip(const BatchSource& source, const GptConfig& gpt, std::int64_t epoch,
+                   const LoadedClip& clip) {
+  const ClipView view = source.clip(clip.number);
+  return {.number = clip.number,
+          .identity = view.identity,
+          .source_samples = static_cast<std::int64_t>(clip.samples().size()),
+          .source_rate = clip.is_cached() ? kTrainingRate : view.source_rate,
+          .samples = view.samples,
+          .prompt = source.prompt(epoch, view),
+          .codes = codes_of(view.samples, gpt.code_stride),
+          .codes_known = clip.is_cached()};
+}
+
+// Where the codes of the rows that the DVAE has to complete stand.
+void find_unknown_codes(const GptConfig& gpt, const SettledBatch& settled, LaidOutBatch& out) {
+  std::int64_t target = 0;  // the first one of the row among the audio targets
+  for (std::size_t row = 0; row < out.batch.clips.size(); ++row) {
+    HostClip& clip = out.batch.clips[row];
+    // Behind the latents, [START], the text and the start of the codes.
+    const std::int64_t token = out.rows.segment_ends[row] + gpt.perceiver_latents + 1 +
+                               static_cast<std::int64_t>(settled.clips[row].text.size()) + 1;
+    if (!clip.codes_known) {
+      clip.first_code = static_cast<std::int64_t>(out.code_tokens.size());
+      for (std::int64_t code = 0; code < clip.codes; ++code) {
+        out.code_tokens.push_back(token + code);
+        if (out.rows.audio_targets[static_cast<std::size_t>(target + code)] < 0) continue;
+        out.code_targets.push_back(target + code);
+        out.code_target_codes.push_back(clip.first_code + code);
+      }
+    }
+    target += clip.codes + kStopTargets;
+  }
+}
+
+}  // namespace
+
+std::size_t LaidOutBatch::block_bytes() const {
+  const auto size = [](const auto& values) { return aligned(values.size() * sizeof(values[0])); };
+  std::size_t bytes = aligned(static_cast<std::size_t>(samples) * sizeof(std::int16_t));
+  bytes += size(rows.segment_ends) + size(rows.tokens) + size(rows.positions);
+  bytes += size(rows.target_rows) + size(rows.text_targets) + size(rows.text_clips);
+  bytes += size(rows.audio_targets) + size(rows.audio_clips);
+  bytes += size(code_tokens) + size(code_targets) + size(code_target_codes);
+  return bytes;
+}
+
+LaidOutBatch lay_out(const BatchSource& source, const GptConfig& gpt, MaskPromptSpan mask,
+                     const SettledBatch& settled) {
+  LaidOutBatch out;
+  out.batch.number = settled.number;
+  out.batch.position = settled.planned.position;
+  std::vector<std::vector<std::int64_t>> codes;
+  std::vector<GptClip> clips;
+  for (const LoadedClip& clip : settled.clips) {
+    HostClip host = host_clip(source, gpt, settled.planned.position.epoch, clip);
+    host.first_sample = out.samples;
+    out.samples += host.source_samples;
+    codes.push_back(known_codes(clip, host.codes));
+    clips.push_back({.text = clip.text, .codes = codes.back(), .prompt = host.prompt});
+    out.batch.clips.push_back(host);
+  }
+  out.rows = pack_rows(gpt, clips, mask, settled.planned.sizes);
+  out.batch.longest = out.rows.longest;
+  out.batch.lengths = out.rows.lengths;
+  out.batch.text_count = out.rows.text_count;
+  out.batch.audio_count = out.rows.audio_count;
+  find_unknown_codes(gpt, settled, out);
+  return out;
+}
+
+HostBatch write_into(StagingPool::Block block, LaidOutBatch laid_out, const SettledBatch& settled) {
+  BlockWriter writer(block.bytes());
+  HostBatch batch = std::move(laid_out.batch);
+  const std::span<std::int16_t> samples =
+      writer.take<std::int16_t>(static_cast<std::size_t>(laid_out.samples));
+  for (std::size_t row = 0; row < settled.clips.size(); ++row) {
+    std::ranges::copy(settled.clips[row].samples(),
+                      samples.begin() + batch.clips[row].first_sample);
+  }
+  batch.samples = samples;
+  batch.segment_ends = writer.write(laid_out.rows.segment_ends);
+  batch.tokens = writer.write(laid_out.rows.tokens);
+  batch.positions = writer.write(laid_out.rows.positions);
+  batch.target_rows = writer.write(laid_out.rows.target_rows);
+  batch.text_targets = writer.write(laid_out.rows.text_targets);
+  batch.text_clips = writer.write(laid_out.rows.text_clips);
+  batch.audio_targets = writer.write(laid_out.rows.audio_targets);
+  batch.audio_clips = writer.write(laid_out.rows.audio_clips);
+  batch.code_tokens = writer.write(laid_out.code_tokens);
+  batch.code_targets = writer.write(laid_out.code_targets);
+  batch.code_target_codes = writer.write(laid_out.code_target_codes);
+  batch.block.emplace(std::move(block));
+  return batch;
+}
+
+std::size_t most_block_bytes(const GptConfig& gpt, const RowSizes& sizes, std::int64_t most_rate) {
+  if (sizes.tokens == 0 || sizes.audio_targets == 0) return 0;
+  const auto samples =
+      sizes.audio_targets * gpt.code_stride * std::max(most_rate, kTrainingRate) / kTrainingRate;
+  const auto integers = 2 * sizes.tokens + 3 * sizes.text_targets + 6 * sizes.audio_targets;
+  return static_cast<std::size_t>(samples) * sizeof(std::int16_t) +
+         static_cast<std::size_t>(integers + sizes.tokens) * sizeof(std::int64_t) +
+         kArrays * kAlignment;
+}
+
+}  // namespace myxtts

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/collator.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "pipeline/clip_loader.h"
+#include "pipeline/row_layout.h"
+#include "support/blocked_thread.h"
+#include "support/memory_corpus.h"
+
+namespace myxtts {
+namespace {
+
+using test::BlockedThread;
+using test::fake_codes;
+using test::MemoryCorpus;
+using test::tiny_gpt;
+
+SettledBatch settled(const MemoryCorpus& corpus, DataPosition position) {
+  SettledBatch batch{.number = 5, .planned = corpus.batch(position), .clips = {}};
+  for (const ClipNumber number : batch.planned.clips) {
+    batch.clips.push_back(std::get<LoadedClip>(load_clip(corpus, number, tiny_gpt().code_stride)));
+  }
+  return batch;
+}
+
+HostBatch collate(const MemoryCorpus& corpus, const SettledBatch& batch, StagingPool& pool,
+                  MaskPromptSpan mask = MaskPromptSpan::Intended) {
+  LaidOutBatch laid_out = lay_out(corpus, tiny_gpt(), mask, batch);
+  const std::size_t bytes = laid_out.block_bytes();
+  return write_into(std::move(*pool.claim(bytes)), std::move(laid_out), batch);
+}
+
+// The rows as pack_rows() makes them when all codes are known.
+GptRows whole_rows(const MemoryCorpus& corpus, const SettledBatch& batch, MaskPromptSpan mask) {
+  std::vector<std::vector<std::int64_t>> codes;
+  std::vector<GptClip> clips;
+  codes.reserve(batch.clips.size());
+  for (const LoadedClip& clip : batch.clips) {
+    const auto found = fake_codes(clip.samples());
+    codes.emplace_back(found.begin(), found.end());
+    clips.push_back(
+        {.text = clip.text,
+         .codes = codes.back(),
+         .prompt = corpus.prompt(batch.planned.position.epoch, corpus.clip(clip.number))});
+  }
+  return pack_rows(tiny_gpt(), clips, mask, batch.planned.sizes);
+}
+
+std::vector<std::int64_t> completed_tokens(const HostBatch& host,
+                                           const std::vector<std::int64_t>& codes) {
+  std::vector<std::int64_t> tokens(host.tokens.begin(), host.tokens.end());
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    tokens.at(static_cast<std::size_t>(host.code_tokens[i])) = codes[i] + tiny_gpt().text_ids;
+  }
+  return tokens;
+}
+
+std::vector<std::int64_t> completed_targets(const HostBatch& host,
+                                            const std::vector<std::int64_t>& codes) {
+  std::vector<std::int64_t> targets(host.audio_targets.begin(), host.audio_targets.end());
+  for (std::size_t i = 0; i < host.code_targets.size(); ++i) {
+    targets.at(static_cast<std::size_t>(host.code_targets[i])) =
+        codes.at(static_cast<std::size_t>(host.code_target_codes[i]));
+  }
+  return targets;
+}
+
+std::vector<std::int64_t> unknown_codes(const HostBatch& host) {
+  std::vector<std::int64_t> codes;
+  for (const HostClip& clip : host.clips) {
+    if (clip.codes_known) continue;
+    EXPECT_EQ(clip.first_code, static_cast<std::int64_t>(codes.size()));
+    const auto found =
+        fake_codes(host.samples.subspan(static_cast<std::size_t>(clip.first_sample),
+                                        static_cast<std::size_t>(clip.source_samples)));
+    EXPECT_EQ(static_cast<std::int64_t>(found.size()), clip.codes);
+    codes.insert(codes.end(), found.begin(), found.end());
+  }
+  return codes;
+}
+
+class RowLayout : public testing::TestWithParam<MaskPromptSpan> {};
+
+TEST_P(RowLayout, RowsThatAreCompletedLaterAreTheRowsThatKnewTheirCodes) {
+  const MemoryCorpus corpus({.clips = 12, .batch_size = 5});
+  StagingPool pool(2, plain_memory);
+  for (const DataPosition position : {DataPosition{0, 0}, DataPosition{1, 2}}) {
+    const SettledBatch batch = settled(corpus, position);
+    const HostBatch host = collate(corpus, batch, pool, GetParam());
+    const GptRows rows = whole_rows(corpus, batch, GetParam());
+    const std::vector<std::int64_t> codes = unknown_codes(host);
+    EXPECT_EQ(host.unknown_codes(), static_cast<std::int64_t>(codes.size()));
+    EXPECT_EQ(completed_tokens(host, codes), rows.tokens);
+    EXPECT_EQ(completed_targets(host, codes), rows.audio_targets);
+    EXPECT_TRUE(std::ranges::equal(host.positions, rows.positions));
+    EXPECT_TRUE(std::ranges::equal(host.segment_ends, rows.segment_ends));
+    EXPECT_TRUE(std::ranges::equal(host.target_rows, rows.target_rows));
+    EXPECT_TRUE(std::ranges::equal(host.text_targets, rows.text_targets));
+    EXPECT_TRUE(std::ranges::equal(host.text_clips, rows.text_clips));
+    EXPECT_TRUE(std::ranges::equal(host.audio_clips, rows.audio_clips));
+    EXPECT_EQ(host.lengths, rows.lengths);
+    EXPECT_EQ(host.longest, rows.longest);
+    EXPECT_EQ(host.text_count, rows.text_count);
+    EXPECT_EQ(host.audio_count, rows.audio_count);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Masks, RowLayout,
+                         testing::Values(MaskPromptSpan::None, MaskPromptSpan::Intended));
+
+TEST(RowLayout, CodesFromTheCacheAreInTheRowsAlready) {
+  const MemoryCorpus corpus({.clips = 12, .batch_size = 5, .fill_cache = true});
+  StagingPool pool(1, plain_memory);
+  const SettledBatch batch = settled(corpus, {0, 0});
+  const HostBatch host = collate(corpus, batch, pool);
+  const GptRows rows = whole_rows(corpus, batch, MaskPromptSpan::Intended);
+  EXPECT_EQ(host.unknown_codes(), 0);
+  EXPECT_TRUE(host.code_targets.empty());
+  EXPECT_TRUE(std::ranges::equal(host.tokens, rows.tokens));
+  EXPECT_TRUE(std::ranges::equal(host.audio_targets, rows.audio_targets));
+}
+
+TEST(RowLayout, EverySampleOfEveryClipIsInTheBlock) {
+  const MemoryCorpus corpus({.clips = 12, .batch_size = 5});
+  StagingPool pool(1, plain_memory);
+  const HostBatch host = collate(corpus, settled(corpus, {0, 1}), pool);
+  ASSERT_EQ(host.clips.size(), 5U);
+  EXPECT_EQ(host.number, 5);
+  EXPECT_EQ(host.position, (DataPosition{0, 1}));
+  for (const HostClip& clip : host.clips) {
+    EXPECT_TRUE(
+        std::ranges::equal(host.samples.subspan(static_cast<std::size_t>(clip.first_sample),
+                                                static_cast<std::size_t>(clip.source_samples)),
+                           corpus.samples(clip.number)));
+  }
+  const auto inside = [&](const void* first, std::size_t bytes) {
+    const auto* from = static_cast<const std::byte*>(first);
+    return from >= host.block->bytes().data() &&
+           from + bytes <= host.block->bytes().data() + host.block->bytes().size();
+  };
+  EXPECT_TRUE(inside(host.samples.data(), host.samples.size_bytes()));
+  EXPECT_TRUE(inside(host.code_target_codes.data(), host.code_target_codes.size_bytes()));
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(host.tokens.data()) % 64, 0U);
+}
+
+TEST(RowLayout, AnEmptyBatchIsAllPadding) {
+  const MemoryCorpus corpus;
+  StagingPool pool(1, plain_memory);
+  SettledBatch batch = settled(corpus, {0, 0});
+  batch.clips.clear();
+  const HostBatch host = collate(corpus, batch, pool);
+  EXPECT_EQ(static_cast<std::int64_t>(host.tokens.size()), batch.planned.sizes.tokens);
+  EXPECT_EQ(host.text_count + host.audio_count, 0);
+  EXPECT_TRUE(std::ranges::all_of(host.audio_targets, [](auto target) { return target == -1; }));
+}
+
+TEST(RowLayout, TheReservedBytesHoldEveryBatchOfThoseSizes) {
+  const MemoryCorpus corpus({.clips = 60, .batch_size = 6});
+  for (DataPosition at{0, 0}; at.epoch < 2; at = corpus.next(at)) {
+    const SettledBatch batch = settled(corpus, at);
+    const LaidOutBatch laid_out = lay_out(corpus, tiny_gpt(), MaskPromptSpan::None, batch);
+    EXPECT_LE(laid_out.block_bytes(), most_block_bytes(tiny_gpt(), batch.planned.sizes, 22050));
+  }
+  EXPECT_EQ(most_block_bytes(tiny_gpt(), {}, 22050), 0U);
+}
+
+// A collator with its queues.
+struct Bench {
+  explicit Bench(const MemoryCorpus& source, std::size_t blocks = 2)
+      : corpus(source), pool(blocks, plain_memory) {}
+
+  const MemoryCorpus& corpus;
+  BoundedQueue<SettledBatch> input{10};
+  StagingPool pool;
+  BoundedQueue<HostBatch> output{1};
+  Collator collator{corpus, tiny_gpt(), MaskPromptSpan::None, input, pool};
+};
+
+TEST(Collator, PassesBatchesOnInOrderUntilTheEnd) {
+  const MemoryCorpus corpus;
+  Bench bench(corpus);
+  for (std::int64_t number = 0; number < 2; ++number) {
+    SettledBatch batch = settled(corpus, {0, number});
+    batch.number = number;
+    ASSERT_TRUE(bench.input.push(std::move(batch)));
+  }
+  bench.input.finish();
+  BlockedThread thread([&] { bench.collator.run(bench.output); });
+  EXPECT_EQ(bench.output.pop()->number, 0);
+  EXPECT_EQ(bench.output.pop()->number, 1);
+  EXPECT_FALSE(bench.output.pop().has_value());
+  thread.join();
+}
+
+TEST(Collator, AFailureOfAStageBeforeItIsPassedOn) {
+  const MemoryCorpus corpus;
+  Bench bench(corpus);
+  bench.input.fail(std::make_exception_ptr(DataError("clips/17.mp3 is empty.")));
+  bench.collator.run(bench.output);
+  EXPECT_THROW((void)bench.output.pop(), DataError);
+}
+
+TEST(Collator, AFailureOfItsOwnReachesBothSides) {
+  const MemoryCorpus corpus;
+  Bench bench(corpus);
+  SettledBatch batch = settled(corpus, {0, 0});
+  batch.planned.sizes.tokens = 1;
+  ASSERT_TRUE(bench.input.push(std::move(batch)));
+  bench.collator.run(bench.output);
+  EXPECT_THROW((void)bench.output.pop(), InternalError);
+  EXPECT_FALSE(bench.input.push({})) << "the batcher has to leave";
+}
+
+TEST(Collator, LeavesWhateverItWaitsForWhenStopped) {
+  const MemoryCorpus corpus;
+  {
+    Bench bench(corpus);  // for input
+    BlockedThread thread([&] { bench.collator.run(bench.output); });
+    thread.wait_until_asleep();
+    bench.input.stop();
+    thread.join();
+  }
+  {
+    Bench bench(corpus, 1);  // for a block: the only one is in the output
+    ASSERT_TRUE(bench.input.push(settled(corpus, {0, 0})));
+    ASSERT_TRUE(bench.input.push(settled(corpus, {0, 1})));
+    BlockedThread thread([&] { bench.collator.run(bench.output); });
+    thread.wait_until_asleep();
+    EXPECT_EQ(bench.pool.free_blocks(), 0U);
+    bench.pool.stop();
+    thread.join();
+  }
+  {
+    Bench bench(corpus, 3);  // for room in the output
+    ASSERT_TRUE(bench.input.push(settled(corpus, {0, 0})));
+    ASSERT_TRUE(bench.input.push(settled(corpus, {0, 1})));
+    BlockedThread thread([&] { bench.collator.run(bench.output); });
+    thread.wait_until_asleep();
+    EXPECT_EQ(bench.pool.free_blocks(), 1U);
+    bench.output.stop();
+    thread.join();
+    EXPECT_EQ(bench.pool.free_blocks(), 3U) << "blocks of dropped batches come back";
+  }
+}
+
+}  // namespace
+}  // namespace myxtts

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Drives the real pipeline and the model's forward and backward pass, and says how long everything
+// took, one JSON object a line. benchmarks/pipeline_h200.py starts it and judges the figures.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/profiler_kineto.h>
+#include <nlohmann/json.hpp>
+
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/trace.h"
+#include "device/cuda_plugin.h"
+#include "pipeline/data_pipeline.h"
+#include "pipeline/feature_stage.h"
+#include "probe_model.h"
+#include "probe_options.h"
+#include "probe_source.h"
+
+namespace myxtts::test {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Pipeline = DataPipeline<FeatureStage>;
+
+void say(const Json& line) {
+  std::puts(line.dump().c_str());
+  std::fflush(stdout);
+}
+
+// Milliseconds from each mark to the next, by the device's clock.
+Json spread(const std::vector<Event>& marks, std::int64_t warm_up) {
+  std::vector<double> times;
+  for (auto i = static_cast<std::size_t>(warm_up) + 1; i < marks.size(); ++i) {
+    times.push_back(marks[i].milliseconds_since(marks[i - 1]));
+  }
+  const auto count = static_cast<double>(times.size());
+  const double mean = std::accumulate(times.begin(), times.end(), 0.0) / count;
+  double squares = 0;
+  for (const double time : times) squares += (time - mean) * (time - mean);
+  std::ranges::sort(times);
+  return {{"steps", times.size()},
+          {"mean_ms", mean},
+          {"median_ms", times[times.size() / 2]},
+          {"std_over_mean", std::sqrt(squares / count) / mean},
+          {"most_ms", times.back()}};
+}
+
+class Probe {
+ public:
+  explicit Probe(const ProbeOptions& options)
+      : options_(options),
+        config_(model_preset(options.model)),
+        source_(options.clips, config_.gpt, options.batch),
+        data_(open_role_device(Role::Data, options.plan.data)),
+        model_(open_role_device(Role::Model, options.plan.model)) {}
+
+  void run() {
+    try {
+      networks_ = std::make_unique<ProbeModel>(config_, *data_, *model_);
+      const std::string phases = "," + options_.phases + ",";
+      const auto wanted = [&](const std::string& name) {
+        return phases.find("," + name + ",") != std::string::npos;
+      };
+      if (wanted("smid")) probe_multiprocessors();
+      if (wanted("hash")) hash_batches("hash", false);
+      fill_cache();
+      if (wanted("hash_warm")) hash_batches("hash_warm", true);
+      if (wanted("features")) features_alone("features", false);
+      if (wanted("features_warm")) features_alone("features_warm", true);
+      if (wanted("resident")) resident();
+      if (wanted("warm")) pipeline("warm", true);
+      if (wanted("cold")) pipeline("cold", false);
+    } catch (const c10::Error&) {
+      model_->rethrow();
+    }
+  }
+
+ private:
+  FeatureStage make_stage() {
+    return {
+        *data_, *model_, options_.plan.path,
+        FeatureNetworks{
+            .gpt = config_.gpt, .dvae = &networks_->dvae(), .mel_stats = networks_->mel_stats()},
+        BatchBounds{.clips = options_.batch, .rows = source_.sizes()}};
+  }
+
+  PipelineOptions pipeline_options(std::int64_t steps) {
+    const auto slots = static_cast<std::size_t>(options_.plan.ring_slots);
+    return {.host = {.gpt = config_.gpt,
+                     .end = DataPosition{0, steps},
+                     .workers = options_.workers,
+                     .most_workers = options_.workers,
+                     .staging_blocks = slots + 2,
+                     .allocate = [this](std::size_t bytes) { return data_->host_memory(bytes); }},
+            .ring_slots = slots,
+            .make_event = [this] { return model_->make_event(); },
+            .model_stream = model_->stream()};
+  }
+
+  Json memory() const {
+    return {{"data", data_->memory().read().reserved},
+            {"data_peak", data_->memory().read().peak},
+            {"model", model_->memory().read().reserved},
+            {"model_peak", model_->memory().read().peak}};
+  }
+
+  void probe_multiprocessors() {
+    const auto& cuda = require_cuda();
+    const auto data = cuda.multiprocessors_of(data_->stream());
+    const auto again = cuda.multiprocessors_of(data_->make_stream());
+    const auto model = cuda.multiprocessors_of(model_->stream());
+    say({{"phase", "smid"}, {"data", data}, {"data_other_stream", again}, {"model", model}});
+  }
+
+  void fill_cache() {
+    const auto scope = data_->enter(data_->stream());
+    const at::NoGradGuard no_grad;
+    ClipFeatures features(networks_->dvae(), networks_->mel_stats(), device_of(*data_));
+    for (ClipNumber number = 0; number < source_.size(); ++number) {
+      const auto decoded = std::get<DecodedClip>(source_.decode(source_.clip(number)));
+      const auto samples = at::tensor(at::ArrayRef<std::int16_t>(decoded.samples), at::kShort);
+      const ClipSound sound = {samples.to(device_of(*data_)), decoded.sample_rate};
+      const auto result = features.encode({&sound, 1}).front();
+      const auto stored = result.samples.cpu().contiguous();
+      const auto codes = result.codes.cpu().contiguous();
+      const auto* first = stored.const_data_ptr<std::int16_t>();
+      const auto* code = codes.const_data_ptr<std::int64_t>();
+      source_.cache(number, {first, first + stored.numel()}, {code, code + codes.numel()});
+    }
+  }
+
+  // A hash over every tensor of every batch, as the trainer would read it.
+  void hash_batches(const char* phase, bool warm) {
+    source_.use_cache(warm);
+    auto stage = make_stage();
+    Pipeline batches(source_, stage, pipeline_options(options_.steps));
+    batches.start({});
+    Json hashes = Json::array();
+    while (auto slot = batches.next()) {
+      const auto scope = model_->enter(model_->stream());
+      const GptBatch& rows = (*slot)->rows;
+      std::uint64_t hash = 0;
+      for (const auto& tensor :
+           {rows.segment_ends, rows.tokens, rows.positions, rows.target_rows, rows.text_targets,
+            rows.text_clips, rows.audio_targets, rows.audio_clips, rows.text_count,
+            rows.audio_count, (*slot)->prompt_mel}) {
+        const auto here = tensor.cpu().contiguous();
+        hash = hash * 31 +
+               crc32({static_cast<const std::byte*>(here.const_data_ptr()), here.nbytes()});
+      }
+      hashes.push_back(hash);
+      (*slot)->consumed.record(model_->stream());
+    }
+    say({{"phase", phase}, {"hashes", hashes}});
+  }
+
+  void features_alone(const char* phase, bool warm) {
+    source_.use_cache(warm);
+    auto stage = make_stage();
+    Pipeline batches(source_, stage, pipeline_options(options_.warm_up + 30));
+    batches.start({});
+    PipelineReading before;
+    while (auto slot = batches.next()) {
+      if ((*slot)->number == options_.warm_up) before = batches.meters();
+      (*slot)->consumed.record(model_->stream());
+    }
+    const auto after = batches.meters();
+    const auto count = after.data_device.batches - before.data_device.batches;
+    say({{"phase", phase},
+         {"batches", count},
+         {"feature_ms", 1000 * (after.data_device.busy_seconds - before.data_device.busy_seconds) /
+                            static_cast<double>(count)},
+         {"memory", memory()}});
+  }
+
+  // The same step on one batch that stays, with nothing else at work.
+  void resident() {
+    source_.use_cache(true);
+    auto stage = make_stage();
+    Pipeline batches(source_, stage, pipeline_options(8));
+    batches.start({});
+    batches.wait_until_ready();
+    auto slot = batches.next();
+    std::vector<Event> ends;
+    for (std::int64_t step = 0; step < options_.warm_up + 60; ++step) {
+      train(**slot, ends);
+    }
+    ends.back().wait();
+    say({{"phase", "resident"}, {"step", spread(ends, options_.warm_up)}, {"memory", memory()}});
+  }
+
+  void train(DeviceBatch& batch, std::vector<Event>& ends) {
+    const auto scope = model_->enter(model_->stream());
+    networks_->step(batch);
+    batch.consumed.record(model_->stream());
+    ends.push_back(model_->make_event());
+    ends.back().record(model_->stream());
+    if (ends.size() > 3) ends[ends.size() - 3].wait();
+  }
+
+  void pipeline(const char* phase, bool warm) {
+    source_.use_cache(warm);
+    auto stage = make_stage();
+    Pipeline batches(source_, stage, pipeline_options(options_.steps + options_.warm_up));
+    batches.start({});
+    const auto start = batches.wait_until_ready();
+    std::vector<Event> ends;
+    PipelineReading before;
+    Json memory_before;
+    while (auto slot = batches.next()) {
+      const auto number = (*slot)->number;
+      if (number == options_.warm_up) {
+        before = batches.meters();
+        memory_before = memory();
+      }
+      if (!warm) start_or_end_kineto(number);
+      train(**slot, ends);
+    }
+    ends.back().wait();
+    const auto after = batches.meters();
+    const auto count = after.data_device.batches - before.data_device.batches;
+    say({{"phase", phase},
+         {"step", spread(ends, options_.warm_up)},
+         {"ready", after.readiness.ready - before.readiness.ready},
+         {"of", after.readiness.steps - before.readiness.steps},
+         {"waited_s", after.readiness.waited_seconds - before.readiness.waited_seconds},
+         {"start_waited_s", std::chrono::duration<double>(start.for_data).count()},
+         {"feature_ms", 1000 * (after.data_device.busy_seconds - before.data_device.busy_seconds) /
+                            static_cast<double>(std::max<std::int64_t>(count, 1))},
+         {"memory_before", memory_before},
+         {"memory", memory()},
+         {"stages", describe(after)}});
+  }
+
+  void start_or_end_kineto(std::int64_t number) {
+    if (options_.kineto.empty()) return;
+    namespace profiler = torch::profiler::impl;
+    const std::set<profiler::ActivityType> kernels = {profiler::ActivityType::CUDA};
+    const profiler::ProfilerConfig config(profiler::ProfilerState::KINETO);
+    if (number == options_.warm_up - 15) {
+      torch::autograd::profiler::prepareProfiler(config, kernels);
+      torch::autograd::profiler::enableProfiler(config, kernels);
+    } else if (number == options_.warm_up - 5) {
+      torch::autograd::profiler::disableProfiler()->save(options_.kineto);
+    }
+  }
+
+  const ProbeOptions options_;
+  const ModelConfig config_;
+  ProbeSource source_;
+  const std::unique_ptr<RoleDevice> data_;
+  const std::unique_ptr<RoleDevice> model_;
+  std::unique_ptr<ProbeModel> networks_;
+};
+
+}  // namespace
+}  // namespace myxtts::test
+
+int main(int count, char** arguments) {
+  using namespace myxtts;
+  try {
+    const auto options = test::read_options(count, arguments);
+    if (!options.trace.empty()) start_trace(options.trace);
+    test::Probe(options).run();
+    finish_trace();
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/fake_features.h"
+
+#include "base/checksum.h"
+#include "support/memory_corpus.h"
+
+namespace myxtts::test {
+namespace {
+
+std::vector<std::int64_t> find_codes(const HostBatch& host) {
+  std::vector<std::int64_t> codes;
+  for (const HostClip& clip : host.clips) {
+    if (clip.codes_known) continue;
+    const auto samples = host.samples.subspan(static_cast<std::size_t>(clip.first_sample),
+                                              static_cast<std::size_t>(clip.source_samples));
+    for (const std::uint16_t code : fake_codes(samples)) codes.push_back(code);
+  }
+  return codes;
+}
+
+// Note [Unknown codes]
+void complete(const HostBatch& host, std::int64_t text_ids, FakeBatch& slot) {
+  const std::vector<std::int64_t> codes = find_codes(host);
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    slot.tokens.at(static_cast<std::size_t>(host.code_tokens[i])) = codes[i] + text_ids;
+  }
+  for (std::size_t i = 0; i < host.code_targets.size(); ++i) {
+    slot.audio_targets.at(static_cast<std::size_t>(host.code_targets[i])) =
+        codes.at(static_cast<std::size_t>(host.code_target_codes[i]));
+  }
+}
+
+template <typename T>
+void add(FastChecksum& sum, std::span<const T> values) {
+  sum.add(std::as_bytes(values));
+}
+
+std::uint64_t hash_everything(const HostBatch& host, const FakeBatch& slot) {
+  FastChecksum sum;
+  add(sum, host.samples);
+  add(sum, host.segment_ends);
+  add(sum, host.positions);
+  add(sum, host.target_rows);
+  add(sum, host.text_targets);
+  add(sum, host.text_clips);
+  add(sum, host.audio_clips);
+  add<std::int64_t>(sum, slot.tokens);
+  add<std::int64_t>(sum, slot.audio_targets);
+  add<std::int64_t>(sum, host.lengths);
+  for (const HostClip& clip : host.clips) {
+    const std::vector<std::int64_t> facts = {clip.number,      clip.first_sample, clip.samples,
+                                             clip.source_rate, clip.codes,        clip.prompt.first,
+                                             clip.prompt.last};
+    add<std::int64_t>(sum, facts);
+  }
+  const std::vector<std::int64_t> facts = {host.number,  host.position.epoch, host.position.step,
+                                           host.longest, host.text_count,     host.audio_count};
+  add<std::int64_t>(sum, facts);
+  return sum.value();
+}
+
+}  // namespace
+
+std::vector<FakeBatch> FakeFeatures::make_slots(std::size_t count) const {
+  return std::vector<FakeBatch>(count);
+}
+
+void FakeFeatures::fill(HostBatch& host, FakeBatch& slot) {
+  if (on_fill) on_fill(host);
+  FakeTimes times{.number = host.number, .began = Event(), .ended = Event()};
+  times.began.record({});
+  slot.number = host.number;
+  slot.position = host.position;
+  slot.clips.clear();
+  slot.sounds.clear();
+  for (const HostClip& clip : host.clips) {
+    slot.clips.push_back(clip.number);
+    slot.sounds.push_back(
+        hash_of(host.samples.subspan(static_cast<std::size_t>(clip.first_sample),
+                                     static_cast<std::size_t>(clip.source_samples))));
+  }
+  slot.tokens.assign(host.tokens.begin(), host.tokens.end());
+  slot.audio_targets.assign(host.audio_targets.begin(), host.audio_targets.end());
+  complete(host, text_ids_, slot);
+  slot.hash = hash_everything(host, slot);
+  slot.filled.record({});
+  host.block.reset();
+  times.ended.record({});
+  times_.push_back(std::move(times));
+}
+
+}  // namespace myxtts::test

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "device/event.h"
+#include "pipeline/host_batch.h"
+
+namespace myxtts::test {
+
+// A batch on a device that does not exist.
+struct FakeBatch {
+  std::int64_t number = -1;
+  DataPosition position;
+  std::vector<ClipNumber> clips;
+  std::vector<std::uint64_t> sounds;        // the hash of each clip's samples
+  std::vector<std::int64_t> tokens;         // completed
+  std::vector<std::int64_t> audio_targets;  // completed
+  std::uint64_t hash = 0;                   // of everything the trainer would see
+  Event filled;
+  Event consumed;
+};
+
+struct FakeTimes {
+  std::int64_t number = -1;
+  Event began;
+  Event ended;
+};
+
+// Does what FeatureStage does, with codes from fake_codes() and without a device.
+class FakeFeatures {
+ public:
+  explicit FakeFeatures(std::int64_t text_ids) : text_ids_(text_ids) {}
+
+  std::vector<FakeBatch> make_slots(std::size_t count) const;
+  void fill(HostBatch& host, FakeBatch& slot);
+  std::vector<FakeTimes> take_times() { return std::exchange(times_, {}); }
+
+  // Called at the beginning of fill().
+  std::function<void(const HostBatch&)> on_fill = {};
+
+ private:
+  const std::int64_t text_ids_;
+  std::vector<FakeTimes> times_;
+};
+
+}  // namespace myxtts::test
