@@ -11,12 +11,13 @@ Command export_command();
 Command import_command();
 Command prepare_command();
 Command tokenize_command();
+Command train_command();
 Command vocab_command();
 
 std::vector<Command> all_commands() {
   return {
       doctor_command(),   config_command(),  import_command(),   export_command(), encode_command(),
-      evaluate_command(), prepare_command(), tokenize_command(), vocab_command(),
+      evaluate_command(), prepare_command(), tokenize_command(), train_command(),  vocab_command(),
   };
 }
 

@@ -23,9 +23,10 @@ struct MemoryNeed {
 
 // What a run needs on its devices.
 struct MemoryNeeds {
-  MemoryNeed model = {};        // weights, gradients, moments; activations
-  MemoryNeed data = {};         // frozen networks; features
-  std::int64_t slot_bytes = 0;  // of one clip in one slot of the ring, on the model device
+  MemoryNeed model = {};         // weights, gradients, moments; activations
+  MemoryNeed data = {};          // frozen networks; features
+  std::int64_t slot_bytes = 0;   // of one clip in one slot of the ring, on the model device
+  std::int64_t clip_tokens = 1;  // of one clip
 };
 
 // What a run needs with this arithmetic (never Auto: the plan chooses the GPU that decides it), on

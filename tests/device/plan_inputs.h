@@ -32,7 +32,8 @@ inline MemoryNeeds some_needs(Precision precision, bool) {
   const std::int64_t clip = precision == Precision::Bf16 ? 500 : 1000;
   return {.model = {.fixed_bytes = 1000LL << 20, .clip_bytes = clip << 20},
           .data = {.fixed_bytes = 400LL << 20, .clip_bytes = 10LL << 20},
-          .slot_bytes = 200'000};
+          .slot_bytes = 200'000,
+          .clip_tokens = 400};
 }
 
 inline DevicePlan plan(const Flags& flags, const FakeGpus& gpus,

@@ -97,6 +97,13 @@ TEST(PlanMemory, OnOneCardTheLargestBatchIsTakenThatFitsByEstimate) {
   EXPECT_TRUE(says(on_cpu.notes, "8 clips in a batch: the largest up to 8"));
 }
 
+TEST(PlanMemory, ABudgetOfTokensStandsForTheClipsItUsuallyHolds) {
+  const DevicePlan single = plan({{"train.batch_tokens", "4100"}}, FakeGpus{}.l4());
+  EXPECT_EQ(single.batch_tokens, 4100);
+  EXPECT_EQ(single.batch_size, 10);
+  EXPECT_TRUE(single.notes.empty()) << single.notes.front();
+}
+
 TEST(PlanMemory, OnOneCardBothCapsTogetherFit) {
   const DevicePlan single = plan({{"devices.enable_memory_isolation", "true"}}, FakeGpus{}.l4());
   EXPECT_GE(*single.data.memory_cap_bytes, single.data.estimated_bytes);

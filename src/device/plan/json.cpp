@@ -42,6 +42,7 @@ std::string to_json(const DevicePlan& plan) {
                   {"path", name_of(plan.path)},
                   {"precision", name_of(plan.precision)},
                   {"batch_size", plan.batch_size},
+                  {"batch_tokens", or_null(plan.batch_tokens)},
                   {"grad_accum", plan.grad_accum},
                   {"ring_slots", plan.ring_slots},
                   {"notes", plan.notes},

@@ -142,6 +142,11 @@ class MemoryShare {
       plan_.batch_size = *config_.train.batch_size;
       return;
     }
+    if (config_.train.batch_tokens) {
+      plan_.batch_tokens = config_.train.batch_tokens;
+      plan_.batch_size = std::max<std::int64_t>(1, *plan_.batch_tokens / needs_.clip_tokens);
+      return;
+    }
     plan_.batch_size = largest_batch(most_batch());
     std::string why = fmt::format("the largest up to {} that fits by estimate", most_batch());
     if (defaults_ != nullptr && plan_.batch_size >= defaults_->least_batch) {

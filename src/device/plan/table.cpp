@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/human.h"
 #include "device/device_plan.h"
 #include "device/plan/gpu_words.h"
 
@@ -75,7 +76,9 @@ std::string way(BatchPath path) {
 
 std::string batches(const DevicePlan& plan) {
   std::string text =
-      fmt::format("  {} clip{} a batch", plan.batch_size, plan.batch_size == 1 ? "" : "s");
+      plan.batch_tokens
+          ? fmt::format("  {} tokens a batch", human_count(*plan.batch_tokens))
+          : fmt::format("  {} clip{} a batch", plan.batch_size, plan.batch_size == 1 ? "" : "s");
   if (plan.grad_accum > 1) text += fmt::format(", {} batches a step", plan.grad_accum);
   return text + fmt::format(", {}; {} slots in the ring, filled {}\n", name_of(plan.precision),
                             plan.ring_slots, way(plan.path));
