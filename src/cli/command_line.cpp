@@ -13,7 +13,6 @@
 #include "cli/report.h"
 #include "cli/usage_error.h"
 #include "cli/version.h"
-#include "device/cuda_plugin.h"
 
 namespace myxtts {
 namespace {
@@ -115,7 +114,6 @@ int run_command_line(int argument_count, char** arguments) {
     return 0;
   }
   configure_log({.level = log_level(flags), .file = flags.log_file});
-  cuda_plugin();  // LibTorch looks for CUDA once: the plugin must be open by then
   return action();
 }
 

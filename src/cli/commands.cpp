@@ -12,13 +12,14 @@ Command import_command();
 Command prepare_command();
 Command synthesize_command();
 Command tokenize_command();
+Command train_command();
 Command vocab_command();
 
 std::vector<Command> all_commands() {
   return {
-      doctor_command(),   config_command(),   import_command(),  export_command(),
-      encode_command(),   evaluate_command(), prepare_command(), synthesize_command(),
-      tokenize_command(), vocab_command(),
+      doctor_command(),   config_command(),     prepare_command(), train_command(),
+      evaluate_command(), synthesize_command(), import_command(),  export_command(),
+      encode_command(),   tokenize_command(),   vocab_command(),
   };
 }
 

@@ -5,10 +5,11 @@
 namespace myxtts {
 namespace {
 
-// "data.data_gpu is 1 (flag --data-gpu)".
+// "data.data_gpu is 1 (flag --data-gpu)"; without the origin where a program made the settings.
 std::string statement(const EffectiveConfig& config, std::string_view key) {
-  return fmt::format("{} is {} ({})", key, find_field(key)->value_of(config.values).text,
-                     describe(config.origin_of(key)));
+  const std::string value = find_field(key)->value_of(config.values).text;
+  if (config.origins.empty()) return fmt::format("{} is {}", key, value);
+  return fmt::format("{} is {} ({})", key, value, describe(config.origin_of(key)));
 }
 
 [[noreturn]] void refuse(const EffectiveConfig& config, std::string_view first,
@@ -36,14 +37,20 @@ void check_gpu_pair(const EffectiveConfig& config) {
 
 void check_cpu_only(const EffectiveConfig& config) {
   const DevicesConfig& devices = config.values.devices;
-  if (devices.device != DeviceKind::Cpu) return;
-  const auto refuse_gpu_setting = [&config](std::string_view key) {
-    refuse(config, "devices.device", key, fmt::format("leave out {} or use --device cuda", key));
+  const bool by_mode = devices.mode == Mode::Cpu;
+  if (devices.device != DeviceKind::Cpu && !by_mode) return;
+  const std::string_view cpu =
+      devices.device == DeviceKind::Cpu ? "devices.device" : "devices.mode";
+  const auto refuse_gpu_setting = [&config, cpu](std::string_view key) {
+    refuse(config, cpu, key,
+           fmt::format("leave out {} or use --device cuda", find_field(key)->flag));
   };
   if (config.values.data.data_gpu) refuse_gpu_setting("data.data_gpu");
   if (devices.split_gpu) refuse_gpu_setting("devices.split_gpu");
   if (devices.data_gpu_memory) refuse_gpu_setting("devices.data_gpu_memory");
   if (devices.model_gpu_memory) refuse_gpu_setting("devices.model_gpu_memory");
+  if (devices.enable_memory_isolation) refuse_gpu_setting("devices.enable_memory_isolation");
+  if (devices.transfer_path != TransferPath::Auto) refuse_gpu_setting("devices.transfer_path");
   if (devices.mode && *devices.mode != Mode::Cpu && *devices.mode != Mode::Auto) {
     refuse_gpu_setting("devices.mode");
   }

@@ -30,6 +30,8 @@ struct DevicesConfig {
   bool enable_memory_isolation = false;
   std::optional<std::int64_t> data_gpu_memory = {};   // MB
   std::optional<std::int64_t> model_gpu_memory = {};  // MB
+  std::optional<std::int64_t> data_threads = {};      // on the CPU; nothing: by the cores
+  std::optional<std::int64_t> model_threads = {};     // on the CPU; nothing: by the cores
 
   friend bool operator==(const DevicesConfig&, const DevicesConfig&) = default;
 };

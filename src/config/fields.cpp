@@ -230,20 +230,34 @@ void add_devices(std::vector<Field>& fields) {
                          .group = "Devices",
                          .sentence = "Give data work and training a memory cap each."},
                         MYXTTS_MEMBER(devices.enable_memory_isolation), true_or_false()));
-  fields.push_back(bind({.key = "devices.data_gpu_memory",
-                         .flag = "--data-gpu-memory",
-                         .placeholder = "MB",
+  fields.push_back(
+      bind({.key = "devices.data_gpu_memory",
+            .flag = "--data-gpu-memory",
+            .placeholder = "MB",
+            .group = "Devices",
+            .sentence = "The cap on GPU memory for data work, in MB of 1,048,576 bytes."},
+           MYXTTS_MEMBER(devices.data_gpu_memory), integer_between(256, 1'048'576), "auto"));
+  fields.push_back(
+      bind({.key = "devices.model_gpu_memory",
+            .flag = "--model-gpu-memory",
+            .placeholder = "MB",
+            .group = "Devices",
+            .sentence = "The cap on GPU memory for training, in MB of 1,048,576 bytes."},
+           MYXTTS_MEMBER(devices.model_gpu_memory), integer_between(256, 1'048'576), "auto"));
+  fields.push_back(
+      bind({.key = "devices.data_threads",
+            .flag = "--data-threads",
+            .placeholder = "N",
+            .group = "Devices",
+            .sentence = "Threads that compute features on the CPU; auto takes a quarter of the "
+                        "cores."},
+           MYXTTS_MEMBER(devices.data_threads), integer_between(1, 1024), "auto"));
+  fields.push_back(bind({.key = "devices.model_threads",
+                         .flag = "--model-threads",
+                         .placeholder = "N",
                          .group = "Devices",
-                         .sentence = "The cap on GPU memory for data work, in MB."},
-                        MYXTTS_MEMBER(devices.data_gpu_memory), integer_between(256, 1'048'576),
-                        "auto"));
-  fields.push_back(bind({.key = "devices.model_gpu_memory",
-                         .flag = "--model-gpu-memory",
-                         .placeholder = "MB",
-                         .group = "Devices",
-                         .sentence = "The cap on GPU memory for training, in MB."},
-                        MYXTTS_MEMBER(devices.model_gpu_memory), integer_between(256, 1'048'576),
-                        "auto"));
+                         .sentence = "Threads that train on the CPU; auto takes the other cores."},
+                        MYXTTS_MEMBER(devices.model_threads), integer_between(1, 1024), "auto"));
 }
 
 void add_model(std::vector<Field>& fields) {

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstdlib>
 
 #include "base/dynamic_library.h"
@@ -14,6 +15,8 @@ namespace myxtts {
 namespace {
 
 namespace fs = std::filesystem;
+
+std::atomic<bool> opened = false;  // by cuda_plugin()
 
 // The folder of the shared library this function is in.
 fs::path own_folder() {
@@ -51,10 +54,10 @@ CudaPluginPlaces CudaPluginPlaces::usual() {
           .driver_library = environment_or("MYXTTS_CUDA_DRIVER", "libcuda.so.1")};
 }
 
-CudaPlugin open_cuda_plugin(const CudaPluginPlaces& places) {
+CudaPlugin find_cuda_plugin(const CudaPluginPlaces& places) {
   std::error_code unreadable;
   CudaPlugin plugin{.path = places.plugin, .present = fs::exists(places.plugin, unreadable)};
-  DynamicLibrary driver(places.driver_library);
+  const DynamicLibrary driver(places.driver_library);
   plugin.driver_reason = driver.reason();
   if (!plugin.present) {
     plugin.reason = fmt::format("the CUDA plugin is not built: no file {}", plugin.path.string());
@@ -62,22 +65,38 @@ CudaPlugin open_cuda_plugin(const CudaPluginPlaces& places) {
   } else if (!driver.is_open()) {
     plugin.reason = fmt::format("there is no NVIDIA driver: {}", driver.reason());
     plugin.remedy = fmt::format("Install NVIDIA's driver, version {} or newer", kMinimumDriver);
-  } else {
-    driver.keep_open();
-    load(plugin);
   }
   return plugin;
 }
 
-const CudaPlugin& cuda_plugin() {
-  static const CudaPlugin plugin = open_cuda_plugin(CudaPluginPlaces::usual());
+CudaPlugin open_cuda_plugin(const CudaPluginPlaces& places) {
+  CudaPlugin plugin = find_cuda_plugin(places);
+  if (!plugin.reason.empty()) return plugin;
+  DynamicLibrary(places.driver_library).keep_open();
+  load(plugin);
   return plugin;
+}
+
+std::string cuda_fault(const CudaPlugin& plugin) {
+  if (plugin.reason.empty()) return {};
+  return fmt::format("{}. {}, or give --device cpu.", plugin.reason, plugin.remedy);
+}
+
+const CudaPlugin& cuda_plugin() {
+  static const CudaPlugin plugin = [] {
+    opened = true;
+    return open_cuda_plugin(CudaPluginPlaces::usual());
+  }();
+  return plugin;
+}
+
+bool cuda_plugin_is_open() {
+  return opened;
 }
 
 const CudaBackend& require_cuda(const CudaPlugin& plugin) {
   if (plugin.backend == nullptr) {
-    throw DeviceError(fmt::format("No GPU can be used: {}. {}, or give --device cpu.",
-                                  plugin.reason, plugin.remedy));
+    throw DeviceError(fmt::format("No GPU can be used: {}", cuda_fault(plugin)));
   }
   return *plugin.backend;
 }

@@ -31,12 +31,25 @@ struct CudaPlugin {
   const CudaBackend* backend = nullptr;
 };
 
+// Looks whether plugin and driver are there and opens neither for good: CUDA is not started.
+CudaPlugin find_cuda_plugin(const CudaPluginPlaces& places);
+
 // Opens the plugin if a driver is there. What it opened stays open.
 CudaPlugin open_cuda_plugin(const CudaPluginPlaces& places);
 
+// Why CUDA cannot be used and what to do about it, for the end of a sentence ("the CUDA plugin is
+// not built: ... Type: ..., or give --device cpu."); empty when plugin and driver are there.
+std::string cuda_fault(const CudaPlugin& plugin);
+
 // The program's plugin, opened by the first call (half a second where there is a driver). LibTorch
 // looks for CUDA once: call this before it is asked to. Safe from any thread.
+//
+// Only what computes on a GPU calls it, and after the visible devices were set: see
+// device/visible_devices.h.
 const CudaPlugin& cuda_plugin();
+
+// Whether cuda_plugin() was called.
+bool cuda_plugin_is_open();
 
 // For code that was asked to use a GPU: throws DeviceError with the reason and the remedy when CUDA
 // cannot be used.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/devices.h"
+#include "config/train.h"
 
 namespace myxtts {
 
@@ -54,9 +55,11 @@ struct DevicePlan {
   RolePlan data = {};
   RolePlan model = {};
   BatchPath path = BatchPath::PlainMemory;
-  std::int64_t batch_size = 1;             // clips
-  std::int64_t grad_accum = 1;             // batches in one step
-  std::int64_t ring_slots = 3;             // on the model device
+  Precision precision = Precision::Fp32;  // never Auto
+  std::int64_t batch_size = 1;            // clips; with a token budget as many as it usually holds
+  std::optional<std::int64_t> batch_tokens = {};  // a budget in place of batch_size
+  std::int64_t grad_accum = 1;                    // batches in one step
+  std::int64_t ring_slots = 3;                    // on the model device
   std::vector<std::string> notes = {};     // what was decided for the person, a sentence each
   std::vector<std::string> warnings = {};  // what will work, but badly
 
@@ -70,6 +73,8 @@ struct DevicePlan {
 std::string name_of(Mode mode);
 // "peer access", "pinned host memory", "same device", "plain memory".
 std::string name_of(BatchPath path);
+std::string name_of(Precision precision);
+std::string name_of(StreamPriority priority);
 
 // The plan as a small table for people, notes and warnings below it.
 std::string describe(const DevicePlan& plan);

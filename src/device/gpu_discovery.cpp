@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -129,6 +130,17 @@ GpuPath path_over_pci(int ancestor) {
   }
 }
 
+// Nothing: the driver does not say, which is no fault of the cards.
+std::optional<bool> ask_peer_access(const Nvml& library, nvml::Device one, nvml::Device other) {
+  if (library.peer_status == nullptr) return std::nullopt;
+  for (const int direction : {nvml::kPeerRead, nvml::kPeerWrite}) {
+    int status = -1;
+    if (library.peer_status(one, other, direction, &status) != nvml::kSuccess) return std::nullopt;
+    if (status != 0) return false;
+  }
+  return true;
+}
+
 struct OpenedGpu {
   nvml::Device device;
   GpuInfo info;
@@ -137,6 +149,7 @@ struct OpenedGpu {
 GpuLink ask_link(const Nvml& library, const OpenedGpu& first, const OpenedGpu& second,
                  std::vector<std::string>& faults) {
   GpuLink link{.first = first.info.index, .second = second.info.index};
+  link.peer_access = ask_peer_access(library, first.device, second.device);
   const NvLinks from = count_nvlinks(library, first.device, second.info.pci_bus_id);
   const NvLinks back = count_nvlinks(library, second.device, first.info.pci_bus_id);
   link.nvlinks = std::max(from.direct, back.direct);

@@ -57,7 +57,8 @@ struct GpuLink {
   int first = 0;
   int second = 0;
   GpuPath path = GpuPath::Unknown;
-  int nvlinks = 0;  // how many, for NvLink
+  int nvlinks = 0;                       // how many, for NvLink
+  std::optional<bool> peer_access = {};  // each may read and write the other's memory
 };
 
 // "NV4", "PIX", ..., "?"
@@ -72,6 +73,7 @@ struct GpuInventory {
   std::vector<GpuLink> links = {};  // one for each pair, first < second
   std::vector<std::string> faults = {};
   std::optional<std::string> visible_devices = {};  // CUDA_VISIBLE_DEVICES where it is set
+  std::string device_order = {};                    // CUDA_DEVICE_ORDER
 };
 
 struct Machine {

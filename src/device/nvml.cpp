@@ -25,6 +25,7 @@ Nvml::Nvml(const std::string& library_name) : library(library_name) {
   resolve("nvmlDeviceGetPowerUsage", power);
   resolve("nvmlDeviceGetEnforcedPowerLimit", power_limit);
   resolve("nvmlDeviceGetTopologyCommonAncestor", common_ancestor);
+  resolve("nvmlDeviceGetP2PStatus", peer_status);
   resolve("nvmlDeviceGetNvLinkState", nvlink_state);
   resolve("nvmlDeviceGetNvLinkRemoteDeviceType", nvlink_remote_type);
   resolve("nvmlDeviceGetNvLinkRemotePciInfo_v2", nvlink_remote_pci);

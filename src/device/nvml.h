@@ -29,6 +29,8 @@ struct PciInfo {
 };
 
 constexpr Result kSuccess = 0;
+constexpr int kPeerRead = 0;  // of DeviceGetP2PStatus; its answer 0 is yes
+constexpr int kPeerWrite = 1;
 constexpr int kRemoteIsSwitch = 2;     // of DeviceGetNvLinkRemoteDeviceType
 constexpr unsigned kMostNvLinks = 18;  // on one GPU, to this day
 
@@ -63,6 +65,7 @@ struct Nvml {
   nvml::Result (*power)(nvml::Device, unsigned*);        // milliwatts
   nvml::Result (*power_limit)(nvml::Device, unsigned*);  // milliwatts
   nvml::Result (*common_ancestor)(nvml::Device, nvml::Device, int*);
+  nvml::Result (*peer_status)(nvml::Device, nvml::Device, int, int*);
   nvml::Result (*nvlink_state)(nvml::Device, unsigned, int*);
   nvml::Result (*nvlink_remote_type)(nvml::Device, unsigned, int*);
   nvml::Result (*nvlink_remote_pci)(nvml::Device, unsigned, nvml::PciInfo*);

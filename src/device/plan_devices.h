@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -20,19 +21,25 @@ struct MemoryNeed {
   std::int64_t of_batch(std::int64_t clips) const { return fixed_bytes + clips * clip_bytes; }
 };
 
-// What a run needs on its devices, by the memory model.
+// What a run needs on its devices.
 struct MemoryNeeds {
-  MemoryNeed model = {};        // weights, gradients, moments; activations
-  MemoryNeed data = {};         // frozen networks; features
-  std::int64_t slot_bytes = 0;  // of one clip in one slot of the ring, on the model device
+  MemoryNeed model = {};         // weights, gradients, moments; activations
+  MemoryNeed data = {};          // frozen networks; features
+  std::int64_t slot_bytes = 0;   // of one clip in one slot of the ring, on the model device
+  std::int64_t clip_tokens = 1;  // of one clip
 };
 
-// From settings and discovery to roles; a pure function. `cuda_fault` is why no GPU can be used
-// although there may be some (the plugin or the driver is missing), empty when they can.
+// What a run needs with this arithmetic (never Auto: the plan chooses the GPU that decides it), on
+// the CPU or on GPUs.
+using MemoryModel = std::function<MemoryNeeds(Precision precision, bool cpu)>;
+
+// From settings and discovery to roles; a pure function where the memory model is one. `cuda_fault`
+// is why no GPU can be used although there may be some (the CUDA plugin or the driver is missing),
+// with the remedy; empty when they can.
 //
-// Throws ConfigError where the settings contradict one another or cannot be meant, DeviceError
-// where this machine cannot fulfil them; never takes another device than the one asked for.
-DevicePlan plan_devices(const RunConfig& config, const Machine& machine, const MemoryNeeds& needs,
+// Throws ConfigError where settings contradict one another, DeviceError where this machine cannot
+// fulfil them; never takes another device than the one asked for.
+DevicePlan plan_devices(const RunConfig& config, const Machine& machine, const MemoryModel& memory,
                         const std::string& cuda_fault = {});
 
 // The plan with what only CUDA knows: how many multiprocessors there are. `devices` are those that

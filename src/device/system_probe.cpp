@@ -100,6 +100,7 @@ GpuInventory SystemProbe::gpus() {
   if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) {
     inventory.visible_devices = visible;
   }
+  if (const char* order = std::getenv("CUDA_DEVICE_ORDER")) inventory.device_order = order;
   return inventory;
 }
 

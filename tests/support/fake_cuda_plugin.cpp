@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A CUDA plugin that needs no CUDA: two GPUs, the second of which fails its self-test. Built with
-// FAKE_PLUGIN_INTERFACE it claims to be made for that version of the interface.
+// A CUDA plugin that needs no CUDA: two GPUs, the second of which fails its self-test. Where
+// CUDA_VISIBLE_DEVICES names GPUs of fake_nvml.cpp by UUID it shows those, with
+// FAKE_CUDA_MULTIPROCESSORS each (132). When it is opened it writes CUDA_VISIBLE_DEVICES to the
+// file FAKE_CUDA_LOG names. Built with FAKE_PLUGIN_INTERFACE it claims to be made for that version
+// of the interface.
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+
 #include "base/error.h"
 #include "device/cuda_backend.h"
 
@@ -11,11 +19,27 @@
 
 namespace {
 
+std::string setting(const char* name, const char* otherwise) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : otherwise;
+}
+
 class FakeBackend final : public myxtts::CudaBackend {
  public:
   int runtime_version() const override { return 13000; }
   int driver_version() const override { return 13000; }
-  std::vector<myxtts::CudaDevice> devices() const override { return {{.index = 0}, {.index = 1}}; }
+  std::vector<myxtts::CudaDevice> devices() const override {
+    const std::string visible = setting("CUDA_VISIBLE_DEVICES", "");
+    if (visible.find("GPU-") == std::string::npos) return {{.index = 0}, {.index = 1}};
+    std::vector<myxtts::CudaDevice> shown;
+    std::istringstream list(visible);
+    for (std::string uuid; std::getline(list, uuid, ',');) {
+      shown.push_back({.index = static_cast<int>(shown.size()),
+                       .pci_bus_id = std::string("0000:1") + uuid.back() + ":00.0",
+                       .multiprocessors = std::stoi(setting("FAKE_CUDA_MULTIPROCESSORS", "132"))});
+    }
+    return shown;
+  }
   int libtorch_device_count() const override { return 2; }
   void self_test(int device) const override {
     if (device == 1) throw myxtts::DeviceError("GPU 1 computes wrongly.");
@@ -31,5 +55,8 @@ class FakeBackend final : public myxtts::CudaBackend {
 
 extern "C" myxtts::CudaBackend* myxtts_cuda_backend(int interface_version) {
   static FakeBackend backend;
+  const std::string log = setting("FAKE_CUDA_LOG", "");
+  if (!log.empty())
+    std::ofstream(log, std::ios::app) << setting("CUDA_VISIBLE_DEVICES", "all") << "\n";
   return interface_version == FAKE_PLUGIN_INTERFACE ? &backend : nullptr;
 }

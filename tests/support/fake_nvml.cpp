@@ -7,6 +7,7 @@
 //   FAKE_NVML_FAIL      "nvmlDeviceGetName=999,nvmlInit_v2=9": functions that fail, with their
 //   result FAKE_NVML_BROKEN    index of the GPU those failures are limited to (functions of a
 //   device) FAKE_NVML_ANCESTOR  topology level between any two GPUs (10 PIX ... 50 SYS)
+//   FAKE_NVML_PEER      what nvmlDeviceGetP2PStatus says: 0 yes, else why not
 //   FAKE_NVML_NVLINKS   active links of each GPU; FAKE_NVML_SWITCH=1: they lead to a switch
 // Built with FAKE_NVML_OLD it lacks the functions that came later.
 #include <algorithm>
@@ -140,6 +141,10 @@ int nvmlDeviceGetPowerUsage(void* device, unsigned* milliwatts) {
 int nvmlDeviceGetEnforcedPowerLimit(void* device, unsigned* milliwatts) {
   *milliwatts = 700'000;
   return failure("nvmlDeviceGetEnforcedPowerLimit", device);
+}
+int nvmlDeviceGetP2PStatus(void*, void*, int, int* status) {
+  *status = std::stoi(setting("FAKE_NVML_PEER", "0"));
+  return failure("nvmlDeviceGetP2PStatus");
 }
 int nvmlDeviceGetNvLinkState(void*, unsigned link, int* active) {
   const auto links = static_cast<unsigned>(std::stoi(setting("FAKE_NVML_NVLINKS", "0")));

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "config/run_config.h"
+#include "device/device_plan.h"
+#include "diagnose/run_checklist.h"
+
+namespace myxtts {
+
+// The plan of a run on this machine. Only the planned GPUs are visible to CUDA afterwards, and no
+// context is made. Throws ConfigError, DeviceError.
+DevicePlan plan_and_open_devices(const RunConfig& config, const ModelConfig& model);
+
+// The sizes a run would train: those of --init, whose files are checked, else of --model-size.
+// Throws DataError.
+ModelFacts facts_of_model(const TrainConfig& config);
+
+// Everything that can be known of a run before it starts; what cannot be had is a fault, not an
+// error. The corpus is scanned where its index is missing or old, with progress, into the run
+// directory or --cache-dir.
+RunFacts gather_run_facts(const RunConfig& config);
+
+}  // namespace myxtts

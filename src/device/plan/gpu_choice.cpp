@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/plan/gpu_choice.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "config/field.h"
+#include "device/cuda_plugin.h"
+#include "device/plan/gpu_words.h"
+#include "device/visible_devices.h"
+
+namespace myxtts {
+namespace {
+
+constexpr int kLeastCapability = 75;  // Turing, the first that CUDA 13 serves
+
+std::string typed(const RunConfig& config, std::string_view key) {
+  const Field* field = find_field(key);
+  if (!field->negative_flag.empty()) return field->flag;
+  return field->flag + " " + field->value_of(config).text;
+}
+
+// What is missing for a GPU to be used; empty: nothing. Only a card that is there can be hidden.
+std::string missing(const GpuInventory& inventory, const std::vector<GpuInfo>& visible,
+                    const std::string& cuda_fault) {
+  if (!inventory.driver_found) {
+    return fmt::format(
+        "there is no NVIDIA driver ({}). Install NVIDIA's driver, version {} or newer, or give "
+        "--device cpu.",
+        inventory.driver_fault, kMinimumDriver);
+  }
+  if (inventory.gpus.empty()) return "this machine has none. Give --device cpu.";
+  if (visible.empty()) {
+    return fmt::format(
+        "CUDA_VISIBLE_DEVICES={} hides them all ({}). Type: unset CUDA_VISIBLE_DEVICES, or give "
+        "--device cpu.",
+        inventory.visible_devices.value_or(""), list_numbered(inventory.gpus));
+  }
+  if (!cuda_fault.empty()) return cuda_fault;
+  int driver = 0;
+  const std::string& version = inventory.driver_version;
+  std::from_chars(version.data(), version.data() + version.size(), driver);
+  if (driver > 0 && driver < kMinimumDriver) {
+    return fmt::format(
+        "the driver {} is too old for CUDA 13. Install NVIDIA's driver, version {} or newer, or "
+        "give --device cpu.",
+        version, kMinimumDriver);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string gpu_wish(const RunConfig& config) {
+  const DevicesConfig& devices = config.devices;
+  if (config.data.data_gpu) {
+    return typed(config, "data.data_gpu") + " " + typed(config, "data.model_gpu");
+  }
+  if (devices.split_gpu) return typed(config, "devices.split_gpu");
+  if (devices.mode && *devices.mode != Mode::Cpu) return typed(config, "devices.mode");
+  if (devices.device == DeviceKind::Cuda) return typed(config, "devices.device");
+  if (devices.data_gpu_memory) return typed(config, "devices.data_gpu_memory");
+  if (devices.model_gpu_memory) return typed(config, "devices.model_gpu_memory");
+  if (devices.enable_memory_isolation) return typed(config, "devices.enable_memory_isolation");
+  if (devices.transfer_path != TransferPath::Auto) return typed(config, "devices.transfer_path");
+  return {};
+}
+
+GpuChoice::GpuChoice(const GpuInventory& inventory, const std::string& wish,
+                     const std::string& cuda_fault)
+    : inventory_(inventory), gpus_(visible_gpus(inventory)) {
+  const std::string fault = missing(inventory_, gpus_, cuda_fault);
+  if (fault.empty()) return;
+  if (!wish.empty()) throw DeviceError(fmt::format("{} needs a GPU, but {}", wish, fault));
+  if (gpus_.empty()) return;
+  throw DeviceError(
+      fmt::format("This machine has {}, which CUDA cannot use: {}", list_numbered(gpus_), fault));
+}
+
+std::string GpuChoice::why_none() const {
+  if (!inventory_.driver_found) return "The CPU is used: there is no NVIDIA driver.";
+  if (inventory_.gpus.empty()) return "The CPU is used: there is no GPU.";
+  return fmt::format("The CPU is used: CUDA_VISIBLE_DEVICES={} hides every GPU.",
+                     inventory_.visible_devices.value_or(""));
+}
+
+void GpuChoice::require_two() const {
+  if (gpus_.size() >= 2) return;
+  throw DeviceError(fmt::format(
+      "Multi-GPU requires at least 2 GPUs, found {}: {}; use it alone with --mode single, or as "
+      "two with --split-gpu 0.",
+      gpus_.size(), list_entries(gpus_)));
+}
+
+PlannedGpu GpuChoice::gpu(const std::string& flag, std::int64_t number) const {
+  if (number >= 0 && number < static_cast<std::int64_t>(gpus_.size())) {
+    return usable(static_cast<std::size_t>(number));
+  }
+  const bool pair = flag != "--split-gpu";
+  throw DeviceError(
+      fmt::format("{} {} is not there: {} {}; give {}.", flag, number,
+                  inventory_.visible_devices ? "CUDA_VISIBLE_DEVICES shows" : "this machine has",
+                  list_numbered(gpus_), pair ? "--data-gpu 0 --model-gpu 1" : "--split-gpu 0"));
+}
+
+PlannedGpu GpuChoice::usable(std::size_t number) const {
+  const GpuInfo& gpu = gpus_.at(number);
+  PlannedGpu planned{.physical = gpu.index,
+                     .listed = static_cast<int>(number),
+                     .name = gpu.name.empty() ? "without a name" : gpu.name,
+                     .uuid = gpu.uuid,
+                     .pci_bus_id = gpu.pci_bus_id,
+                     .memory_bytes = gpu.memory_total_bytes.value_or(0),
+                     .free_bytes = gpu.memory_free_bytes.value_or(0)};
+  if (gpu.uuid.empty() || !gpu.memory_total_bytes) {
+    throw DeviceError(fmt::format(
+        "{} does not answer the driver ({}) and cannot be used; take another GPU, or reset it.",
+        label(planned), gpu.faults.empty() ? "no reason given" : gpu.faults.front()));
+  }
+  if (gpu.capability_major &&
+      *gpu.capability_major * 10 + gpu.capability_minor.value_or(0) < kLeastCapability) {
+    throw DeviceError(fmt::format(
+        "{} has compute capability {}.{}, and CUDA 13 needs 7.5 (Turing) or newer; take another "
+        "GPU, or give --device cpu.",
+        label(planned), *gpu.capability_major, gpu.capability_minor.value_or(0)));
+  }
+  return planned;
+}
+
+GpuLink GpuChoice::link_between(const PlannedGpu& one, const PlannedGpu& other) const {
+  const auto [first, second] = std::minmax(one.physical, other.physical);
+  for (const GpuLink& link : inventory_.links) {
+    if (link.first == first && link.second == second) return link;
+  }
+  return {.first = first, .second = second};
+}
+
+BatchPath GpuChoice::path_between(const PlannedGpu& data, const PlannedGpu& model,
+                                  TransferPath wanted, std::vector<std::string>& notes) const {
+  if (wanted == TransferPath::Host) return BatchPath::PinnedHost;
+  const GpuLink link = link_between(data, model);
+  if (link.peer_access == true) return BatchPath::Peer;
+  if (wanted == TransferPath::Auto) {
+    notes.push_back(fmt::format(
+        "Batches go through host memory: {} and {} {}.", label(data), label(model),
+        link.peer_access ? "have no peer access" : "do not tell whether they have peer access"));
+    return BatchPath::PinnedHost;
+  }
+  if (!link.peer_access) return BatchPath::Peer;  // CUDA will know when the run starts
+  throw DeviceError(
+      fmt::format("--transfer-path peer needs peer access, which {} and {} do not have; give "
+                  "--transfer-path host.",
+                  label(data), label(model)));
+}
+
+void GpuChoice::warn_of_bad_pair(const PlannedGpu& data, const PlannedGpu& model,
+                                 std::vector<std::string>& warnings) const {
+  const GpuLink link = link_between(data, model);
+  if (link.path == GpuPath::Node || link.path == GpuPath::Sys) {
+    warnings.push_back(fmt::format(
+        "{} and {} are far apart ({}): batches pass {}. Two cards under one PCI switch are "
+        "nearer: see nvidia-smi topo -m.",
+        label(data), label(model), short_name(link),
+        link.path == GpuPath::Sys ? "between processor sockets" : "several PCI host bridges"));
+  }
+  const auto strength = [this](const PlannedGpu& gpu) {
+    const GpuInfo& info = gpus_.at(static_cast<std::size_t>(gpu.listed));
+    // Cards of one size differ by a few MB.
+    return std::pair(gpu.memory_bytes >> 29,
+                     info.capability_major.value_or(0) * 10 + info.capability_minor.value_or(0));
+  };
+  if (strength(model) < strength(data)) {
+    warnings.push_back(fmt::format(
+        "{} with {} trains, the weaker of the two; {} with {} only prepares data. --data-gpu {} "
+        "--model-gpu {} is probably faster.",
+        label(model), megabytes(model.memory_bytes), label(data), megabytes(data.memory_bytes),
+        model.listed, data.listed));
+  }
+}
+
+void GpuChoice::warn_of_order(std::vector<std::string>& warnings) const {
+  if (!inventory_.visible_devices || inventory_.device_order == "PCI_BUS_ID") return;
+  const bool by_number = inventory_.visible_devices->find("GPU-") == std::string::npos;
+  const bool unequal =
+      std::any_of(inventory_.gpus.begin(), inventory_.gpus.end(),
+                  [this](const GpuInfo& gpu) { return gpu.name != inventory_.gpus.front().name; });
+  if (!by_number || !unequal) return;
+  warnings.push_back(fmt::format(
+      "CUDA_VISIBLE_DEVICES={} is read in nvidia-smi's order; to other programs its numbers may "
+      "mean other cards here, because the cards are unequal and CUDA_DEVICE_ORDER is not "
+      "PCI_BUS_ID.",
+      *inventory_.visible_devices));
+}
+
+}  // namespace myxtts

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/memory_model.h"
+
+#include "model/memory_estimate.h"
+
+namespace myxtts {
+
+MemoryModel usual_memory_model(const ModelConfig& model) {
+  return [model](Precision precision, bool cpu) {
+    const BatchShape clip = usual_batch(model.gpt, 1);
+    const auto training = [&](const BatchShape& batch) {
+      return training_memory(model, batch, precision, cpu).total();
+    };
+    MemoryNeeds needs;
+    needs.model.fixed_bytes = training({});
+    needs.model.clip_bytes = training(clip) - needs.model.fixed_bytes;
+    needs.data.fixed_bytes = feature_memory(model, {});
+    needs.data.clip_bytes = feature_memory(model, clip) - needs.data.fixed_bytes;
+    needs.slot_bytes = slot_memory(model, clip);
+    needs.clip_tokens = clip.tokens;
+    return needs;
+  };
+}
+
+}  // namespace myxtts

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/model.h"
+#include "config/run_config.h"
+#include "device/device_plan.h"
+#include "device/machine.h"
+#include "model/memory_estimate.h"
+
+namespace myxtts {
+
+// What is known of a run before it starts. A part that could not be had is absent, and its fault
+// says why, as a sentence.
+
+struct ModelFacts {
+  ModelConfig config = {};
+  std::string source = {};  // "models/xtts-v2", or the name of a size
+};
+
+struct CorpusFacts {
+  std::int64_t training_clips = 0;
+  std::int64_t validation_clips = 0;
+  std::int64_t left_out = 0;
+  double training_hours = 0.0;
+  std::int64_t source_bytes = 0;  // of all clips to train on, as 16-bit samples
+  std::int64_t batches_per_epoch = 0;
+  BatchShape largest_batch = {};
+  double useful_share = 1.0;  // of the tokens computed
+};
+
+struct RunFacts {
+  RunConfig config = {};
+  Machine machine = {};
+  std::optional<DevicePlan> plan = {};
+  std::string device_fault = {};
+  std::optional<ModelFacts> model = {};
+  std::string model_fault = {};
+  std::optional<CorpusFacts> corpus = {};
+  std::string corpus_fault = {};
+  DiskInfo disk = {};  // where the run directory is or will be
+};
+
+enum class RunCheckState { Pass, Warn, Fail };
+
+struct RunCheck {
+  std::string name;
+  RunCheckState state = RunCheckState::Pass;
+  std::string found = {};
+  std::string remedy = {};  // empty: nothing to do
+};
+
+// Every check, in order; one that depends on a part that is missing is left out.
+std::vector<RunCheck> check_run(const RunFacts& facts);
+
+// Whether the run may start: no check failed.
+bool all_pass(const std::vector<RunCheck>& checks);
+
+// The plan's table, a line for each check, and one sentence.
+std::string describe(const RunFacts& facts, const std::vector<RunCheck>& checks);
+
+}  // namespace myxtts

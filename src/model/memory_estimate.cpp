@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/memory_estimate.h"
+
+#include "model/dvae_specs.h"
+#include "model/gpt_specs.h"
+#include "model/parameter_count.h"
+
+namespace myxtts {
+namespace {
+
+constexpr std::int64_t kSampleRate = 22'050;
+constexpr std::int64_t kPromptFrames = 517;       // of six seconds
+constexpr std::int64_t kPromptSamples = 132'300;  // of six seconds
+constexpr std::int64_t kFeatureFrames = 4096;     // of a row of clips that the DVAE works on
+constexpr std::int64_t kFloat = 4;                // bytes
+constexpr std::int64_t kStopCodes = 4;            // that follow a row's codes
+
+std::int64_t bytes_of(Precision precision) {
+  return precision == Precision::Bf16 || precision == Precision::Fp16 ? 2 : kFloat;
+}
+
+// Note [Memory of a step]
+// What one layer keeps of a token of width D until its backward pass, in numbers:
+//
+//   its input                    D      the sum after attention    D
+//   its first layer norm         D      its second layer norm      D
+//   query, key and value        3D      the MLP before gelu       4D
+//   attention's output           D      the MLP after gelu        4D     = 16 D
+//
+// and two dropout masks of D bytes. A layer norm's two statistics and attention's logarithm of sums
+// are fp32: 4 + H numbers. Elsewhere: a block of the conditioning encoder keeps its input, its
+// norm, 3D of query, key and value, attention's output twice (it is transposed) and the sum, 8 D
+// for each frame; a layer of the perceiver keys and values of all frames and its context. The loss
+// keeps logits, their fp32 copy and the logarithm of the softmax, and makes a gradient of each.
+std::int64_t layer_bytes(const GptConfig& gpt, const BatchShape& batch, std::int64_t number,
+                         bool cpu) {
+  const std::int64_t token = 16 * gpt.width * number + 2 * gpt.width + (4 + gpt.heads) * kFloat;
+  std::int64_t bytes = batch.tokens * token;
+  if (cpu && batch.clips > 0) {
+    // Probabilities before and after dropout and what they are multiplied by; scaled queries, keys.
+    const std::int64_t row = batch.tokens / batch.clips;
+    bytes += batch.clips * gpt.heads * row * row * 3 * kFloat;
+    bytes += batch.tokens * 2 * gpt.width * number;
+  }
+  return gpt.layers * bytes;
+}
+
+std::int64_t conditioning_bytes(const GptConfig& gpt, const BatchShape& batch,
+                                std::int64_t number) {
+  const std::int64_t encoder = gpt.conditioning_blocks * 8 * gpt.width;
+  const std::int64_t perceiver = gpt.perceiver_depth * (gpt.width + 2 * gpt.perceiver_width());
+  return batch.clips * (kPromptFrames + gpt.perceiver_latents) * (encoder + perceiver) * number;
+}
+
+std::int64_t logit_bytes(const GptConfig& gpt, const BatchShape& batch, std::int64_t number) {
+  const std::int64_t logits =
+      batch.text_targets * gpt.text_ids + batch.audio_targets * gpt.audio_ids;
+  return logits * (2 * number + 3 * kFloat);
+}
+
+}  // namespace
+
+BatchShape usual_batch(const GptConfig& gpt, std::int64_t clips) {
+  constexpr std::int64_t kSeconds = 10;
+  constexpr std::int64_t kText = 120;
+  const std::int64_t samples = kSeconds * kSampleRate;
+  const std::int64_t codes = (samples + gpt.code_stride - 1) / gpt.code_stride;
+  return {.clips = clips,
+          .tokens = clips * (gpt.perceiver_latents + kText + 1 + codes + kStopCodes),
+          .text_targets = clips * (kText + 1),
+          .audio_targets = clips * (codes + kStopCodes),
+          .samples = clips * samples};
+}
+
+TrainingMemory training_memory(const ModelConfig& model, const BatchShape& batch,
+                               Precision precision, bool cpu) {
+  const std::int64_t parameters = parameter_count(gpt_specs(model.gpt));
+  const std::int64_t number = bytes_of(precision);
+  TrainingMemory memory{.weights = parameters * (number < kFloat ? kFloat + number : kFloat),
+                        .gradients = parameters * kFloat,
+                        .moments = parameters * 2 * kFloat,
+                        .layers = layer_bytes(model.gpt, batch, number, cpu),
+                        .conditioning = conditioning_bytes(model.gpt, batch, number),
+                        .logits = logit_bytes(model.gpt, batch, number)};
+  memory.slack = (memory.layers + memory.conditioning + memory.logits) / 8 + memory.weights / 32;
+  return memory;
+}
+
+std::int64_t feature_memory(const ModelConfig& model, const BatchShape& batch) {
+  const std::int64_t weights = parameter_count(dvae_specs(model.dvae)) * kFloat;
+  // Spectra of a row and of eight prompts, complex and squared; layers of the DVAE with the
+  // neighbours a convolution lays side by side.
+  constexpr std::int64_t kBins = 1025;
+  const std::int64_t spectra = (kFeatureFrames + 8 * kPromptFrames) * kBins * 4 * kFloat;
+  const std::int64_t network =
+      kFeatureFrames / 4 * (model.dvae.channels * 8 + 2 * model.dvae.codes) * kFloat +
+      kFeatureFrames / 2 * model.dvae.hidden * 4 * kFloat;
+  // A file may have twice the rate: 16 bits and fp32 of it, fp32 and 16 bits at our own rate.
+  const std::int64_t sound =
+      batch.samples * (2 * 2 + 2 * kFloat + kFloat + 2) + batch.clips * kPromptSamples * kFloat;
+  return weights + spectra + network + sound;
+}
+
+std::int64_t slot_memory(const ModelConfig& model, const BatchShape& batch) {
+  constexpr std::int64_t kIndex = 8;  // bytes
+  return (2 * batch.tokens + 3 * (batch.text_targets + batch.audio_targets)) * kIndex +
+         batch.clips * kPromptFrames * model.gpt.mel_bands * kFloat;
+}
+
+}  // namespace myxtts
