@@ -43,7 +43,7 @@ struct DataConfig {
   std::optional<std::int64_t> data_gpu = {};   // in nvidia-smi's order
   std::optional<std::int64_t> model_gpu = {};  // in nvidia-smi's order
   std::optional<std::int64_t> num_workers = {};
-  std::int64_t pipeline_buffer_size = 50;                 // batches
+  std::optional<std::int64_t> pipeline_buffer_size = 50;  // batches
   std::optional<std::int64_t> prefetch_buffer_size = {};  // slots
   double model_start_delay = 2.0;                         // seconds
   std::vector<CorpusSource> train_data = {};

@@ -146,20 +146,24 @@ void add_pipeline(std::vector<Field>& fields) {
             .group = "Devices",
             .sentence = "The GPU that trains, in nvidia-smi's order; needs a data GPU too."},
            MYXTTS_MEMBER(data.model_gpu), integer_between(0, kMostGpu), "none"));
-  fields.push_back(
-      bind({.key = "data.num_workers",
-            .flag = "--num-workers",
-            .placeholder = "N",
-            .group = "Pipeline",
-            .sentence = "Threads that read and decode clips; auto follows the CPU cores.",
-            .commands = {"config", "train", "prepare"}},
-           MYXTTS_MEMBER(data.num_workers), integer_between(1, 1024), "auto"));
-  fields.push_back(bind({.key = "data.pipeline_buffer_size",
-                         .flag = "--buffer-size",
+  fields.push_back(bind({.key = "data.num_workers",
+                         .flag = "--num-workers",
                          .placeholder = "N",
                          .group = "Pipeline",
-                         .sentence = "Decoded batches held ready in host memory."},
-                        MYXTTS_MEMBER(data.pipeline_buffer_size), integer_between(1, 10'000)));
+                         .sentence = "Threads that read and decode clips; auto begins with a "
+                                     "quarter of the cores and adds while "
+                                     "batches are waited for.",
+                         .commands = {"config", "train", "prepare"}},
+                        MYXTTS_MEMBER(data.num_workers), integer_between(1, 1024), "auto"));
+  fields.push_back(bind(
+      {.key = "data.pipeline_buffer_size",
+       .flag = "--buffer-size",
+       .placeholder = "N",
+       .group = "Pipeline",
+       .sentence =
+           "Decoded batches held ready in host memory; auto begins with 8 and adds where clips are "
+           "uneven."},
+      MYXTTS_MEMBER(data.pipeline_buffer_size), integer_between(1, 10'000), "auto"));
   fields.push_back(
       bind({.key = "data.prefetch_buffer_size",
             .flag = "--prefetch-buffer-size",

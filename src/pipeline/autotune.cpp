@@ -12,6 +12,7 @@ namespace {
 constexpr double kStarved = 0.05;     // of the batcher's time spent waiting for a batch
 constexpr double kAllBusy = 0.80;     // of the decoders' time
 constexpr double kTimeToSpare = 0.5;  // decoders busy for less than that
+constexpr double kOftenFull = 0.2;    // of the reader's time spent waiting for a place
 constexpr double kWorthIt = 1.05;     // batches a second, after an addition
 
 double seconds(std::chrono::nanoseconds duration) {
@@ -39,12 +40,16 @@ std::optional<TuneDecision> Autotune::look(const PipelineReading& reading, Clock
   const double starved = ratio(seconds(batcher.waiting_for_input), seconds(now - before->at));
   const double busy =
       ratio(seconds(decoder.busy), seconds(decoder.busy + decoder.waiting_for_input));
+  const LoadReading reader = reading.stage("reader").load - before->reading.stage("reader").load;
+  const double full = ratio(seconds(reader.waiting_for_output), seconds(now - before->at));
   const double rate = ratio(static_cast<double>(reading.batches - before->reading.batches),
                             seconds(now - before->at));
 
   std::optional<TuneDecision> decision = judge_trial(rate);
   if (!decision) decision = more_workers(starved, busy, reading.stage("decoder").workers, rate);
-  if (!decision) decision = more_buffer(starved, busy, reading.queue("buffer"));
+  if (!decision && full > kOftenFull) {
+    decision = more_buffer(starved, busy, reading.queue("buffer"));
+  }
   settling_ = decision.has_value();
   return decision;
 }

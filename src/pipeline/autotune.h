@@ -34,7 +34,8 @@ struct TuneDecision {
 // time. When the next look finds less than 5 % more batches a second, decoders were not what was
 // lacking (the disk was, or the cores): the addition is taken back and nothing is added for the
 // rest of the run. Otherwise it stays. The buffer is doubled while batches are waited for although
-// the decoders have time to spare: then it is the unevenness of clips that has to be bridged.
+// the decoders have time to spare and it is full at other times: then it is the unevenness of clips
+// that has to be bridged.
 // Nothing else is ever taken back, so there are at most log(most) changes of each kind and one step
 // back: it cannot oscillate. What is not lacking is not removed: an idle worker costs nothing.
 //

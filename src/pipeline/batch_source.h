@@ -26,13 +26,15 @@ class BatchSource {
   virtual ClipView clip(ClipNumber number) const = 0;
 
   virtual std::vector<std::int64_t> text_ids(const ClipView& clip) const = 0;
-  virtual PromptSpan prompt(std::int64_t epoch, const ClipView& clip) const = 0;
+  // `repeat` as in PlannedBatch::repeats.
+  virtual PromptSpan prompt(std::int64_t epoch, const ClipView& clip,
+                            std::uint32_t repeat) const = 0;
 
   // What was computed in an earlier epoch or run; nothing where there is no cache or it lacks the
   // clip. The views are good as long as the source.
   virtual std::optional<CachedClip> cached(const ClipView& clip) const = 0;
 
-  // Says that decode() will be asked for the clip soon. Never waits for a disk.
+  // Says that decode() will be asked for the clip soon. Does not wait for its bytes.
   virtual void read_ahead(const ClipView& clip) const = 0;
   virtual std::variant<DecodedClip, Skipped> decode(const ClipView& clip) const = 0;
 

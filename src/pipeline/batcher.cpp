@@ -46,7 +46,8 @@ SettledBatch Batcher::settle(DecodedBatch batch) {
     if (const auto* skipped = std::get_if<Skipped>(&batch.clips[index])) {
       source_.leave_out(settled.planned.clips[index], *skipped);
     } else {
-      settled.clips.push_back(std::move(std::get<LoadedClip>(batch.clips[index])));
+      auto& clip = settled.clips.emplace_back(std::move(std::get<LoadedClip>(batch.clips[index])));
+      if (!settled.planned.repeats.empty()) clip.repeat = settled.planned.repeats[index];
     }
   }
   return settled;

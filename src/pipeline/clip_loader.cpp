@@ -19,6 +19,8 @@ std::optional<Skipped> changed_length(const DecodedClip& sound, const ClipView& 
   if (samples == clip.source_frames && sound.sample_rate == clip.source_rate) return std::nullopt;
   return Skipped{
       .file = std::filesystem::path(clip.audio),
+      .manifest = std::filesystem::path(clip.manifest),
+      .line = clip.line,
       .reason = samples > clip.source_frames ? SkipReason::AudioTooLong : SkipReason::Truncated,
       .measured = fmt::format("{} samples at {} Hz, {} at {} Hz when it was indexed", samples,
                               sound.sample_rate, clip.source_frames, clip.source_rate)};

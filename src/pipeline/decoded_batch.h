@@ -17,6 +17,7 @@ namespace myxtts {
 // has it, mapped from there.
 struct LoadedClip {
   ClipNumber number = 0;
+  std::uint32_t repeat = 0;  // PlannedBatch::repeats
   std::vector<std::int64_t> text;
   std::variant<DecodedClip, CachedClip> sound;
 

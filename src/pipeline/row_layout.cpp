@@ -10,7 +10,6 @@
 namespace myxtts {
 namespace {
 
-constexpr std::int64_t kTrainingRate = 22050;
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kArrays = 12;
 constexpr std::int64_t kStopTargets = 4;  // of each row, as pack_rows makes them
@@ -61,9 +60,9 @@ HostClip host_clip(const BatchSource& source, const GptConfig& gpt, std::int64_t
   return {.number = clip.number,
           .identity = view.identity,
           .source_samples = static_cast<std::int64_t>(clip.samples().size()),
-          .source_rate = clip.is_cached() ? kTrainingRate : view.source_rate,
+          .source_rate = clip.is_cached() ? kModelRate : view.source_rate,
           .samples = view.samples,
-          .prompt = source.prompt(epoch, view),
+          .prompt = source.prompt(epoch, view, clip.repeat),
           .codes = codes_of(view.samples, gpt.code_stride),
           .codes_known = clip.is_cached()};
 }
@@ -153,7 +152,7 @@ HostBatch write_into(StagingPool::Block block, LaidOutBatch laid_out, const Sett
 std::size_t most_block_bytes(const GptConfig& gpt, const RowSizes& sizes, std::int64_t most_rate) {
   if (sizes.tokens == 0 || sizes.audio_targets == 0) return 0;
   const auto samples =
-      sizes.audio_targets * gpt.code_stride * std::max(most_rate, kTrainingRate) / kTrainingRate;
+      sizes.audio_targets * gpt.code_stride * std::max(most_rate, kModelRate) / kModelRate;
   const auto integers = 2 * sizes.tokens + 3 * sizes.text_targets + 6 * sizes.audio_targets;
   return static_cast<std::size_t>(samples) * sizeof(std::int16_t) +
          static_cast<std::size_t>(integers + sizes.tokens) * sizeof(std::int64_t) +

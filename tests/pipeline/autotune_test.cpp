@@ -20,6 +20,7 @@ struct SimulatedPipeline {
   double most_decodes = 1e9;     // that the disk or the cores manage together
   double wanted = 40;            // batches a second the trainer takes
   double unevenness = 0;         // share of time that a buffer of 1 batch leaves it waiting
+  bool plan_is_slow = false;     // the reader never has to wait for a place
   double noise = 0;              // of every rate
   std::size_t workers = 1;
   std::size_t buffer = 4;
@@ -39,6 +40,7 @@ struct SimulatedPipeline {
     };
     batcher.waiting_for_input += time(starved);
     batcher.waiting_for_output += time(1 - starved);
+    reader.waiting_for_output += time(plan_is_slow ? 0 : 1 - busy);
     decoder.busy += time(busy * static_cast<double>(workers));
     decoder.waiting_for_input += time((1 - busy) * static_cast<double>(workers));
     batches += static_cast<std::int64_t>(std::lround(rate * (1 - uneven)));
@@ -48,7 +50,8 @@ struct SimulatedPipeline {
   PipelineReading read() const {
     PipelineReading reading;
     reading.batches = batches;
-    reading.stages = {{.name = "decoder", .workers = workers, .load = decoder},
+    reading.stages = {{.name = "reader", .load = reader},
+                      {.name = "decoder", .workers = workers, .load = decoder},
                       {.name = "batcher", .load = batcher}};
     reading.queues = {{.name = "buffer", .capacity = buffer, .depth = {}}};
     return reading;
@@ -69,6 +72,7 @@ struct SimulatedPipeline {
     return changes;
   }
 
+  LoadReading reader = {};
   LoadReading batcher = {};
   LoadReading decoder = {};
   std::int64_t batches = 0;
@@ -113,6 +117,13 @@ TEST(Autotune, EnlargesTheBufferWhereClipsAreUneven) {
   EXPECT_GE(pipeline.buffer, 16U);
   EXPECT_LE(pipeline.buffer, 32U);
   EXPECT_EQ(pipeline.workers, 1U);
+}
+
+TEST(Autotune, DoesNotEnlargeABufferThatIsNeverFull) {
+  SimulatedPipeline pipeline{
+      .decodes_a_second = 100, .wanted = 20, .unevenness = 0.8, .plan_is_slow = true};
+  Autotune autotune({.buffer = true, .most_workers = 16});
+  EXPECT_TRUE(pipeline.run(autotune, 100).empty());
 }
 
 TEST(Autotune, DoesNotTouchWhatTheUserHasSet) {

@@ -18,7 +18,7 @@ PlannedBatch planned(std::size_t clips) {
 }
 
 LoadedClip loaded(ClipNumber number) {
-  return {.number = number, .text = {}, .sound = DecodedClip{}};
+  return {.number = number, .repeat = 0, .text = {}, .sound = DecodedClip{}};
 }
 
 ClipNumber number_of(const DecodedBatch& batch, std::size_t index) {

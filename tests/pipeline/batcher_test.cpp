@@ -20,7 +20,8 @@ void put_batch(BatchWindow& window, std::int64_t number, const std::vector<bool>
   for (std::size_t i = 0; i < good.size(); ++i) {
     ClipResult result = Skipped{.file = std::to_string(i)};
     if (good[i]) {
-      result = LoadedClip{.number = static_cast<ClipNumber>(i), .text = {}, .sound = DecodedClip{}};
+      result = LoadedClip{
+          .number = static_cast<ClipNumber>(i), .repeat = 0, .text = {}, .sound = DecodedClip{}};
     }
     ASSERT_TRUE(window.put(number, i, std::move(result)));
   }

@@ -45,7 +45,7 @@ GptRows whole_rows(const MemoryCorpus& corpus, const SettledBatch& batch, MaskPr
     clips.push_back(
         {.text = clip.text,
          .codes = codes.back(),
-         .prompt = corpus.prompt(batch.planned.position.epoch, corpus.clip(clip.number))});
+         .prompt = corpus.prompt(batch.planned.position.epoch, corpus.clip(clip.number), 0)});
   }
   return pack_rows(tiny_gpt(), clips, mask, batch.planned.sizes);
 }

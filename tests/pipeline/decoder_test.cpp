@@ -59,7 +59,7 @@ TEST(ClipLoader, AFileThatBecameShorterIsLeftOutWithBothLengths) {
     std::vector<std::int64_t> text_ids(const ClipView& view) const override {
       return whole_.text_ids(view);
     }
-    PromptSpan prompt(std::int64_t, const ClipView&) const override { return {}; }
+    PromptSpan prompt(std::int64_t, const ClipView&, std::uint32_t) const override { return {}; }
     std::optional<CachedClip> cached(const ClipView&) const override { return {}; }
     void read_ahead(const ClipView&) const override {}
     std::variant<DecodedClip, Skipped> decode(const ClipView& view) const override {

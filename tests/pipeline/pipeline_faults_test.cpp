@@ -170,9 +170,9 @@ TEST(PipelineFaults, StopsBeforeItWasStartedAndTwice) {
 }
 
 TEST(PipelineFaults, StopsAtAnyMoment) {
+  MemoryCorpus corpus({.clips = 200});
   for (std::uint64_t turn = 0; turn < 100; ++turn) {
     const RandomStream random(turn, "stop");
-    MemoryCorpus corpus({.clips = 200});
     FakeFeatures features(tiny_gpt().text_ids);
     FakePipeline pipeline(
         corpus, features,
@@ -211,13 +211,11 @@ class Jitter {
 };
 
 TEST(PipelineFaults, AThousandSchedulesGiveTheSameBatches) {
-  test::MemoryCorpusOptions size{.clips = 22, .batch_size = 3, .longest = 700};
-  MemoryCorpus calm(size);
-  const auto expected = run_pipeline(calm, {});
+  MemoryCorpus corpus({.clips = 22, .batch_size = 3, .longest = 700});
+  const auto expected = run_pipeline(corpus, {});
   for (std::uint64_t turn = 0; turn < 1000; ++turn) {
     const RandomStream random(turn, "schedule");
     Jitter jitter(turn);
-    MemoryCorpus corpus(size);
     corpus.on_batch = [&](DataPosition) { jitter(); };
     corpus.on_read_ahead = [&](ClipNumber) { jitter(); };
     corpus.on_decode = [&](ClipNumber) -> std::optional<Skipped> {

@@ -107,7 +107,7 @@ std::vector<std::int64_t> ProbeSource::text_ids(const ClipView& clip) const {
   return result;
 }
 
-PromptSpan ProbeSource::prompt(std::int64_t, const ClipView& clip) const {
+PromptSpan ProbeSource::prompt(std::int64_t, const ClipView& clip, std::uint32_t) const {
   const RandomStream draws(kSeed + clip.identity, "prompt");
   std::int64_t length = draws.integer(0, 66'150, ClipFeatures::kPromptSamples);
   if (length > clip.samples) length = clip.samples / 2;

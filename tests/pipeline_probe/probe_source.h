@@ -22,7 +22,7 @@ class ProbeSource final : public BatchSource {
   }
   ClipView clip(ClipNumber number) const override;
   std::vector<std::int64_t> text_ids(const ClipView& clip) const override;
-  PromptSpan prompt(std::int64_t epoch, const ClipView& clip) const override;
+  PromptSpan prompt(std::int64_t epoch, const ClipView& clip, std::uint32_t repeat) const override;
   std::optional<CachedClip> cached(const ClipView& clip) const override;
   void read_ahead(const ClipView&) const override {}
   std::variant<DecodedClip, Skipped> decode(const ClipView& clip) const override;

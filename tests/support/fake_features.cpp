@@ -7,20 +7,20 @@
 namespace myxtts::test {
 namespace {
 
-std::vector<std::int64_t> find_codes(const HostBatch& host) {
+std::vector<std::int64_t> find_codes(const HostBatch& host, std::int64_t stride) {
   std::vector<std::int64_t> codes;
   for (const HostClip& clip : host.clips) {
     if (clip.codes_known) continue;
     const auto samples = host.samples.subspan(static_cast<std::size_t>(clip.first_sample),
                                               static_cast<std::size_t>(clip.source_samples));
-    for (const std::uint16_t code : fake_codes(samples)) codes.push_back(code);
+    for (const std::uint16_t code : fake_codes(samples, stride)) codes.push_back(code);
   }
   return codes;
 }
 
 // Note [Unknown codes]
-void complete(const HostBatch& host, std::int64_t text_ids, FakeBatch& slot) {
-  const std::vector<std::int64_t> codes = find_codes(host);
+void complete(const HostBatch& host, std::int64_t text_ids, std::int64_t stride, FakeBatch& slot) {
+  const std::vector<std::int64_t> codes = find_codes(host, stride);
   for (std::size_t i = 0; i < codes.size(); ++i) {
     slot.tokens.at(static_cast<std::size_t>(host.code_tokens[i])) = codes[i] + text_ids;
   }
@@ -81,7 +81,7 @@ void FakeFeatures::fill(HostBatch& host, FakeBatch& slot) {
   }
   slot.tokens.assign(host.tokens.begin(), host.tokens.end());
   slot.audio_targets.assign(host.audio_targets.begin(), host.audio_targets.end());
-  complete(host, text_ids_, slot);
+  complete(host, text_ids_, stride, slot);
   slot.hash = hash_everything(host, slot);
   slot.filled.record({});
   host.block.reset();

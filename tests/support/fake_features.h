@@ -39,6 +39,8 @@ class FakeFeatures {
   void fill(HostBatch& host, FakeBatch& slot);
   std::vector<FakeTimes> take_times() { return std::exchange(times_, {}); }
 
+  std::int64_t stride = 256;  // samples of a code
+
   // Called at the beginning of fill().
   std::function<void(const HostBatch&)> on_fill = {};
 

@@ -22,10 +22,13 @@ ClipNumber number_of(const ClipView& clip) {
   return number;
 }
 
+// One draw of Philox for all of it: sanitizers make each one slow.
 std::vector<std::int16_t> noise(const RandomStream& random, std::int64_t count) {
+  std::uint64_t state = random.bits(0);
   std::vector<std::int16_t> samples(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    samples[i] = static_cast<std::int16_t>(random.bits(i) & 0x7fff);
+  for (std::int16_t& sample : samples) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    sample = static_cast<std::int16_t>(state >> 49);
   }
   return samples;
 }
@@ -51,11 +54,11 @@ std::uint64_t hash_of(std::span<const std::int16_t> samples) {
   return sum.value();
 }
 
-std::vector<std::uint16_t> fake_codes(std::span<const std::int16_t> samples) {
+std::vector<std::uint16_t> fake_codes(std::span<const std::int16_t> samples, std::int64_t stride) {
+  const auto step = static_cast<std::size_t>(stride);
   std::vector<std::uint16_t> codes;
-  for (std::size_t first = 0; first < samples.size(); first += kStride) {
-    const auto piece =
-        samples.subspan(first, std::min<std::size_t>(kStride, samples.size() - first));
+  for (std::size_t first = 0; first < samples.size(); first += step) {
+    const auto piece = samples.subspan(first, std::min(step, samples.size() - first));
     codes.push_back(static_cast<std::uint16_t>(hash_of(piece) % kCodes));
   }
   return codes;
@@ -74,7 +77,14 @@ MemoryCorpus::MemoryCorpus(const MemoryCorpusOptions& options) : options_(option
   }
 }
 
-std::vector<ClipNumber> MemoryCorpus::order(std::int64_t epoch) const {
+const std::vector<ClipNumber>& MemoryCorpus::order(std::int64_t epoch) const {
+  const std::lock_guard lock(mutex_);
+  auto [place, is_new] = orders_.try_emplace(epoch);
+  if (is_new) place->second = drawn_order(epoch);
+  return place->second;
+}
+
+std::vector<ClipNumber> MemoryCorpus::drawn_order(std::int64_t epoch) const {
   const RandomStream random(options_.seed, fmt::format("order {}", epoch));
   std::vector<ClipNumber> mine;
   std::size_t place = 0;
@@ -95,7 +105,7 @@ std::int64_t MemoryCorpus::steps_per_epoch() const {
 
 PlannedBatch MemoryCorpus::batch(DataPosition position) const {
   if (on_batch) on_batch(position);
-  const std::vector<ClipNumber> mine = order(position.epoch);
+  const std::vector<ClipNumber>& mine = order(position.epoch);
   const std::size_t first =
       std::min(mine.size(), static_cast<std::size_t>(position.step) * options_.batch_size);
   const std::size_t last = std::min(mine.size(), first + options_.batch_size);
@@ -104,6 +114,7 @@ PlannedBatch MemoryCorpus::batch(DataPosition position) const {
   return {.position = position,
           .clips = {mine.begin() + static_cast<std::ptrdiff_t>(first),
                     mine.begin() + static_cast<std::ptrdiff_t>(last)},
+          .repeats = {},
           .sizes = {.tokens = most_tokens,
                     .text_targets = most_tokens,
                     .audio_targets = most_tokens,
@@ -135,8 +146,9 @@ std::vector<std::int64_t> MemoryCorpus::text_ids(const ClipView& clip) const {
   return rows_[number_of(clip)].text;
 }
 
-PromptSpan MemoryCorpus::prompt(std::int64_t epoch, const ClipView& clip) const {
-  const RandomStream random(options_.seed, fmt::format("prompt {} {}", epoch, clip.id));
+PromptSpan MemoryCorpus::prompt(std::int64_t epoch, const ClipView& clip,
+                                std::uint32_t repeat) const {
+  const RandomStream random(options_.seed, fmt::format("prompt {} {} {}", epoch, clip.id, repeat));
   const std::int64_t first = random.integer(0, 0, clip.samples / 2);
   return {.first = first, .last = first + clip.samples / 2};
 }

@@ -17,7 +17,9 @@ namespace myxtts::test {
 GptConfig tiny_gpt();
 
 // The codes that the fake DVAE finds for a clip at 22,050 Hz.
-std::vector<std::uint16_t> fake_codes(std::span<const std::int16_t> samples);
+// One for each `stride` samples.
+std::vector<std::uint16_t> fake_codes(std::span<const std::int16_t> samples,
+                                      std::int64_t stride = 256);
 
 std::uint64_t hash_of(std::span<const std::int16_t> samples);
 
@@ -42,7 +44,7 @@ class MemoryCorpus final : public BatchSource {
   DataPosition next(DataPosition position) const override;
   ClipView clip(ClipNumber number) const override;
   std::vector<std::int64_t> text_ids(const ClipView& clip) const override;
-  PromptSpan prompt(std::int64_t epoch, const ClipView& clip) const override;
+  PromptSpan prompt(std::int64_t epoch, const ClipView& clip, std::uint32_t repeat) const override;
   std::optional<CachedClip> cached(const ClipView& clip) const override;
   void read_ahead(const ClipView& clip) const override;
   std::variant<DecodedClip, Skipped> decode(const ClipView& clip) const override;
@@ -69,13 +71,15 @@ class MemoryCorpus final : public BatchSource {
     std::vector<std::uint16_t> codes = {};
     std::vector<std::int64_t> text = {};
   };
-  std::vector<ClipNumber> order(std::int64_t epoch) const;
+  const std::vector<ClipNumber>& order(std::int64_t epoch) const;
+  std::vector<ClipNumber> drawn_order(std::int64_t epoch) const;
 
   const MemoryCorpusOptions options_;
   std::vector<Row> rows_;
 
   // Everything below is guarded by mutex_.
   mutable std::mutex mutex_;
+  mutable std::map<std::int64_t, std::vector<ClipNumber>> orders_;
   mutable std::map<ClipNumber, int> decodes_;
   std::vector<ClipNumber> left_out_;
 };

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/corpus_batches.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "data/prompt_slice.h"
+#include "text/language.h"
+
+namespace myxtts {
+namespace {
+
+// A corpus that was opened has been judged already, so nothing is strict about its list.
+DataConfig lenient(DataConfig config) {
+  config.strict = false;
+  return config;
+}
+
+}  // namespace
+
+CorpusBatches::CorpusBatches(const Corpus& corpus, const BatchPlan& plan,
+                             const Vocabulary& vocabulary, const DataConfig& config,
+                             const CorpusBatchesOptions& options)
+    : corpus_(corpus),
+      plan_(plan),
+      options_(options),
+      clips_(static_cast<std::int64_t>(corpus.size() + corpus.skipped().size())),
+      list_(lenient(config)) {
+  for (ClipNumber number = 0; number < corpus.size(); ++number) {
+    const std::string_view language = corpus.clip(number).language;
+    if (encoders_.contains(language)) continue;
+    encoders_.emplace(language,
+                      std::make_unique<const TextEncoder>(vocabulary, parse_language(language)));
+  }
+  for (const Skipped& skipped : corpus.skipped()) list_.add(skipped);
+}
+
+CorpusBatches::~CorpusBatches() {
+  try {
+    const std::lock_guard lock(mutex_);
+    if (written_ < left_out_.size()) write_list();
+  } catch (const std::exception& error) {
+    log_error("pipeline", "{}", error.what());
+  }
+}
+
+std::vector<std::int64_t> CorpusBatches::text_ids(const ClipView& clip) const {
+  const auto encoder = encoders_.find(clip.language);
+  MYXTTS_CHECK(encoder != encoders_.end(), "{} has the new language {}", clip.id, clip.language);
+  const EncodedText text = encoder->second->encode(clip.text);
+  return {text.ids.begin(), text.ids.end()};
+}
+
+PromptSpan CorpusBatches::prompt(std::int64_t epoch, const ClipView& clip,
+                                 std::uint32_t repeat) const {
+  if (!options_.prompt_seed) return evaluation_prompt(clip.samples);
+  return training_prompt(
+      {.seed = *options_.prompt_seed, .epoch = epoch, .clip_id = clip.id, .repeat = repeat},
+      clip.samples);
+}
+
+std::optional<CachedClip> CorpusBatches::cached(const ClipView& clip) const {
+  if (options_.cache == nullptr) return std::nullopt;
+  return options_.cache->find(clip.identity);
+}
+
+// The kernel reads on its own while the decoders work on what came before.
+void CorpusBatches::read_ahead(const ClipView& clip) const {
+  if (options_.cache != nullptr && options_.cache->contains(clip.identity)) return;
+  const int file = ::open(std::string(clip.audio).c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;  // decode() will say why
+  ::posix_fadvise(file, 0, 0, POSIX_FADV_WILLNEED);
+  ::close(file);
+}
+
+std::variant<DecodedClip, Skipped> CorpusBatches::decode(const ClipView& clip) const {
+  auto result = decode_clip(std::filesystem::path(clip.audio));
+  if (auto* skipped = std::get_if<Skipped>(&result)) {
+    skipped->manifest = std::filesystem::path(clip.manifest);
+    skipped->line = clip.line;
+  }
+  return result;
+}
+
+void CorpusBatches::leave_out(ClipNumber number, const Skipped& skipped) {
+  const std::lock_guard lock(mutex_);
+  if (!left_out_.insert(number).second) return;  // in an earlier epoch already
+  log_warning("pipeline", "{} is left out: {} ({})", skipped.file.string(), name_of(skipped.reason),
+              skipped.measured);
+  list_.add(skipped);
+  // A list that is long is not written again for each further one.
+  if (left_out_.size() >= written_ + written_ / 4 + 1) {
+    write_list();
+    written_ = left_out_.size();
+  }
+  list_.judge(clips_, options_.skipped_file);
+}
+
+std::size_t CorpusBatches::left_out() const {
+  const std::lock_guard lock(mutex_);
+  return left_out_.size();
+}
+
+void CorpusBatches::write_list() const {
+  if (!options_.skipped_file.empty()) write_skipped(options_.skipped_file, list_.sorted());
+}
+
+}  // namespace myxtts

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "config/data.h"
+#include "data/batch_plan.h"
+#include "data/corpus.h"
+#include "data/skip_list.h"
+#include "pipeline/batch_source.h"
+#include "text/text_encoder.h"
+
+namespace myxtts {
+
+struct CorpusBatchesOptions {
+  // Where prompts are cut: anywhere, by the seed; nothing: where evaluation has them.
+  std::optional<std::uint64_t> prompt_seed = 0;
+  const FeatureCache* cache = nullptr;      // outlives the batches
+  std::filesystem::path skipped_file = {};  // skipped.jsonl; empty: none is written
+};
+
+// The batches of a corpus on disk. What was left out when the corpus was opened counts together
+// with what turns out bad while the pipeline runs.
+//
+// Corpus, plan and vocabulary outlive it.
+class CorpusBatches final : public BatchSource {
+ public:
+  CorpusBatches(const Corpus& corpus, const BatchPlan& plan, const Vocabulary& vocabulary,
+                const DataConfig& config, const CorpusBatchesOptions& options);
+  ~CorpusBatches() override;
+
+  PlannedBatch batch(DataPosition position) const override { return plan_.batch(position); }
+  DataPosition next(DataPosition position) const override { return plan_.next(position); }
+  ClipView clip(ClipNumber number) const override { return corpus_.clip(number); }
+  std::vector<std::int64_t> text_ids(const ClipView& clip) const override;
+  PromptSpan prompt(std::int64_t epoch, const ClipView& clip, std::uint32_t repeat) const override;
+  std::optional<CachedClip> cached(const ClipView& clip) const override;
+  void read_ahead(const ClipView& clip) const override;
+  std::variant<DecodedClip, Skipped> decode(const ClipView& clip) const override;
+  void leave_out(ClipNumber number, const Skipped& skipped) override;
+
+  // Clips that turned out bad while the pipeline ran.
+  std::size_t left_out() const;
+
+ private:
+  void write_list() const;
+
+  const Corpus& corpus_;
+  const BatchPlan& plan_;
+  const CorpusBatchesOptions options_;
+  const std::int64_t clips_;  // kept and left out
+  std::map<std::string, std::unique_ptr<const TextEncoder>, std::less<>> encoders_;
+  SkipList list_;
+
+  // Everything below is guarded by mutex_.
+  mutable std::mutex mutex_;
+  std::set<ClipNumber> left_out_;
+  std::size_t written_ = 0;  // how many of them are in the file
+};
+
+}  // namespace myxtts

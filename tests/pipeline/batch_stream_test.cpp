@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <memory>
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "base/checksum.h"
+#include "device/cpu/cpu_role_device.h"
+#include "model/dvae.h"
+#include "model/dvae_specs.h"
+#include "pipeline/corpus_batches.h"
+#include "pipeline/data_pipeline.h"
+#include "pipeline/feature_stage.h"
+#include "pipeline/feature_writer.h"
+#include "support/corpus_maker.h"
+#include "support/formula_weights.h"
+#include "support/temporary_folder.h"
+
+// The whole way, files to tensors: every number the trainer would see, whatever the threads do.
+
+namespace myxtts {
+namespace {
+
+using test::SoundFormat;
+using test::TemporaryFolder;
+
+std::uint64_t hash_of(const DeviceBatch& batch) {
+  FastChecksum sum;
+  const GptBatch& rows = batch.rows;
+  for (const at::Tensor& tensor :
+       {rows.segment_ends, rows.tokens, rows.positions, rows.target_rows, rows.text_targets,
+        rows.text_clips, rows.audio_targets, rows.audio_clips, rows.text_count, rows.audio_count,
+        batch.prompt_mel}) {
+    const at::Tensor here = tensor.contiguous();
+    sum.add({static_cast<const std::byte*>(here.const_data_ptr()), here.nbytes()});
+  }
+  for (const ClipNumber clip : batch.clips) sum.add(std::as_bytes(std::span(&clip, 1)));
+  return sum.value();
+}
+
+struct StreamOptions {
+  std::size_t workers = 2;
+  std::size_t buffer = 50;
+  std::size_t ring = 3;
+  int devices = 2;
+  const FeatureCache* cache = nullptr;
+};
+
+// A corpus of two rates and formats on disk, and networks of the smallest size.
+class BatchStream : public testing::Test {
+ protected:
+  BatchStream() {
+    auto clips = test::made_clips(10);
+    const auto wav = make_corpus(folder_ / "wav", CorpusLayout::LjSpeech, clips);
+    for (auto& clip : clips) {
+      clip.sound = test::made_sound(1.5, 77 + clip.name.back(), 44'100, 2);
+    }
+    const auto flac =
+        make_corpus(folder_ / "flac", CorpusLayout::LjSpeech, clips, SoundFormat::Flac16);
+    config_.train_data = {{.path = wav}, {.path = flac}};
+    config_.val_fraction = 0;
+    corpus_.emplace(Corpus::open(config_, vocabulary_, folder_ / "index"));
+    model_.gpt.text_ids = static_cast<std::int64_t>(vocabulary_.rows());
+    plan_.emplace(*corpus_, model_.gpt, BatchSettings{.batch_size = 4, .seed = 2});
+    weights_ = test::formula_weights(dvae_specs(model_.dvae), "dvae");
+    dvae_ = std::make_unique<Dvae>(model_.dvae, weights_);
+    mel_stats_ = at::full({model_.gpt.mel_bands}, 1.5);
+  }
+
+  std::vector<std::uint64_t> run(const StreamOptions& options) {
+    const auto data = open_cpu_role_device(Role::Data, {.threads = 1});
+    const auto model = open_cpu_role_device(Role::Model, {.threads = 2});
+    RoleDevice& model_device = options.devices == 2 ? *model : *data;
+    CorpusBatches batches(*corpus_, *plan_, vocabulary_, config_, {.cache = options.cache});
+    FeatureStage features(*data, model_device, BatchPath::PlainMemory,
+                          {.gpt = model_.gpt, .dvae = dvae_.get(), .mel_stats = mel_stats_},
+                          {.clips = plan_->slots(), .rows = plan_->sizes().back()});
+    PipelineOptions settings;
+    settings.host.gpt = model_.gpt;
+    settings.host.end = DataPosition{2, 0};
+    settings.host.workers = options.workers;
+    settings.host.most_workers = options.workers;
+    settings.host.buffer.batches = options.buffer;
+    settings.host.staging_blocks = options.ring + 2;
+    settings.ring_slots = options.ring;
+    DataPipeline<FeatureStage> pipeline(batches, features, settings);
+    pipeline.start({});
+    std::vector<std::uint64_t> hashes;
+    while (auto slot = pipeline.next()) hashes.push_back(hash_of(**slot));
+    return hashes;
+  }
+
+  TemporaryFolder folder_;
+  Vocabulary vocabulary_ =
+      Vocabulary::load(std::string(std::getenv("MYXTTS_TEST_DATA")) + "/golden/text/vocab.json");
+  DataConfig config_;
+  ModelConfig model_ = model_preset("tiny");
+  std::optional<Corpus> corpus_;
+  std::optional<BatchPlan> plan_;
+  NamedTensors weights_;
+  std::unique_ptr<Dvae> dvae_;
+  at::Tensor mel_stats_;
+};
+
+TEST_F(BatchStream, IsTheSameForAnyWorkersBufferRingAndNumberOfDevices) {
+  const auto expected = run({.workers = 1, .buffer = 1, .ring = 2, .devices = 1});
+  ASSERT_EQ(expected.size(), 10U);
+  EXPECT_NE(expected[0], expected[5]) << "two epochs differ";
+  for (const StreamOptions& options : {StreamOptions{.workers = 1},
+                                       {.workers = 2, .buffer = 1, .ring = 8},
+                                       {.workers = 7, .ring = 2},
+                                       {.workers = 7, .buffer = 1},
+                                       {.ring = 8, .devices = 1}}) {
+    EXPECT_EQ(run(options), expected)
+        << options.workers << " workers, buffer " << options.buffer << ", ring " << options.ring
+        << ", devices " << options.devices;
+  }
+}
+
+TEST_F(BatchStream, IsTheSameWithAColdAndAWarmCache) {
+  const auto cold = run({});
+  FeatureCache cache(folder_ / "cache", FeatureKey{7});
+  FeatureWriter writer(model_.dvae, weights_, mel_stats_, at::kCPU, cache);
+  const auto fill = [&](ClipNumber first) {
+    for (ClipNumber number = first; number < corpus_->size(); number += 2) {
+      const ClipView clip = corpus_->clip(number);
+      const auto sound = decode_clip(std::filesystem::path(clip.audio));
+      ASSERT_TRUE(writer.add(clip.identity, std::get<DecodedClip>(sound)));
+    }
+  };
+  fill(0);
+  EXPECT_EQ(run({.cache = &cache}), cold) << "half of the clips cached";
+  fill(1);
+  EXPECT_EQ(run({.workers = 7, .cache = &cache}), cold) << "all clips cached";
+}
+
+}  // namespace
+}  // namespace myxtts

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/corpus_batches.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "pipeline/data_pipeline.h"
+#include "support/corpus_maker.h"
+#include "support/fake_features.h"
+#include "support/memory_corpus.h"
+#include "support/temporary_folder.h"
+
+// Real files through the real stages: only the devices are missing.
+
+namespace myxtts {
+namespace {
+
+using test::as_16_bits;
+using test::contents_of;
+using test::FakeFeatures;
+using test::hash_of;
+using test::made_clips;
+using test::MadeClip;
+using test::TemporaryFolder;
+
+// A corpus on disk, opened, and what it must sound like.
+struct DiskCorpus {
+  explicit DiskCorpus(std::size_t count, double max_skipped = 0.05)
+      : vocabulary(Vocabulary::load(std::string(std::getenv("MYXTTS_TEST_DATA")) +
+                                    "/golden/text/vocab.json")) {
+    const std::vector<MadeClip> clips = made_clips(count);
+    config.train_data = {{.path = make_corpus(folder / "corpus", CorpusLayout::LjSpeech, clips)}};
+    config.max_skipped = max_skipped;
+    config.val_fraction = 0;
+    for (const MadeClip& clip : clips) sounds.insert(hash_of(as_16_bits(clip.sound)));
+    corpus.emplace(Corpus::open(config, vocabulary, folder / "index"));
+    gpt.text_ids = static_cast<std::int64_t>(vocabulary.rows());
+  }
+
+  std::filesystem::path wav(ClipNumber number) const {
+    return std::filesystem::path(corpus->clip(number).audio);
+  }
+
+  TemporaryFolder folder;
+  Vocabulary vocabulary;
+  DataConfig config;
+  GptConfig gpt;
+  std::optional<Corpus> corpus;
+  std::multiset<std::uint64_t> sounds;
+};
+
+// Counts decodes, by file.
+class CountingBatches final : public BatchSource {
+ public:
+  explicit CountingBatches(CorpusBatches& batches) : batches_(batches) {}
+
+  PlannedBatch batch(DataPosition position) const override { return batches_.batch(position); }
+  DataPosition next(DataPosition position) const override { return batches_.next(position); }
+  ClipView clip(ClipNumber number) const override { return batches_.clip(number); }
+  std::vector<std::int64_t> text_ids(const ClipView& clip) const override {
+    return batches_.text_ids(clip);
+  }
+  PromptSpan prompt(std::int64_t epoch, const ClipView& clip, std::uint32_t repeat) const override {
+    return batches_.prompt(epoch, clip, repeat);
+  }
+  std::optional<CachedClip> cached(const ClipView& clip) const override {
+    return batches_.cached(clip);
+  }
+  void read_ahead(const ClipView& clip) const override { batches_.read_ahead(clip); }
+  std::variant<DecodedClip, Skipped> decode(const ClipView& clip) const override {
+    {
+      const std::lock_guard lock(mutex_);
+      ++decodes_[std::string(clip.audio)];
+    }
+    return batches_.decode(clip);
+  }
+  void leave_out(ClipNumber number, const Skipped& skipped) override {
+    batches_.leave_out(number, skipped);
+  }
+
+  std::map<std::string, int> decodes() const {
+    const std::lock_guard lock(mutex_);
+    return decodes_;
+  }
+
+ private:
+  CorpusBatches& batches_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, int> decodes_;
+};
+
+struct Seen {
+  DataPosition position;
+  std::vector<std::uint64_t> sounds;
+  std::uint64_t hash = 0;
+
+  friend bool operator==(const Seen&, const Seen&) = default;
+};
+
+std::vector<Seen> run(BatchSource& source, const DiskCorpus& disk, std::size_t workers,
+                      DataPosition from, DataPosition end, std::size_t most = SIZE_MAX) {
+  FakeFeatures features(disk.gpt.text_ids);
+  features.stride = disk.gpt.code_stride;
+  PipelineOptions options;
+  options.host.gpt = disk.gpt;
+  options.host.end = end;
+  options.host.workers = workers;
+  options.host.most_workers = workers;
+  DataPipeline<FakeFeatures> pipeline(source, features, options);
+  pipeline.start(from);
+  std::vector<Seen> batches;
+  while (batches.size() < most) {
+    const auto slot = pipeline.next();
+    if (!slot) break;
+    batches.push_back({(*slot)->position, (*slot)->sounds, (*slot)->hash});
+  }
+  return batches;
+}
+
+TEST(CorpusBatches, EveryClipIsHeardOnceAnEpochOverAllRanksAndEachFileDecodedOnce) {
+  constexpr std::int64_t kEpochs = 3;
+  const DiskCorpus disk(21);
+  for (const std::int64_t ranks : {1, 2, 3, 8}) {
+    std::map<std::int64_t, std::vector<Seen>> of_rank;
+    for (const std::size_t workers : {1U, 2U, 7U}) {
+      std::map<std::int64_t, std::multiset<std::uint64_t>> heard;
+      std::map<std::string, int> decodes;
+      for (std::int64_t rank = 0; rank < ranks; ++rank) {
+        const BatchPlan plan(*disk.corpus, disk.gpt,
+                             {.batch_size = 2, .seed = 4, .rank = rank, .world_size = ranks});
+        CorpusBatches batches(*disk.corpus, plan, disk.vocabulary, disk.config, {});
+        CountingBatches counting(batches);
+        const auto seen = run(counting, disk, workers, {}, {kEpochs, 0});
+        for (const Seen& batch : seen) {
+          heard[batch.position.epoch].insert(batch.sounds.begin(), batch.sounds.end());
+        }
+        for (const auto& [file, count] : counting.decodes()) decodes[file] += count;
+        if (workers == 1) of_rank[rank] = seen;
+        EXPECT_EQ(seen, of_rank[rank]) << workers << " workers change the batches";
+      }
+      for (std::int64_t epoch = 0; epoch < kEpochs; ++epoch) EXPECT_EQ(heard[epoch], disk.sounds);
+      EXPECT_EQ(decodes.size(), disk.sounds.size());
+      for (const auto& [file, count] : decodes) EXPECT_EQ(count, kEpochs) << file;
+    }
+  }
+}
+
+TEST(CorpusBatches, APositionSavedInMidEpochContinuesIdentically) {
+  const DiskCorpus disk(17);
+  const BatchPlan plan(*disk.corpus, disk.gpt, {.batch_size = 3});
+  CorpusBatches batches(*disk.corpus, plan, disk.vocabulary, disk.config, {});
+  const auto whole = run(batches, disk, 2, {}, {2, 0});
+  const auto first = run(batches, disk, 7, {}, {2, 0}, 8);
+  const auto rest = run(batches, disk, 1, plan.next(first.back().position), {2, 0});
+  ASSERT_EQ(first.size() + rest.size(), whole.size());
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    const Seen& batch = i < 8 ? first[i] : rest[i - 8];
+    EXPECT_EQ(batch.position, whole[i].position);
+    EXPECT_EQ(batch.sounds, whole[i].sounds);
+  }
+}
+
+TEST(CorpusBatches, AFileThatBreaksAfterTheScanIsListedOnceAndTheOthersGoOn) {
+  const DiskCorpus disk(21);
+  const auto broken = disk.wav(5);
+  test::write_text(broken, "no sound at all");
+  const BatchPlan plan(*disk.corpus, disk.gpt, {.batch_size = 4});
+  const auto list = disk.folder / "skipped.jsonl";
+  CorpusBatches batches(*disk.corpus, plan, disk.vocabulary, disk.config, {.skipped_file = list});
+  const auto seen = run(batches, disk, 2, {}, {2, 0});
+  std::size_t clips = 0;
+  for (const Seen& batch : seen) clips += batch.sounds.size();
+  EXPECT_EQ(clips, 2U * 20U);
+  EXPECT_EQ(batches.left_out(), 1U);
+  const std::string text = contents_of(list);
+  EXPECT_NE(text.find(broken.filename().string()), std::string::npos) << text;
+  EXPECT_NE(text.find("unreadable"), std::string::npos) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
+}
+
+TEST(CorpusBatches, ADiskThatIsGoneInMidEpochBecomesAnErrorThatCounts) {
+  const DiskCorpus disk(40);
+  const BatchPlan plan(*disk.corpus, disk.gpt, {.batch_size = 4});
+  CorpusBatches batches(*disk.corpus, plan, disk.vocabulary, disk.config,
+                        {.skipped_file = disk.folder / "skipped.jsonl"});
+  std::size_t seen = 0;
+  try {
+    FakeFeatures features(disk.gpt.text_ids);
+    features.stride = disk.gpt.code_stride;
+    PipelineOptions options;
+    options.host.gpt = disk.gpt;
+    options.host.buffer.batches = 1;
+    DataPipeline<FakeFeatures> pipeline(batches, features, options);
+    pipeline.start({});
+    while (auto slot = pipeline.next()) {
+      if (++seen == 2) std::filesystem::remove_all(disk.wav(0).parent_path());
+    }
+    FAIL() << "an endless run cannot end";
+  } catch (const DataError& error) {
+    EXPECT_NE(std::string(error.what()).find("3 of 40 clips cannot be used"), std::string::npos)
+        << error.what();
+  }
+  EXPECT_GE(seen, 2U);
+}
+
+TEST(CorpusBatches, PromptsFollowFromSeedEpochClipAndRepeatOrAreThoseOfEvaluation) {
+  const DiskCorpus disk(3);
+  const BatchPlan plan(*disk.corpus, disk.gpt, {.batch_size = 3});
+  const CorpusBatches training(*disk.corpus, plan, disk.vocabulary, disk.config,
+                               {.prompt_seed = 9});
+  const CorpusBatches evaluation(*disk.corpus, plan, disk.vocabulary, disk.config,
+                                 {.prompt_seed = std::nullopt});
+  const ClipView clip = disk.corpus->clip(1);
+  const auto at = [&](const CorpusBatches& batches, std::int64_t epoch, std::uint32_t repeat) {
+    const PromptSpan span = batches.prompt(epoch, clip, repeat);
+    return std::pair(span.first, span.last);
+  };
+  EXPECT_EQ(at(training, 0, 0), at(training, 0, 0));
+  EXPECT_NE(at(training, 0, 0), at(training, 1, 0));
+  EXPECT_NE(at(training, 0, 0), at(training, 0, 1));
+  EXPECT_EQ(at(evaluation, 0, 0), at(evaluation, 5, 1));
+  EXPECT_EQ(at(evaluation, 0, 0).first, 0);
+}
+
+}  // namespace
+}  // namespace myxtts
