@@ -13,8 +13,7 @@ namespace myxtts {
 namespace {
 
 constexpr std::int64_t kCodeFrames = 4;
-constexpr std::int64_t kGap = 4;              // frames between clips of a row, at least
-constexpr std::int64_t kGpuRowFrames = 4096;  // 47 s: longer than any clip a GPT takes
+constexpr std::int64_t kGap = 4;  // frames between clips of a row, at least
 constexpr double kFullScale = 32768.0;
 constexpr std::int64_t kPromptRows = 8;  // spectrograms of prompts made at a time
 
@@ -23,6 +22,11 @@ constexpr std::int64_t kResampleStep = 1 << 16;
 
 std::int64_t up_to_multiple(std::int64_t value, std::int64_t unit) {
   return (value + unit - 1) / unit * unit;
+}
+
+// As 16-bit files hold it.
+at::Tensor in_16_bits(const at::Tensor& wave) {
+  return (wave * kFullScale).round_().clamp_max_(kFullScale - 1).to(at::kShort);
 }
 
 }  // namespace
@@ -39,10 +43,12 @@ struct ClipFeatures::Row {
   std::vector<Place> places;
 };
 
-ClipFeatures::ClipFeatures(const Dvae& dvae, const at::Tensor& mel_stats, c10::Device device)
+ClipFeatures::ClipFeatures(const Dvae& dvae, const at::Tensor& mel_stats, c10::Device device,
+                           std::int64_t row_frames)
     : dvae_(dvae),
       mel_stats_(mel_stats),
       device_(device),
+      row_frames_(row_frames),
       dvae_spectrogram_(dvae_mel_config(), device),
       prompt_spectrogram_(conditioning_mel_config(), device) {}
 
@@ -63,7 +69,7 @@ at::Tensor ClipFeatures::resampled(const ClipSound& clip) {
 
 at::Tensor ClipFeatures::stored_samples(const ClipSound& clip) {
   if (clip.rate == kRate) return clip.samples;
-  return (resampled(clip) * kFullScale).round_().clamp_max_(kFullScale - 1).to(at::kShort);
+  return in_16_bits(resampled(clip));
 }
 
 std::vector<EncodedClip> ClipFeatures::encode(std::span<const ClipSound> clips) {
@@ -74,9 +80,7 @@ std::vector<EncodedClip> ClipFeatures::encode(std::span<const ClipSound> clips) 
     MYXTTS_CHECK(waves.back().size(0) >= dvae_spectrogram_.minimum_samples(),
                  "a clip of {} samples is too short for the DVAE", waves.back().size(0));
     results[clip].samples =
-        clips[clip].rate == kRate
-            ? clips[clip].samples
-            : (waves.back() * kFullScale).round_().clamp_max_(kFullScale - 1).to(at::kShort);
+        clips[clip].rate == kRate ? clips[clip].samples : in_16_bits(waves.back());
   }
   for (const Row& row : lay_out(waves)) {
     const auto codes = row_codes(row, waves);  // [row.frames / 4]
@@ -95,7 +99,7 @@ std::vector<ClipFeatures::Row> ClipFeatures::lay_out(std::span<const at::Tensor>
   for (std::size_t clip = 0; clip < waves.size(); ++clip) {
     const auto frames = dvae_spectrogram_.frame_count(waves[clip].size(0));
     const auto with_gap = up_to_multiple(frames + kGap, kCodeFrames);
-    const auto length = device_.is_cuda() ? kGpuRowFrames : with_gap;
+    const auto length = row_frames_ > 0 ? row_frames_ : with_gap;
     MYXTTS_CHECK(with_gap <= length, "a clip of {} frames does not fit into a row", frames);
     if (rows.empty() || next + with_gap > rows.back().frames) {
       rows.push_back({.frames = length, .places = {}});

@@ -47,8 +47,14 @@ class ClipFeatures {
   static constexpr std::int64_t kRate = 22'050;
   static constexpr std::int64_t kPromptSamples = 132'300;  // six seconds
 
+  // Frames of a row; 0: each clip is a row of its own length.
+  static std::int64_t usual_row(c10::Device device) { return device.is_cuda() ? 4096 : 0; }
+
   // `dvae` and `mel_stats` [bands] are on `device`; the DVAE outlives this.
-  ClipFeatures(const Dvae& dvae, const at::Tensor& mel_stats, c10::Device device);
+  ClipFeatures(const Dvae& dvae, const at::Tensor& mel_stats, c10::Device device)
+      : ClipFeatures(dvae, mel_stats, device, usual_row(device)) {}
+  ClipFeatures(const Dvae& dvae, const at::Tensor& mel_stats, c10::Device device,
+               std::int64_t row_frames);
 
   // The same number of results, in order. A clip has at least 513 samples at 22,050 Hz.
   std::vector<EncodedClip> encode(std::span<const ClipSound> clips);
@@ -74,6 +80,7 @@ class ClipFeatures {
   const Dvae& dvae_;
   at::Tensor mel_stats_;  // [bands]
   c10::Device device_;
+  std::int64_t row_frames_;
   MelSpectrogram dvae_spectrogram_;
   MelSpectrogram prompt_spectrogram_;
   std::map<std::int64_t, Resampler> resamplers_;  // by the rate of the file

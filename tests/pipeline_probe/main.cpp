@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Drives the real pipeline and the model's forward and backward pass, and says how long everything
-// took, one JSON object a line. benchmarks/pipeline_h200.py starts it and judges the figures.
+// took, one JSON object a line. benchmarks/pipeline_gpu.py starts it and judges the figures.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -51,11 +51,17 @@ Json spread(const std::vector<Event>& marks, std::int64_t warm_up) {
           {"most_ms", times.back()}};
 }
 
+ModelConfig config_for(const ProbeOptions& options) {
+  auto config = model_preset(options.model);
+  if (options.dvae_blocks > 0) config.dvae.blocks = options.dvae_blocks;
+  return config;
+}
+
 class Probe {
  public:
   explicit Probe(const ProbeOptions& options)
       : options_(options),
-        config_(model_preset(options.model)),
+        config_(config_for(options)),
         source_(options.clips, config_.gpt, options.batch),
         data_(open_role_device(Role::Data, options.plan.data)),
         model_(open_role_device(Role::Model, options.plan.model)) {}
@@ -179,17 +185,21 @@ class Probe {
          {"memory", memory()}});
   }
 
-  // The same step on one batch that stays, with nothing else at work.
+  // The same step on batches that stay where they are, with nothing else at work.
   void resident() {
     source_.use_cache(true);
     auto stage = make_stage();
-    Pipeline batches(source_, stage, pipeline_options(8));
+    constexpr std::int64_t kBatches = 8;
+    PipelineOptions options = pipeline_options(kBatches);
+    options.ring_slots = kBatches;
+    Pipeline batches(source_, stage, options);
     batches.start({});
     batches.wait_until_ready();
-    auto slot = batches.next();
+    std::vector<Pipeline::Slot> slots;
+    while (auto slot = batches.next()) slots.push_back(std::move(*slot));
     std::vector<Event> ends;
-    for (std::int64_t step = 0; step < options_.warm_up + 60; ++step) {
-      train(**slot, ends);
+    for (std::int64_t step = 0; step < options_.warm_up + options_.steps / 5; ++step) {
+      train(*slots[static_cast<std::size_t>(step % kBatches)], ends);
     }
     ends.back().wait();
     say({{"phase", "resident"}, {"step", spread(ends, options_.warm_up)}, {"memory", memory()}});

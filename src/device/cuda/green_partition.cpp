@@ -11,7 +11,7 @@
 namespace myxtts {
 namespace {
 
-constexpr unsigned kSince = 12040;  // the CUDA that green contexts came with
+constexpr unsigned kSince = 12050;  // the CUDA that green contexts and their streams came with
 
 // The driver's functions, looked up: the plugin does not link the driver.
 template <typename Function>
@@ -21,8 +21,12 @@ Function driver_function(const char* name) {
   check(cudaGetDriverEntryPointByVersion(name, &function, kSince, cudaEnableDefault, &found),
         std::string("looking for ") + name);
   if (found != cudaDriverEntryPointSuccess) {
+    int driver = 0;
+    cudaDriverGetVersion(&driver);
     throw DeviceError(fmt::format(
-        "This NVIDIA driver cannot split a GPU: it has no {}. Train with --mode single.", name));
+        "This NVIDIA driver cannot split a GPU: it is for CUDA {}.{} and has no {}. Update it, or "
+        "train with --mode single.",
+        driver / 1000, driver % 1000 / 10, name));
   }
   return reinterpret_cast<Function>(function);
 }
