@@ -9,8 +9,8 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/random.h"
-#include "data/index/clip_index_format.h"
 #include "data/generated_clips.h"
+#include "data/index/clip_index_format.h"
 #include "support/effort.h"
 #include "support/temporary_folder.h"
 
