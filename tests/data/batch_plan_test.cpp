@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "data/batches/epoch_order.h"
+#include "data/batches/epoch_plan.h"
 #include "data/generated_clips.h"
 
 namespace myxtts {
@@ -261,6 +263,36 @@ TEST(BatchPlan, NoClipsOrAClipTooLongForTheModelIsADataError) {
   auto clips = test::generated_clips(3);
   clips[1].text_tokens = 403;
   EXPECT_THROW(BatchPlan(Corpus::of(clips), kGpt, {.batch_size = 4}), DataError);
+}
+
+TEST(EpochPlanner, VisitsDealtByLengthFitTheLimitOfEveryStep) {
+  for (const double weight : {1.0, 0.37, 2.6}) {
+    auto clips = test::generated_clips(123);
+    for (std::size_t i = 0; i < clips.size(); i += 9) clips[i].text_tokens = 400;
+    std::vector<CorpusPiece> pieces;
+    pieces.push_back(
+        {.index = ClipIndex::of(ClipIndexContent{.rows = clips}), .name = "", .weight = weight});
+    const Corpus corpus(std::move(pieces));
+    const auto groups = corpus.training_groups();
+    for (const std::int64_t ranks : {1, 3}) {
+      const EpochPlanner planner({groups.begin(), groups.end()}, RowLengths(corpus, groups, kGpt),
+                                 {.batch_size = 5, .world_size = ranks});
+      for (const std::int64_t epoch : {0, 1, 100}) {
+        const EpochPlan plan = planner.dealt(epoch);
+        EXPECT_EQ(std::ssize(plan.visits), planner.visits());
+        for (std::int64_t step = 0; step < std::ssize(plan.ends); ++step) {
+          for (const auto& share : planner.shares(plan.step(step))) {
+            EXPECT_LE(planner.lengths().total(share).tokens, planner.bound().tokens);
+          }
+        }
+        const auto sorted = [](std::vector<Visit> visits) {
+          std::ranges::sort(visits, {}, [](const Visit& v) { return std::pair(v.clip, v.repeat); });
+          return visits;
+        };
+        EXPECT_EQ(sorted(plan.visits), sorted(visits_of_epoch(groups, epoch)));
+      }
+    }
+  }
 }
 
 // Lengths that no order can spread well: a few giants among dwarfs.

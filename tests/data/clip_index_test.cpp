@@ -156,7 +156,7 @@ TEST(ClipIndex, AHostileFileIsRefusedOrReadButNeverBelievedBeyondItsEnd) {
   const auto image = make_clip_index(content);
   const RandomStream random(5, "hostile");
   int refused = 0;
-  const int tries = test::repetitions(20'000);
+  const int tries = test::repetitions(8000);
   for (int i = 0; i < tries; ++i) {
     auto hostile = image;
     const auto draw = static_cast<std::uint64_t>(i) * 16;
