@@ -6,9 +6,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "config/data.h"
 #include "data/skipped.h"
+#include "text/language.h"
 #include "text/vocabulary.h"
 
 namespace myxtts {
@@ -19,6 +21,8 @@ namespace myxtts {
 struct Fault {
   SkipReason reason = SkipReason::Unreadable;
   std::string measured = {};  // "31.7 s, at most 11.6 s"
+
+  friend bool operator==(const Fault&, const Fault&) = default;
 };
 
 // The shortest and the longest clips that are kept, in samples at 22,050 Hz.
@@ -27,6 +31,9 @@ std::int64_t most_samples(const DataConfig& limits);
 
 // The text as the manifest has it: UTF-8, something in it, and no book.
 std::optional<Fault> check_text(std::string_view text);
+
+// The language a clip's words are in, by its code; a fault where the vocabulary lacks it.
+std::variant<Language, Fault> check_language(std::string_view code, const Vocabulary& vocabulary);
 
 // The text's tokens, the language's tag among them: known, and not too many.
 std::optional<Fault> check_tokens(std::span<const TokenId> ids, const Vocabulary& vocabulary,

@@ -34,7 +34,8 @@ class Decoder {
  public:
   Decoder(SoundFile& file, DecodedClip& clip) : file_(file), clip_(clip) {
     const auto promised = std::clamp<std::int64_t>(file.promised_frames(), 0, kTrustedFrames);
-    clip_.samples.resize(static_cast<std::size_t>(promised));
+    // One more, so that the end shows without the samples moving.
+    clip_.samples.resize(static_cast<std::size_t>(promised) + 1);
   }
 
   SampleFindings decode() {
@@ -98,33 +99,33 @@ class Decoder {
   SampleFindings findings_;
 };
 
-using Fault = std::pair<SkipReason, std::string>;
+using Found = std::pair<SkipReason, std::string>;
 
-std::optional<Fault> fault_of_length(const SoundFile& file, std::int64_t frames) {
-  if (const auto damage = file.damage(); !damage.empty()) {
-    return Fault(SkipReason::Unreadable,
-                 fmt::format("damaged after {} samples: {}", frames, damage));
+std::optional<Found> fault_of_length(const SoundFile& file, std::int64_t frames) {
+  if (frames > kMostFrames) {
+    return Found(SkipReason::AudioTooLong, fmt::format("more than {} samples", kMostFrames));
   }
   if (file.length_is_exact() && frames < file.promised_frames()) {
-    return Fault(SkipReason::Truncated,
+    return Found(SkipReason::Truncated,
                  fmt::format("{} samples, the header promises {}", frames, file.promised_frames()));
   }
-  if (frames == 0) return Fault(SkipReason::Empty, "0 samples");
-  if (frames > kMostFrames) {
-    return Fault(SkipReason::AudioTooLong, fmt::format("more than {} samples", kMostFrames));
+  if (const auto damage = file.damage(); !damage.empty()) {
+    return Found(SkipReason::Unreadable,
+                 fmt::format("damaged after {} samples: {}", frames, damage));
   }
+  if (frames == 0) return Found(SkipReason::Empty, "0 samples");
   return std::nullopt;
 }
 
-std::optional<Fault> fault_of_sound(const SampleFindings& findings, std::int64_t frames) {
-  if (findings.has_nan) return Fault(SkipReason::NotANumber, "values that are not numbers");
+std::optional<Found> fault_of_sound(const SampleFindings& findings, std::int64_t frames) {
+  if (findings.has_nan) return Found(SkipReason::NotANumber, "values that are not numbers");
   if (findings.peak <= kLoudestSilence) {
-    return Fault(SkipReason::Silent,
+    return Found(SkipReason::Silent,
                  fmt::format("peak {} of 32768, at least {}", findings.peak, kLoudestSilence + 1));
   }
   const double share = static_cast<double>(findings.at_full_scale) / static_cast<double>(frames);
   if (share >= kClippedShare) {
-    return Fault(SkipReason::Clipped,
+    return Found(SkipReason::Clipped,
                  fmt::format("{:.0f} % of all samples at full scale, below {:.0f} %", 100.0 * share,
                              100.0 * kClippedShare));
   }

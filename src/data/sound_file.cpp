@@ -21,9 +21,12 @@ namespace {
 
 constexpr int kLowestRate = 8'000;
 constexpr int kHighestRate = 192'000;
+constexpr int kMostChannels = 1'024;
 
 std::optional<std::pair<SkipReason, std::string>> fault_of(const SF_INFO& info) {
-  if (info.channels < 1) return std::pair(SkipReason::Unreadable, std::string("no channels"));
+  if (info.channels < 1 || info.channels > kMostChannels) {
+    return std::pair(SkipReason::Unreadable, fmt::format("{} channels", info.channels));
+  }
   if (info.samplerate < kLowestRate || info.samplerate > kHighestRate) {
     return std::pair(SkipReason::BadSampleRate,
                      fmt::format("{} Hz, from {} to {} Hz are read", info.samplerate, kLowestRate,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/clip_decoder.h"
 
+#include <sys/stat.h>
+
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -80,6 +82,85 @@ TEST(ClipDecoder, HeadersTellTheLengthThatDecodingGives) {
       EXPECT_EQ(std::get<AudioHeader>(header).channels, 2);
     }
   }
+}
+
+TEST(ClipDecoder, EveryRateAndNumberOfChannelsIsMixedDown) {
+  const test::TemporaryFolder folder;
+  for (const std::int64_t rate : {8'000, 11'025, 16'000, 44'100, 48'000, 96'000, 192'000}) {
+    for (const std::int64_t channels : {1, 2, 3, 6, 8}) {
+      for (const SoundFormat format : {SoundFormat::Wav16, SoundFormat::WavFloat}) {
+        const Sound sound = test::made_sound(0.05, 4, rate, channels);
+        test::write_sound(folder / "x.wav", sound, format);
+        const DecodedClip clip = decoded(folder / "x.wav");
+        EXPECT_EQ(clip.sample_rate, rate);
+        EXPECT_EQ(clip.channels, channels);
+        const auto count = static_cast<std::size_t>(channels);
+        ASSERT_EQ(clip.samples.size() * count, sound.samples.size());
+        for (std::size_t frame = 0; frame < clip.samples.size(); ++frame) {
+          double mean = 0.0;
+          for (std::size_t channel = 0; channel < count; ++channel) {
+            mean += sound.samples[frame * count + channel] * 32'768.0 / static_cast<double>(count);
+          }
+          ASSERT_NEAR(clip.samples[frame], mean, 0.51) << rate << " " << channels;
+        }
+      }
+    }
+  }
+}
+
+TEST(ClipDecoder, SixteenBitsSurviveExactlyToTheirLimits) {
+  const test::TemporaryFolder folder;
+  std::vector<std::int16_t> values;
+  for (int value = -32'768; value < 32'768; ++value)
+    values.push_back(static_cast<std::int16_t>(value));
+  test::write_text(folder / "x.wav", test::wav_bytes(values));
+  EXPECT_EQ(decoded(folder / "x.wav").samples, values);
+  Sound sound;
+  for (const std::int16_t value : values)
+    sound.samples.push_back(static_cast<float>(value) / 32'768.0F);
+  for (const SoundFormat format :
+       {SoundFormat::Flac16, SoundFormat::Flac24, SoundFormat::Wav24, SoundFormat::Wav32,
+        SoundFormat::WavFloat, SoundFormat::WavDouble}) {
+    const auto path = folder / ("y" + std::string(test::extension_of(format)));
+    test::write_sound(path, sound, format);
+    EXPECT_EQ(decoded(path).samples, values) << test::name_of(format);
+  }
+}
+
+TEST(ClipDecoder, ValuesBetweenTwoStepsGoToTheNearer) {
+  const test::TemporaryFolder folder;
+  Sound sound;
+  for (int index = 0; index < 1000; ++index) {
+    sound.samples.push_back((static_cast<float>(index * 7 - 3500) + 0.4F) / 32'768.0F);
+    sound.samples.push_back((static_cast<float>(index * 7 - 3500) - 0.4F) / 32'768.0F);
+  }
+  test::write_sound(folder / "x.wav", sound, SoundFormat::WavFloat);
+  const DecodedClip clip = decoded(folder / "x.wav");
+  for (std::size_t index = 0; index < clip.samples.size(); ++index) {
+    ASSERT_EQ(clip.samples[index], static_cast<int>(index / 2) * 7 - 3500) << index;
+  }
+}
+
+TEST(ClipDecoder, ALongSoundOfUnknownLengthIsReadToItsEnd) {
+  const test::TemporaryFolder folder;
+  const auto samples = test::as_16_bits(test::made_sound(10.0, 1, 48'000));
+  std::string bytes = test::wav_bytes(samples, 48'000);
+  bytes.replace(40, 4, "\xff\xff\xff\xff")
+      .replace(4, 4, "\xff\xff\xff\xff");  // as a pipe writes it
+  test::write_text(folder / "x.wav", bytes);
+  EXPECT_EQ(decoded(folder / "x.wav").samples, samples);
+}
+
+TEST(ClipDecoder, AFolderAndAPipeAreNotSounds) {
+  const test::TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder / "pipe.wav").c_str(), 0600), 0);
+  for (const auto& path : {folder.path(), folder / "pipe.wav"}) {
+    const auto result = decode_clip(path);
+    ASSERT_TRUE(std::holds_alternative<Skipped>(result)) << path;
+    EXPECT_EQ(std::get<Skipped>(result).reason, SkipReason::Unreadable);
+  }
+  const auto absent = decode_clip(folder / "absent.wav");
+  EXPECT_EQ(std::get<Skipped>(absent).reason, SkipReason::MissingFile);
 }
 
 }  // namespace
