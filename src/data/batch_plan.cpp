@@ -31,7 +31,7 @@ struct BatchPlan::State {
 
   std::shared_ptr<const EpochPlan> epoch(std::int64_t number);
   std::vector<Visit> share(const EpochPlan& plan, std::int64_t step) const {
-    return planner.share(plan.step(step), settings.rank);
+    return planner.shares(plan.step(step))[static_cast<std::size_t>(settings.rank)];
   }
 
   const BatchSettings settings;

@@ -81,7 +81,7 @@ void Corpus::State::split() {
     const CorpusPiece& piece = pieces[p];
     for (std::size_t i = 0; i < piece.index.size(); ++i) {
       const bool held_back =
-          piece.held_back > 0 && is_held_back(piece.index.clip(i).id, piece.held_back);
+          piece.held_back > 0 && is_held_back(piece.index.id(i), piece.held_back);
       (held_back ? validation : training).push_back(static_cast<ClipNumber>(firsts[p] + i));
     }
   }
@@ -114,7 +114,7 @@ void Corpus::State::weigh(const VisitWeights& weights) {
     if (made.visits % static_cast<std::int64_t>(made.clips.size()) != 0) {
       std::ranges::sort(made.clips, {}, [this](ClipNumber number) {
         const Place at = place(number);
-        return std::pair(hash_of(at.index.clip(at.number).id), number);
+        return std::pair(hash_of(at.index.id(at.number)), number);
       });
     }
     groups.push_back(std::move(made));

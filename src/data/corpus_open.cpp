@@ -56,6 +56,7 @@ class CorpusOpener {
 
 void judge_skipped(const Corpus& corpus, const DataConfig& config,
                    const std::filesystem::path& folder) {
+  make_folder(folder);
   SkipList list(config);
   for (Skipped& skipped : corpus.skipped()) list.add(std::move(skipped));
   const auto path = folder / "skipped.jsonl";

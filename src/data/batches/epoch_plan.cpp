@@ -95,9 +95,7 @@ void EpochPlanner::simulate() {
     if (settings_.shuffle) visits = shuffled(visits, {settings_.seed, epoch, 0});
     const EpochPlan plan = divided(std::move(visits));
     for (std::int64_t step = 0; step < std::ssize(plan.ends); ++step) {
-      for (std::int64_t rank = 0; rank < world; ++rank) {
-        simulated_.push_back(lengths_.total(share(plan.step(step), rank)));
-      }
+      for (const auto& share : shares(plan.step(step))) simulated_.push_back(lengths_.total(share));
       const auto total = lengths_.total(plan.step(step)).tokens;
       largest = std::max(largest, total);
       sum += static_cast<double>(total);
@@ -131,7 +129,7 @@ EpochPlan EpochPlanner::plan(std::int64_t epoch) const {
     auto plan = divided(shuffled(visits, {settings_.seed, epoch, attempt}));
     if (fits(plan)) return plan;
   }
-  return dealt(shuffled(visits, {settings_.seed, epoch, kMostDraws}));
+  return dealt(epoch);
 }
 
 EpochPlan EpochPlanner::divided(std::vector<Visit> visits) const {
@@ -177,12 +175,18 @@ bool EpochPlanner::fits(const EpochPlan& plan) const {
   return true;
 }
 
-EpochPlan EpochPlanner::dealt(std::vector<Visit> visits) const {
+std::vector<Visit> EpochPlanner::by_length(std::span<const Visit> visits) const {
+  std::vector<Visit> sorted(visits.begin(), visits.end());
+  std::ranges::stable_sort(sorted, std::ranges::greater(),
+                           [this](const Visit& visit) { return lengths_.tokens(visit.clip); });
+  return sorted;
+}
+
+EpochPlan EpochPlanner::dealt(std::int64_t epoch) const {
+  const auto visits =
+      by_length(shuffled(visits_of_epoch(groups_, epoch), {settings_.seed, epoch, kMostDraws}));
   const auto clips = static_cast<std::size_t>(slots_ * settings_.world_size);
   const std::size_t steps = visits.size() / clips;  // full ones; the shortest clips are left over
-  if (steps == 0) return divided(std::move(visits));
-  std::ranges::stable_sort(visits, std::ranges::greater(),
-                           [this](const Visit& visit) { return lengths_.tokens(visit.clip); });
   std::vector<Visit> placed = visits;
   for (std::size_t i = 0; i < steps * clips; ++i) {
     placed[hand_of(i, steps) * clips + i / steps] = visits[i];
@@ -190,17 +194,13 @@ EpochPlan EpochPlanner::dealt(std::vector<Visit> visits) const {
   return divided(std::move(placed));
 }
 
-std::vector<Visit> EpochPlanner::share(std::span<const Visit> step, std::int64_t rank) const {
-  if (settings_.world_size == 1) return {step.begin(), step.end()};
-  std::vector<Visit> sorted(step.begin(), step.end());
-  std::ranges::stable_sort(sorted, std::ranges::greater(),
-                           [this](const Visit& visit) { return lengths_.tokens(visit.clip); });
+std::vector<std::vector<Visit>> EpochPlanner::shares(std::span<const Visit> step) const {
+  if (settings_.world_size == 1) return {{step.begin(), step.end()}};
   const auto ranks = static_cast<std::size_t>(settings_.world_size);
-  std::vector<Visit> mine;
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    if (hand_of(i, ranks) == static_cast<std::size_t>(rank)) mine.push_back(sorted[i]);
-  }
-  return mine;
+  std::vector<std::vector<Visit>> hands(ranks);
+  const auto sorted = by_length(step);
+  for (std::size_t i = 0; i < sorted.size(); ++i) hands[hand_of(i, ranks)].push_back(sorted[i]);
+  return hands;
 }
 
 RowSizes EpochPlanner::bound() const {

@@ -35,8 +35,12 @@ class EpochPlanner {
 
   EpochPlan plan(std::int64_t epoch) const;
 
-  // The visits of a step that are one rank's: dealt by length, so that ranks have about equal work.
-  std::vector<Visit> share(std::span<const Visit> step, std::int64_t rank) const;
+  // The visits of a step that are each rank's: dealt by length, so that ranks have about equal
+  // work.
+  std::vector<std::vector<Visit>> shares(std::span<const Visit> step) const;
+
+  // What plan() does when no random order fits: visits dealt by length.
+  EpochPlan dealt(std::int64_t epoch) const;
 
   // What the batches of one rank never exceed: tokens, targets, and the clips as segments.
   RowSizes bound() const;
@@ -55,7 +59,7 @@ class EpochPlanner {
   EpochPlan divided(std::vector<Visit> visits) const;
   std::vector<std::size_t> ends_by_tokens(std::span<const Visit> visits) const;
   bool fits(const EpochPlan& plan) const;
-  EpochPlan dealt(std::vector<Visit> visits) const;
+  std::vector<Visit> by_length(std::span<const Visit> visits) const;
   std::int64_t most_targets(std::int64_t (RowLengths::*targets)(ClipNumber) const) const;
 
   std::vector<VisitGroup> groups_;

@@ -182,6 +182,12 @@ ClipView ClipIndex::clip(std::size_t number) const {
   return view;
 }
 
+std::string_view ClipIndex::id(std::size_t number) const {
+  MYXTTS_CHECK(number < size(), "clip {} of {} was asked for", number, size());
+  const Row row = state_->rows[number];
+  return state_->text({row.strings + row.id_at, row.id_bytes});
+}
+
 ClipLengths ClipIndex::lengths(std::size_t number) const {
   MYXTTS_CHECK(number < size(), "clip {} of {} was asked for", number, size());
   const Row row = state_->rows[number];

@@ -68,6 +68,7 @@ class ClipIndex {
   std::uint64_t key() const;
   std::size_t size() const;  // clips
   ClipView clip(std::size_t number) const;
+  std::string_view id(std::size_t number) const;  // these three cost less than clip()
   ClipLengths lengths(std::size_t number) const;
   StampedFile file(std::size_t number) const;
   std::uint64_t checksum() const;  // of everything in it

@@ -217,10 +217,15 @@ IndexChanges changes_since(const ClipIndex& index) {
     const bool has_stamp = file.stamp != FileStamp{};
     if (has_stamp && stamp_of(file.skipped.file.string()) != file.stamp) ++changes.changed;
   }
+  constexpr std::size_t kChunk = 256;
   std::atomic<std::size_t> changed = 0;
-  for_each_in_parallel(index.size(), [&](std::size_t i) {
-    const StampedFile file = index.file(i);
-    if (stamp_of(std::string(file.path)) != file.stamp) ++changed;
+  for_each_in_parallel((index.size() + kChunk - 1) / kChunk, [&](std::size_t chunk) {
+    StampReader read_stamp;
+    const std::size_t end = std::min((chunk + 1) * kChunk, index.size());
+    for (std::size_t i = chunk * kChunk; i < end; ++i) {
+      const StampedFile file = index.file(i);
+      if (read_stamp(file.path) != file.stamp) ++changed;
+    }
   });
   changes.changed += changed;
   return changes;

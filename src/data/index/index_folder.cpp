@@ -59,16 +59,6 @@ KnownIndex open_known(const fs::path& path, std::uint64_t key) {
   }
 }
 
-void make_folder(const fs::path& folder) {
-  std::error_code failed;
-  fs::create_directories(folder, failed);
-  if (!failed) return;
-  throw DataError(
-      fmt::format("The folder {} for the index of the corpus cannot be made: {}. Name another with "
-                  "--cache-dir.",
-                  folder.string(), failed.message()));
-}
-
 void say_changes(const ScanRequest& request, const IndexChanges& changes) {
   log_info("data", "{}: {}; looking at what is new", request.source.path.string(),
            changes.manifest_changed
@@ -78,6 +68,16 @@ void say_changes(const ScanRequest& request, const IndexChanges& changes) {
 }
 
 }  // namespace
+
+void make_folder(const fs::path& folder) {
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (!failed) return;
+  throw DataError(
+      fmt::format("The folder {} for the index of the corpus cannot be made: {}. Name another with "
+                  "--cache-dir.",
+                  folder.string(), failed.message()));
+}
 
 fs::path IndexFolder::path_of(const ScanRequest& request) const {
   return folder_ / fmt::format("clips-{:016x}.index", index_key(request));

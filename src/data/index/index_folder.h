@@ -8,6 +8,9 @@
 
 namespace myxtts {
 
+// Makes the folder and those above it where they are missing. Throws DataError with a remedy.
+void make_folder(const std::filesystem::path& folder);
+
 // The folder where a run keeps the indexes of its corpora. Any number of processes may use one: an
 // index appears whole or not at all, and one process scans while the others wait for it.
 class IndexFolder {

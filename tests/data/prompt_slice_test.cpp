@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/prompt_slice.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "support/effort.h"
+
+namespace myxtts {
+namespace {
+
+constexpr std::int64_t kTenSeconds = 220'500;
+
+std::pair<std::int64_t, std::int64_t> drawn(const PromptDraw& draw, std::int64_t samples) {
+  const PromptSpan span = training_prompt(draw, samples);
+  return {span.first, span.last};
+}
+
+TEST(PromptSlice, IsThreeToSixSecondsFromAnywhere) {
+  std::int64_t shortest = kTenSeconds;
+  std::int64_t longest = 0;
+  std::int64_t earliest = kTenSeconds;
+  std::int64_t latest = 0;
+  const int epochs = test::repetitions(4000);
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    const PromptSpan span = training_prompt({.epoch = epoch, .clip_id = "a"}, kTenSeconds);
+    const std::int64_t length = span.last - span.first;
+    ASSERT_GE(span.first, 0);
+    ASSERT_LE(span.last, kTenSeconds);
+    shortest = std::min(shortest, length);
+    longest = std::max(longest, length);
+    earliest = std::min(earliest, span.first);
+    latest = std::max(latest, span.last);
+  }
+  EXPECT_GE(shortest, 66'150);
+  EXPECT_LT(shortest, 67'500);
+  EXPECT_LE(longest, 132'300);
+  EXPECT_GT(longest, 131'000);
+  EXPECT_LT(earliest, 2000);
+  EXPECT_GT(latest, kTenSeconds - 2000);
+}
+
+TEST(PromptSlice, AClipShorterThanTheDrawGivesHalfOfItself) {
+  for (std::int64_t epoch = 0; epoch < 50; ++epoch) {
+    const PromptSpan span = training_prompt({.epoch = epoch, .clip_id = "short"}, 30'001);
+    EXPECT_EQ(span.last - span.first, 15'000);
+    EXPECT_LE(span.last, 30'001);
+  }
+}
+
+TEST(PromptSlice, EvaluationTakesTheBeginning) {
+  EXPECT_EQ(evaluation_prompt(kTenSeconds).first, 0);
+  EXPECT_EQ(evaluation_prompt(kTenSeconds).last, 99'225);
+  EXPECT_EQ(evaluation_prompt(99'225).last, 99'225);
+  EXPECT_EQ(evaluation_prompt(99'224).last, 49'612);
+}
+
+TEST(PromptSlice, DependsOnSeedEpochClipAndRepeatAndNothingElse) {
+  const PromptDraw draw{.seed = 1, .epoch = 2, .clip_id = "x", .repeat = 0};
+  EXPECT_EQ(drawn(draw, kTenSeconds), drawn(draw, kTenSeconds));
+  std::set<std::pair<std::int64_t, std::int64_t>> spans;
+  for (const PromptDraw& other : {draw, PromptDraw{2, 2, "x", 0}, PromptDraw{1, 3, "x", 0},
+                                  PromptDraw{1, 2, "y", 0}, PromptDraw{1, 2, "x", 1}}) {
+    spans.insert(drawn(other, kTenSeconds));
+  }
+  EXPECT_EQ(spans.size(), 5U);
+}
+
+}  // namespace
+}  // namespace myxtts
