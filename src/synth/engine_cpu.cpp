@@ -52,6 +52,9 @@ struct PrefixLayer {
   TransposedLinear mlp_out;
 };
 
+// With fewer weights to read for each code, members of a team would mostly wait for each other.
+constexpr std::int64_t kWeightsOfAThread = 2'000'000;
+
 std::size_t index(std::int64_t number) {
   return static_cast<std::size_t>(number);
 }
@@ -132,9 +135,11 @@ EngineCpu::EngineCpu(const GptConfig& config, const NamedTensors& weights,
 
 CpuGpt::Sizes EngineCpu::sizes() const {
   const auto prefix = config_.perceiver_latents + most_text_tokens(config_) + 3;
+  const auto weights = config_.layers * 12 * config_.width * config_.width;
+  const auto worthwhile = 1 + weights / kWeightsOfAThread;
   return {.rows = index(capacity_.rows),
           .positions = index(prefix + capacity_.codes),
-          .threads = index(at::get_num_threads())};
+          .threads = index(std::min<std::int64_t>(at::get_num_threads(), worthwhile))};
 }
 
 void EngineCpu::begin(std::span<const DecodePrefix> rows) {

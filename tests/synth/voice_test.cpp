@@ -73,10 +73,8 @@ TEST(ReferenceClips, TrimKeepsWindowsThatAreLoudEnough) {
   auto clip = at::zeros({512 * 20});
   clip.narrow(0, 512 * 8, 512 * 4).fill_(0.5);
   const auto trimmed = trim_silence(clip, 60.0);
-  // The first window that reaches sample 4096 is centred at 3072 + 512, the last at 7168 - 512.
-  EXPECT_EQ(trimmed.size(0), 512 * 8);
-  EXPECT_EQ(trimmed[0].item<float>(), 0.0F);
-  EXPECT_TRUE(trimmed.narrow(0, 512, 512).equal(at::zeros({512})));
+  // Window k spans 512 k ± 1024: the first to reach sample 4096 is 7, the last before 6144 is 13.
+  EXPECT_TRUE(trimmed.equal(clip.narrow(0, 512 * 7, 512 * 7)));
   EXPECT_EQ(trim_silence(at::ones({5000}), 30.0).size(0), 5000);
 }
 
