@@ -283,8 +283,8 @@ class FusedSteps final : public StepMaker {
         keys_(shape),
         packed_(fused::kBlocks * fused::stream_bytes(static_cast<int>(shape.layers))),
         layer_floats_(shape.layers * fused::kLayerFloats),
-        told_(2 *
-              fused::tell_floats(static_cast<int>(shape.layers), static_cast<int>(shape.rows))) {
+        told_(fused::tell_floats(static_cast<int>(shape.rows))),
+        told_logits_(2 * shape.rows * fused::kTellLogits) {
     fused::launch_pack(weights, static_cast<int>(shape.ids), packed_.get(), stream_);
     float* next = layer_floats_.get();
     for (const LayerView& layer : weights.layers) next = keep_layer(layer, next);
@@ -302,7 +302,9 @@ class FusedSteps final : public StepMaker {
              .values = keys_.values(0),
              .capacity = static_cast<int>(shape.capacity),
              .told = told_.get(),
-             .told_other = told_.get() + told_.count() / 2};
+             .told_logits = told_logits_.get(),
+             .wiped_logits = told_logits_.get() + told_logits_.count() / 2,
+             .first_turn = 0};
   }
 
   void load_prefix(std::int64_t row, std::int64_t layer, const float* keys, const float* values,
@@ -310,11 +312,16 @@ class FusedSteps final : public StepMaker {
     keys_.load(row, layer, keys, values, length, stream_);
   }
   void start() override {
-    check_cuda(cudaMemsetAsync(told_.get(), 0xFF, told_.bytes(), stream_), "starting a row");
+    const auto silence = [this](const CudaArray<float>& places) {
+      check_cuda(cudaMemsetAsync(places.get(), 0xFF, places.bytes(), stream_), "starting a row");
+    };
+    silence(told_);
+    silence(told_logits_);
   }
   void step() override {
     check_cuda(fused::launch_step(step_, stream_), "decoding a step");
-    std::swap(step_.told, step_.told_other);
+    std::swap(step_.told_logits, step_.wiped_logits);
+    step_.first_turn = (step_.first_turn + step_.network.layers) % fused::kTurnsOfLayers;
   }
   void copy_rows(const std::vector<std::int64_t>& from) override { keys_.copy_rows(from, stream_); }
 
@@ -342,6 +349,7 @@ class FusedSteps final : public StepMaker {
   CudaArray<std::uint8_t> packed_;
   CudaArray<float> layer_floats_;
   CudaArray<float> told_;
+  CudaArray<float> told_logits_;
   fused::Step step_ = {};
 };
 
@@ -446,14 +454,14 @@ class CudaCodeDecoder final : public CodeDecoder {
     wait(0);
   }
 
-  // Rows that copy one another have come equally far, so the keys are all there is to copy.
   void reorder(const std::vector<std::int64_t>& from) override {
     const OnDevice on(device_);
-    for (std::size_t row = 0; row < from.size(); ++row) {
-      MYXTTS_CHECK(steps(static_cast<std::int64_t>(row)) == steps(from[row]),
-                   "row {} cannot go on as a copy of row {}: it is elsewhere", row, from[row]);
-    }
+    std::vector<DeviceRow> states;
+    for (const std::int64_t row : from) states.push_back(row_now(row));
     steps_->copy_rows(from);
+    for (std::size_t row = 0; row < from.size(); ++row) {
+      put_row(static_cast<std::int64_t>(row), states[row]);
+    }
     wait(0);
   }
 

@@ -17,8 +17,11 @@
 //   which it needs the whole input vector: five times in a layer all blocks tell all others what
 //   they computed.
 // - Telling is one store, hearing one load: a place in global memory holds kSilence until a value
-//   comes. There is no barrier and no flag, so a value is one trip to L2 old when it is heard. The
-//   places of a step are wiped during the next one, which uses another set.
+//   comes. There is no barrier and no flag, so a value is one trip to L2 old when it is heard. Four
+//   sets of places take turns from layer to layer, few enough to stay in L2; who tells something
+//   wipes what it told two layers before, which all have heard, for they told something since. What
+//   all blocks hear is told several times over, for many blocks at one line of L2 hinder each
+//   other.
 // - Products are taken by tensor cores, the activations as the sum of two bf16 numbers (16 bits of
 //   mantissa), so that only the weights are rounded. Rows 0-7 of the tile hold the upper halves of
 //   up to eight rows of the batch, rows 8-15 the lower ones; 16 rows take two products.
@@ -47,6 +50,7 @@ namespace {
 // Shared memory of a block, in bytes from its start. kRows is the capacity in rows.
 template <int kRows>
 struct Layout {
+  static constexpr int kReplicas = replicas_for(kRows);
   static constexpr int kOperandQuarters = kRows <= 2 ? 4 : 1;  // of 1024 inputs each
   static constexpr int kOperandStride = kWidth + kPadding;
   static constexpr int kOperand = 2 * kRows * kOperandQuarters * kOperandStride * 2;  // both halves
@@ -250,6 +254,7 @@ template <int kRows>
 class Block {
  public:
   using Plan = Layout<kRows>;
+  static constexpr int kReplicas = Plan::kReplicas;
 
   __device__ Block(const Step& step, std::uint8_t* memory)
       : step_(step),
@@ -380,12 +385,25 @@ class Block {
            kHeadWidth;
   }
 
-  // Places of this layer and row.
-  __device__ std::int64_t telling(int what, int row) const {
-    return (static_cast<std::int64_t>(layer_) * rows_ + row) * kTellFloats + what;
+  // Places of this layer in one replica.
+  __device__ std::int64_t telling(int what, int row, int replica) const {
+    return (static_cast<std::int64_t>(turn_of_layer() * kReplicas + replica) * rows_ + row) *
+               kTellFloats +
+           what;
   }
+  __device__ int turn_of_layer() const { return (step_.first_turn + layer_) % kTurnsOfLayers; }
+
+  // What this block hears: its own replica.
+  __device__ const float* hearing(int what, int row) const {
+    return step_.told + telling(what, row, block_ % kReplicas);
+  }
+
+  // Stores for the other blocks, and wipes the place of the layer after next.
   __device__ void tell_at(std::int64_t at, float value) const {
-    tell(step_.told + at, step_.told_other + at, value);
+    constexpr int kOther = kTurnsOfLayers / 2;
+    const std::int64_t each = static_cast<std::int64_t>(kReplicas) * rows_ * kTellFloats;
+    tell(step_.told + at, step_.told + at + (turn_of_layer() < kOther ? each : -each) * kOther,
+         value);
   }
 
   // x: this thread's four inputs of each row.
@@ -400,8 +418,8 @@ class Block {
       const float4 b =
           *reinterpret_cast<const float4*>(step_.network.positions + position + 4 * thread_);
       x_[row] = make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
-      if (thread_ / kColumns == row) {
-        const int column = block_ * kColumns + thread_ % kColumns;
+      if (thread_ % (rows_ * kColumns) / kColumns == row) {
+        const int column = own_column();
         own_x_ = step_.network.embedding[id + column] + step_.network.positions[position + column];
       }
     }
@@ -411,13 +429,12 @@ class Block {
     float4 heard[kRows];
 #pragma unroll
     for (int row = 0; row < kRows; ++row) {
-      if (row < rows_) heard[row] = look4(step_.told + telling(what, row) + 4 * thread_);
+      if (row < rows_) heard[row] = look4(hearing(what, row) + 4 * thread_);
     }
 #pragma unroll
     for (int row = 0; row < kRows; ++row) {
       if (row >= rows_) break;
-      x_[row] =
-          told(heard[row]) ? heard[row] : hear4(step_.told + telling(what, row) + 4 * thread_);
+      x_[row] = told(heard[row]) ? heard[row] : hear4(hearing(what, row) + 4 * thread_);
     }
   }
 
@@ -441,13 +458,10 @@ class Block {
     constants_.scale2 = four(f + kScale2);
     constants_.shift2 = four(f + kShift2);
     if constexpr (kRows == 1) {
-      if (thread_ < 32) {
-        const int column = block_ * kColumns + thread_ % 8;
-        if (thread_ < 24) constants_.qkv_bias = f[kQkvBias + thread_ / 8 * kWidth + column];
-        constants_.in_bias = f[kInBias + block_ * kHiddenColumns + thread_];
-        constants_.out_bias = f[kOutBias + column];
-        constants_.mlp_bias = f[kMlpOutBias + column];
-      }
+      if (thread_ < 24) constants_.qkv_bias = f[kQkvBias + thread_ / 8 * kWidth + own_column()];
+      constants_.in_bias = f[kInBias + block_ * kHiddenColumns + thread_ % kHiddenColumns];
+      constants_.out_bias = f[kOutBias + own_column()];
+      constants_.mlp_bias = f[kMlpOutBias + own_column()];
     } else {
       // The biases' lines come to L2 at least.
       const int line = (block_ * kComputing + thread_) * 32;
@@ -678,7 +692,7 @@ class Block {
           kRows == 1 ? constants_.qkv_bias : floats_[kQkvBias + tile * kWidth + column];
       const float value = sum_of(sums, tile, index) + bias;
       if (now_[row].finished != 0) continue;
-      tell_at(telling(kTellQkv + tile * kWidth, row) + column, value);
+      tell_at(telling(kTellQkv + tile * kWidth, row, 0) + column, value);
       if (tile == 0) continue;
       __nv_bfloat16* const cache = tile == 1 ? step_.keys : step_.values;
       cache[cache_place(layer_, row) + static_cast<std::int64_t>(now_[row].past) * kHeadWidth +
@@ -697,7 +711,7 @@ class Block {
     }
   };
   __device__ Numbers look_at(int what, int row) const {
-    const float* const place = step_.told + telling(kTellQkv + what * kWidth, row) +
+    const float* const place = step_.told + telling(kTellQkv + what * kWidth, row, 0) +
                                head_ * kHeadWidth + lane_ % kLanesOfKey * 8;
     return {look4(place), look4(place + 4)};
   }
@@ -840,12 +854,18 @@ class Block {
     ++turn_;
     keep_part(part, parts + warp_ * kPartFloats);
     sync_computing();
-    if (thread_ >= kHeadWidth) return;
     const Joined joined = join(parts, kWarps);
     const int at = head_ * kBlocksOfHead + place_;
-    tell_at(telling(kTellParts, 0) + at * kHeadWidth + thread_, joined.mixed);
-    if (thread_ == 0) tell_at(telling(kTellSums, 0) + at * 2, joined.most);
-    if (thread_ == 1) tell_at(telling(kTellSums, 0) + at * 2 + 1, joined.total);
+#pragma unroll
+    for (int i = 0; i < kReplicas; i += kComputing / kHeadWidth) {
+      tell_at(
+          telling(kTellParts, 0, i + thread_ / kHeadWidth) + at * kHeadWidth + thread_ % kHeadWidth,
+          joined.mixed);
+    }
+    if (thread_ < 2 * kReplicas) {
+      tell_at(telling(kTellSums, 0, thread_ / 2) + at * 2 + thread_ % 2,
+              thread_ % 2 == 0 ? joined.most : joined.total);
+    }
   }
 
   // Several rows: this block has its head of rows place, place + 8, and each warp takes tasks. All
@@ -868,8 +888,10 @@ class Block {
       // Both rows are joined at once, by different warps.
       if (thread_ / kHeadWidth == row / kBlocksOfHead) {
         const Joined joined = join(parts_ + task * kPartFloats, parts_of(row));
-        tell_at(telling(kTellMixed, row) + head_ * kHeadWidth + thread_ % kHeadWidth,
-                now_[row].finished != 0 ? 0.0F : joined.mixed / joined.total);
+        const float mixed = now_[row].finished != 0 ? 0.0F : joined.mixed / joined.total;
+        for (int i = 0; i < kReplicas; ++i) {
+          tell_at(telling(kTellMixed, row, i) + head_ * kHeadWidth + thread_ % kHeadWidth, mixed);
+        }
       }
       task += parts_of(row);
     }
@@ -922,9 +944,8 @@ class Block {
   __device__ void hear_attention() {
     const int splits = share_of(now_[0], place_).splits;
     const std::int64_t head = thread_ / 16 * kBlocksOfHead;
-    const float* const parts =
-        step_.told + telling(kTellParts, 0) + head * kHeadWidth + thread_ % 16 * 4;
-    const float* const sums = step_.told + telling(kTellSums, 0) + head * 2;
+    const float* const parts = hearing(kTellParts, 0) + head * kHeadWidth + thread_ % 16 * 4;
+    const float* const sums = hearing(kTellSums, 0) + head * 2;
     float4 part[kBlocksOfHead];
     float2 sum[kBlocksOfHead];
     bool all = false;
@@ -962,13 +983,13 @@ class Block {
     x_[0] = make_float4(mixed.x * factor, mixed.y * factor, mixed.z * factor, mixed.w * factor);
   }
 
-  // The block's 8 columns of the residual stream: thread row * 8 + column keeps one.
+  // The block's 8 columns of the residual stream: thread (replica * rows + row) * 8 + column keeps
+  // one, and tells one replica.
   __device__ void add_to_own(const float* sums, float bias, int what) {
-    if (thread_ >= rows_ * kColumns) return;
-    const int row = thread_ / kColumns;
-    const int column = own_column();
-    own_x_ += sum_of(sums, 0, thread_) + bias;
-    tell_at(telling(what, row) + column, own_x_);
+    if (thread_ >= rows_ * kColumns * kReplicas) return;
+    const int index = thread_ % (rows_ * kColumns);
+    own_x_ += sum_of(sums, 0, index) + bias;
+    tell_at(telling(what, index / kColumns, thread_ / (rows_ * kColumns)) + own_column(), own_x_);
   }
 
   __device__ void add_attention() {
@@ -982,14 +1003,22 @@ class Block {
 
   __device__ void make_hidden() {
     const float* const sums = multiply_tiles<4>();
-    for (int i = thread_; i < 4 * rows_ * 8; i += kComputing) {
-      const int tile = i % 32 / 8;  // neighbours of a warp tell 32 numbers side by side
-      const int row = i / 32;
-      const int column = block_ * kHiddenColumns + tile * 8 + i % 8;
+    // Neighbours in a warp tell 32 numbers side by side; a lone row's replicas are other warps'.
+    const int count = kHiddenColumns * rows_ * (kRows == 1 ? kReplicas : 1);
+    for (int i = thread_; i < count; i += kComputing) {
+      const int tile = i % kHiddenColumns / 8;
+      const int row = kRows == 1 ? 0 : i / kHiddenColumns;
+      const int column = block_ * kHiddenColumns + i % kHiddenColumns;
       const float bias = kRows == 1 ? constants_.in_bias : floats_[kInBias + column];
-      const float value = sum_of(sums, tile, row * 8 + i % 8) + bias;
-      tell_at(telling(kTellHidden, row) + column, gelu_tanh(value));
+      const float value = gelu_tanh(sum_of(sums, tile, row * 8 + i % 8) + bias);
+      if constexpr (kRows == 1) {
+        tell_at(telling(kTellHidden, 0, i / kHiddenColumns) + column, value);
+      } else {
+        for (int j = 0; j < kReplicas; ++j) tell_at(telling(kTellHidden, row, j) + column, value);
+      }
     }
+    // What was wiped is wiped for everyone long before the place is used again.
+    __threadfence();
   }
 
   __device__ void add_mlp() {
@@ -1031,8 +1060,7 @@ class Block {
 #pragma unroll
       for (int row = 0; row < kRows; ++row) {
         if (row < rows_) {
-          heard[i][row] =
-              look4(step_.told + telling(kTellHidden + (first + i) * kWidth, row) + 4 * thread_);
+          heard[i][row] = look4(hearing(kTellHidden + (first + i) * kWidth, row) + 4 * thread_);
         }
       }
     }
@@ -1042,10 +1070,8 @@ class Block {
 #pragma unroll
     for (int row = 0; row < kRows; ++row) {
       if (row >= rows_) break;
-      x_[row] =
-          told(heard[row])
-              ? heard[row]
-              : hear4(step_.told + telling(kTellHidden + quarter * kWidth, row) + 4 * thread_);
+      x_[row] = told(heard[row]) ? heard[row]
+                                 : hear4(hearing(kTellHidden + quarter * kWidth, row) + 4 * thread_);
     }
   }
 
@@ -1064,17 +1090,17 @@ class Block {
       put_sums(tile, c[0]);
     }
     const float* const sums = end_sums();
-    const std::int64_t base = static_cast<std::int64_t>(step_.network.layers) * rows_ * kTellFloats;
     for (int i = thread_; i < tiles * rows_ * 8; i += kComputing) {
       const int tile = i / (rows_ * 8);
       const int index = i % (rows_ * 8);
       const int id = tile * kWidth + block_ * kColumns + index % 8;
       if (id >= tables_.ids) continue;
       const float value = sum_of(sums, tile, index) + step_.network.head_bias[id];
-      tell_at(base + static_cast<std::int64_t>(index / 8) * kTellLogits + id, value);
+      const int at = index / 8 * kTellLogits + id;
+      tell(step_.told_logits + at, step_.wiped_logits + at, value);
     }
     if (place_ != 0 || head_ >= rows_ || now_[head_].finished != 0) return;
-    choose(base);
+    choose();
   }
 
   __device__ void keep_latents() const {
@@ -1089,11 +1115,11 @@ class Block {
     }
   }
 
-  __device__ void choose(std::int64_t base) {
+  __device__ void choose() {
     const int row = head_;
     sync_computing();  // the operand's memory is free
     const sampling::Workspace workspace(operand_, tables_.ids);
-    const float* const places = step_.told + base + static_cast<std::int64_t>(row) * kTellLogits;
+    const float* const places = step_.told_logits + row * kTellLogits;
     for (int id = thread_; id < tables_.ids; id += kComputing) {
       float value;
       do {
