@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/code_decoder.h"
 
-#include <cuda_bf16.h>
-
+#include <atomic>
 #include <deque>
 #include <type_traits>
 
@@ -75,14 +74,13 @@ class Rows {
   }
 
   void report(std::int64_t row, RowProgress progress) const {
-    host_rows_.host()[row].codes = progress.codes;
-    host_rows_.host()[row].finished = progress.finished ? 1 : 0;
+    host_rows_.host()[row].codes_and_end = HostRow::pack(progress.codes, progress.finished);
   }
 
   RowProgress progress(std::int64_t row) const {
-    const HostRow& seen_row = host_rows_.host()[row];
-    const bool finished = seen_row.finished != 0;  // before the count, which it is the end of
-    return {seen_row.codes, finished};
+    const std::uint64_t now = host_rows_.host()[row].codes_and_end;
+    std::atomic_thread_fence(std::memory_order_acquire);  // the codes are read after it
+    return {static_cast<std::int32_t>(now & 0xFFFFFFFFU), now >> 32U != 0};
   }
 
   std::int32_t* codes(std::int64_t row) const { return codes_.host() + row * tables.most_codes; }
