@@ -14,7 +14,7 @@ TEST(Team, WorkAfterAMeetingSeesWhatEveryMemberDidBeforeIt) {
   constexpr std::size_t kMembers = 3;
   Team team(kMembers);
   team.start();
-  const int rounds = test::repetitions(2000);
+  const int rounds = test::repetitions(500);
   std::vector<int> before(kMembers, 0);  // plain, so that a race is one for the sanitizer
   std::vector<int> wrong(kMembers, 0);
   for (int round = 1; round <= rounds; ++round) {
@@ -32,7 +32,7 @@ TEST(Team, WorkAfterAMeetingSeesWhatEveryMemberDidBeforeIt) {
 TEST(Team, RunReturnsOnlyWhenEveryMemberIsDone) {
   Team team(2);
   team.start();
-  const int rounds = test::repetitions(2000);
+  const int rounds = test::repetitions(500);
   int done = 0;
   for (int round = 0; round < rounds; ++round) {
     team.run([&](std::size_t member) {

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "audio/audio_file.h"
+#include "config/model_json.h"
+#include "model/checkpoint_specs.h"
+#include "model/initialise.h"
+#include "model/speaker_encoder.h"
+#include "support/program.h"
+#include "support/temporary_folder.h"
+#include "text/vocabulary.h"
+#include "weights/tensor_files.h"
+
+namespace myxtts::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string vocabulary() {
+  return std::string(std::getenv("MYXTTS_TEST_DATA")) + "/golden/text/vocab.json";
+}
+
+// A tiny model of random weights that babbles, and a clip of a voice.
+class Synthesize : public testing::Test {
+ protected:
+  Synthesize() {
+    const Vocabulary vocab = Vocabulary::load(vocabulary());
+    config_.gpt.text_ids = vocab.rows();
+    config_.gpt.start_text = vocab.start();
+    config_.gpt.stop_text = vocab.stop();
+    config_.gpt.max_audio_tokens = 63;  // 60 codes at most
+    fs::create_directory(model_folder());
+    std::ofstream(model_folder() / "config.json") << print_model_config(config_);
+    fs::copy_file(vocabulary(), model_folder() / "vocab.json");
+    write_tensors(model_folder() / "model.safetensors", new_model());
+    write_tone("me.wav", 140.0, 3.0);
+  }
+
+  fs::path model_folder() const { return folder_ / "model"; }
+  std::string file(const std::string& name) const { return (folder_ / name).string(); }
+
+  void write_tone(const std::string& name, double hz, double seconds, double loudness = 0.4) const {
+    std::vector<float> samples(static_cast<std::size_t>(seconds * 24000.0));
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const double t = static_cast<double>(i) / 24000.0;
+      samples[i] = static_cast<float>(loudness * std::sin(6.28318530718 * hz * t) *
+                                      (1.0 + 0.5 * std::sin(6.28318530718 * 3.0 * t)));
+    }
+    write_wav(folder_ / name, samples, 24000);
+  }
+
+  NamedTensors new_model() const {
+    auto tensors = initialise(checkpoint_specs(config_), 3);
+    for (const auto& [name, table] : speaker_encoder_tables(config_.speaker_encoder)) {
+      tensors.emplace(kSpeakerEncoderPrefix + name, table);
+    }
+    tensors.at("mel_stats").fill_(2.0);
+    tensors.at("hifigan_decoder.waveform_decoder.conv_post.weight").mul_(10.0);
+    tensors.at("gpt.mel_head.weight").mul_(3.0);
+    tensors.at("gpt.mel_head.bias")[config_.gpt.stop_audio] = -1e3;
+    return tensors;
+  }
+
+  std::vector<std::string> arguments(const std::vector<std::string>& more) const {
+    std::vector<std::string> all = {"synthesize", "--model", model_folder().string()};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
+  ProgramResult speak(const std::vector<std::string>& more) const {
+    return run_program(arguments(more));
+  }
+
+  // With a voice, a language and a file to write.
+  ProgramResult say(const std::string& text, const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> all = {"--reference", file("me.wav"), "--language", "en",
+                                    "--text",      text,           "--out",      file("a.wav")};
+    all.insert(all.end(), more.begin(), more.end());
+    return speak(all);
+  }
+
+  TemporaryFolder folder_;
+  ModelConfig config_ = model_preset("tiny");
+};
+
+TEST_F(Synthesize, SpeaksAndSaysHowFast) {
+  const auto result = say("Hello there.", {"--dump", file("d.safetensors"), "--speed", "0.8"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto sound = read_audio(file("a.wav"));
+  EXPECT_EQ(sound.sample_rate, 24000);
+  const auto dump = read_tensors(file("d.safetensors"));
+  const auto codes = dump.at("codes").size(0);
+  EXPECT_EQ(codes, 60);
+  EXPECT_EQ(dump.at("latents").size(0), 75) << "60 codes at 0.8 of the speed";
+  EXPECT_EQ(dump.at("wav").size(0), sound.frames());
+  for (const char* part :
+       {"s of speech in", "real-time factor", "60 codes at", "first sound after"}) {
+    EXPECT_NE(result.err.find(part), std::string::npos) << part << "\n" << result.err;
+  }
+  EXPECT_NE(result.err.find("did not come to an end by itself"), std::string::npos) << result.err;
+}
+
+TEST_F(Synthesize, TheSameSeedGivesTheSameBytesAndAnotherDoesNot) {
+  ASSERT_EQ(say("Good morning.").exit_code, 0);
+  const auto first = contents_of(file("a.wav"));
+  ASSERT_EQ(say("Good morning.").exit_code, 0);
+  EXPECT_EQ(contents_of(file("a.wav")), first);
+  ASSERT_EQ(say("Good morning.", {"--seed", "2"}).exit_code, 0);
+  EXPECT_NE(contents_of(file("a.wav")), first);
+}
+
+TEST_F(Synthesize, ASavedVoiceSpeaksAsItsClips) {
+  ASSERT_EQ(say("Good morning.", {"--save-voice", file("v.safetensors")}).exit_code, 0);
+  const auto first = contents_of(file("a.wav"));
+  const auto again = speak({"--voice", file("v.safetensors"), "--language", "en", "--text",
+                            "Good morning.", "--out", file("b.wav")});
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(contents_of(file("b.wav")), first);
+}
+
+TEST_F(Synthesize, StreamingGivesTheSameSoundUpToItsFades) {
+  ASSERT_EQ(say("Good morning.", {"--dump", file("whole")}).exit_code, 0);
+  const auto result = say("Good morning.", {"--dump", file("stream"), "--stream"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto whole = read_tensors(file("whole"));
+  const auto stream = read_tensors(file("stream"));
+  EXPECT_TRUE(stream.at("codes").equal(whole.at("codes")));
+  ASSERT_EQ(stream.at("wav").sizes(), whole.at("wav").sizes());
+  const auto apart = (stream.at("wav") - whole.at("wav")).abs().gt(1e-4).sum().item<std::int64_t>();
+  EXPECT_LT(apart, 3 * 2 * 1024 + 3 * 4096) << "more than the ends of three chunks differ";
+  EXPECT_GT(whole.at("wav").std().item<float>(), 1e-3F);
+}
+
+TEST_F(Synthesize, RawPcmGoesToStandardOutput) {
+  ASSERT_EQ(say("Good morning.").exit_code, 0);
+  const auto wav = read_audio(file("a.wav"));
+  const auto result = speak({"--reference", file("me.wav"), "--language", "en", "--text",
+                             "Good morning.", "--out", "-", "--stream"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out.size(), wav.samples.size() * 2);
+}
+
+TEST_F(Synthesize, LinesBecomeNumberedFilesThatSoundAsTheyDoAlone) {
+  std::ofstream(file("lines.txt")) << "Good morning.\n\nOne more line here.\nThe third.\n";
+  const auto result = speak({"--reference", file("me.wav"), "--language", "en", "--text-file",
+                             file("lines.txt"), "--out", file("out.wav")});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(fs::exists(file("out-0001.wav")));
+  EXPECT_FALSE(fs::exists(file("out-0002.wav"))) << "a blank line is nothing to say";
+  EXPECT_TRUE(fs::exists(file("out-0004.wav")));
+  ASSERT_EQ(say("One more line here.").exit_code, 0);
+  EXPECT_EQ(contents_of(file("out-0003.wav")), contents_of(file("a.wav")));
+}
+
+TEST_F(Synthesize, LongTextHasNoJumpsAtItsSeams) {
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += "Number " + std::to_string(i) + " is said aloud here. ";
+  const auto result = say(text, {"--dump", file("d.safetensors"), "--stream"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto dump = read_tensors(file("d.safetensors"));
+  const auto wav = dump.at("wav");
+  const auto jumps = wav.diff().abs();
+  const auto largest = jumps.max().item<float>();
+  ASSERT_GT(dump.at("pieces").size(0), 2);
+  std::int64_t at = 0;
+  for (std::int64_t piece = 0; piece + 1 < dump.at("pieces").size(0); ++piece) {
+    at += dump.at("pieces")[piece][3].item<std::int64_t>();
+    EXPECT_EQ(wav[at - 1].item<float>(), 0.0F) << piece;
+    EXPECT_LE(jumps[at - 1].item<float>(), largest * 0.5F) << piece;
+  }
+}
+
+TEST_F(Synthesize, BeamsSpeakToo) {
+  const auto result = say("Good morning.", {"--beams", "3", "--greedy"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+TEST_F(Synthesize, CtrlCWhileStreamingLeavesAValidWav) {
+  std::string text;
+  for (int i = 0; i < 400; ++i) text += "Number " + std::to_string(i) + " is said aloud here. ";
+  const auto all = arguments({"--reference", file("me.wav"), "--language", "en", "--text", text,
+                              "--out", file("a.wav"), "--stream"});
+  const pid_t child = fork();
+  if (child == 0) {
+    std::vector<char*> argv = {const_cast<char*>(MYXTTS_PROGRAM)};
+    for (const auto& argument : all) argv.push_back(const_cast<char*>(argument.c_str()));
+    argv.push_back(nullptr);
+    execv(MYXTTS_PROGRAM, argv.data());
+    _exit(127);
+  }
+  // The file grows past its header once the first sound is there.
+  std::error_code ignored;
+  while (!fs::exists(file("a.wav")) || fs::file_size(file("a.wav"), ignored) < 10'000) {
+    ASSERT_EQ(waitpid(child, nullptr, WNOHANG), 0) << "it ended before it made a sound";
+    std::this_thread::yield();
+  }
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_GT(read_audio(file("a.wav")).frames(), 4000);
+}
+
+TEST_F(Synthesize, TwentyAtOnceDoNotDisturbEachOther) {
+  ASSERT_EQ(say("Good morning.").exit_code, 0);
+  const auto expected = contents_of(file("a.wav"));
+  std::array<ProgramResult, 20> results;
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    threads.emplace_back([&, i] {
+      results[i] = speak({"--reference", file("me.wav"), "--language", "en", "--text",
+                          "Good morning.", "--out", file("p" + std::to_string(i) + ".wav")});
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    ASSERT_EQ(results[i].exit_code, 0) << results[i].err;
+    EXPECT_EQ(contents_of(file("p" + std::to_string(i) + ".wav")), expected) << i;
+  }
+}
+
+TEST_F(Synthesize, BadInputIsAnsweredWithASentence) {
+  write_tone("short.wav", 200.0, 0.2);
+  write_tone("silent.wav", 200.0, 2.0, 0.0);
+  std::ofstream(file("noise.wav")) << "this is no sound";
+  std::ofstream(file("blank.txt")) << "\n  \n";
+  const std::string me = file("me.wav");
+  const std::string out = file("x.wav");
+  struct Row {
+    int exit_code;
+    std::string says;
+    std::vector<std::string> flags;
+  };
+  const std::vector<std::string> usual = {"--language", "en", "--text", "Hi.", "--out", out};
+  const auto with = [](std::vector<std::string> flags, const std::vector<std::string>& more) {
+    flags.insert(flags.end(), more.begin(), more.end());
+    return flags;
+  };
+  const std::vector<Row> table = {
+      {2,
+       "There is nothing to say: --text is empty",
+       {"--reference", me, "--language", "en", "--text", "  ", "--out", out}},
+      {2, "There is nothing to say", {"--reference", me, "--language", "en", "--out", out}},
+      {2,
+       "blank.txt is empty",
+       {"--reference", me, "--language", "en", "--text-file", file("blank.txt"), "--out", out}},
+      {2, "There is no voice", usual},
+      {2,
+       "Use one of: en",
+       {"--reference", me, "--language", "xx", "--text", "Hi.", "--out", out}},
+      {2,
+       ".wav, .flac or .ogg",
+       {"--reference", me, "--language", "en", "--text", "Hi.", "--out", "a.mp4"}},
+      {3, "there is no such file", with(usual, {"--reference", file("none.wav")})},
+      {3, "short.wav is 0.20 s long", with(usual, {"--reference", file("short.wav")})},
+      {3, "silent.wav is silent", with(usual, {"--reference", file("silent.wav")})},
+      {3, "cannot be read as audio", with(usual, {"--reference", file("noise.wav")})},
+      {3, "came without voices", with(usual, {"--speaker", "Ana"})},
+      {3, "none.safetensors", with(usual, {"--voice", file("none.safetensors")})},
+      {2, "--temperature is 0", with(usual, {"--reference", me, "--temperature", "0"})},
+      {2, "--top-p is 2", with(usual, {"--reference", me, "--top-p", "2"})},
+      {2, "--speed is 99", with(usual, {"--reference", me, "--speed", "99"})},
+      {2, "leave --beams out", with(usual, {"--reference", me, "--stream", "--beams", "2"})},
+      {2, "not several", with(usual, {"--reference", me, "--speaker", "Ana"})},
+      {2, "--device is \"tpu\"", with(usual, {"--reference", me, "--device", "tpu"})}};
+  for (const auto& row : table) {
+    const auto result = speak(row.flags);
+    EXPECT_EQ(result.exit_code, row.exit_code) << row.says << "\n" << result.err;
+    EXPECT_NE(result.err.find(row.says), std::string::npos) << row.says << "\n" << result.err;
+    EXPECT_FALSE(fs::exists(out)) << row.says;
+  }
+}
+
+TEST_F(Synthesize, AModelWithoutItsDecoderSaysWhatToTrain) {
+  auto tensors = new_model();
+  std::erase_if(tensors, [](const auto& entry) {
+    return entry.first.starts_with("hifigan_decoder.waveform_decoder.");
+  });
+  write_tensors(model_folder() / "model.safetensors", tensors);
+  const auto result = say("Hello.");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_NE(result.err.find("the stage \"decoder\" has not been trained"), std::string::npos)
+      << result.err;
+  EXPECT_NE(result.err.find("myxtts train --stage decoder"), std::string::npos) << result.err;
+}
+
+}  // namespace
+}  // namespace myxtts::test
