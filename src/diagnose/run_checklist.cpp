@@ -123,7 +123,7 @@ RunCheck check_host_memory(const RunFacts& facts) {
   const std::int64_t clip =
       facts.corpus->source_bytes / std::max<std::int64_t>(1, facts.corpus->training_clips);
   const std::int64_t batches = std::min(
-      facts.config.data.pipeline_buffer_size,
+      facts.config.data.pipeline_buffer_size.value_or(kUsualBuffer),
       std::max<std::int64_t>(1, facts.corpus->batches_per_epoch * facts.config.train.epochs));
   const std::int64_t need = batches * facts.plan->batch_size * clip;
   const std::int64_t there = facts.machine.memory.available_bytes;

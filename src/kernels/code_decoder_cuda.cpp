@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/code_decoder.h"
 
-#include <cuda_bf16.h>
-
+#include <atomic>
 #include <deque>
 #include <type_traits>
 
@@ -75,14 +74,13 @@ class Rows {
   }
 
   void report(std::int64_t row, RowProgress progress) const {
-    host_rows_.host()[row].codes = progress.codes;
-    host_rows_.host()[row].finished = progress.finished ? 1 : 0;
+    host_rows_.host()[row].codes_and_end = HostRow::pack(progress.codes, progress.finished);
   }
 
   RowProgress progress(std::int64_t row) const {
-    const HostRow& seen_row = host_rows_.host()[row];
-    const bool finished = seen_row.finished != 0;  // before the count, which it is the end of
-    return {seen_row.codes, finished};
+    const std::uint64_t now = host_rows_.host()[row].codes_and_end;
+    std::atomic_thread_fence(std::memory_order_acquire);  // the codes are read after it
+    return {static_cast<std::int32_t>(now & 0xFFFFFFFFU), now >> 32U != 0};
   }
 
   std::int32_t* codes(std::int64_t row) const { return codes_.host() + row * tables.most_codes; }
@@ -283,8 +281,8 @@ class FusedSteps final : public StepMaker {
         keys_(shape),
         packed_(fused::kBlocks * fused::stream_bytes(static_cast<int>(shape.layers))),
         layer_floats_(shape.layers * fused::kLayerFloats),
-        told_(2 *
-              fused::tell_floats(static_cast<int>(shape.layers), static_cast<int>(shape.rows))) {
+        told_(fused::tell_floats(static_cast<int>(shape.rows))),
+        told_logits_(2 * shape.rows * fused::kTellLogits) {
     fused::launch_pack(weights, static_cast<int>(shape.ids), packed_.get(), stream_);
     float* next = layer_floats_.get();
     for (const LayerView& layer : weights.layers) next = keep_layer(layer, next);
@@ -302,7 +300,9 @@ class FusedSteps final : public StepMaker {
              .values = keys_.values(0),
              .capacity = static_cast<int>(shape.capacity),
              .told = told_.get(),
-             .told_other = told_.get() + told_.count() / 2};
+             .told_logits = told_logits_.get(),
+             .wiped_logits = told_logits_.get() + told_logits_.count() / 2,
+             .first_turn = 0};
   }
 
   void load_prefix(std::int64_t row, std::int64_t layer, const float* keys, const float* values,
@@ -310,11 +310,16 @@ class FusedSteps final : public StepMaker {
     keys_.load(row, layer, keys, values, length, stream_);
   }
   void start() override {
-    check_cuda(cudaMemsetAsync(told_.get(), 0xFF, told_.bytes(), stream_), "starting a row");
+    const auto silence = [this](const CudaArray<float>& places) {
+      check_cuda(cudaMemsetAsync(places.get(), 0xFF, places.bytes(), stream_), "starting a row");
+    };
+    silence(told_);
+    silence(told_logits_);
   }
   void step() override {
     check_cuda(fused::launch_step(step_, stream_), "decoding a step");
-    std::swap(step_.told, step_.told_other);
+    std::swap(step_.told_logits, step_.wiped_logits);
+    step_.first_turn = (step_.first_turn + step_.network.layers) % fused::kTurnsOfLayers;
   }
   void copy_rows(const std::vector<std::int64_t>& from) override { keys_.copy_rows(from, stream_); }
 
@@ -342,6 +347,7 @@ class FusedSteps final : public StepMaker {
   CudaArray<std::uint8_t> packed_;
   CudaArray<float> layer_floats_;
   CudaArray<float> told_;
+  CudaArray<float> told_logits_;
   fused::Step step_ = {};
 };
 
@@ -446,14 +452,14 @@ class CudaCodeDecoder final : public CodeDecoder {
     wait(0);
   }
 
-  // Rows that copy one another have come equally far, so the keys are all there is to copy.
   void reorder(const std::vector<std::int64_t>& from) override {
     const OnDevice on(device_);
-    for (std::size_t row = 0; row < from.size(); ++row) {
-      MYXTTS_CHECK(steps(static_cast<std::int64_t>(row)) == steps(from[row]),
-                   "row {} cannot go on as a copy of row {}: it is elsewhere", row, from[row]);
-    }
+    std::vector<DeviceRow> states;
+    for (const std::int64_t row : from) states.push_back(row_now(row));
     steps_->copy_rows(from);
+    for (std::size_t row = 0; row < from.size(); ++row) {
+      put_row(static_cast<std::int64_t>(row), states[row]);
+    }
     wait(0);
   }
 

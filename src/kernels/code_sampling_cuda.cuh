@@ -192,6 +192,7 @@ __device__ inline void keep_top_p(const Workspace& w, int ids, float top_p, doub
     own[i] = members[place];
     rank[i] = 0;
     const float value = w.logit[own[i]];
+#pragma unroll 8
     for (int j = 0; j < count; ++j) {
       const int other = members[j];
       const float against = w.logit[other];
@@ -254,9 +255,10 @@ __device__ inline int pick_code(const Workspace& w, int ids, const std::uint8_t*
                                 const DeviceRow& row) {
   const SamplingRule& rule = row.rule;
   const int thread = static_cast<int>(threadIdx.x);
+#pragma unroll 5  // so that the bytes are asked for together
   for (int id = thread; id < ids; id += kThreads) {
     float logit = w.logit[id];
-    if (seen[id] != 0) {
+    if (__ldg(seen + id) != 0) {
       logit = logit < 0 ? logit * rule.repetition_penalty : logit / rule.repetition_penalty;
     }
     w.logit[id] = rule.greedy ? logit : logit / rule.temperature;
@@ -299,9 +301,7 @@ __device__ inline void finish_step(const RowTables& tables, int index, const Wor
   kept.finished = finished ? 1 : 0;
   tables.codes[static_cast<std::int64_t>(index) * tables.most_codes + row.step] = code;
   __threadfence_system();
-  tables.host_rows[index].codes = row.step + 1;
-  __threadfence_system();
-  tables.host_rows[index].finished = finished ? 1 : 0;
+  tables.host_rows[index].codes_and_end = HostRow::pack(row.step + 1, finished);
 }
 
 }  // namespace myxtts::sampling

@@ -76,17 +76,23 @@ struct Step {
   __nv_bfloat16* keys;    // [layers, rows, heads, capacity, 64]
   __nv_bfloat16* values;  // the same
   int capacity;
-  float* told;        // this step's: see tell_floats()
-  float* told_other;  // the other parity's
+  float* told;          // [kTurnsOfLayers, replicas, rows, kTellFloats]
+  float* told_logits;   // [rows, kTellLogits], this step's
+  float* wiped_logits;  // the next step's
+  int first_turn;       // of the first layer: turns go on from step to step
 };
 
 inline std::int64_t stream_bytes(int layers) {
   return (std::int64_t{layers} * kLayerChunks + kHeadChunks) * kChunkBytes;
 }
 
-// Of one parity, for `rows` rows.
-inline std::int64_t tell_floats(int layers, int rows) {
-  return (std::int64_t{layers} * kTellFloats + kTellLogits) * rows;
+// Sets of places that layers take turns with, and copies of each.
+inline constexpr int kTurnsOfLayers = 4;
+__host__ __device__ constexpr int replicas_for(int rows) {
+  return rows == 1 ? 8 : rows <= 8 ? 4 : 2;
+}
+inline std::int64_t tell_floats(int rows) {
+  return std::int64_t{kTurnsOfLayers} * replicas_for(rows) * rows * kTellFloats;
 }
 
 // Why the kernel cannot run here; empty when it can.

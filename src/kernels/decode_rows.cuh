@@ -17,9 +17,13 @@ struct DeviceRow {
 };
 
 // What the host reads of a row without waiting; in mapped host memory.
+// One word, so that both change at once.
 struct HostRow {
-  volatile std::int32_t codes;
-  volatile std::int32_t finished;
+  volatile std::uint64_t codes_and_end;  // codes made, and bit 32 once the row is finished
+
+  __host__ __device__ static std::uint64_t pack(std::int32_t codes, bool finished) {
+    return static_cast<std::uint32_t>(codes) | std::uint64_t{finished ? 1U : 0U} << 32U;
+  }
 };
 
 // The rows of a decoder and what a step leaves behind. Pointers are to device memory but for the

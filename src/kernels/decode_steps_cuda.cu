@@ -236,6 +236,7 @@ __global__ void attend(RowTables tables, AttentionSizes sizes, const float* qkv,
   if (thread < groups * size) {
     const int i = thread % size;
     float mixed = 0;
+#pragma unroll 8  // so that loads are under way together
     for (int t = thread / size; t < length; t += groups) {
       mixed += weights[t] * static_cast<float>(value[static_cast<std::int64_t>(t) * size + i]);
     }
