@@ -20,6 +20,7 @@
 
 #include "audio/resample.h"
 #include "base/error.h"
+#include "base/freed_memory.h"
 #include "base/random.h"
 #include "data/clip_decoder.h"
 #include "text/text_encoder.h"
@@ -83,9 +84,7 @@ class Loader {
     return at::constant_pad_nd(sound.narrow(0, first, length), {0, kLongestPrompt - length});
   }
 
-  std::int64_t below(std::int64_t limit) {
-    return random_.integer(draws_++, 0, limit - 1);
-  }
+  std::int64_t below(std::int64_t limit) { return random_.integer(draws_++, 0, limit - 1); }
 
   const TextEncoder& encoder_;
   std::map<std::int64_t, Resampler> resamplers_;
@@ -101,6 +100,7 @@ double processor_seconds() {
 }
 
 int run(char** arguments) {
+  keep_freed_memory();  // as the program does
   at::set_num_threads(1);
   const auto vocabulary = Vocabulary::load(arguments[1]);
   const TextEncoder encoder(vocabulary, parse_language(arguments[2]));

@@ -2,6 +2,7 @@
 #include "cli/corpus_arguments.h"
 
 #include <cstdlib>
+#include <system_error>
 
 #include "base/error.h"
 #include "config/corpus_source.h"
@@ -26,6 +27,8 @@ std::vector<CorpusSource> parse_corpora(const std::vector<std::string>& corpora,
   return sources;
 }
 
+namespace {
+
 std::filesystem::path user_cache_folder() {
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') {
     return std::filesystem::path(cache) / "myxtts";
@@ -34,6 +37,19 @@ std::filesystem::path user_cache_folder() {
     return std::filesystem::path(home) / ".cache" / "myxtts";
   }
   return std::filesystem::temp_directory_path() / "myxtts-cache";
+}
+
+}  // namespace
+
+std::filesystem::path index_folder(const DataConfig& config) {
+  const auto folder = config.cache_dir.value_or(user_cache_folder());
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!std::filesystem::is_directory(folder)) {
+    throw DataError(fmt::format("The folder {} cannot be made: {}. Give another with --cache-dir.",
+                                folder.string(), error.message()));
+  }
+  return folder;
 }
 
 c10::Device device_of(DeviceKind kind) {

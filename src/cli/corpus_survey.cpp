@@ -72,7 +72,7 @@ EpochOutlook outlook_of(const Corpus& corpus, const CorpusSurvey& survey) {
 }
 
 CacheOutlook cache_outlook(const Corpus& corpus, const DataConfig& config) {
-  const auto folder = config.cache_dir.value_or(user_cache_folder());
+  const auto folder = index_folder(config);
   std::uint64_t bytes = 0;
   for (const auto number : all_clips(corpus)) bytes += cached_bytes(corpus.clip(number).samples);
   const auto room = cache_room(folder, bytes);
@@ -105,7 +105,7 @@ void announce(const FeatureCache& cache, const Corpus& corpus) {
 
 CorpusReport survey_corpus(const CorpusSurvey& survey) {
   const auto& data = survey.config.data;
-  const auto corpus = Corpus::open(data, survey.vocabulary, user_cache_folder());
+  const auto corpus = Corpus::open(data, survey.vocabulary, index_folder(data));
   const auto clips = all_clips(corpus);
   std::unique_ptr<CacheFilling> filling;
   if (survey.fill_cache) {

@@ -101,7 +101,7 @@ int run_evaluate(const EvaluateArguments& arguments) {
   const auto device = device_of(config.devices.device);
   const auto model = open_model(arguments.model);
   const auto vocabulary = Vocabulary::load(arguments.model / files::kVocabulary);
-  const auto corpus = Corpus::open(config.data, vocabulary, user_cache_folder());
+  const auto corpus = Corpus::open(config.data, vocabulary, index_folder(config.data));
 
   const ClipEvaluator evaluate(model, device);
   TextIdsOf ids(vocabulary);

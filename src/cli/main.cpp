@@ -4,6 +4,7 @@
 #include <new>
 
 #include "base/error.h"
+#include "base/freed_memory.h"
 #include "cli/command_line.h"
 #include "cli/report.h"
 
@@ -29,6 +30,7 @@ int report_bug(const char* what) {
 
 int main(int argument_count, char** arguments) {
   using namespace myxtts;
+  keep_freed_memory();
   std::signal(SIGPIPE, SIG_DFL);  // `myxtts config | head` ends quietly, whoever started us
   try {
     return run_command_line(argument_count, arguments);

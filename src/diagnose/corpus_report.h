@@ -16,11 +16,11 @@ namespace myxtts {
 
 // What `prepare` learnt of one kept clip. The views are those of its corpus.
 struct ClipFacts {
-  std::string_view id;
-  std::string_view audio;
-  std::string_view text;
-  std::string_view speaker;
-  std::string_view language;
+  std::string_view id = {};
+  std::string_view audio = {};
+  std::string_view text = {};
+  std::string_view speaker = {};
+  std::string_view language = {};
   std::int64_t sample_rate = 0;
   double seconds = 0.0;
   double chars_per_second = 0.0;
@@ -34,9 +34,9 @@ struct ClipGroup {
 
 // A clip whose text is likely another clip's.
 struct SuspiciousClip {
-  std::string id;
-  std::string audio;
-  std::string text;
+  std::string id = {};
+  std::string audio = {};
+  std::string text = {};
   double chars_per_second = 0.0;
   double usual = 0.0;     // the median of its language
   double distance = 0.0;  // from it, in robust standard deviations; negative: too slow
@@ -46,7 +46,7 @@ struct SuspiciousClip {
 struct EpochOutlook {
   std::int64_t batch_size = 0;
   std::int64_t steps = 0;
-  std::vector<std::int64_t> token_counts;  // smallest first
+  std::vector<std::int64_t> token_counts = {};  // smallest first
   double useful_share = 0.0;
 };
 

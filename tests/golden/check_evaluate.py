@@ -52,12 +52,19 @@ def write_corpus(folder, clips):
 
 
 def make_codebook(dvae, mel_norms, clips):
-    """Fills the codebook with what the encoder makes of the clips: random entries would all be far away."""
+    """Fills the codebook with what the encoder makes of the clips: random entries would all be far away.
+
+    A random encoder gives every frame nearly the same large vector, and its rounding would decide between entries; so
+    the mean is taken off first, as training would do.
+    """
     mel = TorchMelSpectrogram(mel_norm_file=None)
     mel.mel_norms = mel_norms
     with torch.no_grad():
         found = [dvae.encoder(mel(load_audio(str(file), 22050).unsqueeze(0)))[0] for file, _ in clips]
         columns = torch.cat(found, dim=1)
+        mean = columns.mean(dim=1)
+        dvae.encoder[-1].bias -= mean
+        columns = columns - mean.unsqueeze(1)
         chosen = torch.randint(0, columns.shape[1], (dvae.codebook.embed.shape[1],))
         dvae.codebook.embed.copy_(columns[:, chosen] + 0.05 * columns.std() * torch.randn_like(dvae.codebook.embed))
 
@@ -111,7 +118,7 @@ def peer_losses(config, model, clips):
 
 def our_losses(program, model, corpus, cache):
     command = [program, "evaluate", "--model", model, "--data", corpus, "--json", "--device", "cpu", "--cache-dir", cache]
-    lines = subprocess.run(command, capture_output=True, check=True, text=True).stdout.splitlines()
+    lines = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
     rows = [json.loads(line) for line in lines]
     return {pathlib.PurePosixPath(row["clip"]).name: row for row in rows[:-1]}, rows[-1]
 

@@ -43,6 +43,7 @@ struct FeatureCache::State {
   std::vector<fs::path> new_files() const;
   void open_new_shards();
   void learn_of(std::size_t number);
+  void learn_all();
   Shard& shard_with_room(std::uint64_t bytes);
   bool lock_if_room(std::size_t number, std::uint64_t bytes);
   void create_shard(std::uint64_t bytes);
@@ -71,10 +72,15 @@ struct FeatureCache::State {
 
 std::vector<fs::path> FeatureCache::State::new_files() const {
   std::vector<fs::path> files;
-  for (const auto& file : fs::directory_iterator(folder)) {
+  std::error_code error;
+  const fs::directory_iterator found(folder, error);
+  if (error) {
+    throw DataError(
+        fmt::format("The feature cache {} cannot be read: {}.", folder.string(), error.message()));
+  }
+  for (const auto& file : found) {
     if (file.path().extension() != kShardExtension || seen.contains(file.path())) continue;
-    std::error_code error;  // it may be gone again
-    // One without a whole header is just being made.
+    // One without a whole header is just being made; one with an error is gone again.
     if (file.file_size(error) >= sizeof(ShardHeader) && !error) files.push_back(file.path());
   }
   std::ranges::sort(files);
@@ -99,6 +105,13 @@ void FeatureCache::State::learn_of(std::size_t number) {
   }
   const std::unique_lock lock(table_mutex);
   table.add_many(entries);
+}
+
+void FeatureCache::State::learn_all() {
+  open_new_shards();
+  for (std::size_t number = 0; number < shards.size(); ++number) {
+    if (writing != number) learn_of(number);
+  }
 }
 
 Shard& FeatureCache::State::shard_with_room(std::uint64_t bytes) {
@@ -181,7 +194,8 @@ FeatureCache::FeatureCache(const fs::path& folder, FeatureKey key,
                            const FeatureCacheOptions& options)
     : state_(
           std::make_unique<State>(make_folder(folder / ("features-" + key.text())), key, options)) {
-  refresh();
+  const std::lock_guard lock(state_->write_mutex);
+  state_->learn_all();
 }
 
 FeatureCache::~FeatureCache() {
@@ -218,9 +232,10 @@ bool FeatureCache::add(std::uint64_t identity, std::span<const std::int16_t> sam
 
 void FeatureCache::refresh() {
   const std::lock_guard lock(state_->write_mutex);
-  state_->open_new_shards();
-  for (std::size_t number = 0; number < state_->shards.size(); ++number) {
-    if (state_->writing != number) state_->learn_of(number);
+  try {
+    state_->learn_all();
+  } catch (const DataError& error) {  // what is mapped stays good without its folder
+    log_warning("cache", "{} What others add is not seen.", error.what());
   }
 }
 

@@ -81,7 +81,10 @@ std::unique_ptr<Shard> Shard::create(const std::filesystem::path& path, FeatureK
   }
   shard->capacity_ = capacity;
   shard->index_was_read_ = true;
-  shard->map();
+  if (!shard->map()) {
+    throw DataError(
+        fmt::format("{} cannot be mapped into memory: {}.", path.string(), reason(errno)));
+  }
   return shard;
 }
 
@@ -104,18 +107,20 @@ std::unique_ptr<Shard> Shard::open(const std::filesystem::path& path, FeatureKey
     return nullptr;
   }
   shard->capacity_ = header.capacity;
-  shard->map();
+  if (!shard->map()) {
+    log_warning("cache", "{} cannot be mapped into memory ({}); its clips count as missing.",
+                path.string(), reason(errno));
+    return nullptr;
+  }
   return shard;
 }
 
-void Shard::map() {
+bool Shard::map() {
   void* start = ::mmap(nullptr, capacity_, PROT_READ, MAP_SHARED | MAP_NORESERVE, file_, 0);
-  if (start == MAP_FAILED) {
-    throw DataError(
-        fmt::format("{} cannot be mapped into memory: {}.", path_.string(), reason(errno)));
-  }
+  if (start == MAP_FAILED) return false;
   start_ = static_cast<const std::byte*>(start);
   end_ = sizeof(ShardHeader);
+  return true;
 }
 
 std::uint64_t Shard::file_size() const {

@@ -60,7 +60,7 @@ class Shard {
 
  private:
   Shard(std::filesystem::path path, FeatureKey key, int file);
-  void map();
+  bool map();  // false, with errno, when there is no room for it
   std::optional<ClipHeader> header_at(std::uint64_t offset, std::uint64_t size) const;
   std::optional<std::uint64_t> next_header(std::uint64_t after, std::uint64_t size) const;
   std::uint64_t file_size() const;  // as far as it is mapped

@@ -7,9 +7,9 @@
 
 namespace myxtts::test {
 
-MadeClip make_clip(std::uint64_t identity, std::size_t most_samples) {
+CachedContent content_of(std::uint64_t identity, std::size_t most_samples) {
   std::mt19937_64 random(identity);
-  MadeClip clip;
+  CachedContent clip;
   clip.samples.resize(random() % most_samples);
   clip.codes.resize(random() % 40);
   for (auto& sample : clip.samples) sample = static_cast<std::int16_t>(random());
@@ -18,14 +18,14 @@ MadeClip make_clip(std::uint64_t identity, std::size_t most_samples) {
 }
 
 bool add_made(FeatureCache& cache, std::uint64_t identity, std::size_t most_samples) {
-  const auto clip = make_clip(identity, most_samples);
+  const auto clip = content_of(identity, most_samples);
   return cache.add(identity, clip.samples, clip.codes);
 }
 
 bool holds_made(const FeatureCache& cache, std::uint64_t identity, std::size_t most_samples) {
   const auto found = cache.find(identity);
   if (!found) return false;
-  const auto clip = make_clip(identity, most_samples);
+  const auto clip = content_of(identity, most_samples);
   return std::ranges::equal(found->samples, clip.samples) &&
          std::ranges::equal(found->codes, clip.codes);
 }

@@ -11,15 +11,15 @@
 namespace myxtts::test {
 
 // What a clip would hold, as a function of its identity alone: lengths differ, 0 included.
-struct MadeClip {
+struct CachedContent {
   std::vector<std::int16_t> samples;
   std::vector<std::uint16_t> codes;
 };
-MadeClip make_clip(std::uint64_t identity, std::size_t most_samples = 3000);
+CachedContent content_of(std::uint64_t identity, std::size_t most_samples = 3000);
 
 bool add_made(FeatureCache& cache, std::uint64_t identity, std::size_t most_samples = 3000);
 
-// Whether the cache gives exactly make_clip(identity).
+// Whether the cache gives exactly content_of(identity).
 bool holds_made(const FeatureCache& cache, std::uint64_t identity, std::size_t most_samples = 3000);
 
 // The shards of the key below `folder`, in the order of their names.

@@ -56,7 +56,7 @@ TEST(FeatureCacheOnDisk, ATornTailAtAnyByteCostsOnlyTheTornClipAndWritingGoesOn)
   const auto held = [&](std::size_t size) {  // clips whose last byte is there
     std::uint64_t clips = 0;
     for (std::size_t at = 64; clips < 3; ++clips) {
-      const auto made = make_clip(clips + 1, kSmall);
+      const auto made = content_of(clips + 1, kSmall);
       at += 64 + 2 * (made.samples.size() + made.codes.size());
       if (at > size) break;
       at = (at + 63) / 64 * 64;
@@ -167,6 +167,15 @@ TEST(FeatureCacheOnDisk, AShardThatShrinksUnderUsIsMissingAndNotACrash) {
   add_made(cache, 1, 100'000);
   std::filesystem::resize_file(shards_in(folder.path()).at(0), 100);
   EXPECT_FALSE(cache.find(1));
+}
+
+TEST(FeatureCacheOnDisk, AFolderThatIsRemovedTakesNothingAwayThatWasFound) {
+  const TemporaryFolder folder;
+  FeatureCache cache(folder / "cache", kKey);
+  add_made(cache, 1);
+  std::filesystem::remove_all(folder / "cache");
+  cache.refresh();
+  EXPECT_TRUE(holds_made(cache, 1));
 }
 
 TEST(FeatureCacheOnDisk, TwoProcessesAtOnceMakeOneCache) {

@@ -41,7 +41,7 @@ TEST(FeatureCache, ViewsStayWhereTheyAreWhileMoreIsAdded) {
   for (std::uint64_t clip = 100; clip < 200; ++clip) add_made(cache, clip);
   cache.refresh();
   EXPECT_EQ(cache.find(7)->samples.data(), before->samples.data());
-  EXPECT_TRUE(std::ranges::equal(before->samples, make_clip(7).samples));
+  EXPECT_TRUE(std::ranges::equal(before->samples, content_of(7).samples));
 }
 
 TEST(FeatureCache, BeginsANewShardWhenOneIsFullAndNeverGrowsBeyondItsCapacity) {
@@ -149,7 +149,7 @@ TEST(FeatureCache, ManyThreadsAddAndReadAtOnce) {
   EXPECT_EQ(cache.size(), kClips);
   std::uint64_t expected = shards_in(folder.path()).size() * 64;
   for (std::uint64_t clip = 0; clip < kClips; ++clip) {
-    const auto made = make_clip(clip);
+    const auto made = content_of(clip);
     expected += 64 + 2 * (made.samples.size() + made.codes.size());
   }
   EXPECT_LE(cache.bytes(), expected + kClips * 64) << "clips were written twice";
