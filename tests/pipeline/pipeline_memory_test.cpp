@@ -24,8 +24,8 @@ TEST(PipelineMemory, IsFlatOverTenThousandBatches) {
 #endif
   test::MemoryCorpus corpus({.clips = 100, .longest = 40'000});
   test::FakeFeatures features(test::tiny_gpt().text_ids);
-  test::FakePipeline pipeline(corpus, features,
-                              pipeline_options({.workers = 4, .buffer = 50, .end = std::nullopt}));
+  test::FakePipeline pipeline(
+      corpus, features, test::pipeline_options({.workers = 4, .buffer = 50, .end = std::nullopt}));
   pipeline.start({});
   double early = 0;  // after the warm-up
   double late = 0;
