@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/feature_stage.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <ATen/ATen.h>
@@ -52,6 +53,11 @@ struct FeatureStage::Side {
 
 namespace {
 
+// The clips and the padding, which may be several segments, and a 0 before them.
+std::int64_t segment_ends_of(const BatchBounds& bounds) {
+  return std::max(bounds.clips + 1, bounds.rows.segments) + 1;
+}
+
 // Sizes a slot's rows for the largest batch.
 GptBatch largest_rows(const BatchBounds& bounds, c10::Device device) {
   const auto ids = [device](std::int64_t count) {
@@ -62,7 +68,8 @@ GptBatch largest_rows(const BatchBounds& bounds, c10::Device device) {
   return {.clips = 0,
           .lengths = {},
           .longest = 0,
-          .segment_ends = at::zeros({bounds.clips + 2}, at::TensorOptions(at::kInt).device(device)),
+          .segment_ends =
+              at::zeros({segment_ends_of(bounds)}, at::TensorOptions(at::kInt).device(device)),
           .tokens = ids(rows.tokens),
           .positions = ids(rows.tokens),
           .target_rows = ids(rows.text_targets + rows.audio_targets),
@@ -103,7 +110,7 @@ FeatureStage::FeatureStage(RoleDevice& data, RoleDevice& model, BatchPath path,
       64 * 16 + static_cast<std::size_t>(
                     8 * (2 * bounds_.rows.tokens +
                          3 * (bounds_.rows.text_targets + bounds_.rows.audio_targets)) +
-                    4 * (bounds_.clips + 2) + 8 +
+                    4 * segment_ends_of(bounds_) + 8 +
                     4 * bounds_.clips * networks_.gpt.mel_bands * features_->prompt_frames());
   transfer_ = std::make_unique<BatchTransfer>(data_, model_, path, largest);
 }
