@@ -55,6 +55,8 @@ MelSpectrogram::MelSpectrogram(const MelConfig& config, at::Tensor window, at::T
 at::Tensor MelSpectrogram::operator()(const at::Tensor& waveforms) const {
   MYXTTS_CHECK(waveforms.dim() == 2 && waveforms.size(1) >= minimum_samples(),
                "a mel spectrogram needs [B, S] with at least {} samples", minimum_samples());
+  const auto reach = config_.fft_size / 2;
+  if (waveforms.is_cuda()) return of_reflected(at::reflection_pad1d(waveforms, {reach, reach}));
   return mel_power(at::stft(waveforms, config_.fft_size, config_.hop, config_.window, window_,
                             /*center=*/true, /*pad_mode=*/"reflect", /*normalized=*/false,
                             /*onesided=*/true, /*return_complex=*/true));
@@ -68,9 +70,21 @@ at::Tensor MelSpectrogram::operator()(const at::Tensor& waveforms,
 }
 
 at::Tensor MelSpectrogram::of_reflected(const at::Tensor& rows) const {
+  if (rows.is_cuda()) return mel_power(transformed(rows));
   return mel_power(at::stft(rows, config_.fft_size, config_.hop, config_.window, window_,
                             /*center=*/false, /*pad_mode=*/"constant", /*normalized=*/false,
                             /*onesided=*/true, /*return_complex=*/true));
+}
+
+// What at::stft() computes, with less memory to go through: only the part of a frame that the
+// window does not hide is written.
+at::Tensor MelSpectrogram::transformed(const at::Tensor& rows) const {
+  const auto hidden = (config_.fft_size - config_.window) / 2;       // on each side
+  const auto parts = rows.unfold(1, config_.fft_size, config_.hop);  // [B, F, fft_size]
+  auto frames = at::zeros(parts.sizes(), rows.options());
+  auto seen = frames.narrow(2, hidden, config_.window);
+  at::mul_out(seen, parts.narrow(2, hidden, config_.window), window_);
+  return at::fft_rfft(frames).transpose(1, 2);  // [B, bins, F]
 }
 
 at::Tensor MelSpectrogram::frame_count(const at::Tensor& samples) const {
@@ -89,7 +103,10 @@ at::Tensor MelSpectrogram::reflected(const at::Tensor& waveforms, const at::Tens
 }
 
 at::Tensor MelSpectrogram::mel_power(const at::Tensor& spectrum) const {
-  const auto power = spectrum.abs().square();                            // [B, bins, F]
+  // The absolute value of complex numbers goes through a complex tensor and back on a GPU.
+  const auto power = spectrum.is_cuda()
+                         ? at::hypot(at::real(spectrum), at::imag(spectrum)).square_()
+                         : spectrum.abs().square();                      // [B, bins, F]
   return exact_matmul(power.transpose(1, 2), filters_).transpose(1, 2);  // [B, bands, F]
 }
 

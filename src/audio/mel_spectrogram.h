@@ -41,6 +41,7 @@ class MelSpectrogram {
 
  private:
   at::Tensor reflected(const at::Tensor& waveforms, const at::Tensor& lengths) const;
+  at::Tensor transformed(const at::Tensor& rows) const;
   at::Tensor mel_power(const at::Tensor& spectrum) const;
 
   MelConfig config_;

@@ -12,7 +12,7 @@
 namespace myxtts {
 namespace {
 
-constexpr double kFullScale = 32768.0;
+const c10::Scalar kFullScale = 32768.0;
 
 c10::Device torch_device(const RoleDevice& device) {
   return device.gpu() < 0 ? c10::Device(c10::kCPU)
@@ -144,7 +144,7 @@ void FeatureStage::fill(HostBatch& host, DeviceBatch& slot) {
     times.began.record(data_.stream());
     upload(host, side);
     complete_rows(host, side);
-    make_prompts(host, side);
+    side.prompt_mel = features_->prompt_mel(side.prompts);
     side.made.record(data_.stream());
     times.ended.record(data_.stream());
     times_.push_back(std::move(times));
@@ -190,9 +190,8 @@ void FeatureStage::complete_rows(const HostBatch& host, Side& side) {
     const auto stored =
         own.codes_known ? features_->stored_samples(sounds[clip]) : (next++)->samples;
     const auto length = own.prompt.last - own.prompt.first;
-    side.prompts.select(0, static_cast<std::int64_t>(clip))
-        .narrow(0, 0, length)
-        .copy_(stored.narrow(0, own.prompt.first, length));
+    auto prompt = side.prompts.select(0, static_cast<std::int64_t>(clip)).narrow(0, 0, length);
+    at::div_out(prompt, stored.narrow(0, own.prompt.first, length), kFullScale);
   }
   if (!codes.empty()) {
     const auto found = at::cat(codes);  // [U]
@@ -204,11 +203,6 @@ void FeatureStage::complete_rows(const HostBatch& host, Side& side) {
   }
   side.counts.select(0, 0).fill_(std::max<std::int64_t>(host.text_count, 1));
   side.counts.select(0, 1).fill_(std::max<std::int64_t>(host.audio_count, 1));
-}
-
-void FeatureStage::make_prompts(const HostBatch&, Side& side) {
-  side.prompts.div_(kFullScale);
-  side.prompt_mel = features_->prompt_mel(side.prompts);
 }
 
 void FeatureStage::send(const HostBatch& host, Side& side, DeviceBatch& slot) {

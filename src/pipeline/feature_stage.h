@@ -66,7 +66,6 @@ class FeatureStage {
 
   void upload(HostBatch& host, Side& side);
   void complete_rows(const HostBatch& host, Side& side);
-  void make_prompts(const HostBatch& host, Side& side);
   void send(const HostBatch& host, Side& side, DeviceBatch& slot);
 
   RoleDevice& data_;

@@ -28,6 +28,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Pipeline = DataPipeline<FeatureStage>;
 
+constexpr std::size_t kResident = 60;  // batches after the warm-up
+
 void say(const Json& line) {
   std::puts(line.dump().c_str());
   std::fflush(stdout);
@@ -36,8 +38,10 @@ void say(const Json& line) {
 // Milliseconds from each mark to the next, by the device's clock.
 Json spread(const std::vector<Event>& marks, std::int64_t warm_up) {
   std::vector<double> times;
+  double first = 0;  // of the batches that are also measured resident
   for (auto i = static_cast<std::size_t>(warm_up) + 1; i < marks.size(); ++i) {
     times.push_back(marks[i].milliseconds_since(marks[i - 1]));
+    if (times.size() <= kResident) first += times.back();
   }
   const auto count = static_cast<double>(times.size());
   const double mean = std::accumulate(times.begin(), times.end(), 0.0) / count;
@@ -46,6 +50,7 @@ Json spread(const std::vector<Event>& marks, std::int64_t warm_up) {
   std::ranges::sort(times);
   return {{"steps", times.size()},
           {"mean_ms", mean},
+          {"mean_of_resident_ms", first / static_cast<double>(std::min(times.size(), kResident))},
           {"median_ms", times[times.size() / 2]},
           {"std_over_mean", std::sqrt(squares / count) / mean},
           {"most_ms", times.back()}};
@@ -79,6 +84,7 @@ class Probe {
       if (wanted("hash_warm")) hash_batches("hash_warm", true);
       if (wanted("features")) features_alone("features", false);
       if (wanted("features_warm")) features_alone("features_warm", true);
+      if (wanted("overlap")) overlap();
       if (wanted("resident")) resident();
       if (wanted("warm")) pipeline("warm", true);
       if (wanted("cold")) pipeline("cold", false);
@@ -185,22 +191,67 @@ class Probe {
          {"memory", memory()}});
   }
 
-  // The same step on batches that stay where they are, with nothing else at work.
+  // The stages in series, features and step taking turns, and then overlapped; on the same batches.
+  void overlap() {
+    source_.use_cache(false);
+    auto stage = make_stage();
+    double features = 0;
+    double steps = 0;
+    HostStages host(source_, pipeline_options(options_.warm_up + options_.steps).host);
+    auto slots = stage.make_slots(1);
+    host.start({});
+    std::vector<Event> ends;
+    const auto seconds = [] {
+      return std::chrono::duration<double>(system_clock().now().time_since_epoch()).count();
+    };
+    while (auto batch = host.output().pop()) {
+      const double began = seconds();
+      stage.fill(*batch, slots[0]);
+      slots[0].filled.wait();
+      const double filled = seconds();
+      train(slots[0], ends);
+      ends.back().wait();
+      if (batch->number < options_.warm_up) continue;
+      features += filled - began;
+      steps += seconds() - filled;
+    }
+    const auto count = static_cast<double>(options_.steps);
+    const double series = (features + steps) / count;
+    const double longer = std::max(features, steps) / count;
+
+    Pipeline batches(source_, stage, pipeline_options(options_.warm_up + options_.steps));
+    batches.start({});
+    batches.wait_until_ready();
+    double began = seconds();
+    while (auto slot = batches.next()) {
+      if ((*slot)->number == options_.warm_up) began = seconds();
+      train(**slot, ends);
+    }
+    ends.back().wait();
+    const double overlapped = (seconds() - began) / count;
+    say({{"phase", "overlap"},
+         {"features_ms", 1000 * features / count},
+         {"step_ms", 1000 * steps / count},
+         {"series_ms", 1000 * series},
+         {"overlapped_ms", 1000 * overlapped},
+         {"of_the_longer", overlapped / longer},
+         {"times_faster", series / overlapped}});
+  }
+
+  // The same steps on batches that are all on the device already, with nothing else at work.
   void resident() {
     source_.use_cache(true);
     auto stage = make_stage();
-    constexpr std::int64_t kBatches = 8;
-    PipelineOptions options = pipeline_options(kBatches);
-    options.ring_slots = kBatches;
+    const auto count = options_.warm_up + static_cast<std::int64_t>(kResident) + 1;
+    PipelineOptions options = pipeline_options(count);
+    options.ring_slots = static_cast<std::size_t>(count);
     Pipeline batches(source_, stage, options);
     batches.start({});
     batches.wait_until_ready();
     std::vector<Pipeline::Slot> slots;
     while (auto slot = batches.next()) slots.push_back(std::move(*slot));
     std::vector<Event> ends;
-    for (std::int64_t step = 0; step < options_.warm_up + options_.steps / 5; ++step) {
-      train(*slots[static_cast<std::size_t>(step % kBatches)], ends);
-    }
+    for (auto& slot : slots) train(*slot, ends);
     ends.back().wait();
     say({{"phase", "resident"}, {"step", spread(ends, options_.warm_up)}, {"memory", memory()}});
   }

@@ -18,7 +18,7 @@ DevicePlan plan_for(const std::string& mode) {
   plan.path = BatchPath::SameDevice;
   plan.data = {.gpu = gpu, .priority = StreamPriority::Low};
   plan.model = {.gpu = gpu, .priority = StreamPriority::High};
-  if (mode == "split") plan.data.multiprocessors = 16;
+  if (mode == "split") plan.data.multiprocessors = 32;
   return plan;
 }
 
