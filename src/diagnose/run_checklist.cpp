@@ -10,6 +10,7 @@
 #include "model/checkpoint_specs.h"
 #include "model/gpt_specs.h"
 #include "model/parameter_count.h"
+#include "pipeline/pipeline_settings.h"
 
 namespace myxtts {
 namespace {
@@ -123,7 +124,7 @@ RunCheck check_host_memory(const RunFacts& facts) {
   const std::int64_t clip =
       facts.corpus->source_bytes / std::max<std::int64_t>(1, facts.corpus->training_clips);
   const std::int64_t batches = std::min(
-      facts.config.data.pipeline_buffer_size.value_or(kUsualBuffer),
+      facts.config.data.pipeline_buffer_size.value_or(static_cast<std::int64_t>(kFirstBuffer)),
       std::max<std::int64_t>(1, facts.corpus->batches_per_epoch * facts.config.train.epochs));
   const std::int64_t need = batches * facts.plan->batch_size * clip;
   const std::int64_t there = facts.machine.memory.available_bytes;
