@@ -213,10 +213,10 @@ TEST_F(Synthesize, CtrlCWhileStreamingLeavesAValidWav) {
   EXPECT_GT(read_audio(file("a.wav")).frames(), 4000);
 }
 
-TEST_F(Synthesize, TwentyAtOnceDoNotDisturbEachOther) {
+TEST_F(Synthesize, ManyAtOnceDoNotDisturbEachOther) {
   ASSERT_EQ(say("Good morning.").exit_code, 0);
   const auto expected = contents_of(file("a.wav"));
-  std::array<ProgramResult, 20> results;
+  std::array<ProgramResult, 6> results;
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < results.size(); ++i) {
     threads.emplace_back([&, i] {
@@ -257,9 +257,7 @@ TEST_F(Synthesize, BadInputIsAnsweredWithASentence) {
        "blank.txt is empty",
        {"--reference", me, "--language", "en", "--text-file", file("blank.txt"), "--out", out}},
       {2, "There is no voice", usual},
-      {2,
-       "Use one of: en",
-       {"--reference", me, "--language", "xx", "--text", "Hi.", "--out", out}},
+      {2, "Use one of: en", {"--reference", me, "--language", "xx", "--text", "Hi.", "--out", out}},
       {2,
        ".wav, .flac or .ogg",
        {"--reference", me, "--language", "en", "--text", "Hi.", "--out", "a.mp4"}},
