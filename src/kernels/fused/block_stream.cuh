@@ -35,8 +35,13 @@ __device__ __forceinline__ auto Block<kRows>::copy() -> void {
            kChunkBytes);
   std::uint32_t turn = 0;
   const auto claim = [&] {  // waits for a free place
-    if (turn++ >= static_cast<std::uint32_t>(ring_.count)) {
+    if (turn >= static_cast<std::uint32_t>(ring_.count)) {
       barrier_wait(ring_.empty + ring_.slot, ring_.phase ^ 1U);
+    }
+    if (turn++ >= static_cast<std::uint32_t>(kUnderWay)) {
+      const int before = ring_.slot - kUnderWay;
+      barrier_wait(ring_.full + (before < 0 ? before + ring_.count : before),
+                   before < 0 ? ring_.phase ^ 1U : ring_.phase);
     }
     return ring_.slots + ring_.slot * kSlotBytes;
   };
