@@ -62,8 +62,10 @@ __device__ __forceinline__ auto Block<kRows>::copy() -> void {
     ring_.move_on();
   };
   const auto chunks = [&](int count) {
+#pragma unroll 1
     for (int i = 0; i < count; ++i, next += kChunkBytes) put(next, kChunkBytes);
   };
+#pragma unroll 1
   for (int layer = 0; layer < step_.network.layers; ++layer) {
     chunks(3);
     if constexpr (kRows == 1) {
@@ -86,11 +88,17 @@ __device__ __forceinline__ auto Block<kRows>::copy() -> void {
 }
 
 template <int kRows>
-__device__ __forceinline__ auto Block<kRows>::tell_at(std::int64_t at, float value) const -> void {
+__device__ __forceinline__ auto Block<kRows>::tell_at(int at, float value) const -> void {
+  tell(told_ + at, told_ + at + wiped_, value);
+}
+
+template <int kRows>
+__device__ __forceinline__ auto Block<kRows>::turn_to_layer() -> void {
   constexpr int kOther = kTurnsOfLayers / 2;
-  const std::int64_t each = static_cast<std::int64_t>(kReplicas) * rows_ * kTellFloats;
-  tell(step_.told + at, step_.told + at + (turn_of_layer() < kOther ? each : -each) * kOther,
-       value);
+  const int turn = (step_.first_turn + layer_) & (kTurnsOfLayers - 1);
+  const int each = kReplicas * rows_ * kTellFloats;
+  told_ = step_.told + turn * each;
+  wiped_ = (turn < kOther ? kOther : -kOther) * each;
 }
 
 template <int kRows>

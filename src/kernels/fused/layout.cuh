@@ -13,8 +13,8 @@ namespace myxtts::fused {
 inline constexpr int kWarps = 8;  // that compute; one more copies
 inline constexpr int kComputing = kWarps * 32;
 inline constexpr int kThreads = kComputing + 32;
-// Copies a block has under way at once: enough to keep the memory busy, and no more, for what blocks
-// tell each other waits in the same queues.
+// Copies a block has under way at once: enough to keep the memory busy, and no more, for what
+// blocks tell each other waits in the same queues.
 #ifndef UNDERWAY
 #define UNDERWAY 2
 #endif
