@@ -270,6 +270,7 @@ __device__ inline int pick_code(const Workspace& w, int ids, const std::uint8_t*
   const bool limited = rule.top_k > 0 && rule.top_k < ids;
   const std::uint32_t least = limited ? kth_largest(w, ids, rule.top_k) : 0U;
   double own = 0;
+#pragma unroll 1
   for (int id = thread; id < ids; id += kThreads) {
     const float logit = w.logit[id];
     const bool kept = sortable(logit) >= least;

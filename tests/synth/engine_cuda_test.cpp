@@ -20,6 +20,9 @@ const c10::Device kGpu{c10::kCUDA, 0};
 
 class EngineCuda : public testing::Test {
  protected:
+  // Before the members: LibTorch looks for CUDA once, when it is first asked for anything.
+  static void SetUpTestSuite() { cuda_plugin(); }
+
   void SetUp() override {
     if (cuda_plugin().backend == nullptr) {
       GTEST_SKIP() << "no CUDA device here: " << cuda_plugin().reason;

@@ -26,7 +26,7 @@ class Block {
         thread_(static_cast<int>(threadIdx.x)),
         warp_(thread_ / 32),
         lane_(thread_ % 32),
-        rows_(step.tables.row_count) {
+        rows_(kRows == 1 ? 1 : step.tables.row_count) {
     ring_.full = reinterpret_cast<std::uint64_t*>(memory);
     ring_.empty = ring_.full + 16;
     ring_.slots = memory + Plan::kRing;
@@ -54,21 +54,21 @@ class Block {
            kHeadWidth;
   }
 
-  // Places of this layer in one replica.
-  __device__ std::int64_t telling(int what, int row, int replica) const {
-    return (static_cast<std::int64_t>(turn_of_layer() * kReplicas + replica) * rows_ + row) *
-               kTellFloats +
-           what;
+  // Where a number stands in the layer's set of places.
+  __device__ int telling(int what, int row, int replica) const {
+    return (replica * rows_ + row) * kTellFloats + what;
   }
-  __device__ int turn_of_layer() const { return (step_.first_turn + layer_) % kTurnsOfLayers; }
 
   // What this block hears: its own replica.
   __device__ const float* hearing(int what, int row) const {
-    return step_.told + telling(what, row, block_ % kReplicas);
+    return told_ + telling(what, row, block_ % kReplicas);
   }
 
   // Stores for the other blocks, and wipes the place of the layer after next.
-  __device__ void tell_at(std::int64_t at, float value) const;
+  __device__ void tell_at(int at, float value) const;
+
+  // Turns to the places of the layer.
+  __device__ void turn_to_layer();
   // x: this thread's four inputs of each row.
   __device__ void begin();
   __device__ void hear_x(int what);
@@ -209,6 +209,8 @@ class Block {
   float2* moments_;
   float* parts_;
   const float* floats_ = nullptr;  // of the layer
+  float* told_ = nullptr;          // the layer's set of places
+  int wiped_ = 0;                  // from there to the set of two layers before, in floats
   int layer_ = 0;
   int turn_ = 0;  // which of two sets of shared memory the next barrier is for
   Constants constants_;

@@ -9,7 +9,7 @@ namespace myxtts::fused {
 
 template <int kRows>
 __device__ __forceinline__ auto Block<kRows>::look_at(int what, int row) const -> Numbers {
-  const float* const place = step_.told + telling(kTellQkv + what * kWidth, row, 0) +
+  const float* const place = told_ + telling(kTellQkv + what * kWidth, row, 0) +
                              head_ * kHeadWidth + lane_ % kLanesOfKey * 8;
   return {look4(place), look4(place + 4)};
 }

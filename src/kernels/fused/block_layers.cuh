@@ -11,8 +11,10 @@ template <int kRows>
 __device__ __forceinline__ auto Block<kRows>::compute() -> void {
   begin();
   prefetch(0);
+#pragma unroll 1  // the code of one layer fits the instruction cache, of several it does not
   for (layer_ = 0; layer_ < step_.network.layers; ++layer_) {
     floats_ = step_.network.floats + static_cast<std::int64_t>(layer_) * kLayerFloats;
+    turn_to_layer();
     normalise(constants_.scale1, constants_.shift1);
     make_qkv();
     if constexpr (kRows == 1) {
@@ -156,6 +158,7 @@ __device__ __forceinline__ auto Block<kRows>::finish() -> void {
   Operand operand;
   get_operand(0, operand);
   const int tiles = block_ == 0 ? 2 : 1;
+#pragma unroll 1
   for (int tile = 0; tile < tiles; ++tile) {
     float c[1][4] = {};
     multiply_chunks(operand, c);

@@ -35,8 +35,13 @@ __device__ __forceinline__ auto Block<kRows>::copy() -> void {
            kChunkBytes);
   std::uint32_t turn = 0;
   const auto claim = [&] {  // waits for a free place
-    if (turn++ >= static_cast<std::uint32_t>(ring_.count)) {
+    if (turn >= static_cast<std::uint32_t>(ring_.count)) {
       barrier_wait(ring_.empty + ring_.slot, ring_.phase ^ 1U);
+    }
+    if (turn++ >= static_cast<std::uint32_t>(kUnderWay)) {
+      const int before = ring_.slot - kUnderWay;
+      barrier_wait(ring_.full + (before < 0 ? before + ring_.count : before),
+                   before < 0 ? ring_.phase ^ 1U : ring_.phase);
     }
     return ring_.slots + ring_.slot * kSlotBytes;
   };
@@ -57,8 +62,10 @@ __device__ __forceinline__ auto Block<kRows>::copy() -> void {
     ring_.move_on();
   };
   const auto chunks = [&](int count) {
+#pragma unroll 1
     for (int i = 0; i < count; ++i, next += kChunkBytes) put(next, kChunkBytes);
   };
+#pragma unroll 1
   for (int layer = 0; layer < step_.network.layers; ++layer) {
     chunks(3);
     if constexpr (kRows == 1) {
@@ -81,11 +88,17 @@ __device__ __forceinline__ auto Block<kRows>::copy() -> void {
 }
 
 template <int kRows>
-__device__ __forceinline__ auto Block<kRows>::tell_at(std::int64_t at, float value) const -> void {
+__device__ __forceinline__ auto Block<kRows>::tell_at(int at, float value) const -> void {
+  tell(told_ + at, told_ + at + wiped_, value);
+}
+
+template <int kRows>
+__device__ __forceinline__ auto Block<kRows>::turn_to_layer() -> void {
   constexpr int kOther = kTurnsOfLayers / 2;
-  const std::int64_t each = static_cast<std::int64_t>(kReplicas) * rows_ * kTellFloats;
-  tell(step_.told + at, step_.told + at + (turn_of_layer() < kOther ? each : -each) * kOther,
-       value);
+  const int turn = (step_.first_turn + layer_) & (kTurnsOfLayers - 1);
+  const int each = kReplicas * rows_ * kTellFloats;
+  told_ = step_.told + turn * each;
+  wiped_ = (turn < kOther ? kOther : -kOther) * each;
 }
 
 template <int kRows>

@@ -13,6 +13,12 @@ namespace myxtts::fused {
 inline constexpr int kWarps = 8;  // that compute; one more copies
 inline constexpr int kComputing = kWarps * 32;
 inline constexpr int kThreads = kComputing + 32;
+// Copies a block has under way at once: enough to keep the memory busy, and no more, for what
+// blocks tell each other waits in the same queues.
+#ifndef UNDERWAY
+#define UNDERWAY 2
+#endif
+inline constexpr int kUnderWay = UNDERWAY;
 inline constexpr float kNormEpsilon = 1e-5F;
 inline constexpr std::uint32_t kSilence = 0xFFFFFFFFU;  // a NaN that no computation gives
 inline constexpr int kLanesOfKey = 8;                   // each with 8 numbers of the head
