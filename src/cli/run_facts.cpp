@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "config/value_text.h"
 #include "data/batch_plan.h"
 #include "data/corpus.h"
 #include "device/cuda_plugin.h"
@@ -80,7 +81,7 @@ void gather(Part part, std::optional<T>& result, std::string& fault) {
   try {
     result = part();
   } catch (const Error& error) {
-    fault = error.what();
+    fault = one_line(error.what());
   } catch (const fs::filesystem_error& error) {
     fault = fmt::format("{}: {}.", error.path1().string(), error.code().message());
   }

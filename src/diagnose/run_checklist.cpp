@@ -2,6 +2,7 @@
 #include "diagnose/run_checklist.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -27,9 +28,13 @@ RunCheck failed(std::string name, const std::string& sentence) {
   return {.name = std::move(name), .state = RunCheckState::Fail, .found = sentence};
 }
 
+std::string counted(std::int64_t count, const char* one, const char* many) {
+  return fmt::format("{} {}", human_count(count), count == 1 ? one : many);
+}
+
 std::string place(const RolePlan& role) {
   return role.gpu ? fmt::format("GPU {} ({})", role.gpu->physical, role.gpu->name)
-                  : fmt::format("the CPU ({} threads)", role.threads);
+                  : fmt::format("the CPU ({})", counted(role.threads, "thread", "threads"));
 }
 
 RunCheck check_devices(const RunFacts& facts) {
@@ -56,11 +61,13 @@ RunCheck check_model(const RunFacts& facts) {
 RunCheck check_corpus(const RunFacts& facts) {
   if (!facts.corpus) return failed("corpus", facts.corpus_fault);
   const CorpusFacts& corpus = *facts.corpus;
+  const std::string length = human_duration(
+      std::chrono::seconds(static_cast<std::int64_t>(std::lround(corpus.training_hours * 3600.0))));
   RunCheck check{
       .name = "corpus",
-      .found = fmt::format("{} clips ({:.1f} h) to train on, {} to measure on, {} left "
+      .found = fmt::format("{} ({}) to train on, {} to measure on, {} left "
                            "out",
-                           human_count(corpus.training_clips), corpus.training_hours,
+                           counted(corpus.training_clips, "clip", "clips"), length,
                            human_count(corpus.validation_clips), human_count(corpus.left_out))};
   if (corpus.training_clips == 0) {
     check.state = RunCheckState::Fail;
@@ -165,12 +172,12 @@ RunCheck check_length(const RunFacts& facts) {
   const std::int64_t batches = facts.corpus->batches_per_epoch * train.epochs;
   const std::int64_t whole = (batches + facts.plan->grad_accum - 1) / facts.plan->grad_accum;
   const std::int64_t steps = std::min(whole, train.max_steps.value_or(whole));
-  std::string found = fmt::format("{} epochs of {} batches", human_count(train.epochs),
-                                  human_count(facts.corpus->batches_per_epoch));
+  std::string found = fmt::format("{} of {}", counted(train.epochs, "epoch", "epochs"),
+                                  counted(facts.corpus->batches_per_epoch, "batch", "batches"));
   if (facts.plan->grad_accum > 1) {
     found += fmt::format(", {} batches a step", facts.plan->grad_accum);
   }
-  found += fmt::format(": {} steps", human_count(whole));
+  found += ": " + counted(whole, "step", "steps");
   if (steps < whole) found += fmt::format(", of which --max-steps lets {} run", human_count(steps));
   return {.name = "length",
           .found = found + "; how long they take is not known before the first are measured"};

@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "device/golden_text.h"
+#include "device/plan/plan_file.h"
 #include "device/plan_inputs.h"
+#include "support/temporary_folder.h"
 
 namespace myxtts::test {
 namespace {
@@ -64,6 +66,14 @@ TEST(PlanTable, TheJsonHoldsEveryPartOfThePlan) {
   EXPECT_EQ(json["data"]["device"], "cpu");
   EXPECT_TRUE(json["model"]["gpu"].is_null());
   EXPECT_EQ(json["model"]["threads"], 12);
+}
+
+TEST(PlanTable, AFolderGetsThePlanAsJsonAndAMissingOneIsAnError) {
+  const TemporaryFolder folder;
+  const DevicePlan single = plan({}, kOne);
+  write_plan(single, folder.path());
+  EXPECT_EQ(contents_of(folder / "plan.json"), to_json(single));
+  EXPECT_THROW(write_plan(single, folder / "nowhere"), DataError);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "model/checkpoint_specs.h"
 #include "model/dvae_specs.h"
 #include "model/initialise.h"
+#include "model/speaker_encoder.h"
 #include "support/corpus_maker.h"
 #include "support/one_sentence.h"
 #include "support/program.h"
@@ -102,7 +103,11 @@ class DryRun : public testing::Test {
     const fs::path model = folder_ / "model";
     fs::create_directory(model);
     std::ofstream(model / "config.json") << print_model_config(tiny);
-    write_tensors(model / "model.safetensors", initialise(checkpoint_specs(tiny), 3));
+    auto tensors = initialise(checkpoint_specs(tiny), 3);
+    for (const auto& [name, table] : speaker_encoder_tables(tiny.speaker_encoder)) {
+      tensors.emplace(kSpeakerEncoderPrefix + name, table);
+    }
+    write_tensors(model / "model.safetensors", tensors);
     write_tensors(model / "dvae.safetensors", initialise(dvae_specs(tiny.dvae), 4));
     fs::copy_file(fs::path(std::getenv("MYXTTS_TEST_DATA")) / "golden/text/vocab.json",
                   model / "vocab.json");
@@ -183,7 +188,7 @@ TEST_F(DryRun, EveryFaultIsALineAndTheOthersAreStillChecked) {
 }
 
 TEST_F(DryRun, ABatchThatDoesNotFitIsAFailureThatSaysWhatWould) {
-  const auto result = check({"--batch-size", "2000"}, machine("NVIDIA L4"));
+  const auto result = check({"--batch-size", "4000"}, machine("NVIDIA L4"));
   EXPECT_EQ(result.exit_code, 1) << result.out << result.err;
   EXPECT_TRUE(has(result.out, "FAIL  batch")) << result.out;
   EXPECT_TRUE(has(result.out, "Give --batch-size ")) << result.out;
