@@ -58,6 +58,11 @@ Json spread(const std::vector<Event>& marks, std::int64_t warm_up) {
 
 ModelConfig config_for(const ProbeOptions& options) {
   auto config = model_preset(options.model);
+  if (!options.dvae.empty()) {
+    const auto codes = config.dvae.codes;  // that the GPT knows
+    config.dvae = model_preset(options.dvae).dvae;
+    config.dvae.codes = codes;
+  }
   if (options.dvae_blocks > 0) config.dvae.blocks = options.dvae_blocks;
   return config;
 }

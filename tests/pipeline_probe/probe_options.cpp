@@ -41,6 +41,7 @@ ProbeOptions read_options(int count, char** arguments) {
       {"--batch", [&](const auto& value) { options.batch = std::stoll(value); }},
       {"--steps", [&](const auto& value) { options.steps = std::stoll(value); }},
       {"--warm-up", [&](const auto& value) { options.warm_up = std::stoll(value); }},
+      {"--dvae", [&](const auto& value) { options.dvae = value; }},
       {"--dvae-blocks", [&](const auto& value) { options.dvae_blocks = std::stoll(value); }},
       {"--workers", [&](const auto& value) { options.workers = std::stoul(value); }},
       {"--mode", [&](const auto& value) { options.plan = plan_for(value); }},

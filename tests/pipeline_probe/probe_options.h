@@ -19,6 +19,7 @@ struct ProbeOptions {
   std::int64_t batch = 32;
   std::int64_t steps = 300;
   std::int64_t warm_up = 30;     // steps that are not counted
+  std::string dvae = {};         // whose DVAE; empty: the model's own
   std::int64_t dvae_blocks = 0;  // makes features heavier; 0: as the model has them
   std::size_t workers = 8;
   DevicePlan plan = {};
