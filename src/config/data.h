@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +34,9 @@ struct CorpusSource {
   friend bool operator==(const CorpusSource&, const CorpusSource&) = default;
 };
 
+// How often an epoch visits clips, by the name of their language or speaker.
+using Weights = std::map<std::string, double, std::less<>>;
+
 // Samples at 22,050 Hz of the longest clip that is trained on unless data.max_seconds says
 // otherwise, the same as the Python peer's recipe: 11.6 s and a little.
 inline constexpr std::int64_t kLongestClip = 255'995;
@@ -50,6 +55,8 @@ struct DataConfig {
   std::vector<CorpusSource> val_data = {};  // none: val_fraction of the clips of train_data
   double val_fraction = 0.01;
   std::string language = "en";
+  std::optional<Weights> language_weights = {};
+  std::optional<Weights> speaker_weights = {};
   std::optional<CorpusLayout> format = {};  // of corpora that name no layout; nothing: by looking
   bool cache_dataset = false;
   std::optional<std::filesystem::path> cache_dir = {};

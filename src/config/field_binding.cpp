@@ -76,6 +76,13 @@ Rule<SplitGpu> gpu_with_multiprocessors() {
           .format = format_split_gpu};
 }
 
+Rule<Weights> weights_of(std::string what) {
+  return {.allowed = what + ", each with a number above 0 and up to 1000",
+          .parse = parse_weights,
+          .format = format_weights,
+          .is_free_text = true};
+}
+
 Rule<std::filesystem::path> path_of(std::string what) {
   return {.allowed = "the path of " + what,
           .parse = [](std::string_view text) -> std::optional<std::filesystem::path> {

@@ -34,6 +34,7 @@ Rule<std::string> resume_point();
 Rule<SplitGpu> gpu_with_multiprocessors();
 Rule<std::filesystem::path> path_of(std::string what);
 Rule<CorpusLayout> corpus_layout();
+Rule<Weights> weights_of(std::string what);  // "languages"
 
 template <typename Enum>
 Rule<Enum> one_of(std::vector<std::pair<std::string, Enum>> names) {

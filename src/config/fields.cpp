@@ -47,6 +47,22 @@ void add_data(std::vector<Field>& fields) {
                          .sentence = "The language of clips that do not name their own.",
                          .commands = kCorpusCommands},
                         MYXTTS_MEMBER(data.language), language_code()));
+  fields.push_back(bind(
+      {.key = "data.language_weights",
+       .flag = "--language-weights",
+       .placeholder = "LIST",
+       .group = "Data",
+       .sentence = "How often an epoch visits the clips of a language, as in fa=3,en=1; 1 for "
+                   "those not named."},
+      MYXTTS_MEMBER(data.language_weights), weights_of("languages such as fa=3,en=1.5"), "none"));
+  fields.push_back(bind(
+      {.key = "data.speaker_weights",
+       .flag = "--speaker-weights",
+       .placeholder = "LIST",
+       .group = "Data",
+       .sentence = "How often an epoch visits the clips of a speaker, as in ann=2; times the "
+                   "weights of corpus and language."},
+      MYXTTS_MEMBER(data.speaker_weights), weights_of("speakers such as ann=2,bob=0.5"), "none"));
   fields.push_back(
       bind({.key = "data.format",
             .flag = "--format",

@@ -116,6 +116,31 @@ std::string format_split_gpu(const SplitGpu& split) {
   return fmt::format("{}:{}", split.gpu, *split.multiprocessors);
 }
 
+std::optional<Weights> parse_weights(std::string_view text) {
+  constexpr double kMostWeight = 1000.0;
+  Weights weights;
+  while (true) {
+    const auto end = std::min(text.find(','), text.size());
+    const std::string_view pair = text.substr(0, end);
+    const auto equals = pair.rfind('=');
+    if (equals == std::string_view::npos || equals == 0) return std::nullopt;
+    const auto weight = parse_number(pair.substr(equals + 1));
+    if (!weight || *weight <= 0 || *weight > kMostWeight) return std::nullopt;
+    if (!weights.emplace(pair.substr(0, equals), *weight).second) return std::nullopt;
+    if (end == text.size()) return weights;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string format_weights(const Weights& weights) {
+  std::string text;
+  for (const auto& [name, weight] : weights) {
+    if (!text.empty()) text += ",";
+    text += name + "=" + format_number(weight);
+  }
+  return text;
+}
+
 bool is_language_code(std::string_view text) {
   const std::size_t dash = text.find('-');
   const std::string_view language = text.substr(0, dash);

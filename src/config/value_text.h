@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/data.h"
 #include "config/devices.h"
 #include "config/train.h"
 
@@ -28,6 +29,10 @@ std::optional<bool> parse_switch(std::string_view text);
 // "1" or "1:16".
 std::optional<SplitGpu> parse_split_gpu(std::string_view text);
 std::string format_split_gpu(const SplitGpu& split);
+
+// "fa=3,en=1.5": names with numbers above 0 and up to 1000, each name once.
+std::optional<Weights> parse_weights(std::string_view text);
+std::string format_weights(const Weights& weights);
 
 // Two or three small letters, and optionally a region: "en", "fa", "zh-cn".
 bool is_language_code(std::string_view text);

@@ -4,8 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,8 +25,6 @@ struct CorpusPiece {
   double weight = 1.0;
   double held_back = 0.0;  // the share of its clips that is for validation: 1 is all of it
 };
-
-using Weights = std::map<std::string, double, std::less<>>;
 
 // How often clips are visited, besides the weights of their corpora.
 struct VisitWeights {

@@ -97,7 +97,8 @@ Corpus Corpus::open(const DataConfig& config, const Vocabulary& vocabulary,
   CorpusOpener opener(config, vocabulary, folder);
   for (const CorpusSource& source : config.train_data) opener.add_training(source);
   for (const CorpusSource& source : config.val_data) opener.add_validation(source);
-  Corpus corpus(opener.take());
+  Corpus corpus(opener.take(), {.languages = config.language_weights.value_or(Weights{}),
+                                .speakers = config.speaker_weights.value_or(Weights{})});
   judge_skipped(corpus, config, folder);
   say_visits(corpus);
   return corpus;

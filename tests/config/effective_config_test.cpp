@@ -114,7 +114,7 @@ TEST(EffectiveConfig, EveryFieldSetsAMemberOfItsOwn) {
   for (const Field& field : all_fields()) {
     RunConfig config;
     for (const char* candidate : {"7", "4096", "0.5", "true", "false", "folder", "fa", "dual",
-                                  "cuda", "peer", "dvae", "tiny", "bf16", "plain"}) {
+                                  "cuda", "peer", "dvae", "tiny", "bf16", "plain", "fa=2"}) {
       if (field.assign({candidate, false}, config) && config != RunConfig{}) break;
     }
     EXPECT_NE(config, RunConfig{}) << field.key;

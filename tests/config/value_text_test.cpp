@@ -32,6 +32,15 @@ TEST(ValueText, SwitchesKnowSixWordsInAnyCase) {
     EXPECT_EQ(parse_switch(wrong), std::nullopt);
 }
 
+TEST(ValueText, WeightsAreNamesWithNumbers) {
+  EXPECT_EQ(parse_weights("fa=3,a=b=0.5"), (Weights{{"a=b", 0.5}, {"fa", 3.0}}));
+  EXPECT_EQ(format_weights(*parse_weights("fa=3,en=1.5")), "en=1.5,fa=3.0");
+  for (const char* wrong :
+       {"", "fa", "=1", "fa=", "fa=0", "fa=-1", "fa=1001", "fa=1,", "fa=1,fa=2"}) {
+    EXPECT_EQ(parse_weights(wrong), std::nullopt) << wrong;
+  }
+}
+
 TEST(ValueText, ASplitGpuIsANumberWithOrWithoutMultiprocessors) {
   EXPECT_EQ(parse_split_gpu("1"), (SplitGpu{.gpu = 1, .multiprocessors = {}}));
   EXPECT_EQ(parse_split_gpu("0:16"), (SplitGpu{.gpu = 0, .multiprocessors = 16}));

@@ -170,6 +170,23 @@ TEST(IndexFolder, FilesThatAppearInAFolderLayoutOrWereMissingAreFound) {
   EXPECT_EQ(lines.open().size(), 5U);
 }
 
+TEST(IndexFolder, ALanguageHasOneNameAndAnUnknownOneIsLeftOut) {
+  Scene scene;
+  const std::string text = "|The quiet harbour stones remember winter.|ann|";
+  const fs::path manifest = scene.folder / "list.csv";
+  test::write_text(manifest, scene.sound(1).string() + text + "EN-us\n" + scene.sound(2).string() +
+                                 text + "xx\n" + scene.sound(3).string() + text + "en\n");
+  scene.config.train_data = {{.path = manifest, .layout = CorpusLayout::Plain}};
+  scene.config.max_chars_per_second = 100;
+  scene.config.min_chars_per_second = 0;
+  const ClipIndex index = scene.open();
+  ASSERT_EQ(index.size(), 2U);
+  EXPECT_EQ(index.clip(0).language, "en");
+  ASSERT_EQ(index.skipped().size(), 1U);
+  EXPECT_EQ(index.skipped()[0].skipped.reason, SkipReason::UnknownLanguage);
+  EXPECT_EQ(index.skipped()[0].skipped.line, 2);
+}
+
 TEST(IndexFolder, LimitsLanguageAndVocabularyHaveIndexesOfTheirOwn) {
   Scene scene;
   const auto plain = scene.index_file();
@@ -288,6 +305,16 @@ TEST(CorpusOpen, TellsWhatIsLeftOutAndStopsWhereThatIsTooMuch) {
   scene.config.max_skipped = 0.05;
   scene.config.strict = true;
   EXPECT_THROW(Corpus::open(scene.config, vocabulary(), scene.folder / "run"), DataError);
+}
+
+TEST(CorpusOpen, WeightsOfTheRunAreCountsOfVisits) {
+  Scene scene(CorpusLayout::LjSpeech, 4);
+  scene.config.val_fraction = 0.0;
+  scene.config.train_data[0].weight = 2.0;
+  scene.config.language_weights = Weights{{"en", 3.0}};
+  const Corpus corpus = Corpus::open(scene.config, vocabulary(), scene.folder / "run");
+  ASSERT_EQ(corpus.training_groups().size(), 1U);
+  EXPECT_EQ(corpus.training_groups()[0].visits, 24);
 }
 
 TEST(CorpusOpen, TakesValidationFromItsCorpusPartOrFraction) {

@@ -93,6 +93,17 @@ TEST(GptRows, PaddingIsASegmentOfItsOwnWithIgnoredTargets) {
   EXPECT_EQ(rows.audio_count, 11);
 }
 
+TEST(GptRows, PaddingIsCutIntoPiecesThatAreNotLongerThanTheLongestSegment) {
+  const auto rows = pack_rows(config(), two_clips(), MaskPromptSpan::None,
+                              {.tokens = 50, .longest = 12, .segments = 7});
+  EXPECT_EQ(rows.lengths, (Ids{12, 9, 12, 12, 5, 0, 0}));
+  EXPECT_EQ(rows.segment_ends, (std::vector<std::int32_t>{0, 12, 21, 33, 45, 50, 50, 50}));
+  EXPECT_EQ(rows.longest, 12);
+  EXPECT_THROW(pack_rows(config(), two_clips(), MaskPromptSpan::None,
+                         {.tokens = 50, .longest = 12, .segments = 4}),
+               InternalError);
+}
+
 TEST(GptRows, SizesThatAreTooSmallAreABugOfTheCaller) {
   EXPECT_THROW(pack_rows(config(), two_clips(), MaskPromptSpan::None, {.tokens = 20}),
                InternalError);

@@ -26,17 +26,25 @@ namespace {
 namespace fs = std::filesystem;
 
 using Outcome = std::variant<ClipRow, SkippedFile>;
-using Encoders = std::map<std::string, std::unique_ptr<const TextEncoder>, std::less<>>;
 
-// Null for a language that the vocabulary does not have; the corpus' own must be there.
-Encoders make_encoders(const ScanRequest& request, const Manifest& manifest) {
-  Encoders encoders;
-  const auto make = [&request](const std::string& language) {
-    return std::make_unique<const TextEncoder>(request.vocabulary, parse_language(language));
+// What reads the texts of one language.
+struct TextReader {
+  std::string language = {};                             // "pt" where the manifest says "pt-BR"
+  std::unique_ptr<const TextEncoder> encoder = nullptr;  // null: the vocabulary does not have it
+};
+using TextReaders = std::map<std::string, TextReader, std::less<>>;
+
+// By what the manifest calls the languages. The corpus' own must be in the vocabulary.
+TextReaders make_readers(const ScanRequest& request, const Manifest& manifest) {
+  TextReaders readers;
+  const auto make = [&request](const std::string& name) {
+    const Language language = parse_language(name);
+    return TextReader{std::string(language_code(language)),
+                      std::make_unique<const TextEncoder>(request.vocabulary, language)};
   };
   for (const ManifestEntry& entry : manifest.entries) {
     const std::string& language = entry.language.empty() ? request.language() : entry.language;
-    const auto [place, is_new] = encoders.try_emplace(language);
+    const auto [place, is_new] = readers.try_emplace(language);
     if (!is_new) continue;
     if (entry.language.empty()) {
       place->second = make(language);
@@ -45,33 +53,35 @@ Encoders make_encoders(const ScanRequest& request, const Manifest& manifest) {
     try {
       place->second = make(language);
     } catch (const ConfigError&) {
-      place->second = nullptr;  // each clip of it is left out, as UnknownLanguage
+      place->second = {.language = language};  // its clips are left out, as UnknownLanguage
     }
   }
-  return encoders;
+  return readers;
 }
 
 // Looks at clips, from any thread.
 class ClipScanner {
  public:
   ClipScanner(const ScanRequest& request, const Manifest& manifest, const ClipIndex* known)
-      : request_(request), encoders_(make_encoders(request, manifest)), known_(known) {
+      : request_(request), readers_(make_readers(request, manifest)), known_(known) {
     for (std::size_t i = 0; known != nullptr && i < known->size(); ++i) {
       places_.emplace(known->clip(i).audio, i);
     }
   }
 
   Outcome look_at(const ManifestEntry& entry) const {
+    const TextReader& reader =
+        readers_.find(entry.language.empty() ? request_.language() : entry.language)->second;
     ClipRow row{.id = entry.id,
                 .audio = entry.audio,
                 .text = entry.text,
                 .speaker = entry.speaker,
-                .language = entry.language.empty() ? request_.language() : entry.language,
+                .language = reader.language,
                 .manifest = entry.manifest,
                 .line = entry.line,
                 .stamp = stamp_of(entry.audio)};
     if (take_known(row)) return row;
-    if (auto fault = read_text(row)) return skipped(row, *fault);
+    if (auto fault = read_text(reader, row)) return skipped(row, *fault);
     auto header = read_audio_header(entry.audio);
     if (auto* unreadable = std::get_if<Skipped>(&header)) {
       return skipped(row, {unreadable->reason, unreadable->measured});
@@ -94,11 +104,10 @@ class ClipScanner {
     return true;
   }
 
-  std::optional<Fault> read_text(ClipRow& row) const {
+  std::optional<Fault> read_text(const TextReader& reader, ClipRow& row) const {
     if (auto fault = check_text(row.text)) return fault;
-    const TextEncoder* encoder = encoders_.find(row.language)->second.get();
-    if (encoder == nullptr) return Fault{SkipReason::UnknownLanguage, row.language};
-    const EncodedText encoded = encoder->encode(row.text);
+    if (!reader.encoder) return Fault{SkipReason::UnknownLanguage, row.language};
+    const EncodedText encoded = reader.encoder->encode(row.text);
     row.text_tokens = static_cast<std::int64_t>(encoded.ids.size());
     return check_tokens(encoded.ids, request_.vocabulary, request_.config);
   }
@@ -121,7 +130,7 @@ class ClipScanner {
   }
 
   const ScanRequest& request_;
-  const Encoders encoders_;
+  const TextReaders readers_;
   const ClipIndex* known_;
   std::unordered_map<std::string_view, std::size_t> places_;  // of audio files in `known_`
 };
