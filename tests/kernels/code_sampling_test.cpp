@@ -63,8 +63,8 @@ TEST(CodeSampling, TheDrawGoesThroughTheCodesByRisingId) {
 TEST(CodeSampling, TemperatureComesBeforeTopP) {
   auto rule = kPlain;
   rule.top_p = 0.5F;
-  rule.temperature =
-      100.0F;  // nearly even: four of five are needed for more than a half... none drop
+  // Nearly even then: two of five have less than a half together. Without it three would go.
+  rule.temperature = 100.0F;
   const auto found = code_probabilities(kLogits, kNothingSeen, rule);
   EXPECT_EQ(std::count(found.begin(), found.end(), 0.0), 2);
 }

@@ -29,8 +29,7 @@ __device__ __forceinline__ auto Block<kRows>::compute() -> void {
     normalise(constants_.scale2, constants_.shift2);
     make_hidden();
     add_mlp();
-    prefetch(layer_ + 1);
-    hear_x(kTellX);
+    hear_x(kTellX, layer_ + 1);
   }
   finish();
 }
@@ -87,37 +86,30 @@ __device__ __forceinline__ auto Block<kRows>::make_hidden() -> void {
       for (int j = 0; j < kReplicas; ++j) tell_at(telling(kTellHidden, row, j) + column, value);
     }
   }
-  // What was wiped is wiped for everyone long before the place is used again.
-  __threadfence();
 }
 
 template <int kRows>
 __device__ __forceinline__ auto Block<kRows>::add_mlp() -> void {
   const float bias = kRows == 1 ? constants_.mlp_bias : floats_[kMlpOutBias + own_column()];
-  float c[4][4] = {};
+  float c[1][4] = {};
   float4 heard[kQuarters][kRows];
 #pragma unroll 1
   for (int first = 0; first < 4; first += kQuarters) {
     look_hidden(first, heard);
-    Operand operand;
+    // In the shadow of the looking: what was wiped is wiped for everyone long before the place is
+    // used again.
+    if (first == 0) __threadfence();
 #pragma unroll
     for (int i = 0; i < kQuarters; ++i) {
       hear_hidden(first + i, heard[i]);
       put_operand(i);
     }
-#pragma unroll
+#pragma unroll 1  // less code, which has to be fetched as well
     for (int i = 0; i < kQuarters; ++i) {
+      Operand operand;
       get_operand(i, operand);
-      float sums[1][4] = {};
-      multiply_chunks(operand, sums);
-#pragma unroll
-      for (int j = 0; j < 4; ++j) c[i][j] += sums[0][j];
+      multiply_chunks(operand, c);
     }
-  }
-#pragma unroll
-  for (int i = 1; i < 4; ++i) {
-#pragma unroll
-    for (int j = 0; j < 4; ++j) c[0][j] += c[i][j];
   }
   put_sums(0, c[0]);
   add_to_own(end_sums(), bias, kTellX);

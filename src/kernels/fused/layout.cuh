@@ -15,10 +15,7 @@ inline constexpr int kComputing = kWarps * 32;
 inline constexpr int kThreads = kComputing + 32;
 // Copies a block has under way at once: enough to keep the memory busy, and no more, for what
 // blocks tell each other waits in the same queues.
-#ifndef UNDERWAY
-#define UNDERWAY 2
-#endif
-inline constexpr int kUnderWay = UNDERWAY;
+inline constexpr int kUnderWay = 2;
 inline constexpr float kNormEpsilon = 1e-5F;
 inline constexpr std::uint32_t kSilence = 0xFFFFFFFFU;  // a NaN that no computation gives
 inline constexpr int kLanesOfKey = 8;                   // each with 8 numbers of the head
