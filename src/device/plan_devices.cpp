@@ -37,9 +37,9 @@ const CudaDevice& device_of(const PlannedGpu& gpu, std::span<const CudaDevice> d
                   label(gpu), devices.size()));
 }
 
-// About an eighth of the card, in the steps that newer cards can be divided by.
+// About a quarter of the card, in the steps that newer cards can be divided by.
 std::int64_t usual_part(int multiprocessors) {
-  return std::clamp<std::int64_t>(multiprocessors / 8 / 8 * 8, std::min(8, multiprocessors),
+  return std::clamp<std::int64_t>(multiprocessors / 4 / 8 * 8, std::min(8, multiprocessors),
                                   multiprocessors);
 }
 

@@ -125,6 +125,17 @@ TEST(IndexFolder, OnlyTheFileThatHasChangedIsReadAgain) {
   EXPECT_NE(log.find("1 files have changed"), std::string::npos) << log;
 }
 
+TEST(IndexFolder, SaysOnceForACorpusThatChannelsAreMixed) {
+  const Scene scene;
+  test::write_sound(scene.sound(2), test::made_sound(2.5, 7, 22'050, 2), test::SoundFormat::Wav16);
+  test::write_sound(scene.sound(4), test::made_sound(2.5, 8, 22'050, 6), test::SoundFormat::Wav16);
+  testing::internal::CaptureStderr();
+  scene.open();
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("2 files have more than one channel"), std::string::npos) << log;
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
+}
+
 TEST(IndexFolder, AClipThatWasBrokenIsLookedAtAgainOnceItsFileChanges) {
   const Scene scene;
   test::write_text(scene.sound(3), "no sound");

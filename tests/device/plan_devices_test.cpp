@@ -164,14 +164,14 @@ TEST(PlanDevices, ASplitOfMoreMultiprocessorsThanThereAreIsAnError) {
   } catch (const DeviceError& error) {
     EXPECT_STREQ(error.what(),
                  "--split-gpu 0:133 asks for 133 multiprocessors, but GPU 0 (NVIDIA H200) has 132; "
-                 "give at most 132, as in --split-gpu 0:16.");
+                 "give at most 132, as in --split-gpu 0:32.");
   }
   EXPECT_EQ(with_cuda_facts(split, shown(split, 133)).data.multiprocessors, 133);
 }
 
 TEST(PlanDevices, ASplitWithoutANumberTakesAnEighthInStepsOfEight) {
   const DevicePlan split = plan({{"devices.split_gpu", "0"}}, FakeGpus{}.h200());
-  EXPECT_EQ(with_cuda_facts(split, shown(split, 132)).data.multiprocessors, 16);
+  EXPECT_EQ(with_cuda_facts(split, shown(split, 132)).data.multiprocessors, 32);
   EXPECT_EQ(with_cuda_facts(split, shown(split, 58)).data.multiprocessors, 8);
   EXPECT_EQ(with_cuda_facts(split, shown(split, 6)).data.multiprocessors, 6);
 }

@@ -12,6 +12,8 @@
 #include "audio/resampled_length.h"
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/human.h"
+#include "base/log.h"
 #include "base/progress.h"
 #include "data/audio_header.h"
 #include "data/clip_checks.h"
@@ -90,6 +92,9 @@ class ClipScanner {
     return row;
   }
 
+  // Files with more than one channel among those whose headers were read.
+  std::size_t mixed_down() const { return mixed_down_; }
+
  private:
   bool take_known(ClipRow& row) const {
     const auto place = places_.find(row.audio);
@@ -115,6 +120,7 @@ class ClipScanner {
   std::optional<Fault> check_sound(const AudioHeader& header, ClipRow& row) const {
     row.source_rate = header.sample_rate;
     row.source_frames = header.frames;
+    if (header.channels > 1) ++mixed_down_;
     const auto samples = resampled_length(header.frames, header.sample_rate, kModelRate);
     if (auto fault = check_length(samples, request_.config)) return fault;
     return check_pace(row.text, header.seconds(), request_.config);
@@ -133,6 +139,7 @@ class ClipScanner {
   const TextReaders readers_;
   const ClipIndex* known_;
   std::unordered_map<std::string_view, std::size_t> places_;  // of audio files in `known_`
+  mutable std::atomic<std::size_t> mixed_down_ = 0;
 };
 
 bool is_missing(const Skipped& skipped) {
@@ -180,6 +187,10 @@ std::vector<Outcome> look_at_all(const ScanRequest& request, const Manifest& man
     outcomes[i] = scanner.look_at(manifest.entries[i]);
     progress.advance();
   });
+  if (scanner.mixed_down() > 0) {
+    log_info("data", "{}: {} files have more than one channel; the channels are mixed to one.",
+             request.source.path.string(), human_count(scanner.mixed_down()));
+  }
   return outcomes;
 }
 
