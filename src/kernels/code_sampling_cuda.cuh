@@ -225,7 +225,6 @@ __device__ inline int draw(const Workspace& w, int ids, double number) {
   const int end = min(begin + share, ids);
   double own = 0;
   int last = -1;
-#pragma unroll 1
   for (int id = begin; id < end; ++id) {
     own += w.weight[id];
     if (w.weight[id] > 0.0) last = id;

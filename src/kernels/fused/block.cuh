@@ -71,7 +71,7 @@ class Block {
   __device__ void turn_to_layer();
   // x: this thread's four inputs of each row.
   __device__ void begin();
-  __device__ void hear_x(int what, int next_layer = -1);
+  __device__ void hear_x(int what);
   // What a layer needs and is not streamed. Asked for while the blocks wait for each other, for
   // memory is far.
   struct Constants {

@@ -60,13 +60,11 @@ __device__ __forceinline__ auto Block<kRows>::scores_of(const std::uint8_t* slot
   const uint4* const keys = reinterpret_cast<const uint4*>(slot) + lane_ % kLanesOfKey;
 #pragma unroll
   for (int turn = 0; turn < kMostTurns; ++turn) {
-    scores[turn] = -INFINITY;
-    if (turn * stride >= count) continue;  // the same for all lanes
     const int key = first + turn * stride;
     float k[8] = {};
     if (key < count) unpack(keys[key * kLanesOfKey], k);
     const float score = score_of(q, k);
-    if (key < count) scores[turn] = score;
+    scores[turn] = key < count ? score : -INFINITY;
     part.most = fmaxf(part.most, scores[turn]);
   }
 }

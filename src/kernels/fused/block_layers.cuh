@@ -29,7 +29,8 @@ __device__ __forceinline__ auto Block<kRows>::compute() -> void {
     normalise(constants_.scale2, constants_.shift2);
     make_hidden();
     add_mlp();
-    hear_x(kTellX, layer_ + 1);
+    prefetch(layer_ + 1);
+    hear_x(kTellX);
   }
   finish();
 }
@@ -86,30 +87,37 @@ __device__ __forceinline__ auto Block<kRows>::make_hidden() -> void {
       for (int j = 0; j < kReplicas; ++j) tell_at(telling(kTellHidden, row, j) + column, value);
     }
   }
+  // What was wiped is wiped for everyone long before the place is used again.
+  __threadfence();
 }
 
 template <int kRows>
 __device__ __forceinline__ auto Block<kRows>::add_mlp() -> void {
   const float bias = kRows == 1 ? constants_.mlp_bias : floats_[kMlpOutBias + own_column()];
-  float c[1][4] = {};
+  float c[4][4] = {};
   float4 heard[kQuarters][kRows];
 #pragma unroll 1
   for (int first = 0; first < 4; first += kQuarters) {
     look_hidden(first, heard);
-    // In the shadow of the looking: what was wiped is wiped for everyone long before the place is
-    // used again.
-    if (first == 0) __threadfence();
+    Operand operand;
 #pragma unroll
     for (int i = 0; i < kQuarters; ++i) {
       hear_hidden(first + i, heard[i]);
       put_operand(i);
     }
-#pragma unroll 1  // less code, which has to be fetched as well
+#pragma unroll
     for (int i = 0; i < kQuarters; ++i) {
-      Operand operand;
       get_operand(i, operand);
-      multiply_chunks(operand, c);
+      float sums[1][4] = {};
+      multiply_chunks(operand, sums);
+#pragma unroll
+      for (int j = 0; j < 4; ++j) c[i][j] += sums[0][j];
     }
+  }
+#pragma unroll
+  for (int i = 1; i < 4; ++i) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) c[0][j] += c[i][j];
   }
   put_sums(0, c[0]);
   add_to_own(end_sums(), bias, kTellX);

@@ -121,13 +121,12 @@ __device__ __forceinline__ auto Block<kRows>::begin() -> void {
 }
 
 template <int kRows>
-__device__ __forceinline__ auto Block<kRows>::hear_x(int what, int next_layer) -> void {
+__device__ __forceinline__ auto Block<kRows>::hear_x(int what) -> void {
   float4 heard[kRows];
 #pragma unroll
   for (int row = 0; row < kRows; ++row) {
     if (row < rows_) heard[row] = look4(hearing(what, row) + 4 * thread_);
   }
-  if (next_layer >= 0) prefetch(next_layer);  // in the shadow of the looking
 #pragma unroll
   for (int row = 0; row < kRows; ++row) {
     if (row >= rows_) break;
