@@ -19,8 +19,8 @@ namespace myxtts {
 std::vector<CorpusSource> parse_corpora(const std::vector<std::string>& corpora,
                                         const std::string& flag);
 
-// Where the index and skipped.jsonl of a corpus go: data.cache_dir, otherwise a folder of the user's
-// own that is kept. Made where there is none; throws DataError when that fails.
+// Where the index and skipped.jsonl of a corpus go: data.cache_dir, otherwise a folder of the
+// user's own that is kept. Made where there is none; throws DataError when that fails.
 std::filesystem::path index_folder(const DataConfig& config);
 
 // The CPU, or the first GPU that CUDA shows. Throws DeviceError when a GPU was asked for and there

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "weights/dtype.h"
 #include "base/mapped_file.h"
+#include "weights/dtype.h"
 #include "weights/pickle.h"
 #include "weights/zip_reader.h"
 

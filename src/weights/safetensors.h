@@ -9,8 +9,8 @@
 #include <span>
 #include <string>
 
-#include "weights/dtype.h"
 #include "base/mapped_file.h"
+#include "weights/dtype.h"
 
 namespace myxtts {
 

@@ -32,8 +32,8 @@ std::vector<ClipFacts> plain_clips(std::size_t count) {
 }
 
 TEST(Histogram, HasRoundBordersAndCountsEveryValueOnce) {
-  const std::vector<double> values{0.31, 0.32, 3.0, 9.99, 10.0,
-                                   std::numeric_limits<double>::quiet_NaN()};
+  const std::vector<double> values{0.31, 0.32, 3.0,
+                                   9.99, 10.0, std::numeric_limits<double>::quiet_NaN()};
   const auto histogram = make_histogram(values, 12);
   EXPECT_DOUBLE_EQ(histogram.width, 1.0);
   EXPECT_DOUBLE_EQ(histogram.first, 0.0);
