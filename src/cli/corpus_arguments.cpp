@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "config/corpus_source.h"
 #include "config/value_text.h"
-#include "device/cuda_plugin.h"
 
 namespace myxtts {
 
@@ -50,17 +49,6 @@ std::filesystem::path index_folder(const DataConfig& config) {
                                 folder.string(), error.message()));
   }
   return folder;
-}
-
-c10::Device device_of(DeviceKind kind) {
-  if (kind == DeviceKind::Cpu) return {c10::kCPU};
-  if (kind == DeviceKind::Auto) {
-    const auto* backend = cuda_plugin().backend;
-    if (backend == nullptr || backend->devices().empty()) return {c10::kCPU};
-  } else if (require_cuda().devices().empty()) {
-    throw DeviceError("No GPU is visible to CUDA; see myxtts doctor, or give --device cpu.");
-  }
-  return {c10::kCUDA, 0};
 }
 
 }  // namespace myxtts

@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include <c10/core/Device.h>
-
 #include "config/data.h"
 #include "config/devices.h"
 
@@ -22,9 +20,5 @@ std::vector<CorpusSource> parse_corpora(const std::vector<std::string>& corpora,
 // Where the index and skipped.jsonl of a corpus go: data.cache_dir, otherwise a folder of the
 // user's own that is kept. Made where there is none; throws DataError when that fails.
 std::filesystem::path index_folder(const DataConfig& config);
-
-// The CPU, or the first GPU that CUDA shows. Throws DeviceError when a GPU was asked for and there
-// is none.
-c10::Device device_of(DeviceKind kind);
 
 }  // namespace myxtts

@@ -11,6 +11,7 @@
 #include "base/human.h"
 #include "base/log.h"
 #include "cli/corpus_arguments.h"
+#include "cli/one_device.h"
 #include "data/batch_plan.h"
 #include "data/cache/cache_room.h"
 #include "data/cache/model_key.h"
@@ -84,7 +85,7 @@ struct CacheFilling {
   CacheFilling(const CorpusSurvey& survey, const OpenModel& model)
       : cache(*survey.config.data.cache_dir, model_key(model.dvae, model.model.at("mel_stats"))),
         writer(model.config.dvae, model.dvae, model.model.at("mel_stats"),
-               device_of(survey.config.devices.device), cache) {}
+               open_one_device({.kind = survey.config.devices.device}), cache) {}
 
   FeatureCache cache;
   FeatureWriter writer;

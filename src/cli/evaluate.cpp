@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/config_flags.h"
 #include "cli/corpus_arguments.h"
+#include "cli/one_device.h"
 #include "cli/report.h"
 #include "data/corpus.h"
 #include "data/prompt_slice.h"
@@ -98,7 +99,7 @@ int run_evaluate(const EvaluateArguments& arguments) {
   config.data.train_data = parse_corpora(arguments.data, "--data");
   config.data.val_data.clear();
   config.data.val_fraction = 0.0;
-  const auto device = device_of(config.devices.device);
+  const auto device = open_one_device({.kind = config.devices.device});
   const auto model = open_model(arguments.model);
   const auto vocabulary = Vocabulary::load(arguments.model / files::kVocabulary);
   const auto corpus = Corpus::open(config.data, vocabulary, index_folder(config.data));

@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
-#include "device/cuda_plugin.h"
+#include "cli/one_device.h"
 #include "synth/decode_engine.h"
 #include "synth/sampling.h"
 #include "synth/sound_writer.h"
@@ -164,22 +164,10 @@ SamplingSettings sampling_settings(const SpeakingFlags& flags, const SamplingSet
 c10::Device speaking_device(const SpeakingFlags& flags) {
   require(flags.device == "auto" || flags.device == "cpu" || flags.device == "cuda",
           fmt::format("--device is \"{}\"; it must be auto, cpu or cuda.", flags.device));
-  if (flags.device == "cpu") {
-    require(!flags.model_gpu, "--model-gpu names a GPU, but --device says cpu; leave one out.");
-    return c10::kCPU;
-  }
-  const bool is_wanted = flags.device == "cuda" || flags.model_gpu;
-  if (!is_wanted) {
-    const auto* backend = cuda_plugin().backend;
-    const bool is_there = backend != nullptr && !backend->devices().empty() &&
-                          has_decode_engine(c10::DeviceType::CUDA);
-    return is_there ? c10::Device(c10::kCUDA, 0) : c10::Device(c10::kCPU);
-  }
-  const auto count = static_cast<std::int64_t>(require_cuda().devices().size());
-  const auto gpu = flags.model_gpu.value_or(0);
-  require(gpu >= 0 && gpu < count,
-          fmt::format("--model-gpu is {}; this machine has {} GPUs, numbered from 0.", gpu, count));
-  return {c10::kCUDA, static_cast<c10::DeviceIndex>(gpu)};
+  const DeviceKind kind = flags.device == "cpu"    ? DeviceKind::Cpu
+                          : flags.device == "cuda" ? DeviceKind::Cuda
+                                                   : DeviceKind::Auto;
+  return open_one_device({.kind = kind, .gpu = flags.model_gpu});
 }
 
 }  // namespace myxtts

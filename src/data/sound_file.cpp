@@ -63,7 +63,10 @@ std::variant<SoundFile, Skipped> SoundFile::open(const std::filesystem::path& pa
                 fmt::format("{} bytes less than the file itself promises", missing));
   }
   SF_INFO info{};
-  SNDFILE* opened = sndfile_library().open_fd(descriptor.get(), SFM_READ, &info, SF_FALSE);
+  // A descriptor of its own: libsndfile closes it when it refuses the file, whatever it was told.
+  const int given = ::fcntl(descriptor.get(), F_DUPFD_CLOEXEC, 0);
+  if (given < 0) return skip(SkipReason::Unreadable, std::strerror(errno));
+  SNDFILE* opened = sndfile_library().open_fd(given, SFM_READ, &info, SF_TRUE);
   if (opened == nullptr) {
     // Why, libsndfile tells only through a variable that all threads share.
     return skip(SkipReason::Unreadable, "damaged, or not WAV, FLAC, OGG, Opus or MP3");

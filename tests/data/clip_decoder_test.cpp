@@ -3,16 +3,19 @@
 
 #include <sys/stat.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "data/audio_header.h"
 #include "support/corpus_maker.h"
+#include "support/effort.h"
 #include "support/temporary_folder.h"
 
 namespace myxtts {
@@ -38,6 +41,25 @@ double loudness(const std::vector<std::int16_t>& samples) {
   double sum = 0.0;
   for (const std::int16_t sample : samples) sum += static_cast<double>(sample) * sample;
   return std::sqrt(sum / static_cast<double>(samples.size()));
+}
+
+// libsndfile closes a descriptor that it was told to leave open when it refuses the file; closed
+// twice, the number may by then be another thread's file.
+TEST(ClipDecoder, ABrokenFileDoesNotDisturbThoseThatOtherThreadsRead) {
+  const test::TemporaryFolder folder;
+  test::write_sound(folder / "good.wav", test::made_sound(0.6, 3), SoundFormat::Wav16);
+  test::write_text(folder / "broken.wav", "no sound");
+  std::atomic<bool> done = false;
+  std::thread breaker([&] {
+    while (!done) EXPECT_TRUE(std::holds_alternative<Skipped>(decode_clip(folder / "broken.wav")));
+  });
+  int refused = 0;
+  for (int i = 0; i < test::repetitions(5'000); ++i) {
+    refused += std::holds_alternative<Skipped>(decode_clip(folder / "good.wav")) ? 1 : 0;
+  }
+  done = true;
+  breaker.join();
+  EXPECT_EQ(refused, 0);
 }
 
 TEST(ClipDecoder, EveryFormatGivesBackWhatWasWritten) {
