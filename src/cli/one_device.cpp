@@ -31,7 +31,8 @@ c10::Device open_one_device(const OneDeviceWish& wish) {
   const GpuChoice choice(inventory, typed(wish),
                          cuda_fault(find_cuda_plugin(CudaPluginPlaces::usual())));
   if (choice.size() == 0) return c10::kCPU;
-  const PlannedGpu gpu = wish.gpu ? choice.gpu("--model-gpu", *wish.gpu) : choice.first();
+  const PlannedGpu gpu =
+      wish.gpu ? choice.gpu("--model-gpu", *wish.gpu, "--model-gpu 0") : choice.first();
   open_devices({.mode = Mode::Single, .data = {.gpu = gpu}, .model = {.gpu = gpu}});
   return {c10::kCUDA, 0};
 }

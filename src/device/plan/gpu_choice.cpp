@@ -96,15 +96,15 @@ void GpuChoice::require_two() const {
       gpus_.size(), list_entries(gpus_)));
 }
 
-PlannedGpu GpuChoice::gpu(const std::string& flag, std::int64_t number) const {
+PlannedGpu GpuChoice::gpu(const std::string& flag, std::int64_t number,
+                          const std::string& remedy) const {
   if (number >= 0 && number < static_cast<std::int64_t>(gpus_.size())) {
     return usable(static_cast<std::size_t>(number));
   }
-  const bool pair = flag != "--split-gpu";
   throw DeviceError(
       fmt::format("{} {} is not there: {} {}; give {}.", flag, number,
                   inventory_.visible_devices ? "CUDA_VISIBLE_DEVICES shows" : "this machine has",
-                  list_numbered(gpus_), pair ? "--data-gpu 0 --model-gpu 1" : "--split-gpu 0"));
+                  list_numbered(gpus_), remedy));
 }
 
 PlannedGpu GpuChoice::usable(std::size_t number) const {

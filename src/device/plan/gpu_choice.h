@@ -30,8 +30,9 @@ class GpuChoice {
   // Throws DeviceError unless there are two.
   void require_two() const;
 
-  // The GPU a flag names. Throws DeviceError when it is not there or cannot be used.
-  PlannedGpu gpu(const std::string& flag, std::int64_t number) const;
+  // The GPU a flag names. Throws DeviceError when it cannot be used, or is not there: then with
+  // `remedy`, flags that would work.
+  PlannedGpu gpu(const std::string& flag, std::int64_t number, const std::string& remedy) const;
   PlannedGpu first() const { return usable(0); }
 
   // How batches go between two cards; says so when it had to be guessed. Throws DeviceError when

@@ -47,7 +47,7 @@ void share_one_gpu(const PlannedGpu& gpu, const DevicesConfig& devices, DevicePl
 DevicePlan place_split(const RunConfig& config, const GpuChoice& choice) {
   DevicePlan plan{.mode = Mode::Split};
   const SplitGpu& split = *config.devices.split_gpu;
-  share_one_gpu(choice.gpu("--split-gpu", split.gpu), config.devices, plan);
+  share_one_gpu(choice.gpu("--split-gpu", split.gpu, "--split-gpu 0"), config.devices, plan);
   plan.data.multiprocessors = split.multiprocessors;
   return plan;
 }
@@ -67,8 +67,9 @@ DevicePlan place_single(const RunConfig& config, const GpuChoice& choice) {
 DevicePlan place_dual(const RunConfig& config, const GpuChoice& choice) {
   DevicePlan plan{.mode = Mode::Dual};
   choice.require_two();
-  plan.data.gpu = choice.gpu("--data-gpu", *config.data.data_gpu);
-  plan.model.gpu = choice.gpu("--model-gpu", *config.data.model_gpu);
+  constexpr const char* kPair = "--data-gpu 0 --model-gpu 1";
+  plan.data.gpu = choice.gpu("--data-gpu", *config.data.data_gpu, kPair);
+  plan.model.gpu = choice.gpu("--model-gpu", *config.data.model_gpu, kPair);
   plan.model.gpu->logical = 1;
   plan.path = choice.path_between(*plan.data.gpu, *plan.model.gpu, config.devices.transfer_path,
                                   plan.notes);
