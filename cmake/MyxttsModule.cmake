@@ -80,3 +80,23 @@ function(myxtts_test module)
       PROPERTIES TIMEOUT ${test_TIMEOUT} LABELS ${module} ENVIRONMENT "MYXTTS_TEST_DATA=${support}")
   endforeach()
 endfunction()
+
+# myxtts_plugin_test(MODULE SOURCE ...)
+#
+# MODULE_cuda_test opens the CUDA plugin as the program does. One entry, which is skipped where there is no GPU.
+function(myxtts_plugin_test module)
+  if(NOT MYXTTS_BUILD_CUDA)
+    return()
+  endif()
+  set(test ${module}_cuda_test)
+  add_library(${test}_objects OBJECT ${ARGN})
+  target_include_directories(${test}_objects PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  target_link_libraries(${test}_objects PRIVATE myxtts_settings LibTorch::cpu GTest::gtest)
+  target_precompile_headers(${test}_objects REUSE_FROM myxtts_torch_headers)
+  add_executable(${test})
+  target_link_libraries(${test} PRIVATE ${test}_objects myxtts GTest::gtest_main)
+  add_dependencies(${test} myxtts_cuda)
+  add_test(NAME ${test} COMMAND ${test})
+  set_tests_properties(${test} PROPERTIES TIMEOUT 300 LABELS "cuda;${module}"
+    SKIP_REGULAR_EXPRESSION "no CUDA device here")
+endfunction()

@@ -8,8 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "device/cuda_plugin.h"
-#include "model/gpt.h"
-#include "model/gpt_specs.h"
+#include "synth/small_engine.h"
 
 // The GPU's engine beside the CPU's.
 
@@ -18,7 +17,7 @@ namespace {
 
 const c10::Device kGpu{c10::kCUDA, 0};
 
-class EngineCuda : public testing::Test {
+class EngineCuda : public SmallEngine {
  protected:
   // Before the members: LibTorch looks for CUDA once, when it is first asked for anything.
   static void SetUpTestSuite() { cuda_plugin(); }
@@ -27,29 +26,6 @@ class EngineCuda : public testing::Test {
     if (cuda_plugin().backend == nullptr) {
       GTEST_SKIP() << "no CUDA device here: " << cuda_plugin().reason;
     }
-  }
-
-  static GptConfig small_config() {
-    GptConfig config = model_preset("tiny").gpt;
-    config.layers = 3;
-    config.width = 72;
-    config.heads = 3;
-    config.text_ids = 60;
-    config.start_text = 50;
-    return config;
-  }
-
-  static NamedTensors lively(const GptConfig& config) {
-    at::manual_seed(5);
-    NamedTensors weights;
-    for (const auto& spec : gpt_specs(config)) {
-      weights[kGptPrefix + spec.name] = at::randn(spec.shape) * 0.2;
-    }
-    return weights;
-  }
-
-  DecodePrefix prefix(const std::vector<std::int64_t>& text, std::uint32_t number = 0) const {
-    return {at::randn({config_.perceiver_latents, config_.width}), text, number};
   }
 
   std::unique_ptr<DecodeEngine> on_gpu(const DecodeCapacity& capacity) const {
@@ -67,8 +43,6 @@ class EngineCuda : public testing::Test {
 
   const std::vector<std::int64_t> short_text_ = {3, 4, 5};
   const std::vector<std::int64_t> long_text_ = {9, 8, 7, 6, 5, 4, 3, 2, 1, 10, 11};
-  GptConfig config_ = small_config();
-  NamedTensors weights_ = lively(config_);
 };
 
 TEST_F(EngineCuda, WritesTheCpusCodesGreedyAndDrawn) {

@@ -5,11 +5,11 @@
 #include "base/error.h"
 #include "model/gpt.h"
 #include "model/gpt_rows.h"
-#include "model/gpt_specs.h"
 #include "model/initialise.h"
 #include "support/golden.h"
 #include "synth/cpu/cpu_gpt.h"
 #include "synth/decode_engine.h"
+#include "synth/small_engine.h"
 
 namespace myxtts {
 namespace {
@@ -17,31 +17,8 @@ namespace {
 constexpr double kTolerance = 2e-5;
 
 // A GPT whose heads fill no vector, so that what is filled up matters.
-class Engine : public testing::Test {
+class Engine : public SmallEngine {
  protected:
-  static GptConfig small_config() {
-    GptConfig config = model_preset("tiny").gpt;
-    config.layers = 3;
-    config.width = 72;
-    config.heads = 3;
-    config.text_ids = 60;
-    config.start_text = 50;
-    return config;
-  }
-
-  static NamedTensors lively(const GptConfig& config) {
-    at::manual_seed(5);
-    NamedTensors weights;
-    for (const auto& spec : gpt_specs(config)) {
-      weights[kGptPrefix + spec.name] = at::randn(spec.shape) * 0.2;
-    }
-    return weights;
-  }
-
-  DecodePrefix prefix(const std::vector<std::int64_t>& text, std::uint32_t number = 0) const {
-    return {at::randn({config_.perceiver_latents, config_.width}), text, number};
-  }
-
   // What the training network says of a row when all its codes are known.
   std::pair<at::Tensor, at::Tensor> expected(const DecodePrefix& prefix,
                                              const std::vector<std::int64_t>& codes) const {
@@ -54,9 +31,6 @@ class Engine : public testing::Test {
     return {audio, at::linear(audio, weights_.at("gpt.mel_head.weight"),
                               weights_.at("gpt.mel_head.bias"))};
   }
-
-  GptConfig config_ = small_config();
-  NamedTensors weights_ = lively(config_);
 };
 
 TEST_F(Engine, StepsGiveWhatTheWholeSequenceGives) {
