@@ -8,22 +8,9 @@
 #include <string>
 #include <utility>
 
+#include "device/cuda/check.h"
+
 namespace myxtts {
-
-// Throws DeviceError that says what was being done.
-void check_cuda(cudaError_t result, const std::string& doing);
-
-// Makes a GPU the thread's current one for a scope.
-class OnDevice {
- public:
-  explicit OnDevice(int device);
-  OnDevice(const OnDevice&) = delete;
-  OnDevice& operator=(const OnDevice&) = delete;
-  ~OnDevice() { cudaSetDevice(before_); }
-
- private:
-  int before_ = 0;
-};
 
 // `count` numbers on the current GPU, or in host memory that the GPU writes to as well.
 template <typename T>
@@ -62,13 +49,13 @@ class CudaArray {
 template <typename T>
 CudaArray<T>::CudaArray(std::int64_t count, Where where) : count_(count) {
   if (where == Where::Device) {
-    check_cuda(cudaMalloc(reinterpret_cast<void**>(&device_), bytes()),
-               "reserving " + std::to_string(bytes()) + " bytes for decoding");
+    check(cudaMalloc(reinterpret_cast<void**>(&device_), bytes()),
+          "reserving " + std::to_string(bytes()) + " bytes for decoding");
     return;
   }
   const std::string doing = "reserving host memory for decoding";
-  check_cuda(cudaHostAlloc(reinterpret_cast<void**>(&host_), bytes(), cudaHostAllocMapped), doing);
-  check_cuda(cudaHostGetDevicePointer(reinterpret_cast<void**>(&device_), host_, 0), doing);
+  check(cudaHostAlloc(reinterpret_cast<void**>(&host_), bytes(), cudaHostAllocMapped), doing);
+  check(cudaHostGetDevicePointer(reinterpret_cast<void**>(&device_), host_, 0), doing);
 }
 
 }  // namespace myxtts
