@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/checkpoint_store.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "run/checksums.h"
+
+namespace myxtts {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "step-";
+constexpr const char* kUnfinished = ".unfinished-";
+constexpr const char* kLatest = "latest";
+
+std::string name_of_step(std::int64_t step) {
+  return fmt::format("{}{:07}", kPrefix, step);
+}
+
+std::optional<std::int64_t> parse_step(std::string_view digits) {
+  std::int64_t step = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), step);
+  if (error != std::errc() || end != digits.data() + digits.size() || step < 0) return {};
+  return step;
+}
+
+std::optional<std::int64_t> step_of(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  if (!name.starts_with(kPrefix)) return {};
+  return parse_step(std::string_view(name).substr(kPrefix.size()));
+}
+
+[[noreturn]] void refuse(const fs::path& path, const std::error_code& error) {
+  throw DataError(
+      fmt::format("The checkpoint {} cannot be put in place: {}.", path.string(), error.message()));
+}
+
+// What processes that were killed left behind.
+void remove_unfinished(const fs::path& folder) {
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (!entry.path().filename().string().starts_with(kUnfinished)) continue;
+    std::error_code ignored;  // it costs room and nothing else
+    fs::remove_all(entry.path(), ignored);
+  }
+}
+
+Checkpoint describe(const fs::path& folder, std::int64_t step) {
+  Checkpoint checkpoint{.folder = folder, .step = step};
+  try {
+    checkpoint.validation_loss = read_folder_facts(folder).validation_loss;
+  } catch (const DataError&) {
+    // Damaged: newest_valid() says so; here it is one without a loss.
+  }
+  return checkpoint;
+}
+
+// Gives the staged folder its name. A checkpoint of the same step, made before a resume, changes
+// places with it, so that there is no moment without one; the Writer removes it then.
+void name_folder(const fs::path& staging, const fs::path& target) {
+  const unsigned flags = fs::exists(target) ? RENAME_EXCHANGE : RENAME_NOREPLACE;
+  if (::renameat2(AT_FDCWD, staging.c_str(), AT_FDCWD, target.c_str(), flags) != 0) {
+    refuse(target, {errno, std::generic_category()});
+  }
+}
+
+}  // namespace
+
+CheckpointStore::CheckpointStore(fs::path run, const CheckpointsToKeep& keep)
+    : run_(std::move(run)), folder_(run_ / "checkpoints"), keep_(keep) {
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  if (error) {
+    throw DataError(fmt::format("{} cannot be made: {}.", folder_.string(), error.message()));
+  }
+  remove_unfinished(folder_);
+}
+
+CheckpointStore::Writer CheckpointStore::write(std::int64_t step,
+                                               std::optional<double> validation_loss) {
+  return Writer(*this, step, validation_loss);
+}
+
+std::vector<Checkpoint> CheckpointStore::all() const {
+  std::vector<Checkpoint> found;
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    if (const auto step = step_of(entry.path())) found.push_back(describe(entry.path(), *step));
+  }
+  std::ranges::sort(found, {}, &Checkpoint::step);
+  return found;
+}
+
+std::optional<Checkpoint> CheckpointStore::newest_valid() const {
+  auto found = all();
+  for (; !found.empty(); found.pop_back()) {
+    const std::string damage = find_damage(found.back().folder);
+    if (damage.empty()) return found.back();
+    log_warning("run", "The checkpoint {} is damaged and passed over: {}.",
+                found.back().folder.string(), damage);
+  }
+  return {};
+}
+
+Checkpoint CheckpointStore::at(const std::string& step_or_path) const {
+  const auto step = parse_step(step_or_path);
+  const fs::path folder = step ? folder_ / name_of_step(*step) : fs::path(step_or_path);
+  if (!fs::is_directory(folder)) {
+    throw DataError(fmt::format(
+        "There is no checkpoint {}; --resume without a value takes the newest one of the run.",
+        folder.string()));
+  }
+  if (const std::string damage = find_damage(folder); !damage.empty()) {
+    throw DataError(fmt::format(
+        "The checkpoint {} is damaged: {}. --resume without a value takes the newest whole one.",
+        folder.string(), damage));
+  }
+  const auto facts = read_folder_facts(folder);
+  return {.folder = folder, .step = facts.step, .validation_loss = facts.validation_loss};
+}
+
+// `latest` is a link, replaced by renaming another one over it.
+void CheckpointStore::put_in_place(const fs::path& staging, std::int64_t step) {
+  const fs::path target = folder_ / name_of_step(step);
+  name_folder(staging, target);
+
+  std::error_code error;
+  const fs::path link = run_ / fmt::format(".{}-{}", kLatest, ::getpid());
+  fs::remove(link, error);
+  fs::create_directory_symlink(fs::path("checkpoints") / name_of_step(step), link, error);
+  if (!error) fs::rename(link, run_ / kLatest, error);
+  if (error) refuse(run_ / kLatest, error);
+  remove_old(step);
+}
+
+void CheckpointStore::remove_old(std::int64_t newest) const {
+  auto found = all();
+  std::set<std::int64_t> kept{newest};
+  for (std::size_t i = 0; i < std::min(keep_.last, found.size()); ++i) {
+    kept.insert(found[found.size() - 1 - i].step);
+  }
+  std::erase_if(found, [](const Checkpoint& each) { return !each.validation_loss; });
+  std::ranges::stable_sort(found, {}, [](const Checkpoint& each) { return *each.validation_loss; });
+  for (std::size_t i = 0; i < std::min(keep_.best, found.size()); ++i) kept.insert(found[i].step);
+
+  for (const auto& checkpoint : all()) {
+    if (kept.contains(checkpoint.step)) continue;
+    std::error_code error;
+    fs::remove_all(checkpoint.folder, error);
+    if (error) {
+      log_warning("run", "The old checkpoint {} could not be removed: {}.",
+                  checkpoint.folder.string(), error.message());
+    }
+  }
+}
+
+CheckpointStore::Writer::Writer(CheckpointStore& store, std::int64_t step,
+                                std::optional<double> validation_loss)
+    : store_(store),
+      step_(step),
+      validation_loss_(validation_loss),
+      staging_(store.folder_ / fmt::format("{}{}-{}", kUnfinished, step, ::getpid())) {
+  std::error_code error;
+  fs::remove_all(staging_, error);
+  fs::create_directory(staging_, error);
+  if (error) refuse(staging_, error);
+}
+
+CheckpointStore::Writer::~Writer() {
+  std::error_code ignored;  // the next process tries again
+  fs::remove_all(staging_, ignored);
+}
+
+void CheckpointStore::Writer::link(const fs::path& file, const std::string& name) {
+  std::error_code error;
+  fs::create_hard_link(fs::canonical(file, error), staging_ / name, error);
+  if (error) fs::copy_file(file, staging_ / name, error);
+  if (error) refuse(staging_ / name, error);
+}
+
+void CheckpointStore::Writer::commit() {
+  seal_folder(staging_, {.step = step_, .validation_loss = validation_loss_});
+  store_.put_in_place(staging_, step_);
+}
+
+}  // namespace myxtts

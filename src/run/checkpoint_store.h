@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace myxtts {
+
+// One whole checkpoint on disk.
+struct Checkpoint {
+  std::filesystem::path folder;
+  std::int64_t step = 0;
+  std::optional<double> validation_loss = {};
+};
+
+// Which checkpoints stay.
+struct CheckpointsToKeep {
+  std::size_t last = 3;
+  std::size_t best = 1;  // by validation loss
+};
+
+// The checkpoints of a run.
+//
+//   RUN/checkpoints/step-0001200/    files of one checkpoint and checksums.json, which names them
+//   all RUN/latest -> checkpoints/step-0001200
+//
+// A checkpoint appears whole or not at all: it is written under another name, brought to the disk,
+// and only then given its own; `latest` moves after that. Whatever a killed process left half done
+// is removed by the next one. Old checkpoints go only once a newer one is in place.
+//
+// One thread at a time, and one process at a time (RunDirectory sees to that).
+class CheckpointStore {
+ public:
+  class Writer;
+
+  explicit CheckpointStore(std::filesystem::path run, const CheckpointsToKeep& keep = {});
+
+  // A place to put the files of a checkpoint; commit() makes it one.
+  Writer write(std::int64_t step, std::optional<double> validation_loss = {});
+
+  std::vector<Checkpoint> all() const;  // oldest first; only their names were looked at
+
+  // The newest one whose every file is as it was written; a damaged one is said and passed over.
+  // Reads the files.
+  std::optional<Checkpoint> newest_valid() const;
+
+  // The checkpoint of a step or at a path. Throws DataError when it is not there or damaged.
+  Checkpoint at(const std::string& step_or_path) const;
+
+ private:
+  void put_in_place(const std::filesystem::path& staging, std::int64_t step);
+  void remove_old(std::int64_t newest) const;
+
+  std::filesystem::path run_;
+  std::filesystem::path folder_;
+  CheckpointsToKeep keep_;
+};
+
+class CheckpointStore::Writer {
+ public:
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+  ~Writer();  // without commit(): nothing is left
+
+  // Where the file of this name is to be written.
+  std::filesystem::path operator/(const std::string& name) const { return staging_ / name; }
+
+  // A file that never changes during a run, linked where the file system can, copied elsewhere.
+  void link(const std::filesystem::path& file, const std::string& name);
+
+  // Waits for the disk. Throws DataError; the checkpoints before stay as they are.
+  void commit();
+
+ private:
+  friend class CheckpointStore;
+  Writer(CheckpointStore& store, std::int64_t step, std::optional<double> validation_loss);
+
+  CheckpointStore& store_;
+  std::int64_t step_;
+  std::optional<double> validation_loss_;
+  std::filesystem::path staging_;
+};
+
+}  // namespace myxtts

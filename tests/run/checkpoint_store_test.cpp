@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/checkpoint_store.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+#include "base/error.h"
+#include "run/checksums.h"
+#include "support/temporary_folder.h"
+
+namespace myxtts {
+namespace {
+
+namespace fs = std::filesystem;
+using test::contents_of;
+using test::TemporaryFolder;
+
+void write_text(const fs::path& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
+
+void save(CheckpointStore& store, std::int64_t step, std::optional<double> loss = {}) {
+  auto writer = store.write(step, loss);
+  write_text(writer / "model", "weights of " + std::to_string(step));
+  write_text(writer / "state", std::string(10'000, static_cast<char>('a' + step % 26)));
+  writer.commit();
+}
+
+std::vector<std::int64_t> steps_of(const CheckpointStore& store) {
+  std::vector<std::int64_t> steps;
+  for (const auto& each : store.all()) steps.push_back(each.step);
+  return steps;
+}
+
+TEST(CheckpointStore, LatestIsTheCheckpointThatWasCommittedLast) {
+  const TemporaryFolder run;
+  CheckpointStore store(run.path());
+  save(store, 10);
+  save(store, 20);
+
+  EXPECT_EQ(contents_of(run / "latest" / "model"), "weights of 20");
+  EXPECT_EQ(store.newest_valid()->step, 20);
+}
+
+TEST(CheckpointStore, WithoutACommitNothingIsLeft) {
+  const TemporaryFolder run;
+  CheckpointStore store(run.path());
+  {
+    auto writer = store.write(10);
+    write_text(writer / "model", "half");
+  }
+  EXPECT_TRUE(fs::is_empty(run / "checkpoints"));
+  EXPECT_FALSE(store.newest_valid().has_value());
+}
+
+TEST(CheckpointStore, KeepsTheLastOnesAndTheBest) {
+  const TemporaryFolder run;
+  CheckpointStore store(run.path(), {.last = 2, .best = 1});
+  save(store, 1, 3.0);
+  save(store, 2, 1.0);
+  save(store, 3, 2.0);
+  save(store, 4, 2.5);
+  save(store, 5, 2.6);
+  EXPECT_EQ(steps_of(store), (std::vector<std::int64_t>{2, 4, 5}));
+}
+
+TEST(CheckpointStore, ADamagedCheckpointIsPassedOverForTheOneBefore) {
+  const TemporaryFolder run;
+  CheckpointStore store(run.path());
+  save(store, 1);
+  save(store, 2);
+  const fs::path state = run / "checkpoints" / "step-0000002" / "state";
+  std::string bytes = contents_of(state);
+  bytes[5'000] = static_cast<char>(bytes[5'000] ^ 1);
+  write_text(state, bytes);
+
+  EXPECT_EQ(store.newest_valid()->step, 1);
+  EXPECT_THROW((void)store.at("2"), DataError);
+  EXPECT_EQ(store.at("1").step, 1);
+}
+
+TEST(CheckpointStore, EveryKindOfDamageIsFound) {
+  const TemporaryFolder run;
+  CheckpointStore store(run.path());
+  save(store, 1);
+  const fs::path folder = run / "checkpoints" / "step-0000001";
+  EXPECT_EQ(find_damage(folder), "");
+
+  fs::resize_file(folder / "state", 9'999);
+  EXPECT_EQ(find_damage(folder), "state has 9999 bytes in place of 10000");
+  fs::remove(folder / "state");
+  EXPECT_EQ(find_damage(folder), "state is missing");
+  write_text(folder / kChecksums, "{}");
+  EXPECT_NE(find_damage(folder).find("not a list of checksums"), std::string::npos);
+  write_text(folder / kChecksums, R"({"version": 1, "step": 1, "files": {"model": 7}})");
+  EXPECT_EQ(find_damage(folder), "checksums.json has no checksum of model");
+}
+
+TEST(CheckpointStore, AStepMadeAgainReplacesTheOneBefore) {
+  const TemporaryFolder run;
+  CheckpointStore store(run.path());
+  save(store, 7);
+  auto writer = store.write(7);
+  write_text(writer / "model", "again");
+  writer.commit();
+  EXPECT_EQ(contents_of(run / "latest" / "model"), "again");
+  EXPECT_EQ(steps_of(store), (std::vector<std::int64_t>{7}));
+}
+
+TEST(CheckpointStore, AFileThatNeverChangesTakesRoomOnce) {
+  const TemporaryFolder run;
+  write_text(run / "dvae", "frozen");
+  CheckpointStore store(run.path());
+  for (const std::int64_t step : {1, 2}) {
+    auto writer = store.write(step);
+    writer.link(run / "dvae", "dvae");
+    writer.commit();
+  }
+  EXPECT_EQ(contents_of(run / "latest" / "dvae"), "frozen");
+  EXPECT_EQ(fs::hard_link_count(run / "dvae"), 3u);
+}
+
+[[noreturn]] void save_for_ever(const fs::path& run, std::int64_t step) {
+  CheckpointStore store(run);
+  for (;; ++step) save(store, step);
+}
+
+TEST(CheckpointStore, AKillAtAnyMomentLeavesAWholeLatestThatNeverGoesBack) {
+  const TemporaryFolder run;
+  std::int64_t newest = 0;
+  int unfinished = 0;
+  for (int kill_number = 0; kill_number < 60; ++kill_number) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) save_for_ever(run.path(), newest + 1);
+    const timespec moment{0, 1'000'000 + static_cast<long>(random() % 20'000'000)};
+    ppoll(nullptr, 0, &moment, nullptr);
+    ASSERT_EQ(kill(child, SIGKILL), 0);
+    ASSERT_EQ(waitpid(child, nullptr, 0), child);
+
+    for (const auto& entry : fs::directory_iterator(run / "checkpoints")) {
+      if (entry.path().filename().string().starts_with(".unfinished")) ++unfinished;
+    }
+    if (!fs::exists(run / "latest")) continue;  // killed before the very first one
+    ASSERT_EQ(find_damage(run / "latest"), "") << "after kill " << kill_number;
+    const CheckpointStore store(run.path());
+    const auto found = store.newest_valid();
+    ASSERT_TRUE(found.has_value());
+    ASSERT_GE(found->step, newest);
+    newest = found->step;
+  }
+  EXPECT_GT(unfinished, 10);  // otherwise the kills missed what they are for
+  EXPECT_GT(newest, 3);
+}
+
+}  // namespace
+}  // namespace myxtts
