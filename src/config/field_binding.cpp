@@ -2,8 +2,10 @@
 #include "config/field_binding.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "config/corpus_source.h"
 
@@ -18,6 +20,21 @@ std::optional<std::string> parse_resume_point(std::string_view text) {
   const auto step = parse_integer(text);
   if (text.empty() || !is_text(text) || (step && *step < 0)) return std::nullopt;
   return std::string(text);
+}
+
+std::optional<std::vector<std::string>> parse_name_patterns(std::string_view text) {
+  std::vector<std::string> patterns;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string_view pattern = text.substr(begin, end - begin);
+    const auto belongs = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '*';
+    };
+    if (pattern.empty() || !std::ranges::all_of(pattern, belongs)) return std::nullopt;
+    patterns.emplace_back(pattern);
+    begin = end + 1;
+  }
+  return patterns;
 }
 
 }  // namespace
@@ -45,6 +62,10 @@ Rule<bool> true_or_false() {
           .parse = parse_switch,
           .format = [](const bool& value) { return std::string(value ? "true" : "false"); },
           .choices = {"true", "false"}};
+}
+
+Rule<bool> on_or_off() {
+  return one_of<bool>({{"on", true}, {"off", false}});
 }
 
 Rule<std::string> word_of(std::vector<std::string> words) {
@@ -80,6 +101,16 @@ Rule<Weights> weights_of(std::string what) {
   return {.allowed = what + ", each with a number above 0 and up to 1000",
           .parse = parse_weights,
           .format = format_weights,
+          .is_free_text = true};
+}
+
+Rule<std::vector<std::string>> name_patterns() {
+  return {.allowed = "names with * for any characters, and commas between",
+          .parse = parse_name_patterns,
+          .format =
+              [](const std::vector<std::string>& patterns) {
+                return fmt::format("{}", fmt::join(patterns, ","));
+              },
           .is_free_text = true};
 }
 

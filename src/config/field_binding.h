@@ -28,6 +28,7 @@ struct Rule {
 Rule<std::int64_t> integer_between(std::int64_t least, std::int64_t most);
 Rule<double> number_between(double least, double most);
 Rule<bool> true_or_false();
+Rule<bool> on_or_off();
 Rule<std::string> word_of(std::vector<std::string> words);
 Rule<std::string> language_code();
 Rule<std::string> resume_point();
@@ -35,6 +36,7 @@ Rule<SplitGpu> gpu_with_multiprocessors();
 Rule<std::filesystem::path> path_of(std::string what);
 Rule<CorpusLayout> corpus_layout();
 Rule<Weights> weights_of(std::string what);  // "languages"
+Rule<std::vector<std::string>> name_patterns();
 
 template <typename Enum>
 Rule<Enum> one_of(std::vector<std::pair<std::string, Enum>> names) {

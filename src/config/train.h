@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace myxtts {
 
@@ -12,21 +13,48 @@ enum class Stage { Gpt, Dvae, Decoder };
 
 enum class Precision { Auto, Fp32, Tf32, Bf16, Fp16 };
 
+// How the learning rate changes. Steps is the Python peer's recipe.
+enum class ScheduleKind { Steps, Constant, Cosine };
+
+// Which codes of the span that a clip's prompt was cut from do not count in the loss.
+enum class PromptMask { Clip, None, Peer };
+
+// How AdamW's two averages are kept.
+enum class Moments { Fp32, Bf16, EightBit };
+
 // What is trained, for how long and with which arithmetic.
 struct TrainConfig {
   Stage stage = Stage::Gpt;
   std::string model_size = "normal";
   std::optional<std::filesystem::path> init = {};
-  std::optional<std::int64_t> batch_size = {};    // clips
-  std::optional<std::int64_t> batch_tokens = {};  // in place of batch_size
-  std::int64_t grad_accum = 1;                    // batches in one step
+  std::optional<std::filesystem::path> vocab = {};  // nothing: learned, where there is no init
+  std::optional<std::int64_t> batch_size = {};      // clips
+  std::optional<std::int64_t> batch_tokens = {};    // in place of batch_size
+  std::int64_t grad_accum = 1;                      // batches in one step
   std::int64_t epochs = 100;
   std::optional<std::int64_t> max_steps = {};
-  double lr = 5e-6;
   std::int64_t seed = 0;
+
+  double lr = 5e-6;
+  ScheduleKind schedule = ScheduleKind::Steps;
+  std::int64_t warmup_steps = 0;
+  double weight_decay = 0.01;
+  std::optional<double> grad_clip = {};  // of the length of all gradients together
+  double dropout = 0.1;
+  std::optional<std::vector<std::string>> freeze = {};  // patterns of parameters' names
+  PromptMask prompt_mask = PromptMask::Clip;
+
   Precision precision = Precision::Auto;
   bool enable_static_shapes = true;
   bool deterministic = false;
+
+  // Nothing: by the memory model, when the batch would not fit.
+  std::optional<bool> recompute = {};
+  std::optional<Moments> moments = {};
+  std::optional<bool> release_gradients = {};
+
+  std::int64_t max_bad_steps = 20;
+  double spike_factor = 3.0;
 
   friend bool operator==(const TrainConfig&, const TrainConfig&) = default;
 };

@@ -22,7 +22,9 @@ struct DeviceBatch {
   std::int64_t number = -1;       // counts from 0 in the order the trainer sees them
   DataPosition position;          // of this batch
   std::vector<ClipNumber> clips;  // of the rows, in order; for messages
-  GptBatch rows;                  // packed, codes included
+  bool ends_step = true;          // the last of the batches whose gradients are added up
+  double audio_seconds = 0;       // of its clips
+  GptBatch rows;                  // packed, codes included; counts are those of the whole step
   at::Tensor prompt_mel;          // [slots, bands, frames] as the conditioning encoder takes it
 
   Event filled;    // recorded by the pipeline: the tensors above may be read after it

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
+#include "config/field_binding.h"
+#include "config/fields/sections.h"
+
+namespace myxtts {
+namespace {
+
+void add_model(std::vector<Field>& fields) {
+  fields.push_back(bind(
+      {.key = "train.stage",
+       .flag = "--stage",
+       .placeholder = "STAGE",
+       .group = "Model",
+       .sentence = "The part of the network to train."},
+      MYXTTS_MEMBER(train.stage),
+      one_of<Stage>({{"gpt", Stage::Gpt}, {"dvae", Stage::Dvae}, {"decoder", Stage::Decoder}})));
+  fields.push_back(bind(
+      {.key = "train.model_size",
+       .flag = "--model-size",
+       .placeholder = "SIZE",
+       .group = "Model",
+       .sentence = "The size of the network; xtts-v2 is that of the public model."},
+      MYXTTS_MEMBER(train.model_size), word_of({"tiny", "small", "normal", "big", "xtts-v2"})));
+  fields.push_back(bind({.key = "train.init",
+                         .flag = "--init",
+                         .placeholder = "DIR",
+                         .group = "Model",
+                         .sentence = "The model to start from; none starts from random weights."},
+                        MYXTTS_MEMBER(train.init), path_of("a model directory"), "none"));
+  fields.push_back(
+      bind({.key = "train.vocab",
+            .flag = "--vocab",
+            .placeholder = "FILE",
+            .group = "Model",
+            .sentence =
+                "The vocabulary of a model that starts from random weights; none learns one from "
+                "the training texts."},
+           MYXTTS_MEMBER(train.vocab), path_of("a vocab.json"), "none"));
+}
+
+void add_training(std::vector<Field>& fields) {
+  fields.push_back(
+      bind({.key = "train.batch_size",
+            .flag = "--batch-size",
+            .placeholder = "N",
+            .group = "Training",
+            .sentence = "Clips in a batch; auto takes what the device's memory allows.",
+            .commands = {"config", "train", "prepare"}},
+           MYXTTS_MEMBER(train.batch_size), integer_between(1, 4096), "auto"));
+  fields.push_back(
+      bind({.key = "train.batch_tokens",
+            .flag = "--batch-tokens",
+            .placeholder = "N",
+            .group = "Training",
+            .sentence = "Tokens in a batch, text and codes together, in place of a clip count.",
+            .commands = {"config", "train", "prepare"}},
+           MYXTTS_MEMBER(train.batch_tokens), integer_between(1024, 10'000'000), "none"));
+  fields.push_back(
+      bind({.key = "train.grad_accum",
+            .flag = "--grad-accum",
+            .placeholder = "N",
+            .group = "Training",
+            .sentence = "Batches whose gradients are summed before the weights change."},
+           MYXTTS_MEMBER(train.grad_accum), integer_between(1, 4096)));
+  fields.push_back(bind({.key = "train.epochs",
+                         .flag = "--epochs",
+                         .placeholder = "N",
+                         .group = "Training",
+                         .sentence = "How often the whole corpus is gone through."},
+                        MYXTTS_MEMBER(train.epochs), integer_between(1, 1'000'000)));
+  fields.push_back(bind({.key = "train.max_steps",
+                         .flag = "--max-steps",
+                         .placeholder = "N",
+                         .group = "Training",
+                         .sentence = "Stop after so many steps, even in the middle of an epoch."},
+                        MYXTTS_MEMBER(train.max_steps), integer_between(1, 1'000'000'000), "none"));
+  fields.push_back(bind({.key = "train.seed",
+                         .flag = "--seed",
+                         .placeholder = "N",
+                         .group = "Training",
+                         .sentence = "Equal seeds give equal weights, order of clips and dropout."},
+                        MYXTTS_MEMBER(train.seed),
+                        integer_between(0, std::numeric_limits<std::int64_t>::max())));
+}
+
+void add_optimiser(std::vector<Field>& fields) {
+  fields.push_back(bind({.key = "train.lr",
+                         .flag = "--lr",
+                         .placeholder = "RATE",
+                         .group = "Training",
+                         .sentence = "The learning rate, before the schedule."},
+                        MYXTTS_MEMBER(train.lr), number_between(1e-12, 1.0)));
+  fields.push_back(bind(
+      {.key = "train.schedule",
+       .flag = "--schedule",
+       .placeholder = "KIND",
+       .group = "Training",
+       .sentence = "How the learning rate changes: as in the Python peer's recipe, which halves "
+                   "it after 900,000 epochs, 2,700,000 and 5,400,000 (steps), not at all, or "
+                   "along a cosine that ends at the last step."},
+      MYXTTS_MEMBER(train.schedule),
+      one_of<ScheduleKind>({{"steps", ScheduleKind::Steps},
+                            {"constant", ScheduleKind::Constant},
+                            {"cosine", ScheduleKind::Cosine}})));
+  fields.push_back(bind({.key = "train.warmup_steps",
+                         .flag = "--warmup-steps",
+                         .placeholder = "N",
+                         .group = "Training",
+                         .sentence = "Steps in which the learning rate rises from 0."},
+                        MYXTTS_MEMBER(train.warmup_steps), integer_between(0, 10'000'000)));
+  fields.push_back(bind({.key = "train.weight_decay",
+                         .flag = "--weight-decay",
+                         .placeholder = "RATE",
+                         .group = "Training",
+                         .sentence = "AdamW's pull of weights towards 0."},
+                        MYXTTS_MEMBER(train.weight_decay), number_between(0.0, 1.0)));
+  fields.push_back(bind(
+      {.key = "train.grad_clip",
+       .flag = "--grad-clip",
+       .placeholder = "NORM",
+       .group = "Training",
+       .sentence = "Gradients longer than this are shortened to it; none leaves them as they are, "
+                   "as the Python peer's recipe does."},
+      MYXTTS_MEMBER(train.grad_clip), number_between(1e-6, 1e6), "none"));
+  fields.push_back(bind({.key = "train.dropout",
+                         .flag = "--dropout",
+                         .placeholder = "SHARE",
+                         .group = "Training",
+                         .sentence = "The share of activations that are dropped while training."},
+                        MYXTTS_MEMBER(train.dropout), number_between(0.0, 0.9)));
+  fields.push_back(bind(
+      {.key = "train.freeze",
+       .flag = "--freeze",
+       .placeholder = "PATTERNS",
+       .group = "Training",
+       .sentence = "Parameters that stay as they are, by their names in the checkpoint, with * for "
+                   "any characters and commas between: gpt.text_embedding.*,gpt.conditioning_*."},
+      MYXTTS_MEMBER(train.freeze), name_patterns(), "none"));
+  fields.push_back(bind(
+      {.key = "train.prompt_mask",
+       .flag = "--prompt-mask",
+       .placeholder = "KIND",
+       .group = "Training",
+       .sentence = "Whether codes that the prompt was cut from count in the loss: each clip's own "
+                   "do not (clip), all count (none), or the Python peer's slip, for comparing with "
+                   "it (peer)."},
+      MYXTTS_MEMBER(train.prompt_mask),
+      one_of<PromptMask>(
+          {{"clip", PromptMask::Clip}, {"none", PromptMask::None}, {"peer", PromptMask::Peer}})));
+}
+
+void add_arithmetic(std::vector<Field>& fields) {
+  fields.push_back(
+      bind({.key = "train.precision",
+            .flag = "--precision",
+            .placeholder = "KIND",
+            .group = "Training",
+            .sentence = "The arithmetic; auto takes bf16 where the GPU has it, fp32 elsewhere."},
+           MYXTTS_MEMBER(train.precision),
+           one_of<Precision>({{"auto", Precision::Auto},
+                              {"fp32", Precision::Fp32},
+                              {"tf32", Precision::Tf32},
+                              {"bf16", Precision::Bf16},
+                              {"fp16", Precision::Fp16}})));
+  fields.push_back(bind(
+      {.key = "train.enable_static_shapes",
+       .flag = "--enable-static-shapes",
+       .negative_flag = "--disable-static-shapes",
+       .group = "Training",
+       .sentence = "On a GPU, pad batches to a few sizes and replay each as a recorded graph."},
+      MYXTTS_MEMBER(train.enable_static_shapes), true_or_false()));
+  fields.push_back(bind(
+      {.key = "train.deterministic",
+       .flag = "--deterministic",
+       .negative_flag = "--no-deterministic",
+       .group = "Training",
+       .sentence = "Use only operations that give equal results each time, at some cost in speed."},
+      MYXTTS_MEMBER(train.deterministic), true_or_false()));
+}
+
+void add_memory(std::vector<Field>& fields) {
+  fields.push_back(bind(
+      {.key = "train.recompute",
+       .flag = "--recompute",
+       .placeholder = "CHOICE",
+       .group = "Memory",
+       .sentence = "Compute each layer's activations a second time in place of keeping them; auto "
+                   "does so when the batch would not fit otherwise."},
+      MYXTTS_MEMBER(train.recompute), on_or_off(), "auto"));
+  fields.push_back(
+      bind({.key = "train.moments",
+            .flag = "--moments",
+            .placeholder = "KIND",
+            .group = "Memory",
+            .sentence = "How AdamW's two averages are kept: in fp32, bf16, or 8 bits in blocks; "
+                        "auto takes the finest that fits."},
+           MYXTTS_MEMBER(train.moments),
+           one_of<Moments>(
+               {{"fp32", Moments::Fp32}, {"bf16", Moments::Bf16}, {"8bit", Moments::EightBit}}),
+           "auto"));
+  fields.push_back(
+      bind({.key = "train.release_gradients",
+            .flag = "--release-gradients",
+            .placeholder = "CHOICE",
+            .group = "Memory",
+            .sentence =
+                "Update each layer as soon as its gradient is there and let go of it; not with "
+                "--grad-clip or --grad-accum. Auto does so when nothing else makes a batch fit."},
+           MYXTTS_MEMBER(train.release_gradients), on_or_off(), "auto"));
+}
+
+void add_guards(std::vector<Field>& fields) {
+  fields.push_back(
+      bind({.key = "train.max_bad_steps",
+            .flag = "--max-bad-steps",
+            .placeholder = "N",
+            .group = "Training",
+            .sentence = "Steps in a row whose loss or gradient is not a number, before the run "
+                        "stops; each is left out and its clips are named."},
+           MYXTTS_MEMBER(train.max_bad_steps), integer_between(1, 1'000'000)));
+  fields.push_back(
+      bind({.key = "train.spike_factor",
+            .flag = "--spike-factor",
+            .placeholder = "FACTOR",
+            .group = "Training",
+            .sentence = "Warn of a loss so many times its running mean, and name the clips."},
+           MYXTTS_MEMBER(train.spike_factor), number_between(1.1, 1000.0)));
+}
+
+}  // namespace
+
+void add_train_fields(std::vector<Field>& fields) {
+  add_model(fields);
+  add_training(fields);
+  add_optimiser(fields);
+  add_arithmetic(fields);
+  add_memory(fields);
+  add_guards(fields);
+}
+
+}  // namespace myxtts

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/role_device.h"
+#include "model/named_tensors.h"
+#include "run/checkpoint_store.h"
+#include "run/training_state.h"
+
+namespace myxtts {
+
+// The files of a checkpoint, besides those of a model folder (run/model_folder.h).
+namespace files {
+inline constexpr const char* kOptimiser = "optimiser.safetensors";
+inline constexpr const char* kState = "state.json";
+}  // namespace files
+
+// What a training run wants kept, as it is on the device at one moment.
+struct CheckpointContents {
+  TrainingState state = {};
+  NamedTensors weights = {};    // fp32, what is trained, on the model device
+  NamedTensors optimiser = {};  // on the model device
+};
+
+// Writes checkpoints in a thread of its own while training goes on.
+//
+//   save(): snapshot queued on the model's stream ──▶ thread: device → pinned memory → files →
+//   commit
+//
+// save() waits only while an earlier save is still at work. A save that fails (a full disk) is said
+// once, leaves the checkpoints before as they are, and is tried again with the next one; training
+// goes on. The trainer's thread calls every method; store and device outlive it.
+class CheckpointSaver {
+ public:
+  // `untrained`: the tensors of model.safetensors that the run does not train, on the CPU;
+  // `fixed`: files that never change during the run (config.json, dvae.safetensors, vocab.json
+  // ...), linked into each checkpoint under their own names.
+  CheckpointSaver(CheckpointStore& store, RoleDevice& device, NamedTensors untrained,
+                  std::vector<std::filesystem::path> fixed);
+  ~CheckpointSaver();
+
+  void save(const CheckpointContents& contents);
+
+  // Waits for the save at work. False: it failed, and why was said.
+  bool finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace myxtts

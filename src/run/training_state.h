@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "data/batch_plan.h"
+
+namespace myxtts {
+
+// What a checkpoint keeps besides tensors: state.json.
+struct TrainingState {
+  std::int64_t step = 0;                       // updates, skipped ones too
+  DataPosition position = {};                  // of the first batch that is not in an update
+  std::int64_t skipped_steps = 0;              // so far, because something was not finite
+  std::uint64_t metrics_position = 0;          // bytes of metrics.jsonl
+  double mean_loss = 0;                        // running, for spikes
+  std::optional<double> validation_loss = {};  // the last one
+  std::optional<double> best_validation_loss = {};
+  std::int64_t evaluations_since_best = 0;
+  double seconds = 0;        // of training so far, over all resumes
+  std::string corpus = {};   // Corpus::fingerprint()
+  std::string batches = {};  // the settings that batches follow from, in one line
+
+  friend bool operator==(const TrainingState&, const TrainingState&) = default;
+};
+
+// Throws DataError that names the file and what is wrong.
+void write_training_state(const std::filesystem::path& file, const TrainingState& state);
+TrainingState read_training_state(const std::filesystem::path& file);
+
+}  // namespace myxtts

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/model.h"
+#include "config/train.h"
+#include "data/device_batch.h"
+#include "device/role_device.h"
+#include "model/gpt_rows.h"
+#include "model/named_tensors.h"
+
+namespace myxtts {
+
+// How AdamW and the arithmetic around it are set. The defaults are the Python peer's recipe.
+struct UpdateSettings {
+  double beta1 = 0.9;
+  double beta2 = 0.96;
+  double epsilon = 1e-8;
+  double weight_decay = 0.01;
+  std::optional<double> clip = {};  // of the length of all gradients together
+};
+
+// What trades time for memory; each decided, nothing is "auto" here.
+struct MemorySavers {
+  bool recompute = false;  // of each layer, in the backward pass
+  Moments moments = Moments::Fp32;
+  bool release_gradients = false;
+
+  friend bool operator==(const MemorySavers&, const MemorySavers&) = default;
+};
+
+struct GptTrainingSettings {
+  Precision precision = Precision::Fp32;  // decided, not Auto
+  UpdateSettings update = {};
+  MemorySavers savers = {};
+  double dropout = 0.1;
+  std::uint64_t seed = 0;           // of dropout
+  std::int64_t batches_a_step = 1;  // --grad-accum
+  std::vector<std::string> freeze = {};
+  bool graphs = false;               // record each size of `sizes` as a CUDA graph, largest first
+  bool deterministic = false;        // only operations that give equal results each time
+  std::vector<RowSizes> sizes = {};  // that batches have; empty: any
+  std::int64_t slots = 0;            // clips a batch holds at most
+};
+
+// What one step did, as the device tells it later.
+struct StepNumbers {
+  std::int64_t step = 0;  // counts from 1
+  double text_loss = 0;   // means over the targets of the whole step
+  double audio_loss = 0;
+  double loss = 0;           // what was trained
+  double gradient_norm = 0;  // before clipping
+  bool skipped = false;      // loss or gradient was not finite: nothing was changed
+  double loss_scale = 1;     // of fp16
+};
+
+// The GPT while it is trained: its weights, their gradients, AdamW's state, and the step that
+// changes them, all on the model device.
+//
+//   for each batch of a step: accumulate(batch)        forward, backward, gradients added up
+//   update(learning_rate)                              clip, AdamW, weights in the step's
+//   arithmetic
+//
+// Neither waits for the device or reads from it; what they computed comes out of take_numbers() a
+// few steps later. A step whose loss or gradients are not finite changes nothing. Dropout follows
+// from (seed, step, batch within the step) alone, so a resumed run draws the same.
+//
+// The trainer's thread only. The device outlives it.
+class GptTraining {
+ public:
+  // `weights` has the names of gpt_specs() behind kGptPrefix, fp32, on the CPU; they are copied.
+  // Where graphs are asked for, they are recorded here, with progress. Throws ConfigError when a
+  // pattern to freeze fits no parameter, DeviceError when memory does not suffice.
+  GptTraining(const GptConfig& config, const NamedTensors& weights, RoleDevice& device,
+              const GptTrainingSettings& settings);
+  ~GptTraining();
+
+  // The slot may go back afterwards: its `consumed` is recorded behind the last read.
+  void accumulate(DeviceBatch& batch);
+  void update(double learning_rate);
+
+  std::int64_t step() const;  // updates so far, skipped ones too
+
+  // Of the steps that the device has finished since the last call, oldest first. Never waits.
+  std::vector<StepNumbers> take_numbers();
+  // The same, for all steps that were queued. Waits for the device.
+  std::vector<StepNumbers> finish_numbers();
+
+  // Sums of the token losses and counts of one batch without dropout or gradient, in the step's
+  // arithmetic: [text sum, audio sum, text targets, audio targets] fp32 on the device.
+  at::Tensor evaluate(DeviceBatch& batch);
+
+  // Everything that a checkpoint keeps, as it is on the device now: valid until the next update().
+  // The weights in fp32 by their names in the public checkpoint; the optimiser's by names of its
+  // own (docs/checkpoint-format.md).
+  NamedTensors weights() const;
+  NamedTensors optimiser() const;
+
+  // Continues from a checkpoint. Throws DataError when a tensor is missing or has another shape;
+  // moments kept in another precision are converted.
+  void restore(std::int64_t step, const NamedTensors& weights, const NamedTensors& optimiser);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace myxtts

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "data/batch_plan.h"
+#include "train/gpt_training.h"
+
+namespace myxtts {
+
+// One step as the trainer tells it, once the device has finished it.
+struct StepReport {
+  StepNumbers numbers = {};
+  DataPosition position = {};          // of its first batch
+  std::int64_t batches = 1;            // that it was made of
+  std::vector<ClipNumber> clips = {};  // of all its batches
+  double audio_seconds = 0;            // of all its clips
+  double learning_rate = 0;
+  bool spike = false;  // its loss is far above the running mean
+};
+
+struct EvaluationReport {
+  std::int64_t step = 0;
+  double text_loss = 0;  // over all tokens of the validation clips
+  double audio_loss = 0;
+  double loss = 0;
+  std::int64_t clips = 0;
+  double seconds = 0;  // that it took
+  bool best = false;   // of the run so far
+};
+
+// Watches a training run: the progress bar, metrics.jsonl, TensorBoard, spoken test sentences.
+// Called by the trainer's thread between steps; whatever takes long belongs in a thread of its own.
+class TrainingObserver {
+ public:
+  virtual ~TrainingObserver() = default;
+  virtual void stepped(const StepReport& report) = 0;
+  virtual void evaluated(const EvaluationReport& report) = 0;
+};
+
+}  // namespace myxtts

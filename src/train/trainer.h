@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "data/device_batch.h"
+#include "run/checkpoint_saver.h"
+#include "run/training_state.h"
+#include "train/gpt_training.h"
+#include "train/observer.h"
+#include "train/schedule.h"
+
+namespace myxtts {
+
+struct TrainerSettings {
+  ScheduleSettings schedule = {};
+  std::int64_t last_step = 0;       // training ends there; the smaller of --max-steps and --epochs
+  std::int64_t max_bad_steps = 20;  // in a row
+  double spike_factor = 3.0;
+  std::optional<std::int64_t> early_stopping = {};  // evaluations without a better loss
+};
+
+// Trains batch after batch: accumulates, updates where a step is complete, watches the losses, and
+// knows what a checkpoint must hold.
+//
+//   while (auto batch = pipeline.next()) {
+//     trainer.step(**batch);
+//     if (trainer.done()) break;
+//   }
+//
+// step() never waits for the device; observers hear of a step once the device has finished it. The
+// trainer's thread only. Training and observers outlive it.
+class Trainer {
+ public:
+  Trainer(GptTraining& training, const TrainerSettings& settings, const TrainingState& start = {});
+  ~Trainer();
+
+  void observe(TrainingObserver& observer);
+
+  // Throws DataError once too many steps in a row were not finite.
+  void step(DeviceBatch& batch);
+
+  // No batch waits for its update, so a checkpoint may be made.
+  bool between_steps() const;
+  bool done() const;  // the last step is queued, or early stopping says so
+
+  // Measures on the batches that `next` gives until it gives null, tells the observers, and keeps
+  // the best. Waits for the device.
+  EvaluationReport evaluate(const std::function<DeviceBatch*()>& next);
+
+  // Hears of every queued step. Waits for the device.
+  void finish();
+
+  // Of the last update. Waits for nothing: counters lag by what the device has not finished, so
+  // call finish() first where they matter.
+  TrainingState state() const;
+  CheckpointContents contents() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace myxtts
