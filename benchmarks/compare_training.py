@@ -11,9 +11,13 @@ stays empty. `--table training.json...` only makes the table, from the lines of 
 """
 import argparse
 import json
+import os
 import pathlib
+import signal
 import subprocess
 import sys
+import threading
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 BATCHES = (3, 16, 32, 64)
@@ -35,24 +39,31 @@ def commands(options):
             yield f"myxtts at {batch}", [options.bench, "--batch", str(batch), *options.bench_flags.split()]
 
 
+def run_part(command, timeout):
+    """The JSON lines of a command, shown as they come, and how it ended. Lines before the limit count."""
+    begin = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    limit = threading.Timer(timeout, os.killpg, (process.pid, signal.SIGKILL))
+    limit.start()
+    lines = []
+    for text in process.stdout:
+        if text.startswith("{"):
+            lines.append({"who": "myxtts", **json.loads(text), "after_s": round(time.monotonic() - begin, 1)})
+            print(json.dumps(lines[-1]), flush=True)
+    code = process.wait()
+    limit.cancel()
+    return lines, f"its limit of {timeout:.0f} s" if code == -signal.SIGKILL else code
+
+
 def measure(options):
     """The lines of every part, and the names of those that failed."""
     lines, failed = [], []
     for name, command in commands(options):
-        command = [str(part) for part in command]
-        try:
-            ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=options.timeout)
-            text, code = ended.stdout, ended.returncode
-        except subprocess.TimeoutExpired as error:
-            text, code = (error.stdout or b"").decode(), f"the limit of {options.timeout:.0f} s"
-        found = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
-        for line in found:
-            line.setdefault("who", "myxtts")
-            print(json.dumps(line), flush=True)
+        found, ending = run_part([str(part) for part in command], options.timeout)
         lines += found
-        if code != 0:
+        if ending != 0:
             failed.append(name)
-            print(f"{name}: ended with {code}: {' '.join(command)}", file=sys.stderr, flush=True)
+            print(f"{name}: ended with {ending}", file=sys.stderr, flush=True)
     return lines, failed
 
 
