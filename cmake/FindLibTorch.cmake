@@ -1,16 +1,16 @@
 # LibTorch as PyPI's torch wheel holds it, linked by library name. The package's own CMake files drag
 # in all of CUDA, which a machine without a GPU does not have.
 #
-# Looks at MYXTTS_LIBTORCH (the folder that holds include/ and lib/), then at what tools/setup unpacked.
-# Gives LibTorch::cpu and LibTorch::cuda.
+# Looks at MYXTTS_LIBTORCH (the folder that holds include/ and lib/), then at the folders that LibTorch_PLACES
+# lists. Gives LibTorch::cpu and LibTorch::cuda.
 
 set(MYXTTS_LIBTORCH "" CACHE PATH "An existing LibTorch: the folder that holds include/ and lib/")
 
 find_path(LibTorch_INCLUDE_DIR torch/headeronly/version.h
-  HINTS "${MYXTTS_LIBTORCH}" "${PROJECT_SOURCE_DIR}/.deps/libtorch/torch" PATH_SUFFIXES include
+  HINTS "${MYXTTS_LIBTORCH}" ${LibTorch_PLACES} PATH_SUFFIXES include
   NO_DEFAULT_PATH)
 find_library(LibTorch_CPU_LIBRARY torch_cpu
-  HINTS "${MYXTTS_LIBTORCH}" "${PROJECT_SOURCE_DIR}/.deps/libtorch/torch" PATH_SUFFIXES lib
+  HINTS "${MYXTTS_LIBTORCH}" ${LibTorch_PLACES} PATH_SUFFIXES lib
   NO_DEFAULT_PATH)
 if(LibTorch_INCLUDE_DIR)
   file(STRINGS "${LibTorch_INCLUDE_DIR}/torch/headeronly/version.h" version_line REGEX "define TORCH_VERSION_(MAJOR|MINOR|PATCH)")

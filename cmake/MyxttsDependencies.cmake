@@ -27,6 +27,7 @@ set_target_properties(Mecab::mecab PROPERTIES
 
 if(MYXTTS_TORCH)
   find_package(CLI11 REQUIRED)
+  set(LibTorch_PLACES "${PROJECT_SOURCE_DIR}/.deps/libtorch/torch")  # where tools/setup unpacks it
   find_package(LibTorch 2.11 REQUIRED)
 endif()
 if(MYXTTS_TESTS)
