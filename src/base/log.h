@@ -24,6 +24,13 @@ struct LogOptions {
 // ConfigError when the log file cannot be opened. Without it, Info and above go to standard error.
 void configure_log(const LogOptions& options);
 
+// From now on this file gets every level too, after what it already holds. Call it before other
+// threads start; throws DataError when the file cannot be opened.
+void add_log_file(const std::filesystem::path& file);
+
+// A line for the log files alone, where the person is told in another way.
+void log_to_files(LogLevel level, std::string_view message);
+
 namespace detail {
 void write_log(LogLevel level, std::string_view module, std::string_view message);
 }

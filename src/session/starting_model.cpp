@@ -9,13 +9,10 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/paths.h"
-#include "model/checkpoint_specs.h"
-#include "model/dvae_specs.h"
 #include "model/gpt.h"
-#include "model/initialise.h"
-#include "model/speaker_encoder.h"
 #include "run/model_folder.h"
 #include "session/training_texts.h"
+#include "train/starting_point.h"
 #include "weights/tensor_files.h"
 
 namespace myxtts {
@@ -28,9 +25,8 @@ constexpr std::size_t kLargestVocabulary = 64 << 20;  // bytes
 constexpr std::uintmax_t kWorthLinking = 16 << 20;    // bytes
 constexpr const char* kStart = "start";
 
-// Different networks of one seed must not begin alike.
-std::uint64_t seed_of(const RunConfig& config, std::uint64_t network) {
-  return static_cast<std::uint64_t>(config.train.seed) * 2 + network;
+TextIds ids_of(const Vocabulary& vocabulary) {
+  return {.count = vocabulary.rows(), .start = vocabulary.start(), .stop = vocabulary.stop()};
 }
 
 fs::path make_start(const fs::path& run) {
@@ -72,22 +68,6 @@ NamedTensors tensors_of(const NamedTensors& tensors, bool of_gpt) {
   return chosen;
 }
 
-NamedTensors new_model(const ModelConfig& config, std::uint64_t seed) {
-  NamedTensors tensors = initialise(checkpoint_specs(config), seed);
-  for (const auto& [name, table] : speaker_encoder_tables(config.speaker_encoder)) {
-    tensors.emplace(kSpeakerEncoderPrefix + name, table);
-  }
-  return tensors;
-}
-
-void require_rows(const StartingModel& start, const fs::path& model) {
-  const std::int64_t rows = start.network.config.gpt.text_ids;
-  if (start.vocabulary.rows() <= rows) return;
-  throw DataError(fmt::format(
-      "{} has {} ids and the model only {}; take the vocabulary that the model was trained with.",
-      (model / files::kVocabulary).string(), start.vocabulary.rows(), rows));
-}
-
 }  // namespace
 
 NamedTensors StartingModel::trained() const {
@@ -104,10 +84,10 @@ std::vector<fs::path> StartingModel::fixed_files() const {
   return paths;
 }
 
-StartingModel start_from_folder(const fs::path& model, const fs::path& run) {
-  StartingModel start{.network = open_model(model),
-                      .vocabulary = Vocabulary::load(model / files::kVocabulary)};
-  require_rows(start, model);
+StartingModel start_from_folder(const fs::path& model, const fs::path& run,
+                                const std::optional<std::string>& asked_size) {
+  StartingModel start{.vocabulary = Vocabulary::load(model / files::kVocabulary)};
+  start.network = model_to_train(model, ids_of(start.vocabulary), asked_size);
   start.folder = make_start(run);
   for (const std::string& name : fixed_names(model)) {
     link_or_copy(model / name, start.folder / name);
@@ -127,21 +107,15 @@ StartingModel start_from_nothing(const RunConfig& config, const fs::path& run) {
   const std::string origin =
       config.train.vocab ? config.train.vocab->string() : "the learnt vocabulary";
   StartingModel start{.vocabulary = Vocabulary::parse(json, origin), .from_nothing = true};
-  const TextIds ids{.count = start.vocabulary.rows(),
-                    .start = start.vocabulary.start(),
-                    .stop = start.vocabulary.stop()};
-  const std::string config_json =
-      with_text_ids(print_model_config(model_preset(config.train.model_size)), ids, "config.json");
-  OpenModel& network = start.network;
-  network.config = parse_model_config(config_json, "config.json");
-  network.reference = parse_reference_config(config_json, "config.json");
-  network.model = new_model(network.config, seed_of(config, 0));
-  network.dvae = initialise(dvae_specs(network.config.dvae), seed_of(config, 1));
+  const TextIds ids = ids_of(start.vocabulary);
+  const ModelConfig sizes = new_model_config(config.train.model_size, ids);
+  start.network = new_model(sizes, static_cast<std::uint64_t>(config.train.seed));
+  const std::string config_json = with_text_ids(print_model_config(sizes), ids, files::kConfig);
 
   start.folder = make_start(run);
   write_file_atomically(start.folder / files::kConfig, bytes_of(config_json));
   write_file_atomically(start.folder / files::kVocabulary, bytes_of(json));
-  write_tensors(start.folder / files::kDvae, network.dvae);
+  write_tensors(start.folder / files::kDvae, start.network.dvae);
   if (!config.train.vocab) {
     log_info("train", "a vocabulary of {} tokens was learnt from the training texts: {}", ids.count,
              (start.folder / files::kVocabulary).string());

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "config/model_json.h"
@@ -27,9 +29,10 @@ struct StartingModel {
 
 // The model of a folder: that of --init, or a checkpoint. Its config.json, vocab.json, DVAE, voices
 // and licence are put into RUN/start: small files copied, large ones linked where the disk can.
-// Throws DataError.
+// Throws DataError; ConfigError when `asked_size`, the --model-size somebody wrote, is not its own.
 StartingModel start_from_folder(const std::filesystem::path& model,
-                                const std::filesystem::path& run);
+                                const std::filesystem::path& run,
+                                const std::optional<std::string>& asked_size = {});
 
 // Random weights of --model-size by --seed, with the vocabulary of --vocab, or one that is learnt
 // from the texts of --train-data. Throws DataError, ConfigError.

@@ -13,16 +13,23 @@ struct MeasurementStopped {};
 
 }  // namespace
 
-TrainingLoop::TrainingLoop(const LoopParts& parts, std::int64_t first_step)
+TrainingLoop::TrainingLoop(const LoopParts& parts, const TrainingState& start)
     : parts_(parts),
       saving_(parts.shared.config.run),
       measuring_(parts.shared.config.run),
-      memory_(std::in_place, parts.shared.devices, first_step) {
-  saving_.saved(first_step);  // there is such a checkpoint, or nothing to keep
+      memory_(std::in_place, parts.shared.devices, start.step),
+      start_(start) {
+  saving_.saved(start.step);  // there is such a checkpoint, or nothing to keep
+}
+
+// A run that was stopped while it measured has a checkpoint of that step without the result.
+bool TrainingLoop::measurement_is_missing() const {
+  if (start_.step == 0 || start_.validation_loss) return false;
+  return measuring_.due(start_.step, start_.position.step == 0);
 }
 
 TrainingLoop::Ending TrainingLoop::run() {
-  bool whole = train();
+  bool whole = (!measurement_is_missing() || measure()) && train();
   parts_.trainer.finish();
   if (whole && measured_ != parts_.trainer.state().step) whole = measure();
   if (parts_.trainer.state().step != saving_.last()) save();
@@ -33,10 +40,7 @@ TrainingLoop::Ending TrainingLoop::run() {
 bool TrainingLoop::train() {
   while (auto slot = parts_.feed.next()) {
     const DataPosition position = (*slot)->position;
-    {
-      const TraceScope trace("step", (*slot)->number);
-      parts_.trainer.step(**slot);
-    }
+    parts_.trainer.step(**slot);
     slot.reset();  // the feature stage may have it again
     if (stopped()) return false;
     if (!parts_.trainer.between_steps()) continue;
@@ -52,7 +56,6 @@ void TrainingLoop::after_step(DataPosition position) {
   const bool ends_epoch =
       parts_.shared.data.training().batches.next(position).epoch != position.epoch;
   memory_->look(step);
-  if (ends_epoch && parts_.shared.data.cache() != nullptr) parts_.shared.data.cache()->refresh();
   if (measuring_.due(step, ends_epoch) && !measure()) return;
   if (saving_.due(step)) save();
 }
@@ -95,7 +98,6 @@ bool TrainingLoop::measure() {
 
 void TrainingLoop::save() {
   const TraceScope trace("save");
-  parts_.trainer.finish();
   CheckpointContents contents = parts_.trainer.contents();
   contents.state.metrics_position = parts_.metrics_position();
   parts_.saver.save(contents);

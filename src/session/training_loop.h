@@ -31,7 +31,8 @@ struct LoopParts {
 // of it lags. run() is the trainer's thread; stop() any other's.
 class TrainingLoop {
  public:
-  TrainingLoop(const LoopParts& parts, std::int64_t first_step);
+  // Measures first where the checkpoint that is continued was made before its measurement's end.
+  TrainingLoop(const LoopParts& parts, const TrainingState& start);
 
   enum class Ending { Done, Stopped };
 
@@ -43,6 +44,7 @@ class TrainingLoop {
   void stop();
 
  private:
+  bool measurement_is_missing() const;
   bool train();
   void after_step(DataPosition position);
   bool measure();
@@ -55,6 +57,7 @@ class TrainingLoop {
   std::optional<MemoryWatch> memory_;
   bool has_measured_ = false;
   std::int64_t measured_ = -1;  // step
+  const TrainingState start_;
 
   // Everything below is guarded by mutex_.
   mutable std::mutex mutex_;

@@ -29,14 +29,17 @@ TrainerSettings trainer_settings(const RunConfig& config, const RunData& data) {
   const std::int64_t last = data.steps_of_run();
   // Where epochs are not all equally long the pipeline knows the end.
   const std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
-  return {.schedule = {.kind = train.schedule,
-                       .learning_rate = train.lr,
-                       .warmup_steps = train.warmup_steps,
-                       .last_step = last},
-          .last_step = data.steps_are_exact() ? last : train.max_steps.value_or(no_limit),
-          .max_bad_steps = train.max_bad_steps,
-          .spike_factor = train.spike_factor,
-          .early_stopping = config.run.early_stopping};
+  return {
+      .schedule = {.kind = train.schedule,
+                   .learning_rate = train.lr,
+                   .warmup_steps = train.warmup_steps,
+                   .last_step = last},
+      .last_step = data.steps_are_exact() ? last : train.max_steps.value_or(no_limit),
+      .max_bad_steps = train.max_bad_steps,
+      .spike_factor = train.spike_factor,
+      .early_stopping = config.run.early_stopping,
+      .next_position = [&data](DataPosition at) { return data.training().batches.next(at); },
+      .clip_name = [&data](ClipNumber clip) { return std::string(data.corpus().clip(clip).id); }};
 }
 
 }  // namespace myxtts

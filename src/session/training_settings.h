@@ -11,6 +11,7 @@ namespace myxtts {
 // The settings of a run as the trainer's parts take them; each decided, nothing is "auto".
 GptTrainingSettings gpt_training_settings(const RunConfig& config, const DevicePlan& plan,
                                           const RunData& data);
+// The data outlives the trainer.
 TrainerSettings trainer_settings(const RunConfig& config, const RunData& data);
 
 }  // namespace myxtts
