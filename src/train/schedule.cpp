@@ -45,10 +45,4 @@ double learning_rate(const ScheduleSettings& settings, std::int64_t step, std::i
   return settings.learning_rate;
 }
 
-std::int64_t last_step(const TrainConfig& config, std::int64_t batches_an_epoch) {
-  const std::int64_t an_epoch = (batches_an_epoch + config.grad_accum - 1) / config.grad_accum;
-  const std::int64_t steps = config.epochs * an_epoch;
-  return std::min(steps, config.max_steps.value_or(steps));
-}
-
 }  // namespace myxtts

@@ -17,9 +17,4 @@ struct ScheduleSettings {
 // The learning rate of a step (from 0) in an epoch: a pure function, so nothing of it is saved.
 double learning_rate(const ScheduleSettings& settings, std::int64_t step, std::int64_t epoch);
 
-// The steps of a whole run: all of its epochs, or --max-steps if those are fewer. An epoch's last
-// step may be short. With --batch-tokens, whose epochs differ by a few batches, `batches_an_epoch`
-// is that of the first.
-std::int64_t last_step(const TrainConfig& config, std::int64_t batches_an_epoch);
-
 }  // namespace myxtts

@@ -91,7 +91,7 @@ TEST(Consistency, LimitsThatKeepNoClipAndTwoKindsOfBatchAreRefused) {
 
 TEST(Consistency, GradientsThatAreReleasedCanBeNeitherClippedNorAddedUp) {
   EXPECT_EQ(complaint({{"train.release_gradients", "on"}, {"train.grad_clip", "1"}}),
-            "train.release_gradients is on (flag --release-gradients) but train.grad_clip is 1 "
+            "train.release_gradients is on (flag --release-gradients) but train.grad_clip is 1.0 "
             "(flag --grad-clip); use --release-gradients off.");
   EXPECT_NE(complaint({{"train.release_gradients", "on"}, {"train.grad_accum", "2"}}), "");
   EXPECT_EQ(complaint({{"train.release_gradients", "on"}}), "");

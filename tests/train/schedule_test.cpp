@@ -44,14 +44,5 @@ TEST(Schedule, TheCosineIsWholeAfterTheWarmUpHalfInTheMiddleAndNothingAtTheEnd) 
   EXPECT_DOUBLE_EQ(learning_rate(settings, 500, 0), 0) << "it does not rise again";
 }
 
-TEST(Schedule, ARunEndsWithItsEpochsOrItsStepsWhicheverComeFirst) {
-  TrainConfig config{.grad_accum = 4, .epochs = 3};
-  EXPECT_EQ(last_step(config, 10), 9) << "an epoch of 10 batches is 2 whole steps and a short one";
-  EXPECT_EQ(last_step(config, 8), 6);
-  config.max_steps = 7;
-  EXPECT_EQ(last_step(config, 10), 7);
-  EXPECT_EQ(last_step(config, 8), 6);
-}
-
 }  // namespace
 }  // namespace myxtts
