@@ -13,6 +13,7 @@
 #include "device/role_device.h"
 #include "model/gpt_rows.h"
 #include "model/named_tensors.h"
+#include "train/step_numbers.h"
 
 namespace myxtts {
 
@@ -48,17 +49,6 @@ struct GptTrainingSettings {
   std::int64_t slots = 0;            // clips a batch holds at most
 };
 
-// What one step did, as the device tells it later.
-struct StepNumbers {
-  std::int64_t step = 0;  // counts from 1
-  double text_loss = 0;   // means over the targets of the whole step
-  double audio_loss = 0;
-  double loss = 0;           // what was trained
-  double gradient_norm = 0;  // before clipping
-  bool skipped = false;      // loss or gradient was not finite: nothing was changed
-  double loss_scale = 1;     // of fp16
-};
-
 // The GPT while it is trained: its weights, their gradients, AdamW's state, and the step that
 // changes them, all on the model device.
 //
@@ -85,6 +75,7 @@ class GptTraining {
   void update(double learning_rate);
 
   std::int64_t step() const;  // updates so far, skipped ones too
+  RoleDevice& device() const;
 
   // Of the steps that the device has finished since the last call, oldest first. Never waits.
   std::vector<StepNumbers> take_numbers();
