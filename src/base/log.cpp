@@ -58,15 +58,16 @@ class ScreenSink final : public spdlog::sinks::base_sink<spdlog::details::null_m
   void flush_() override {}  // write_line keeps nothing back
 };
 
-spdlog::sink_ptr open_sink(const std::filesystem::path& path) {
+// Throws spdlog_ex.
+spdlog::sink_ptr open_file(const std::filesystem::path& path) {
   auto file = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string());
   file->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
   return file;
 }
 
-spdlog::sink_ptr open_file(const std::filesystem::path& path) {
+spdlog::sink_ptr open_asked_file(const std::filesystem::path& path) {
   try {
-    return open_sink(path);
+    return open_file(path);
   } catch (const spdlog::spdlog_ex& error) {
     throw ConfigError(fmt::format(
         "The log file {} cannot be opened: {}. Give --log-file a path that can be written.",
@@ -78,7 +79,7 @@ std::shared_ptr<spdlog::logger> make_logger(const LogOptions& options) {
   auto screen = std::make_shared<ScreenSink>();
   screen->set_level(to_spdlog(options.level));
   std::vector<spdlog::sink_ptr> sinks{std::move(screen)};
-  if (!options.file.empty()) sinks.push_back(open_file(options.file));
+  if (!options.file.empty()) sinks.push_back(open_asked_file(options.file));
   auto logger = std::make_shared<spdlog::logger>("myxtts", sinks.begin(), sinks.end());
   logger->set_level(spdlog::level::debug);
   logger->flush_on(spdlog::level::debug);  // a crash must not take the last lines with it
@@ -100,12 +101,12 @@ void configure_log(const LogOptions& options) {
   standard_screen().set_abilities(ScreenAbilities::of(STDERR_FILENO, options.progress));
 }
 
-void add_log_file(const std::filesystem::path& file) {
+void add_log_file(const std::filesystem::path& path) {
   try {
-    current_logger()->sinks().push_back(open_sink(file));
+    current_logger()->sinks().push_back(open_file(path));
   } catch (const spdlog::spdlog_ex& error) {
     throw DataError(
-        fmt::format("The log file {} cannot be opened: {}.", file.string(), error.what()));
+        fmt::format("The log {} of the run cannot be opened: {}.", path.string(), error.what()));
   }
 }
 

@@ -8,6 +8,7 @@
 #include "run/open_checkpoint.h"
 #include "run/resume.h"
 #include "session/batch_feed.h"
+#include "session/gauges.h"
 #include "session/progress_observer.h"
 #include "session/run_data.h"
 #include "session/run_devices.h"
@@ -21,6 +22,7 @@
 #include "train/gpt_training.h"
 #include "train/metrics_observer.h"
 #include "train/trainer.h"
+#include "train/weight_histograms.h"
 
 namespace myxtts {
 namespace {
@@ -72,8 +74,7 @@ struct TrainingRun::Parts {
         feed(BatchFeed::for_training(shared)),
         state(restore(resumed)),
         trainer(*training, trainer_settings_with(checkpoints), state),
-        metrics(run.path(), state.metrics_position, given.values.run, *training,
-                [this] { return feed->meters(); }),
+        metrics(run.path(), metrics_settings()),
         progress(plan, {.first_step = state.step,
                         .last_step = data.steps_of_run(),
                         .meters = [this] { return feed->meters(); }}),
@@ -117,6 +118,16 @@ struct TrainingRun::Parts {
       }
       return newest;
     };
+    return chosen;
+  }
+
+  MetricsSettings metrics_settings() {
+    MetricsSettings chosen{.log_steps = settings.values.run.log_steps,
+                           .start = state,
+                           .gauges = [this] { return gauges(feed->meters(), devices); }};
+    if (settings.values.run.histograms) {
+      chosen.histograms = [this] { return weight_histograms(training->weights()); };
+    }
     return chosen;
   }
 

@@ -75,6 +75,7 @@ class GptTraining {
   void update(double learning_rate);
 
   std::int64_t step() const;  // updates so far, skipped ones too
+  RoleDevice& device() const;
 
   // Of the steps that the device has finished since the last call, oldest first. Never waits.
   std::vector<StepNumbers> take_numbers();

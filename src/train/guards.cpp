@@ -39,8 +39,7 @@ bool too_many_bad_steps(const GuardSettings& settings, const TrainingState& stat
 bool judge_evaluation(double loss, TrainingState& state) {
   const bool finite = std::isfinite(loss);
   state.validation_loss = finite ? std::optional(loss) : std::nullopt;
-  const bool best =
-      finite && (!state.best_validation_loss || loss < *state.best_validation_loss);
+  const bool best = finite && (!state.best_validation_loss || loss < *state.best_validation_loss);
   if (best) state.best_validation_loss = loss;
   state.evaluations_since_best = best ? 0 : state.evaluations_since_best + 1;
   return best;

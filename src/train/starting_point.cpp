@@ -43,8 +43,7 @@ void check_vocabulary(const fs::path& folder, const GptConfig& config, const Tex
 }
 
 void check_size(const fs::path& folder, const GptConfig& config, const std::string& asked) {
-  const TextIds ids{
-      .count = config.text_ids, .start = config.start_text, .stop = config.stop_text};
+  const TextIds ids{.count = config.text_ids, .start = config.start_text, .stop = config.stop_text};
   if (with_ids(model_preset(asked).gpt, ids) == config) return;
   throw ConfigError(
       fmt::format("--model-size is {} but the model of --init {} is another size ({}); leave "
@@ -81,8 +80,7 @@ OpenModel model_to_train(const fs::path& folder, const TextIds& vocabulary,
 }
 
 std::optional<std::string> size_name(const GptConfig& config) {
-  const TextIds ids{
-      .count = config.text_ids, .start = config.start_text, .stop = config.stop_text};
+  const TextIds ids{.count = config.text_ids, .start = config.start_text, .stop = config.stop_text};
   for (const std::string_view name : model_preset_names()) {
     if (with_ids(model_preset(name).gpt, ids) == config) return std::string(name);
   }

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/ranges.h>
+
 #include "base/error.h"
 #include "base/log.h"
 #include "base/trace.h"
@@ -108,12 +110,13 @@ std::string Trainer::State::names_of(const std::vector<ClipNumber>& clips) const
 }
 
 void Trainer::State::stop_at(std::int64_t step) const {
-  const auto before = settings.checkpoint_until ? settings.checkpoint_until(step - state.bad_steps)
-                                                : std::nullopt;
+  const auto before =
+      settings.checkpoint_until ? settings.checkpoint_until(step - state.bad_steps) : std::nullopt;
   const std::string where =
-      before ? fmt::format("The last good checkpoint is that of step {0}: continue with --resume "
-                           "{0}",
-                           *before)
+      before ? fmt::format(
+                   "The last good checkpoint is that of step {0}: continue with --resume "
+                   "{0}",
+                   *before)
              : std::string("There is no checkpoint from before: start again");
   throw DataError(
       fmt::format("Training stopped at step {}: {} steps in a row had a loss or a gradient that is "
