@@ -105,6 +105,42 @@ void check_batch(const EffectiveConfig& config) {
   }
 }
 
+void check_optimiser(const EffectiveConfig& config) {
+  const TrainConfig& train = config.values.train;
+  if (train.release_gradients.value_or(false)) {
+    const std::string_view remedy = "use --release-gradients off";
+    if (train.grad_clip) refuse(config, "train.release_gradients", "train.grad_clip", remedy);
+    if (train.grad_accum > 1) {
+      refuse(config, "train.release_gradients", "train.grad_accum", remedy);
+    }
+  }
+  if (train.max_steps && train.warmup_steps >= *train.max_steps) {
+    refuse(config, "train.warmup_steps", "train.max_steps",
+           "a warm-up must be shorter than the training");
+  }
+}
+
+void check_start(const EffectiveConfig& config) {
+  if (config.values.train.init && config.values.train.vocab) {
+    refuse(config, "train.init", "train.vocab",
+           "a model brings its own vocabulary: leave --vocab out, or grow the model's with myxtts "
+           "vocab extend");
+  }
+}
+
+// Nothing is held back to measure on.
+void check_validation(const EffectiveConfig& config) {
+  const RunDirectoryConfig& run = config.values.run;
+  if (!config.values.data.val_data.empty() || config.values.data.val_fraction > 0) return;
+  const auto refuse_measuring = [&config](std::string_view key) {
+    refuse(config, key, "data.val_fraction",
+           fmt::format("give --val-data, or leave {} out", find_field(key)->flag));
+  };
+  if (run.early_stopping) refuse_measuring("run.early_stopping");
+  if (run.eval_steps) refuse_measuring("run.eval_steps");
+  if (run.test_sentences) refuse_measuring("run.test_sentences");
+}
+
 }  // namespace
 
 void check_consistency(const EffectiveConfig& config) {
@@ -114,6 +150,9 @@ void check_consistency(const EffectiveConfig& config) {
   check_memory_caps(config);
   check_limits(config);
   check_batch(config);
+  check_optimiser(config);
+  check_start(config);
+  check_validation(config);
 }
 
 }  // namespace myxtts

@@ -33,6 +33,9 @@ EffectiveConfig make_effective_config(const ConfigSources& sources);
 // Throws ConfigError when settings that are fine alone cannot be meant together.
 void check_consistency(const EffectiveConfig& config);
 
+// Sentences about settings of a training run that are allowed and seldom meant.
+std::vector<std::string> cautions(const EffectiveConfig& config);
+
 // YAML with the origin of each value behind it. read_config_file() gives the same settings back.
 std::string print_config(const EffectiveConfig& config);
 

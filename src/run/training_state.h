@@ -15,9 +15,10 @@ struct TrainingState {
   std::int64_t step = 0;                       // updates, skipped ones too
   DataPosition position = {};                  // of the first batch that is not in an update
   std::int64_t skipped_steps = 0;              // so far, because something was not finite
+  std::int64_t bad_steps = 0;                  // the last ones in a row that were bad
   std::uint64_t metrics_position = 0;          // bytes of metrics.jsonl
   double mean_loss = 0;                        // running, for spikes
-  std::optional<double> validation_loss = {};  // the last one
+  std::optional<double> validation_loss = {};  // of this very step; nothing: not measured
   std::optional<double> best_validation_loss = {};
   std::int64_t evaluations_since_best = 0;
   double seconds = 0;        // of training so far, over all resumes

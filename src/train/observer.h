@@ -2,12 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
-#include <string>
 #include <vector>
 
 #include "data/batch_plan.h"
-#include "train/gpt_training.h"
+#include "train/step_numbers.h"
 
 namespace myxtts {
 

@@ -5,8 +5,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <vector>
+#include <string>
 
+#include "base/clock.h"
 #include "data/device_batch.h"
 #include "run/checkpoint_saver.h"
 #include "run/training_state.h"
@@ -22,6 +23,15 @@ struct TrainerSettings {
   std::int64_t max_bad_steps = 20;  // in a row
   double spike_factor = 3.0;
   std::optional<std::int64_t> early_stopping = {};  // evaluations without a better loss
+
+  // BatchPlan::next; where it is missing, an epoch never ends.
+  std::function<DataPosition(DataPosition)> next_position = {};
+
+  // For messages: a clip's id, and the step of the newest checkpoint that is no newer than a step.
+  std::function<std::string(ClipNumber)> clip_name = {};
+  std::function<std::optional<std::int64_t>(std::int64_t)> checkpoint_until = {};
+
+  const Clock* clock = &system_clock();  // for TrainingState::seconds, and for no decision
 };
 
 // Trains batch after batch: accumulates, updates where a step is complete, watches the losses, and
@@ -32,16 +42,18 @@ struct TrainerSettings {
 //     if (trainer.done()) break;
 //   }
 //
-// step() never waits for the device; observers hear of a step once the device has finished it. The
-// trainer's thread only. Training and observers outlive it.
+// step() never waits for the device; observers hear of a step once the device has finished it. Any
+// method that hears of steps throws DataError once too many in a row were not finite.
+//
+// The trainer's thread only. Training and observers outlive it.
 class Trainer {
  public:
+  // `start` is that of the checkpoint that `training` was restored from.
   Trainer(GptTraining& training, const TrainerSettings& settings, const TrainingState& start = {});
   ~Trainer();
 
   void observe(TrainingObserver& observer);
 
-  // Throws DataError once too many steps in a row were not finite.
   void step(DeviceBatch& batch);
 
   // No batch waits for its update, so a checkpoint may be made.
@@ -49,7 +61,8 @@ class Trainer {
   bool done() const;  // the last step is queued, or early stopping says so
 
   // Measures on the batches that `next` gives until it gives null, tells the observers, and keeps
-  // the best. Waits for the device.
+  // the best. Changes nothing that training computes with. Waits for the device. Throws DataError
+  // when there is nothing to measure on.
   EvaluationReport evaluate(const std::function<DeviceBatch*()>& next);
 
   // Hears of every queued step. Waits for the device.
@@ -58,7 +71,9 @@ class Trainer {
   // Of the last update. Waits for nothing: counters lag by what the device has not finished, so
   // call finish() first where they matter.
   TrainingState state() const;
-  CheckpointContents contents() const;
+
+  // The same with all tensors, between steps. Calls finish(): what a checkpoint counts is exact.
+  CheckpointContents contents();
 
  private:
   struct State;

@@ -89,5 +89,82 @@ TEST(Consistency, LimitsThatKeepNoClipAndTwoKindsOfBatchAreRefused) {
   EXPECT_EQ(complaint({{"train.batch_tokens", "4096"}}), "");
 }
 
+TEST(Consistency, GradientsThatAreReleasedCanBeNeitherClippedNorAddedUp) {
+  EXPECT_EQ(complaint({{"train.release_gradients", "on"}, {"train.grad_clip", "1"}}),
+            "train.release_gradients is on (flag --release-gradients) but train.grad_clip is 1.0 "
+            "(flag --grad-clip); use --release-gradients off.");
+  EXPECT_NE(complaint({{"train.release_gradients", "on"}, {"train.grad_accum", "2"}}), "");
+  EXPECT_EQ(complaint({{"train.release_gradients", "on"}}), "");
+  for (const char* kept : {"off", "auto"}) {
+    EXPECT_EQ(complaint({{"train.release_gradients", kept},
+                         {"train.grad_clip", "1"},
+                         {"train.grad_accum", "2"}}),
+              "")
+        << kept;
+  }
+}
+
+TEST(Consistency, AWarmUpThatNeverEndsIsRefused) {
+  EXPECT_NE(complaint({{"train.warmup_steps", "100"}, {"train.max_steps", "100"}}), "");
+  EXPECT_EQ(complaint({{"train.warmup_steps", "99"}, {"train.max_steps", "100"}}), "");
+  EXPECT_EQ(complaint({{"train.warmup_steps", "100"}}), "");
+}
+
+TEST(Consistency, AModelBringsItsOwnVocabulary) {
+  EXPECT_NE(complaint({{"train.init", "xtts"}, {"train.vocab", "vocab.json"}}).find("vocab extend"),
+            std::string::npos);
+  EXPECT_EQ(complaint({{"train.vocab", "vocab.json"}}), "");
+}
+
+TEST(Consistency, WhatMeasuresNeedsClipsToMeasureOn) {
+  for (const auto& [key, value] :
+       Values{{"run.early_stopping", "3"}, {"run.eval_steps", "10"}, {"run.test_sentences", "s"}}) {
+    const Values asked = {{key, value}};
+    EXPECT_EQ(complaint(asked), "") << key;
+    Values without = asked;
+    without.emplace_back("data.val_fraction", "0");
+    EXPECT_NE(complaint(without).find(key), std::string::npos) << key;
+    without.emplace_back("data.val_data", "held-out");
+    EXPECT_EQ(complaint(without), "") << key;
+  }
+}
+
+TEST(Consistency, NumbersThatAreNoneOrAbsurdAreRefused) {
+  for (const char* key : {"train.lr", "train.weight_decay", "train.grad_clip", "train.dropout",
+                          "train.spike_factor", "run.save_minutes"}) {
+    for (const char* value : {"nan", "inf", "-inf", "-1", "1e400"}) {
+      ConfigSources sources;
+      const Field* field = find_field(key);
+      sources.flags.push_back({field, {value, false}, {Origin::Kind::Flag, field->flag, 0}});
+      EXPECT_THROW(make_effective_config(sources), ConfigError) << key << ' ' << value;
+    }
+  }
+  EXPECT_NE(complaint({{"train.lr", "0"}}), "") << "nothing would be learned";
+  EXPECT_NE(complaint({{"train.lr", "2"}}), "");
+  EXPECT_NE(complaint({{"train.dropout", "1"}}), "") << "nothing would be left";
+}
+
+std::vector<std::string> cautions_of(const Values& values) {
+  ConfigSources sources;
+  for (const auto& [key, value] : values) {
+    const Field* field = find_field(key);
+    sources.flags.push_back({field, {value, false}, {Origin::Kind::Flag, field->flag, 0}});
+  }
+  return cautions(make_effective_config(sources));
+}
+
+TEST(Cautions, AreAboutSettingsThatAreAllowedAndSeldomMeant) {
+  EXPECT_TRUE(cautions_of({}).empty());
+  EXPECT_EQ(cautions_of({{"train.prompt_mask", "peer"}}).size(), 1U);
+  EXPECT_TRUE(cautions_of({{"train.prompt_mask", "none"}}).empty());
+  EXPECT_EQ(cautions_of({{"train.lr", "0.1"}}).size(), 1U);
+  EXPECT_TRUE(cautions_of({{"train.lr", "0.01"}}).empty());
+  EXPECT_EQ(cautions_of({{"run.keep_best", "2"}, {"data.val_fraction", "0"}}).size(), 1U);
+  EXPECT_TRUE(cautions_of({{"data.val_fraction", "0"}}).empty()) << "nobody asked for the best";
+  EXPECT_TRUE(cautions_of({{"run.keep_best", "2"}}).empty());
+  EXPECT_EQ(cautions_of({{"run.save_steps", "none"}, {"run.save_minutes", "none"}}).size(), 1U);
+  EXPECT_TRUE(cautions_of({{"run.save_steps", "none"}}).empty());
+}
+
 }  // namespace
 }  // namespace myxtts

@@ -61,6 +61,29 @@ def make_inputs(width):
             "in.decoder.latents": torch.randn(1, 21, width), "in.decoder.speaker": torch.randn(1, 512, 1) * 0.05}
 
 
+def make_steps(count=20):
+    """A batch for each step of training, with the prompt cut as the peer's trainer cuts it."""
+    steps = {}
+    for step in range(count):
+        samples = torch.randint(11025, 200000, (3,))
+        texts = torch.randint(1, 60, (3,))
+        spans = torch.zeros(3, 2, dtype=torch.int64)
+        prompts = torch.zeros(3, 1, 1, 132300)
+        padded = torch.zeros(3, int(texts.max()), dtype=torch.int32)
+        for row in range(3):
+            length = int(torch.randint(66150, 132301, ()))
+            length = length if length <= samples[row] else int(samples[row]) // 2
+            first = int(torch.randint(0, int(samples[row]) - length + 1, ()))
+            spans[row] = torch.tensor([first, first + length])
+            prompts[row, 0, 0, :length] = torch.randn(length) * 0.1
+            padded[row, : texts[row]] = torch.randint(2, 261, (int(texts[row]),))
+        name = f"in.step{step}.batch."
+        steps |= {name + "wav_lengths": samples, name + "text_lengths": texts, name + "padded_text": padded,
+                  name + "cond_idxs": spans, name + "conditioning": prompts,
+                  name + "codes": torch.randint(0, CODES, (3, 250))}
+    return steps
+
+
 def peer_losses(gpt, inputs, mel, spans=None):
     text, audio, _ = gpt(inputs["in.batch.padded_text"].long(), inputs["in.batch.text_lengths"], inputs["batch.codes"],
                          inputs["in.batch.wav_lengths"], cond_mels=mel, cond_idxs=spans)
@@ -85,15 +108,48 @@ def compute(gpt, decoder, mel_of, inputs):
             out[prefix + name] = loss.detach()
     for name, parameter in gpt.named_parameters():
         out[f"grad.full.{name}"] = parameter.grad.clone()
+    start = {name: tensor.clone() for name, tensor in gpt.state_dict().items()}
     out["train20.losses"], out["train20.grad_norms"] = train(gpt, inputs, mel)
+    gpt.load_state_dict(start)
+    out["recipe.losses"], out["recipe.grad_norms"] = train_by_recipe(gpt, inputs, mel_of)
     return out
 
 
-def train(gpt, inputs, mel):
+def make_optimizer(gpt):
     config = types.SimpleNamespace(optimizer="AdamW", lr=1e-4, optimizer_wd_only_on_weights=True,
                                    optimizer_params=dict(betas=[0.9, 0.96], eps=1e-8, weight_decay=1e-2))
-    optimizer = GPTTrainer.get_optimizer(types.SimpleNamespace(config=config, xtts=types.SimpleNamespace(gpt=gpt)))
-    curve, norms = [], []
+    return GPTTrainer.get_optimizer(types.SimpleNamespace(config=config, xtts=types.SimpleNamespace(gpt=gpt)))
+
+
+def train_by_recipe(gpt, steps, mel_of):
+    """The peer's own train_step on one batch after another, in train mode with its dropout set to 0."""
+    gpt.train()
+    for module in gpt.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    trainer = types.SimpleNamespace(
+        forward=lambda text, text_lengths, codes, wav_lengths, mels, spans, lengths: gpt(
+            text, text_lengths, codes, wav_lengths, cond_mels=mels, cond_idxs=spans, cond_lens=lengths),
+        args=types.SimpleNamespace(gpt_loss_text_ce_weight=0.01, gpt_loss_mel_ce_weight=1.0))
+    optimizer, curve, norms = make_optimizer(gpt), [], []
+    for step in range(sum(name.endswith("batch.codes") for name in steps)):
+        of = lambda name: steps[f"in.step{step}.batch.{name}"]
+        with torch.no_grad():
+            mel = mel_of(of("conditioning").flatten(0, 2)).unsqueeze(1)
+        batch = dict(cond_mels=mel, text_inputs=of("padded_text").long(), text_lengths=of("text_lengths"),
+                     audio_codes=of("codes"), wav_lengths=of("wav_lengths"), cond_idxs=of("cond_idxs").clone(),
+                     cond_lens=None)
+        _, losses = GPTTrainer.train_step(trainer, batch, None)
+        optimizer.zero_grad()
+        losses["loss"].backward()
+        norms.append(torch.stack([p.grad.norm() for p in gpt.parameters()]).norm())
+        optimizer.step()
+        curve.append(torch.stack([losses[name].detach() for name in ("loss_text_ce", "loss_mel_ce", "loss")]))
+    return torch.stack(curve), torch.stack(norms)
+
+
+def train(gpt, inputs, mel):
+    optimizer, curve, norms = make_optimizer(gpt), [], []
     for _ in range(20):
         losses = peer_losses(gpt, inputs, mel)
         optimizer.zero_grad()
@@ -124,7 +180,8 @@ def far_apart(ours, peers):
     rows = [("batch.mel_cond", (ours["batch.mel_cond"] - peers["batch.mel_cond"]).abs().max().item(), 2e-4),
             ("decoder.wav", (ours["decoder.wav"] - peers["decoder.wav"]).abs().max().item(), 1e-3)]
     rows += [(name, relative(ours[name], peers[name]), 1e-5) for name in peers if ".batch.loss" in name]
-    rows += [(name, relative(ours[name], peers[name]), 1e-4) for name in peers if name.startswith("train20")]
+    rows += [(name, relative(ours[name], peers[name]), 1e-4) for name in peers
+             if name.startswith(("train20", "recipe"))]
     for name in gradients:
         scale = max(peers[name].norm().item(), 1e-6 * total.item())
         rows.append((name, (ours[name] - peers[name]).norm().item() / scale, 1e-3))
@@ -144,7 +201,7 @@ def main():
     decoder = HifiDecoder(decoder_input_dim=options.width).eval()
     mel_of = TorchMelSpectrogram(filter_length=2048, mel_norm_file=None)
     mel_of.mel_norms = mel_stats
-    inputs = make_inputs(options.width)
+    inputs = make_inputs(options.width) | make_steps()
     with tempfile.TemporaryDirectory() as place:
         folder = pathlib.Path(place)
         write_model(folder, options, gpt, decoder, mel_stats)

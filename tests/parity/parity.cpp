@@ -20,7 +20,7 @@
 #include "model/losses.h"
 #include "parity/parity_batch.h"
 #include "parity/parity_model.h"
-#include "support/adamw.h"
+#include "parity/parity_training.h"
 #include "weights/tensor_files.h"
 
 namespace myxtts::test {
@@ -28,7 +28,6 @@ namespace {
 
 constexpr int kSteps = 20;
 constexpr double kClipNorm = 1.0;
-constexpr AdamWOptions kOptimiser = {.learning_rate = 1e-4};
 
 // conditioning [B, 1, 1, S] -> [B, 80, F], the mel that the GPT is conditioned on.
 at::Tensor conditioning_mel(const ParityModel& model, const at::Tensor& conditioning) {
@@ -79,23 +78,39 @@ void write_gradients(TensorsByName& out, const ParityModel& model) {
   }
 }
 
-void write_training(TensorsByName& out, const ParityModel& model, const Gpt& gpt,
-                    const ParityBatch& batch) {
-  AdamW optimiser(gpt_specs(model.config.gpt), model.weights, kGptPrefix, kOptimiser);
-  std::vector<at::Tensor> losses;
-  std::vector<at::Tensor> norms;
+DeviceBatch as_step(ParityBatch batch, std::int64_t number) {
+  DeviceBatch step;
+  step.number = number;
+  step.position = {.epoch = 0, .step = number};
+  step.clips.resize(static_cast<std::size_t>(batch.rows.clips));
+  step.rows = std::move(batch.rows);
+  step.prompt_mel = std::move(batch.mel);
+  return step;
+}
+
+void write_curve(TensorsByName& out, const std::string& prefix, const ParityCurve& curve) {
+  out[prefix + "losses"] = curve.losses;
+  out[prefix + "grad_norms"] = curve.norms;
+}
+
+// Twenty steps on one batch, clipped.
+void write_training(TensorsByName& out, const ParityModel& model, const TensorsByName& inputs) {
+  std::vector<DeviceBatch> steps;
   for (int step = 0; step < kSteps; ++step) {
-    const auto found = losses_of(gpt, batch);
-    optimiser.clear_gradients();
-    found.total.backward();
-    norms.push_back(optimiser.clip_gradients(kClipNorm));
-    optimiser.step();
-    losses.push_back(reported(found));
-    fmt::print(stderr, "step {} of {}: loss {:.6f}\n", step + 1, kSteps,
-               losses.back()[2].item<float>());
+    steps.push_back(as_step(make_batch(model, inputs, "in.batch.", MaskPromptSpan::None), step));
   }
-  out["train20.losses"] = at::stack(losses);
-  out["train20.grad_norms"] = at::stack(norms);
+  write_curve(out, "train20.", train(model, std::move(steps), kClipNorm));
+}
+
+// The peer's recipe: a new batch in each step, its slip with the prompts' spans, no clipping.
+void write_recipe(TensorsByName& out, const ParityModel& model, const TensorsByName& inputs) {
+  std::vector<DeviceBatch> steps;
+  for (int step = 0; inputs.contains(fmt::format("in.step{}.batch.codes", step)); ++step) {
+    const auto of_step = inputs_of_step(inputs, step);
+    steps.push_back(
+        as_step(make_batch(model, of_step, "in.batch.", MaskPromptSpan::PeerSlip), step));
+  }
+  if (!steps.empty()) write_curve(out, "recipe.", train(model, std::move(steps), std::nullopt));
 }
 
 void write_decoder(TensorsByName& out, const ParityModel& model, const TensorsByName& inputs) {
@@ -120,7 +135,8 @@ TensorsByName compute(const ParityModel& model, const TensorsByName& inputs) {
   write_losses(out, "eval.batch.", losses);
   losses.total.backward();
   write_gradients(out, model);
-  write_training(out, model, gpt, batch);  // last: it changes the weights
+  write_training(out, model, inputs);
+  write_recipe(out, model, inputs);
   return out;
 }
 

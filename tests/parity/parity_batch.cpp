@@ -27,6 +27,17 @@ const at::Tensor& input(const TensorsByName& inputs, const std::string& name) {
   return found->second;
 }
 
+TensorsByName inputs_of_step(const TensorsByName& inputs, int step) {
+  const std::string prefix = fmt::format("in.step{}.", step);
+  TensorsByName result;
+  for (const auto& [name, tensor] : inputs) {
+    if (!name.starts_with(prefix)) continue;
+    const std::string rest = name.substr(prefix.size());
+    result[rest == "batch.codes" ? rest : "in." + rest] = tensor;
+  }
+  return result;
+}
+
 std::vector<ParityClip> read_clips(const GptConfig& config, const TensorsByName& inputs,
                                    const std::string& spans) {
   const auto texts = input(inputs, "in.batch.padded_text");

@@ -24,6 +24,9 @@ std::vector<ParityClip> read_clips(const GptConfig& config, const TensorsByName&
 
 std::vector<GptClip> views(const std::vector<ParityClip>& clips);
 
+// The inputs whose names begin with "in.step7.", under the names of a single batch.
+TensorsByName inputs_of_step(const TensorsByName& inputs, int step);
+
 // The input called `name`. Throws DataError when there is none.
 const at::Tensor& input(const TensorsByName& inputs, const std::string& name);
 

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "run/training_state.h"
+#include "train/step_numbers.h"
+
+// What the losses say about a run. Everything remembered is in the TrainingState that a checkpoint
+// keeps, so a resumed run judges as if it had not been interrupted; no clock is asked.
+
+namespace myxtts {
+
+struct GuardSettings {
+  std::int64_t max_bad_steps = 20;  // in a row
+  double spike_factor = 3.0;
+};
+
+enum class StepVerdict {
+  Fine,
+  Spike,     // the loss is far above its running mean; trained on all the same
+  Bad,       // loss or gradient was not finite: left out
+  Rescaled,  // left out too, but only because the loss scale of fp16 was too high for it
+};
+
+// Takes the next step into `state`. Steps come in order.
+StepVerdict judge(const GuardSettings& settings, const StepNumbers& numbers, TrainingState& state);
+
+bool too_many_bad_steps(const GuardSettings& settings, const TrainingState& state);
+
+// Takes the loss of an evaluation into `state`; true: it is the best of the run. One that is not
+// finite never is.
+bool judge_evaluation(double loss, TrainingState& state);
+
+// After `patience` evaluations without a better loss.
+bool stops_early(const std::optional<std::int64_t>& patience, const TrainingState& state);
+
+}  // namespace myxtts

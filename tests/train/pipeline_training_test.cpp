@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <memory>
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "device/cpu/cpu_role_device.h"
+#include "model/dvae.h"
+#include "model/dvae_specs.h"
+#include "pipeline/corpus_batches.h"
+#include "pipeline/data_pipeline.h"
+#include "pipeline/feature_stage.h"
+#include "pipeline/feature_writer.h"
+#include "support/corpus_maker.h"
+#include "support/formula_weights.h"
+#include "support/temporary_folder.h"
+#include "train/made_batches.h"
+#include "train/trainer.h"
+
+// The whole way of a run, from sound files to weights: nothing that a machine or a moment decides
+// may change one bit of it.
+
+namespace myxtts {
+namespace {
+
+using test::cloned;
+using test::same_tensors;
+
+constexpr std::int64_t kSteps = 50;
+
+struct RunOptions {
+  std::size_t workers = 2;
+  std::size_t buffer = 50;
+  std::size_t ring = 3;
+  int devices = 2;
+  const FeatureCache* cache = nullptr;
+  std::int64_t batch_size = 3;
+  std::int64_t grad_accum = 2;
+  double dropout = 0.1;
+  std::int64_t last_step = kSteps;
+  std::optional<std::int64_t> stop_after = {};      // batches; nothing: when the trainer is done
+  const CheckpointContents* from = nullptr;         // a checkpoint
+  std::function<void(DeviceBatch&)> on_batch = {};  // before it is trained
+};
+
+// What a run was, and what a checkpoint at its end would hold.
+struct Outcome {
+  std::vector<double> losses;
+  std::vector<double> norms;
+  CheckpointContents last;
+};
+
+class Curve final : public TrainingObserver {
+ public:
+  explicit Curve(Outcome& outcome) : outcome_(outcome) {}
+  void stepped(const StepReport& report) override {
+    outcome_.losses.push_back(report.numbers.loss);
+    outcome_.norms.push_back(report.numbers.gradient_norm);
+  }
+  void evaluated(const EvaluationReport&) override {}
+
+ private:
+  Outcome& outcome_;
+};
+
+CheckpointContents kept(const CheckpointContents& contents) {
+  CheckpointContents copy{.state = contents.state,
+                          .weights = cloned(contents.weights),
+                          .optimiser = cloned(contents.optimiser)};
+  copy.state.seconds = 0;
+  return copy;
+}
+
+class PipelineTraining : public testing::Test {
+ protected:
+  PipelineTraining() {
+    const auto clips = test::made_clips(11);  // no multiple of the batch size, nor of a step's
+    data_.train_data = {{.path = make_corpus(folder_ / "c", CorpusLayout::LjSpeech, clips)}};
+    data_.val_fraction = 0;
+    corpus_.emplace(Corpus::open(data_, vocabulary_, folder_ / "index"));
+    model_.gpt.layers = 2;
+    model_.gpt.width = 48;
+    model_.gpt.heads = 3;
+    model_.gpt.conditioning_blocks = 1;
+    model_.gpt.text_ids = static_cast<std::int64_t>(vocabulary_.rows());
+    dvae_weights_ = test::formula_weights(dvae_specs(model_.dvae), "dvae");
+    dvae_ = std::make_unique<Dvae>(model_.dvae, dvae_weights_);
+    mel_stats_ = at::full({model_.gpt.mel_bands}, 1.5);
+  }
+
+  Outcome train(const RunOptions& options) const {
+    const auto data = open_cpu_role_device(Role::Data, {.threads = 1});
+    const auto model = open_cpu_role_device(Role::Model, {.threads = 1});
+    RoleDevice& data_device = options.devices == 2 ? *data : *model;
+    const BatchPlan plan(*corpus_, model_.gpt,
+                         BatchSettings{.batch_size = options.batch_size, .seed = 2});
+    CorpusBatches batches(*corpus_, plan, vocabulary_, data_, {.cache = options.cache});
+    FeatureStage features(data_device, *model, BatchPath::PlainMemory,
+                          {.gpt = model_.gpt, .dvae = dvae_.get(), .mel_stats = mel_stats_},
+                          {.clips = plan.slots(), .rows = plan.sizes().back()});
+    DataPipeline<FeatureStage> pipeline(batches, features, pipeline_options(options));
+
+    auto settings = test::plain_settings();
+    settings.dropout = options.dropout;
+    settings.slots = plan.slots();
+    settings.batches_a_step = options.grad_accum;
+    GptTraining training(model_.gpt, test::made_weights(model_.gpt), *model, settings);
+    TrainingState start;
+    if (options.from != nullptr) {
+      start = options.from->state;
+      training.restore(start.step, options.from->weights, options.from->optimiser);
+    }
+    Trainer trainer(training, trainer_settings(options, plan), start);
+    Outcome outcome;
+    Curve curve(outcome);
+    trainer.observe(curve);
+    outcome.last = kept(trainer.contents());
+
+    pipeline.start(start.position);
+    for (std::int64_t taken = 0; taken != options.stop_after && !trainer.done(); ++taken) {
+      auto slot = pipeline.next();
+      if (options.on_batch) options.on_batch(**slot);
+      trainer.step(**slot);
+      if (trainer.between_steps()) outcome.last = kept(trainer.contents());
+    }
+    return outcome;
+  }
+
+  PipelineOptions pipeline_options(const RunOptions& options) const {
+    PipelineOptions settings;
+    settings.host.gpt = model_.gpt;
+    settings.host.batches_a_step = options.grad_accum;
+    settings.host.workers = options.workers;
+    settings.host.most_workers = options.workers;
+    settings.host.buffer.batches = options.buffer;
+    settings.host.staging_blocks = options.ring + 2;
+    settings.ring_slots = options.ring;
+    return settings;
+  }
+
+  static TrainerSettings trainer_settings(const RunOptions& options, const BatchPlan& plan) {
+    return {.schedule = {.kind = ScheduleKind::Cosine,
+                         .learning_rate = 1e-3,
+                         .warmup_steps = 5,
+                         .last_step = kSteps},
+            .last_step = options.last_step,
+            .next_position = [&plan](DataPosition position) { return plan.next(position); }};
+  }
+
+  const Outcome& expected() {
+    if (expected_.losses.empty()) expected_ = train({});
+    return expected_;
+  }
+
+  test::TemporaryFolder folder_;
+  Vocabulary vocabulary_ =
+      Vocabulary::load(std::string(std::getenv("MYXTTS_TEST_DATA")) + "/golden/text/vocab.json");
+  DataConfig data_;
+  ModelConfig model_ = model_preset("tiny");
+  std::optional<Corpus> corpus_;
+  NamedTensors dvae_weights_;
+  std::unique_ptr<Dvae> dvae_;
+  at::Tensor mel_stats_;
+  Outcome expected_;
+};
+
+void expect_same(const Outcome& found, const Outcome& expected, const std::string& what) {
+  EXPECT_EQ(found.losses, expected.losses) << what;
+  EXPECT_EQ(found.norms, expected.norms) << what;
+  EXPECT_EQ(found.last.state, expected.last.state) << what;
+  EXPECT_TRUE(same_tensors(found.last.weights, expected.last.weights)) << what;
+  EXPECT_TRUE(same_tensors(found.last.optimiser, expected.last.optimiser)) << what;
+}
+
+TEST_F(PipelineTraining, FiftyStepsAreTheSameForAnyWorkersBuffersAndDevices) {
+  ASSERT_EQ(expected().losses.size(), static_cast<std::size_t>(kSteps));
+  EXPECT_LT(expected().losses.back(), expected().losses.front()) << "it learns";
+  EXPECT_GT(expected().last.state.position.epoch, 10) << "over many epochs";
+  expect_same(train({.workers = 1, .buffer = 1, .ring = 2, .devices = 1}), expected(), "one each");
+  expect_same(train({.workers = 7, .buffer = 4, .ring = 8}), expected(), "many workers");
+}
+
+TEST_F(PipelineTraining, FiftyStepsAreTheSameCachedOrNot) {
+  FeatureCache cache(folder_ / "cache", FeatureKey{7});
+  FeatureWriter writer(model_.dvae, dvae_weights_, mel_stats_, at::kCPU, cache);
+  for (ClipNumber number = 0; number < corpus_->size(); ++number) {
+    const ClipView clip = corpus_->clip(number);
+    const auto sound = decode_clip(std::filesystem::path(clip.audio));
+    ASSERT_TRUE(writer.add(clip.identity, std::get<DecodedClip>(sound)));
+  }
+  expect_same(train({.cache = &cache}), expected(), "cached");
+}
+
+TEST_F(PipelineTraining, AnInterruptionAnywhereIsNotSeenInTheNumbers) {
+  for (const std::int64_t stop : {1, 2, 31, 96}) {
+    const Outcome first = train({.stop_after = stop});
+    Outcome resumed = train({.workers = 1, .ring = 2, .from = &first.last});
+    EXPECT_LT(first.losses.size(), static_cast<std::size_t>(kSteps));
+    resumed.losses.insert(resumed.losses.begin(), first.losses.begin(), first.losses.end());
+    resumed.norms.insert(resumed.norms.begin(), first.norms.begin(), first.norms.end());
+    expect_same(resumed, expected(), "interrupted after batch " + std::to_string(stop));
+  }
+}
+
+TEST_F(PipelineTraining, AccumulatedBatchesTrainAsTheLargerBatchDoes) {
+  const Outcome large = train({.batch_size = 4, .grad_accum = 1, .dropout = 0, .last_step = 20});
+  const Outcome small = train({.batch_size = 2, .grad_accum = 2, .dropout = 0, .last_step = 20});
+  ASSERT_EQ(large.losses.size(), small.losses.size());
+  for (std::size_t step = 0; step < large.losses.size(); ++step) {
+    EXPECT_NEAR(small.losses[step] / large.losses[step], 1.0, 1e-5) << "step " << step + 1;
+    EXPECT_NEAR(small.norms[step] / large.norms[step], 1.0, 1e-3) << "step " << step + 1;
+  }
+  EXPECT_EQ(large.last.state.position.epoch, small.last.state.position.epoch);
+}
+
+TEST_F(PipelineTraining, ANumberThatIsNoneInOneClipCostsThatStepAlone) {
+  testing::internal::CaptureStderr();
+  const Outcome outcome =
+      train({.grad_accum = 1, .last_step = 8, .on_batch = [](DeviceBatch& batch) {
+               if (batch.number != 4) return;
+               batch.prompt_mel[1][40][100] = std::numeric_limits<float>::quiet_NaN();
+             }});
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("Step 5 was left out"), std::string::npos) << said;
+  EXPECT_EQ(outcome.last.state.skipped_steps, 1);
+  for (std::size_t step = 0; step < outcome.losses.size(); ++step) {
+    EXPECT_EQ(std::isfinite(outcome.losses[step]), step != 4) << step;
+  }
+}
+
+}  // namespace
+}  // namespace myxtts
