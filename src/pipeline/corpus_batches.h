@@ -22,7 +22,7 @@ namespace myxtts {
 struct CorpusBatchesOptions {
   // Where prompts are cut: anywhere, by the seed; nothing: where evaluation has them.
   std::optional<std::uint64_t> prompt_seed = 0;
-  FeatureCache* cache = nullptr;            // outlives the batches
+  const FeatureCache* cache = nullptr;      // outlives the batches
   std::filesystem::path skipped_file = {};  // skipped.jsonl; empty: none is written
 };
 

@@ -6,8 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include "device/memory_watch.h"
-
 namespace myxtts {
 namespace {
 
@@ -85,26 +83,6 @@ TEST(GrowthWatch, NamesTheStageOnceForEachWindowThatGrewByMoreThanAPercent) {
     }
   }
   EXPECT_EQ(said, std::vector<std::int64_t>{2100});
-}
-
-TEST(MemoryWatch, WarnsOnceOfTheRoleThatGrowsAndCountsStepsOfItsOwn) {
-  RoleMemory data(Role::Data, "GPU 0");
-  RoleMemory model(Role::Model, "GPU 1");
-  ASSERT_TRUE(data.try_take(100 * kMegabyte));
-  ASSERT_TRUE(model.try_take(500 * kMegabyte));
-  MemoryWatch watch(data, model);
-  testing::internal::CaptureStderr();
-  for (std::int64_t step = 0; step < 5000; ++step) {
-    if (step % 500 == 0) {
-      ASSERT_TRUE(data.try_take(kMegabyte));
-    }
-    watch.after_step();
-  }
-  const std::string said = testing::internal::GetCapturedStderr();
-  const auto first =
-      said.find("memory of the feature stage (data role) grew from 101 MB to 103 MB");
-  EXPECT_NE(first, std::string::npos) << said;
-  EXPECT_EQ(said.find("grew", first + 60), std::string::npos) << said;
 }
 
 }  // namespace
