@@ -58,11 +58,16 @@ class ScreenSink final : public spdlog::sinks::base_sink<spdlog::details::null_m
   void flush_() override {}  // write_line keeps nothing back
 };
 
+// Throws spdlog_ex.
 spdlog::sink_ptr open_file(const std::filesystem::path& path) {
+  auto file = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string());
+  file->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
+  return file;
+}
+
+spdlog::sink_ptr open_asked_file(const std::filesystem::path& path) {
   try {
-    auto file = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string());
-    file->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
-    return file;
+    return open_file(path);
   } catch (const spdlog::spdlog_ex& error) {
     throw ConfigError(fmt::format(
         "The log file {} cannot be opened: {}. Give --log-file a path that can be written.",
@@ -74,7 +79,7 @@ std::shared_ptr<spdlog::logger> make_logger(const LogOptions& options) {
   auto screen = std::make_shared<ScreenSink>();
   screen->set_level(to_spdlog(options.level));
   std::vector<spdlog::sink_ptr> sinks{std::move(screen)};
-  if (!options.file.empty()) sinks.push_back(open_file(options.file));
+  if (!options.file.empty()) sinks.push_back(open_asked_file(options.file));
   auto logger = std::make_shared<spdlog::logger>("myxtts", sinks.begin(), sinks.end());
   logger->set_level(spdlog::level::debug);
   logger->flush_on(spdlog::level::debug);  // a crash must not take the last lines with it
@@ -94,6 +99,15 @@ std::shared_ptr<spdlog::logger>& current_logger() {
 void configure_log(const LogOptions& options) {
   current_logger() = make_logger(options);
   standard_screen().set_abilities(ScreenAbilities::of(STDERR_FILENO, options.progress));
+}
+
+void add_log_file(const std::filesystem::path& path) {
+  try {
+    current_logger()->sinks().push_back(open_file(path));
+  } catch (const spdlog::spdlog_ex& error) {
+    throw DataError(
+        fmt::format("The log {} of the run cannot be opened: {}.", path.string(), error.what()));
+  }
 }
 
 void detail::write_log(LogLevel level, std::string_view module, std::string_view message) {

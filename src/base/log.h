@@ -24,6 +24,10 @@ struct LogOptions {
 // ConfigError when the log file cannot be opened. Without it, Info and above go to standard error.
 void configure_log(const LogOptions& options);
 
+// Every line also goes to this file from now on, as with LogOptions::file. For the log of a run,
+// whose folder is known late: call it before other threads start. Throws DataError.
+void add_log_file(const std::filesystem::path& path);
+
 namespace detail {
 void write_log(LogLevel level, std::string_view module, std::string_view message);
 }

@@ -8,16 +8,11 @@
 
 #include "device/role_device.h"
 #include "model/named_tensors.h"
+#include "run/checkpoint_files.h"
 #include "run/checkpoint_store.h"
 #include "run/training_state.h"
 
 namespace myxtts {
-
-// The files of a checkpoint, besides those of a model folder (run/model_folder.h).
-namespace files {
-inline constexpr const char* kOptimiser = "optimiser.safetensors";
-inline constexpr const char* kState = "state.json";
-}  // namespace files
 
 // What a training run wants kept, as it is on the device at one moment.
 struct CheckpointContents {
@@ -28,12 +23,16 @@ struct CheckpointContents {
 
 // Writes checkpoints in a thread of its own while training goes on.
 //
-//   save(): snapshot queued on the model's stream ──▶ thread: device → pinned memory → files →
+//   save(): copy queued on the model's stream ──▶ thread: device ─▶ pinned blocks ─▶ files ─▶
 //   commit
 //
-// save() waits only while an earlier save is still at work. A save that fails (a full disk) is said
-// once, leaves the checkpoints before as they are, and is tried again with the next one; training
-// goes on. The trainer's thread calls every method; store and device outlive it.
+// The copy lies on the device where the role has room for a second set of tensors, else in pinned
+// host memory; where neither has, save() waits until the files are written, and says so. Otherwise
+// save() waits only while an earlier save is still at work.
+//
+// A save that fails (a full disk) is said, leaves nothing behind and the checkpoints before as they
+// are, and is tried again with the next one; training goes on. The trainer's thread calls every
+// method; store and device outlive it. While a save is at work the store is the thread's.
 class CheckpointSaver {
  public:
   // `untrained`: the tensors of model.safetensors that the run does not train, on the CPU;

@@ -105,7 +105,10 @@ std::optional<Checkpoint> CheckpointStore::newest_valid() const {
   auto found = all();
   for (; !found.empty(); found.pop_back()) {
     const std::string damage = find_damage(found.back().folder);
-    if (damage.empty()) return found.back();
+    if (damage.empty()) {
+      set_latest(found.back().step);
+      return found.back();
+    }
     log_warning("run", "The checkpoint {} is damaged and passed over: {}.",
                 found.back().folder.string(), damage);
   }
@@ -129,22 +132,26 @@ Checkpoint CheckpointStore::at(const std::string& step_or_path) const {
   return {.folder = folder, .step = facts.step, .validation_loss = facts.validation_loss};
 }
 
-// `latest` is a link, replaced by renaming another one over it.
-void CheckpointStore::put_in_place(const fs::path& staging, std::int64_t step) {
-  const fs::path target = folder_ / name_of_step(step);
-  name_folder(staging, target);
-
+// A link, replaced by renaming another one over it.
+void CheckpointStore::set_latest(std::int64_t step) const {
   std::error_code error;
   const fs::path link = run_ / fmt::format(".{}-{}", kLatest, ::getpid());
   fs::remove(link, error);
   fs::create_directory_symlink(fs::path("checkpoints") / name_of_step(step), link, error);
   if (!error) fs::rename(link, run_ / kLatest, error);
   if (error) refuse(run_ / kLatest, error);
+}
+
+void CheckpointStore::put_in_place(const fs::path& staging, std::int64_t step) {
+  name_folder(staging, folder_ / name_of_step(step));
+  set_latest(step);
   remove_old(step);
 }
 
 void CheckpointStore::remove_old(std::int64_t newest) const {
   auto found = all();
+  // Later steps are those of a future that was given up when the run went on from an earlier one.
+  std::erase_if(found, [newest](const Checkpoint& each) { return each.step > newest; });
   std::set<std::int64_t> kept{newest};
   for (std::size_t i = 0; i < std::min(keep_.last, found.size()); ++i) {
     kept.insert(found[found.size() - 1 - i].step);

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <vector>
@@ -13,11 +15,14 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/paths.h"
+#include "base/progress.h"
 
 namespace myxtts {
 namespace {
 
 namespace fs = std::filesystem;
+
+using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 constexpr std::size_t kLargestFile = 1 << 20;  // of checksums.json
@@ -34,10 +39,14 @@ class Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
   ~Descriptor() { ::close(file_); }
 
-  std::string checksum() const {
+  // `after` hears how many bytes were read, piece by piece.
+  std::string checksum(const std::function<void(std::size_t)>& after = {}) const {
     FastChecksum sum;
     std::vector<std::byte> piece(kPiece);
-    while (const auto count = read(piece)) sum.add({piece.data(), count});
+    while (const auto count = read(piece)) {
+      sum.add({piece.data(), count});
+      if (after) after(count);
+    }
     return fmt::format("{:016x}", sum.value());
   }
 
@@ -63,21 +72,35 @@ class Descriptor {
   int file_;
 };
 
-nlohmann::json read_checksums(const fs::path& folder) {
+// Over everything else in checksums.json, so that a changed digit of it is seen too.
+std::string seal_of(const Json& json) {
+  FastChecksum sum;
+  sum.add(bytes_of(json.dump(2)));
+  return fmt::format("{:016x}", sum.value());
+}
+
+bool is_ours(const Json& json) {
+  return json.is_object() && json.contains("version") && json["version"] == kVersion &&
+         json.contains("files") && json["files"].is_object() && json.contains("step") &&
+         json["step"].is_number_unsigned() && json.contains("seal");
+}
+
+Json read_checksums(const fs::path& folder) {
   const std::string text = read_text_file(folder / kChecksums, "list of checksums", kLargestFile);
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
-  const bool is_ours = json.is_object() && json.contains("version") &&
-                       json["version"] == kVersion && json.contains("files") &&
-                       json["files"].is_object() && json.contains("step") &&
-                       json["step"].is_number_integer();
-  if (!is_ours) {
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!is_ours(json)) {
     throw DataError(
         fmt::format("{} is not a list of checksums of ours.", (folder / kChecksums).string()));
+  }
+  const Json seal = json["seal"];
+  json.erase("seal");
+  if (seal != seal_of(json)) {
+    throw DataError(fmt::format("{} was changed.", (folder / kChecksums).string()));
   }
   return json;
 }
 
-std::string damage_of(const fs::path& file, const nlohmann::json& expected) {
+std::string damage_of(const fs::path& file, const Json& expected, Progress& progress) {
   const std::string name = file.filename().string();
   if (!expected.is_object() || !expected.contains("bytes") || !expected.contains("xxh64")) {
     return fmt::format("{} has no checksum of {}", kChecksums, name);
@@ -88,24 +111,36 @@ std::string damage_of(const fs::path& file, const nlohmann::json& expected) {
   if (expected["bytes"] != bytes) {
     return fmt::format("{} has {} bytes in place of {}", name, bytes, expected["bytes"].dump());
   }
-  if (expected["xxh64"] != Descriptor(file).checksum()) {
+  const auto advance = [&progress](std::size_t count) { progress.advance(count); };
+  if (expected["xxh64"] != Descriptor(file).checksum(advance)) {
     return fmt::format("{} was changed", name);
   }
   return {};
 }
 
+std::uint64_t bytes_in(const fs::path& folder) {
+  std::uint64_t bytes = 0;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    std::error_code error;
+    if (const auto size = entry.file_size(error); !error) bytes += size;
+  }
+  return bytes;
+}
+
 }  // namespace
 
 void seal_folder(const fs::path& folder, const FolderFacts& facts) {
-  nlohmann::ordered_json json{{"version", kVersion}, {"step", facts.step}};
+  Json json{{"version", kVersion}, {"step", facts.step}};
   if (facts.validation_loss) json["validation_loss"] = *facts.validation_loss;
-  auto& files = json["files"] = nlohmann::ordered_json::object();
+  std::map<std::string, Json> files;
   for (const auto& entry : fs::directory_iterator(folder)) {
     const Descriptor file(entry.path());
     files[entry.path().filename().string()] = {{"bytes", entry.file_size()},
                                                {"xxh64", file.checksum()}};
     file.bring_to_disk();
   }
+  json["files"] = files;
+  json["seal"] = seal_of(json);
   write_file_atomically(folder / kChecksums, bytes_of(json.dump(2) + "\n"));
   Descriptor(folder).bring_to_disk();
 }
@@ -122,11 +157,16 @@ FolderFacts read_folder_facts(const fs::path& folder) {
 std::string find_damage(const fs::path& folder) {
   try {
     const auto json = read_checksums(folder);
+    Progress progress({.title = fmt::format("Checking {}", folder.filename().string()),
+                       .total = bytes_in(folder),
+                       .unit = ProgressOptions::Unit::Bytes});
     for (const auto& [name, expected] : json["files"].items()) {
-      const std::string damage = damage_of(folder / name, expected);
+      const std::string damage = damage_of(folder / fs::path(name).filename(), expected, progress);
       if (!damage.empty()) return damage;
     }
   } catch (const DataError& error) {
+    return std::string(error.what(), std::string_view(error.what()).find_last_not_of('.') + 1);
+  } catch (const fs::filesystem_error& error) {
     return error.what();
   }
   return {};

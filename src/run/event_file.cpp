@@ -4,12 +4,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 #include "base/atomic_file.h"
 #include "base/checksum.h"
@@ -55,7 +58,18 @@ void put_bytes(std::string& out, std::uint32_t field, std::string_view bytes) {
   out.append(bytes);
 }
 
-// The fields of tensorflow.Event: 1 wall_time, 2 step, 3 file_version, 5 summary.
+void put_double(std::string& out, std::uint32_t field, double value) {
+  put_key(out, field, Wire::Fixed64);
+  put_fixed(out, value);
+}
+
+void put_doubles(std::string& out, std::uint32_t field, const std::vector<double>& values) {
+  std::string packed;
+  for (const double value : values) put_fixed(packed, value);
+  put_bytes(out, field, packed);
+}
+
+// The fields of tensorflow.Event: 1 wall_time, 2 step, 3 file_version, 5 summary, 7 session_log.
 std::string event_at(std::int64_t step) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   std::string event;
@@ -66,13 +80,33 @@ std::string event_at(std::int64_t step) {
   return event;
 }
 
+constexpr std::int64_t kLastSecond = 9'999'999'999;  // that the name has digits for
+constexpr std::string_view kPrefix = "events.out.tfevents.";
+
+std::int64_t seconds_now() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
+}
+
+// Now, or a second after the newest file of the folder: clocks can go back.
+std::int64_t seconds_after_all(const std::filesystem::path& folder) {
+  std::int64_t seconds = seconds_now();
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kPrefix)) continue;
+    std::int64_t other = 0;
+    std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), other);
+    if (other < kLastSecond) seconds = std::max(seconds, other + 1);
+  }
+  return seconds;
+}
+
 std::filesystem::path new_event_path(const std::filesystem::path& folder) {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) std::strcpy(host.data(), "host");
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return folder / fmt::format("events.out.tfevents.{:010}.{}.{}",
-                              std::chrono::duration_cast<std::chrono::seconds>(now).count(),
-                              host.data(), ::getpid());
+  return folder /
+         fmt::format("{}{:010}.{}.{}", kPrefix, seconds_after_all(folder), host.data(), ::getpid());
 }
 
 }  // namespace
@@ -94,15 +128,21 @@ std::uint32_t masked_crc32c(std::string_view bytes) {
 
 }  // namespace detail
 
-EventFile::EventFile(const std::filesystem::path& folder) : path_(new_event_path(folder)) {
+EventFile::EventFile(const std::filesystem::path& folder, std::int64_t first_step)
+    : path_(new_event_path(folder)) {
   file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file_ < 0) {
     throw DataError(fmt::format("{} cannot be made: {}.", path_.string(),
                                 std::generic_category().message(errno)));
   }
-  std::string event = event_at(0);
-  put_bytes(event, 3, "brain.Event:2");
-  append(event);
+  std::string version = event_at(0);
+  put_bytes(version, 3, "brain.Event:2");
+  append(version);
+  if (first_step > 0) {
+    std::string restart = event_at(first_step);
+    put_bytes(restart, 7, "\x08\x01");  // SessionLog { 1: status START }
+    append(restart);
+  }
   flush();
 }
 
@@ -115,14 +155,36 @@ EventFile::~EventFile() {
   ::close(file_);
 }
 
-// Summary { 1: Value { 1: tag, 2: simple_value } }.
+// Summary.Value { 1: tag, 2: simple_value }.
 void EventFile::add_scalar(std::string_view name, std::int64_t step, double value) {
   std::string entry;
   put_bytes(entry, 1, name);
   put_key(entry, 2, Wire::Fixed32);
   put_fixed(entry, static_cast<float>(value));
+  append_value(step, entry);
+}
+
+// Summary.Value { 1: tag, 5: HistogramProto { 1: min, 2: max, 3: num, 4: sum, 5: sum_squares,
+// 6: bucket_limit, 7: bucket } }.
+void EventFile::add_histogram(std::string_view name, std::int64_t step,
+                              const HistogramCounts& counts) {
+  std::string histogram;
+  put_double(histogram, 1, counts.least);
+  put_double(histogram, 2, counts.most);
+  put_double(histogram, 3, counts.count);
+  put_double(histogram, 4, counts.sum);
+  put_double(histogram, 5, counts.sum_of_squares);
+  put_doubles(histogram, 6, counts.upper_bounds);
+  put_doubles(histogram, 7, counts.counts);
+  std::string entry;
+  put_bytes(entry, 1, name);
+  put_bytes(entry, 5, histogram);
+  append_value(step, entry);
+}
+
+void EventFile::append_value(std::int64_t step, const std::string& value) {
   std::string summary;
-  put_bytes(summary, 1, entry);
+  put_bytes(summary, 1, value);
   std::string event = event_at(step);
   put_bytes(event, 5, summary);
   append(event);
@@ -138,9 +200,18 @@ void EventFile::append(const std::string& event) {
   put_fixed(pending_, detail::masked_crc32c(event));
 }
 
+// Behind half a record nobody could read the next one, so a refused write is taken back.
 void EventFile::flush() {
   const std::string records = std::exchange(pending_, {});
-  detail::write_all(file_, bytes_of(records), path_);
+  try {
+    detail::write_all(file_, bytes_of(records), path_);
+  } catch (const DataError&) {
+    if (::ftruncate(file_, static_cast<off_t>(written_)) != 0) {
+      log_warning("run", "{} ends in half a record.", path_.string());
+    }
+    throw;
+  }
+  written_ += records.size();
 }
 
 }  // namespace myxtts

@@ -15,23 +15,33 @@ using Metrics = std::vector<std::pair<std::string, double>>;
 
 // metrics.jsonl: one line for each moment a run reports, {"step": 120, "loss": 2.31, ...}.
 //
-// A resumed run must not tell a step twice, so the log is cut where its checkpoint was made: a
-// checkpoint keeps position(), and opening at that position drops every byte behind it. A line is
-// written whole or not at all as far as readers can see. One thread at a time.
+// A resumed run must not tell a step twice, so the log is cut behind what its checkpoint knows: a
+// checkpoint keeps position() and its step, and opening with them drops every line behind the
+// position that is of a later step. A line is written whole or not at all as far as readers can
+// see. One thread at a time.
 class MetricsLog {
  public:
-  // Throws DataError when the file cannot be written, or is shorter than `position`.
-  MetricsLog(const std::filesystem::path& path, std::uint64_t position);
+  // Where a log goes on: behind `position`, and behind lines of steps up to `step`. A log that is
+  // shorter than that (it was moved away, or a power cut took its end) goes on with what it has,
+  // and that is said. Throws DataError when the file cannot be read or written.
+  struct Past {
+    std::uint64_t position = 0;  // bytes
+    std::int64_t step = 0;
+  };
+  MetricsLog(const std::filesystem::path& path, const Past& past);
   MetricsLog(const MetricsLog&) = delete;
   MetricsLog& operator=(const MetricsLog&) = delete;
   ~MetricsLog();
 
-  // `event` is "train", "validation", ... Numbers that are not finite are written as null.
+  // `event` is "train", "validation", ... Numbers that are not finite are written as null. Throws
+  // DataError when the disk refuses the line; then nothing of it is left.
   void add(std::string_view event, std::int64_t step, const Metrics& metrics);
 
   std::uint64_t position() const { return position_; }  // bytes
 
  private:
+  void cut();  // what lies behind position_
+
   std::filesystem::path path_;
   int file_ = -1;
   std::uint64_t position_ = 0;

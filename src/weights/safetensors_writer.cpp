@@ -37,10 +37,13 @@ SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path, const Te
 
 void SafetensorsWriter::write(std::span<const std::byte> bytes) {
   MYXTTS_CHECK(written_ < order_.size(), "all {} tensors are written", order_.size());
-  MYXTTS_CHECK(bytes.size() == sizes_[written_], "{} has {} bytes, not {}", order_[written_],
-               sizes_[written_], bytes.size());
+  MYXTTS_CHECK(bytes.size() <= sizes_[written_] - begun_, "{} has {} bytes, not {}",
+               order_[written_], sizes_[written_], begun_ + bytes.size());
   file_.write(bytes);
+  begun_ += bytes.size();
+  if (begun_ < sizes_[written_]) return;
   ++written_;
+  begun_ = 0;
 }
 
 void SafetensorsWriter::commit() {

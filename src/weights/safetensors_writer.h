@@ -34,7 +34,8 @@ class SafetensorsWriter {
   // lies aligned, then by name.
   const std::vector<std::string>& order() const { return order_; }
 
-  // The bytes of the next tensor of order(), all of them.
+  // The bytes of the next tensor of order(), or a part of them: what is missing comes with the next
+  // calls.
   void write(std::span<const std::byte> bytes);
 
   // Once every tensor is written.
@@ -44,7 +45,8 @@ class SafetensorsWriter {
   AtomicFile file_;
   std::vector<std::string> order_;
   std::vector<std::size_t> sizes_;  // bytes, as order_
-  std::size_t written_ = 0;         // tensors
+  std::size_t written_ = 0;         // whole tensors
+  std::size_t begun_ = 0;           // bytes of the next one
 };
 
 // All at once. `after` is called for each tensor once it is written, for progress.

@@ -38,12 +38,12 @@ at::ScalarType scalar_type(Dtype dtype) {
   throw InternalError("an element type has no LibTorch type");
 }
 
-Dtype dtype_of(const at::Tensor& tensor, const std::string& name) {
+Dtype dtype_of(const at::Tensor& tensor) {
   for (const Dtype dtype : {Dtype::F64, Dtype::F32, Dtype::F16, Dtype::BF16, Dtype::I64, Dtype::I32,
                             Dtype::I16, Dtype::I8, Dtype::U8, Dtype::Bool}) {
     if (scalar_type(dtype) == tensor.scalar_type()) return dtype;
   }
-  throw InternalError("the tensor " + name + " has an element type that files do not hold");
+  throw InternalError("a tensor has an element type that files do not hold");
 }
 
 at::Tensor tensor_on(const TensorView& view, const std::shared_ptr<const MappedFile>& file) {
@@ -62,6 +62,10 @@ at::Tensor tensor_on(const TensorView& view, const std::shared_ptr<const MappedF
 
 }  // namespace
 
+TensorKind kind_of(const at::Tensor& tensor) {
+  return {dtype_of(tensor), tensor.sizes().vec()};
+}
+
 TensorsByName read_tensors(const std::filesystem::path& path) {
   const SafetensorsReader reader(path);
   TensorsByName tensors;
@@ -73,7 +77,7 @@ void write_tensors(const std::filesystem::path& path, const TensorsByName& tenso
                    const TextMap& metadata) {
   TensorKinds kinds;
   for (const auto& [name, tensor] : tensors) {
-    kinds[name] = {dtype_of(tensor, name), tensor.sizes().vec()};
+    kinds[name] = kind_of(tensor);
   }
   SafetensorsWriter writer(path, kinds, metadata);
   for (const std::string& name : writer.order()) {

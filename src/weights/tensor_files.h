@@ -9,11 +9,15 @@
 #include <ATen/core/Tensor.h>
 
 #include "weights/safetensors.h"
+#include "weights/safetensors_writer.h"
 
 namespace myxtts {
 
 // Tensors by name, the type that networks are built on.
 using TensorsByName = std::map<std::string, at::Tensor, std::less<>>;
+
+// Of a tensor of any device.
+TensorKind kind_of(const at::Tensor& tensor);
 
 // The tensors of a safetensors file, on the CPU. They share the mapped file: opening copies
 // nothing, pages are read when they are used, and writing to a tensor changes this process's

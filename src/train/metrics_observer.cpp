@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/metrics_observer.h"
+
+#include <chrono>
+
+#include "base/error.h"
+#include "base/log.h"
+
+namespace myxtts {
+
+MetricsObserver::MetricsObserver(const std::filesystem::path& run, const MetricsSettings& settings)
+    : settings_(settings),
+      log_(run / "metrics.jsonl",
+           {.position = settings.start.metrics_position, .step = settings.start.step}),
+      events_(run, settings.start.step + 1),
+      pace_{.since = settings.clock->now()},
+      skipped_steps_(settings.start.skipped_steps) {}
+
+void MetricsObserver::stepped(const StepReport& report) {
+  const StepNumbers& numbers = report.numbers;
+  pace_.clips += static_cast<double>(report.clips.size());
+  pace_.audio_seconds += report.audio_seconds;
+  if (numbers.skipped) {
+    ++skipped_steps_;
+    add("skipped", numbers.step, {{"loss", numbers.loss}, {"grad_norm", numbers.gradient_norm}});
+  }
+  if (numbers.step % settings_.log_steps != 0) return;
+
+  Metrics metrics{{"epoch", static_cast<double>(report.position.epoch)},
+                  {"loss", numbers.loss},
+                  {"text_loss", numbers.text_loss},
+                  {"audio_loss", numbers.audio_loss},
+                  {"lr", report.learning_rate},
+                  {"grad_norm", numbers.gradient_norm},
+                  {"loss_scale", numbers.loss_scale},
+                  {"skipped_steps", static_cast<double>(skipped_steps_)}};
+  for (auto& metric : pace()) metrics.push_back(std::move(metric));
+  if (settings_.gauges) {
+    for (auto& metric : settings_.gauges()) metrics.push_back(std::move(metric));
+  }
+  add("train", numbers.step, metrics);
+}
+
+void MetricsObserver::evaluated(const EvaluationReport& report) {
+  add("validation", report.step,
+      {{"loss", report.loss},
+       {"text_loss", report.text_loss},
+       {"audio_loss", report.audio_loss},
+       {"clips", static_cast<double>(report.clips)},
+       {"seconds", report.seconds},
+       {"best", report.best ? 1.0 : 0.0}});
+  if (settings_.histograms) add_histograms(report.step);
+  pace_ = {.since = settings_.clock->now()};  // no training went on meanwhile
+}
+
+void MetricsObserver::add(const std::string& event, std::int64_t step, const Metrics& metrics) {
+  try {
+    log_.add(event, step, metrics);
+    for (const auto& [name, value] : metrics) events_.add_scalar(event + "/" + name, step, value);
+    events_.flush();
+    refused_ = false;
+  } catch (const DataError& error) {
+    if (!refused_) {
+      log_warning("train", "{} Metrics are left out until there is room; training goes on.",
+                  error.what());
+    }
+    refused_ = true;
+  }
+}
+
+void MetricsObserver::add_histograms(std::int64_t step) {
+  for (const auto& [name, counts] : settings_.histograms()) {
+    events_.add_histogram("weights/" + name, step, counts);
+  }
+}
+
+Metrics MetricsObserver::pace() {
+  const auto now = settings_.clock->now();
+  const double seconds = std::chrono::duration<double>(now - pace_.since).count();
+  const Pace past = std::exchange(pace_, Pace{.since = now});
+  if (seconds <= 0) return {};
+  // Seconds of sound in each second are hours of sound in each hour.
+  return {{"clips_per_second", past.clips / seconds},
+          {"audio_hours_per_hour", past.audio_seconds / seconds}};
+}
+
+}  // namespace myxtts

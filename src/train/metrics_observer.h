@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "base/clock.h"
+#include "run/event_file.h"
+#include "run/metrics_log.h"
+#include "run/training_state.h"
+#include "train/observer.h"
+
+namespace myxtts {
+
+using NamedHistograms = std::map<std::string, HistogramCounts>;
+
+struct MetricsSettings {
+  std::int64_t log_steps = 10;                       // between two lines
+  TrainingState start = {};                          // what the run goes on from
+  std::function<Metrics()> gauges = {};              // told with each line: readiness, memory ...
+  std::function<NamedHistograms()> histograms = {};  // told with each evaluation; nothing: none
+  const Clock* clock = &system_clock();
+};
+
+// Tells a run in numbers, to metrics.jsonl and to TensorBoard alike (docs/run-directory.md): every
+// log_steps steps a line "train", after each evaluation a line "validation", and for each step that
+// was left out a line "skipped". A name x of event e is the curve e/x in TensorBoard.
+//
+// What the disk does not take is said once, and training goes on without it.
+class MetricsObserver final : public TrainingObserver {
+ public:
+  // `run` is the folder of the run. Throws DataError when the files cannot be opened.
+  MetricsObserver(const std::filesystem::path& run, const MetricsSettings& settings);
+
+  void stepped(const StepReport& report) override;
+  void evaluated(const EvaluationReport& report) override;
+
+  std::uint64_t position() const { return log_.position(); }  // for TrainingState
+
+ private:
+  // Since the last line.
+  struct Pace {
+    Clock::Time since;
+    double clips = 0;
+    double audio_seconds = 0;
+  };
+
+  void add(const std::string& event, std::int64_t step, const Metrics& metrics);
+  void add_histograms(std::int64_t step);
+  Metrics pace();
+
+  const MetricsSettings settings_;
+  MetricsLog log_;
+  EventFile events_;
+  Pace pace_;
+  std::int64_t skipped_steps_;
+  bool refused_ = false;  // the disk did not take the last line
+};
+
+}  // namespace myxtts
