@@ -26,6 +26,11 @@ PipelineOptions options_for(const FeedParts& parts) {
   return options;
 }
 
+std::unique_ptr<CacheFiller> filler_of(const FeedParts& parts) {
+  if (parts.data.cache() == nullptr) return nullptr;
+  return std::make_unique<CacheFiller>(*parts.devices.data, *parts.data.cache());
+}
+
 }  // namespace
 
 std::unique_ptr<BatchFeed> BatchFeed::for_training(const FeedParts& parts) {
@@ -51,12 +56,22 @@ std::unique_ptr<BatchFeed> BatchFeed::for_validation(const FeedParts& parts) {
 BatchFeed::BatchFeed(const FeedParts& parts, const RunData::Part& part,
                      const PipelineOptions& options)
     : options_(options),
+      filler_(filler_of(parts)),
       stage_(*parts.devices.data, *parts.devices.model, parts.plan.path,
              FeatureNetworks{.gpt = parts.gpt,
                              .dvae = parts.devices.dvae.get(),
                              .mel_stats = parts.devices.mel_stats},
              part.bounds),
-      pipeline_(*part.source, stage_, options_) {}
+      pipeline_(*part.source, stage_, options_) {
+  if (filler_ == nullptr) return;
+  stage_.set_cache_filler(filler_.get());
+  filler_->start();
+}
+
+BatchFeed::~BatchFeed() {
+  pipeline_.stop();  // so that nothing is kept any more
+  if (filler_ != nullptr) filler_->finish();
+}
 
 StartWait BatchFeed::wait_until_ready() {
   const StartReport report = pipeline_.wait_until_ready();

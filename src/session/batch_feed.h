@@ -35,6 +35,7 @@ class BatchFeed {
   static std::unique_ptr<BatchFeed> for_validation(const FeedParts& parts);
 
   BatchFeed(const FeedParts& parts, const RunData::Part& part, const PipelineOptions& options);
+  ~BatchFeed();
 
   void start(DataPosition position) { pipeline_.start(position); }
   StartWait wait_until_ready();
@@ -47,6 +48,7 @@ class BatchFeed {
 
  private:
   const PipelineOptions options_;
+  std::unique_ptr<CacheFiller> filler_;  // null: nothing is cached
   FeatureStage stage_;
   Pipeline pipeline_;
 };

@@ -116,6 +116,10 @@ std::int64_t GptTraining::step() const {
   return state_->step;
 }
 
+RoleDevice& GptTraining::device() const {
+  return state_->device;
+}
+
 std::vector<StepNumbers> GptTraining::take_numbers() {
   return state_->numbers.take();
 }
