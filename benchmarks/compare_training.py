@@ -25,7 +25,7 @@ LIMITS = {3: 15.0, 16: 42.0, 32: 75.0, 64: 140.0}  # ms that our step may take
 # Column heads, and what a line must say to stand in them.
 COLUMNS = {"peer fp32": dict(who="peer", precision="fp32"), "peer TF32": dict(who="peer", precision="tf32"),
            "peer bf16": dict(who="peer", precision="bf16"), "PyTorch eager": dict(who="pytorch", kind="eager"),
-           "torch.compile": dict(who="pytorch", kind="compile"), "MyXTTS": dict(who="myxtts")}
+           "torch.compile": dict(who="pytorch", compiled=True), "MyXTTS": dict(who="myxtts")}
 
 
 def commands(options):
@@ -33,7 +33,7 @@ def commands(options):
     if "peer" in options.parts:
         yield "peer", [sys.executable, HERE / "peer_gpt.py", "--peer", options.peer]
     if "pytorch" in options.parts:
-        yield "pytorch", [sys.executable, HERE / "tuned_gpt.py"]
+        yield "pytorch", [sys.executable, HERE / "tuned_gpt.py", "--kinds", options.kinds, "--timeout", options.timeout - 10]
     if "myxtts" in options.parts:
         for batch in BATCHES:
             yield f"myxtts at {batch}", [options.bench, "--batch", str(batch), *options.bench_flags.split()]
@@ -106,6 +106,7 @@ def main():
     parser.add_argument("--bench", help="our program train_bench")
     parser.add_argument("--bench-flags", default="", help="more arguments for it")
     parser.add_argument("--parts", default="peer,pytorch,myxtts")
+    parser.add_argument("--kinds", default="eager,blocks,compile", help="of PyTorch, as tuned_gpt.py has them")
     parser.add_argument("--out", default=".")
     parser.add_argument("--timeout", type=float, default=200, help="seconds for one part")
     parser.add_argument("--table", nargs="+", metavar="FILE", help="only make the table")

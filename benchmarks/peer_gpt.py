@@ -77,11 +77,12 @@ class PeerGpt:
         from TTS.tts.layers.xtts.gpt import GPT
 
         torch.manual_seed(0)
-        self.device = device
-        self.gpt = GPT(**{**SIZES, **sizes}).to(device).train()
-        self.dvae = DiscreteVAE(channels=80, normalization=None, positional_dims=1, num_tokens=1024, codebook_dim=512,
-                                hidden_dim=512, num_resnet_blocks=3, kernel_size=3, num_layers=2,
-                                use_transposed_convs=False).to(device).eval()
+        with torch.device(device):  # random numbers by the GPU: the CPU would need half a minute
+            self.gpt = GPT(**{**SIZES, **sizes}).train()
+            self.dvae = DiscreteVAE(channels=80, normalization=None, positional_dims=1, num_tokens=1024, codebook_dim=512,
+                                    hidden_dim=512, num_resnet_blocks=3, kernel_size=3, num_layers=2,
+                                    use_transposed_convs=False).eval()
+        self.gpt.to(device), self.dvae.to(device)
         self.prompt_mel = TorchMelSpectrogram(filter_length=2048, hop_length=256, win_length=1024, normalize=False,
                                               sampling_rate=RATE, mel_fmin=0, mel_fmax=8000, n_mel_channels=80,
                                               mel_norm_file=None)

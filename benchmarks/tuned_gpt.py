@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The best that plain PyTorch does with the GPT's training step: bf16, flash attention, fused AdamW.
 
-    benchmarks/tuned_gpt.py [--batches 3,16,32,64] [--kinds eager,compile] [--timeout 150]
+    benchmarks/tuned_gpt.py [--batches 3,16,32,64] [--kinds eager,blocks,compile] [--timeout 150]
 
 The network of xtts-v2 without its conditioning encoder, which is left out in PyTorch's favour, on padded rows
-of 32 latents, 122 text ids and 220 codes: 10 s clips of 120 text tokens. Clipping is in. Compiling takes most of
-a minute for each batch size, so the sizes are compiled side by side, each in a process of its own, and then
-measured one after the other. Prints one JSON line for each measurement.
+of 32 latents, 122 text ids and 220 codes: 10 s clips of 120 text tokens. Clipping is in. Kinds: eager; blocks, where
+torch.compile is given the transformer block; compile, where it is given the whole network. That takes a minute or
+two for each batch size, so the sizes are compiled side by side, each in a process of its own, and then measured one
+after the other. Prints one JSON line for each measurement.
 """
 import argparse
 import json
+import select
 import statistics
 import subprocess
 import sys
@@ -62,12 +64,16 @@ class TunedGpt(nn.Module):
                 + F.cross_entropy(self.audio_head(audio_states).flatten(0, 1), codes.flatten()))
 
 
-def make_step(rows, compiled):
+def make_step(rows, kind):
     torch.manual_seed(0)
     torch.backends.cuda.matmul.allow_tf32 = True
-    network = TunedGpt().cuda()
+    with torch.device("cuda"):
+        network = TunedGpt()
+    if kind == "blocks":
+        for block in network.blocks:
+            block.compile()
     optimiser = torch.optim.AdamW(network.parameters(), lr=5e-6, betas=(0.9, 0.96), fused=True)
-    loss_of = torch.compile(network) if compiled else network
+    loss_of = torch.compile(network) if kind == "compile" else network
     latents = torch.randn(rows, LATENTS, WIDTH, device="cuda")
     text = torch.randint(0, 6000, (rows, TEXT), device="cuda")
     codes = torch.randint(0, 1024, (rows, AUDIO), device="cuda")
@@ -85,7 +91,7 @@ def make_step(rows, compiled):
 
 def measure_one(rows, kind):
     """Warms up, says so, and measures once a line comes in."""
-    step = make_step(rows, kind == "compile")
+    step = make_step(rows, kind)
     begin = time.perf_counter()
     for _ in range(3):
         step()
@@ -95,9 +101,14 @@ def measure_one(rows, kind):
     if not sys.stdin.readline():
         return
     times = device_ms(step, 15, 5)
-    print(json.dumps(dict(who="pytorch", kind=kind, batch=rows, step_ms=statistics.median(times),
+    print(json.dumps(dict(who="pytorch", kind=kind, compiled=kind != "eager", batch=rows, step_ms=statistics.median(times),
                           memory_gb=torch.cuda.max_memory_allocated() / 1e9,
                           warm_up_s=time.perf_counter() - begin)), flush=True)
+
+
+def wait_for_line(process, deadline):
+    seen, _, _ = select.select([process.stdout], [], [], max(0.0, deadline - time.monotonic()))
+    return bool(seen) and process.stdout.readline() != ""
 
 
 def measure_side_by_side(kind, batches, deadline):
@@ -107,12 +118,11 @@ def measure_side_by_side(kind, batches, deadline):
     failed = 0
     try:
         for process in started.values():  # until all are ready nobody measures
-            process.stdout.readline()
+            process.ready = wait_for_line(process, deadline)
+            if not process.ready:
+                process.kill()
         for rows, process in started.items():
-            try:
-                line = process.communicate("go\n", timeout=max(1.0, deadline - time.monotonic()))[0].strip()
-            except subprocess.TimeoutExpired:
-                line = ""
+            line = process.communicate("go\n")[0].strip() if process.ready else ""
             failed += not line
             print(line or json.dumps(dict(who="pytorch", kind=kind, batch=rows, failed=True)), flush=True)
     finally:
@@ -124,7 +134,7 @@ def measure_side_by_side(kind, batches, deadline):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--batches", default="3,16,32,64")
-    parser.add_argument("--kinds", default="eager,compile")
+    parser.add_argument("--kinds", default="eager,blocks,compile")
     parser.add_argument("--timeout", type=float, default=150, help="seconds for all")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     options = parser.parse_args()
