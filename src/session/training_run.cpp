@@ -187,7 +187,7 @@ void TrainingRun::start() {
 bool TrainingRun::train() {
   Parts& parts = *parts_;
   const auto ending = on_device(*parts.devices.model, [&] { return parts.loop.run(); });
-  parts.feed->stop();
+  parts.feed->finish();
   if (!parts.saver.finish()) {
     throw DataError(fmt::format(
         "The last checkpoint, of step {}, could not be written (the reason is above); what was "
