@@ -110,6 +110,16 @@ void add_log_file(const std::filesystem::path& path) {
   }
 }
 
+void log_to_files(LogLevel level, std::string_view message) {
+  const spdlog::details::log_msg line("myxtts", to_spdlog(level),
+                                      spdlog::string_view_t(message.data(), message.size()));
+  const auto& sinks = current_logger()->sinks();
+  for (std::size_t i = 1; i < sinks.size(); ++i) {  // the first is the screen
+    sinks[i]->log(line);
+    sinks[i]->flush();
+  }
+}
+
 void detail::write_log(LogLevel level, std::string_view module, std::string_view message) {
   current_logger()->log(to_spdlog(level), "{}: {}", module, message);
 }

@@ -28,6 +28,9 @@ void configure_log(const LogOptions& options);
 // whose folder is known late: call it before other threads start. Throws DataError.
 void add_log_file(const std::filesystem::path& path);
 
+// A line for the log files alone, where the person is told in another way.
+void log_to_files(LogLevel level, std::string_view message);
+
 namespace detail {
 void write_log(LogLevel level, std::string_view module, std::string_view message);
 }

@@ -50,6 +50,7 @@ Progress::Progress(ProgressOptions options, Screen& screen, const Clock& clock)
       clock_(clock),
       start_(clock.now()),
       exceptions_at_start_(std::uncaught_exceptions()),
+      done_(options_.done_before),
       next_show_(screen.abilities().progress ? start_ + kQuietStart : Clock::Time::max()) {}
 
 Progress::~Progress() {
@@ -63,6 +64,11 @@ void Progress::advance(std::uint64_t by) {
   done_ += by;
   const auto now = clock_.now();
   if (now >= next_show_.load(std::memory_order_relaxed)) show(now);
+}
+
+void Progress::tell(std::string note) {
+  const std::lock_guard lock(mutex_);
+  note_ = std::move(note);
 }
 
 void Progress::show(Clock::Time now) {
@@ -87,7 +93,7 @@ std::string Progress::amount(std::uint64_t count) const {
 
 // Over the whole time: steadier than the last moment, and what time left is reckoned from.
 std::string Progress::rate(double seconds) const {
-  const double per_second = static_cast<double>(done_) / seconds;
+  const double per_second = static_cast<double>(done_ - options_.done_before) / seconds;
   if (options_.unit == ProgressOptions::Unit::Items && per_second < 10) {
     return fmt::format("{:.1f}/s", per_second);
   }
@@ -97,18 +103,21 @@ std::string Progress::rate(double seconds) const {
 std::string Progress::figures(Clock::Time now) const {
   const std::uint64_t done = done_;
   const double seconds = seconds_in(now - start_);
-  if (!options_.total) return fmt::format("{}  {}", amount(done), rate(seconds));
+  const std::string note = note_.empty() ? "" : "  " + note_;
+  if (!options_.total) return fmt::format("{}  {}{}", amount(done), rate(seconds), note);
   const std::uint64_t total = std::max(*options_.total, done);  // a guess that was too low
   const double share = total == 0 ? 1 : static_cast<double>(done) / static_cast<double>(total);
   std::string text = fmt::format("{:3} %  {} of {}  {}", static_cast<int>(share * 100),
                                  amount(done), amount(total), rate(seconds));
-  if (done > 0) {
-    const std::chrono::duration<double> left(seconds / share - seconds);
+  if (done > options_.done_before) {
+    const auto done_here = static_cast<double>(done - options_.done_before);
+    const std::chrono::duration<double> left(seconds * static_cast<double>(total - done) /
+                                             done_here);
     text += fmt::format("  {} left",
                         human_duration(std::chrono::duration_cast<std::chrono::nanoseconds>(
                             std::chrono::ceil<std::chrono::seconds>(left))));
   }
-  return text;
+  return text + note;
 }
 
 // One line of at most width - 1 columns: the last column would make some terminals wrap.

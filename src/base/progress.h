@@ -28,6 +28,7 @@ struct ProgressOptions {
   std::string title;                        // what is being done: "Reading clips"
   std::optional<std::uint64_t> total = {};  // nothing: not known
   Unit unit = Unit::Items;
+  std::uint64_t done_before = 0;  // by an earlier process: counts as done, not in the rate
 };
 
 class Progress {
@@ -40,6 +41,12 @@ class Progress {
 
   // That much more is done. Cheap: draws at most ten times a second, the rest of the time it adds.
   void advance(std::uint64_t by = 1);
+
+  // What is shown behind the figures from now on: "loss 2.31  lr 5e-06".
+  void tell(std::string note);
+
+  // Whether the next advance() draws, so that a note is worth making.
+  bool draws_soon() const { return clock_.now() >= next_show_.load(std::memory_order_relaxed); }
 
  private:
   void show(Clock::Time now);
@@ -60,6 +67,7 @@ class Progress {
   // Everything below is guarded by mutex_.
   std::mutex mutex_;
   bool shown_ = false;
+  std::string note_;
 };
 
 }  // namespace myxtts

@@ -4,6 +4,7 @@
 namespace myxtts {
 
 Command config_command();
+Command demo_command();
 Command doctor_command();
 Command encode_command();
 Command evaluate_command();
@@ -19,7 +20,7 @@ std::vector<Command> all_commands() {
   return {
       doctor_command(),   config_command(),     prepare_command(), train_command(),
       evaluate_command(), synthesize_command(), import_command(),  export_command(),
-      encode_command(),   tokenize_command(),   vocab_command(),
+      encode_command(),   tokenize_command(),   vocab_command(),   demo_command(),
   };
 }
 

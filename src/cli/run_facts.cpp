@@ -8,13 +8,10 @@
 #include "config/value_text.h"
 #include "data/batch_plan.h"
 #include "data/corpus.h"
-#include "device/cuda_plugin.h"
-#include "device/plan_devices.h"
 #include "device/system_probe.h"
-#include "device/visible_devices.h"
-#include "diagnose/memory_model.h"
 #include "run/model_folder.h"
-#include "run/open_model.h"
+#include "session/plan_run.h"
+#include "session/starting_model.h"
 #include "text/vocabulary.h"
 
 namespace myxtts {
@@ -46,12 +43,14 @@ BatchShape shape_of(const BatchPlan& batches, const CorpusFacts& corpus) {
   return shape;
 }
 
+// Of --init, of --vocab, or learnt as the run itself would learn it.
+Vocabulary vocabulary_of(const RunConfig& config) {
+  if (config.train.init) return Vocabulary::load(*config.train.init / files::kVocabulary);
+  return Vocabulary::parse(vocabulary_of_new_model(config), "the new vocabulary");
+}
+
 CorpusFacts facts_of_corpus(const RunConfig& config, const GptConfig& gpt, const DevicePlan& plan) {
-  if (!config.train.init) {
-    throw ConfigError(
-        "Text becomes tokens by the vocabulary of a model folder; name one with --init DIR.");
-  }
-  const auto vocabulary = Vocabulary::load(*config.train.init / files::kVocabulary);
+  const auto vocabulary = vocabulary_of(config);
   fs::create_directories(config.run.checkpoint_dir);
   const Corpus corpus = Corpus::open(config.data, vocabulary, config.run.checkpoint_dir);
   CorpusFacts facts{.training_clips = static_cast<std::int64_t>(corpus.training().size()),
@@ -89,18 +88,9 @@ void gather(Part part, std::optional<T>& result, std::string& fault) {
 
 }  // namespace
 
-DevicePlan plan_and_open_devices(const RunConfig& config, const ModelConfig& model) {
-  SystemProbe probe;
-  const std::string fault = cuda_fault(find_cuda_plugin(CudaPluginPlaces::usual()));
-  return open_devices(
-      plan_devices(config, discover_machine(probe), usual_memory_model(model), fault));
-}
-
 ModelFacts facts_of_model(const TrainConfig& config) {
-  if (!config.init) {
-    return {.config = model_preset(config.model_size), .source = config.model_size};
-  }
-  return {.config = open_model(*config.init).config, .source = config.init->string()};
+  return {.config = sizes_to_train(config),
+          .source = config.init ? config.init->string() : config.model_size};
 }
 
 RunFacts gather_run_facts(const RunConfig& config) {

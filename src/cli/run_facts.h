@@ -7,10 +7,6 @@
 
 namespace myxtts {
 
-// The plan of a run on this machine. Only the planned GPUs are visible to CUDA afterwards, and no
-// context is made. Throws ConfigError, DeviceError.
-DevicePlan plan_and_open_devices(const RunConfig& config, const ModelConfig& model);
-
 // The sizes a run would train: those of --init, whose files are checked, else of --model-size.
 // Throws DataError.
 ModelFacts facts_of_model(const TrainConfig& config);

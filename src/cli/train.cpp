@@ -5,14 +5,23 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/trace.h"
 #include "cli/command.h"
 #include "cli/config_flags.h"
+#include "cli/interruption.h"
 #include "cli/report.h"
 #include "cli/run_facts.h"
 #include "config/effective_config.h"
+#include "device/plan/plan_file.h"
+#include "run/resume.h"
+#include "session/plan_run.h"
+#include "session/run_records.h"
+#include "session/training_run.h"
 
 namespace myxtts {
 namespace {
+
+constexpr int kExitBySignal = 128;
 
 struct TrainArguments {
   explicit TrainArguments(CLI::App& app) : flags(app) {}
@@ -28,14 +37,60 @@ int check_only(const RunConfig& config) {
   return all_pass(checks) ? 0 : 1;
 }
 
-int run_train(const TrainArguments& arguments) {
-  const RunConfig config = make_effective_config(arguments.flags.sources()).values;
-  if (arguments.dry_run) return check_only(config);
+void refuse_what_is_to_come(const RunConfig& config) {
+  if (config.train.stage != Stage::Gpt) {
+    throw ConfigError(fmt::format("--stage {} cannot be trained yet; this version trains gpt.",
+                                  config.train.stage == Stage::Dvae ? "dvae" : "decoder"));
+  }
+  if (config.data.train_data.empty()) {
+    throw ConfigError("There is nothing to train on; name a corpus with --train-data DIR.");
+  }
+}
 
-  const DevicePlan plan = plan_and_open_devices(config, facts_of_model(config.train).config);
-  log_info("train", "{}", describe(plan));
-  throw ConfigError(
-      "Training itself is not part of this version; myxtts train --dry-run checks a run.");
+int train(const EffectiveConfig& settings, const RunDirectory& run, const DevicePlan& plan) {
+  const RunDirectoryConfig& config = settings.values.run;
+  CheckpointStore checkpoints(run.path(), {.last = static_cast<std::size_t>(config.keep_last),
+                                           .best = static_cast<std::size_t>(config.keep_best)});
+  const auto resumed = find_starting_point(run, checkpoints, config.resume);
+  write_settings(run, settings);
+  write_plan(plan, run.path());
+
+  TrainingRun training(settings, plan, run, checkpoints, resumed);
+  const Interruption interruption;
+  const InterruptionWatch watch([&training] { training.stop(); });
+  training.start();
+  const bool whole = training.train();
+  print(training.summary());
+  if (!whole) {
+    log_info("train", "interrupted at step {}; to continue, type: {}", training.state().step,
+             resume_command(run));
+    return kExitBySignal + interruption.signal();
+  }
+  log_info("train", "{} is a model now: --model {}", run.path().string(),
+           (run / "latest").string());
+  return 0;
+}
+
+int run_train(const TrainArguments& arguments) {
+  const EffectiveConfig settings = make_effective_config(arguments.flags.sources());
+  const RunConfig& config = settings.values;
+  if (arguments.dry_run) return check_only(config);
+  const DevicePlan planned = plan_run(config, sizes_to_train(config.train));
+  refuse_what_is_to_come(config);
+  for (const std::string& caution : cautions(settings)) log_warning("train", "{}", caution);
+
+  const RunDirectory run(config.run.checkpoint_dir);
+  add_log_file(run / "log.txt");
+  if (config.run.trace) start_trace(*config.run.trace);
+  try {
+    const int result = train(settings, run, open_and_tell(planned));
+    finish_trace();
+    return result;
+  } catch (const std::exception& error) {
+    log_to_files(LogLevel::Error, error.what());  // main.cpp tells the person
+    finish_trace();
+    throw;
+  }
 }
 
 std::function<int()> declare_train(CLI::App& app) {
@@ -52,9 +107,11 @@ std::function<int()> declare_train(CLI::App& app) {
 Command train_command() {
   return {.name = "train",
           .group = "Training",
-          .summary = "Checks a training run before it starts (training itself is yet to come)",
+          .summary = "Trains a model on recorded speech, from a model or from nothing",
           .declare = declare_train,
-          .examples = {"myxtts train --dry-run --init models/xtts-v2 --train-data corpora/ljspeech",
+          .examples = {"myxtts train --init models/xtts-v2 --train-data corpora/ljspeech "
+                       "--checkpoint-dir runs/voice",
+                       "myxtts train --config runs/voice/config.yaml --resume",
                        "myxtts train --dry-run --config run.yaml --data-gpu 1 --model-gpu 0"}};
 }
 

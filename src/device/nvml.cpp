@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/nvml.h"
 
+#include <cstdlib>
+
 #include <fmt/format.h>
 
 namespace myxtts {
+
+std::string nvml_library_name(std::string given) {
+  if (!given.empty()) return given;
+  const char* chosen = std::getenv("MYXTTS_NVML_LIBRARY");
+  return chosen != nullptr && *chosen != '\0' ? chosen : "libnvidia-ml.so.1";
+}
 
 Nvml::Nvml(const std::string& library_name) : library(library_name) {
   const auto resolve = [this](const char* symbol, auto& function) {

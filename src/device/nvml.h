@@ -36,6 +36,10 @@ constexpr unsigned kMostNvLinks = 18;  // on one GPU, to this day
 
 }  // namespace nvml
 
+// The library to open: the one given, else that of the environment variable MYXTTS_NVML_LIBRARY,
+// else libnvidia-ml.so.1.
+std::string nvml_library_name(std::string given = {});
+
 // The opened library with its functions. A function that the driver at hand lacks is null; the few
 // that nothing works without are checked by fault().
 struct Nvml {

@@ -15,6 +15,7 @@
 
 #include "device/control_group.h"
 #include "device/gpu_discovery.h"
+#include "device/nvml.h"
 
 namespace myxtts {
 namespace {
@@ -61,16 +62,10 @@ int count_physical(const fs::path& root, const std::vector<int>& processors) {
   return static_cast<int>(cores.size());
 }
 
-std::string chosen_nvml(std::string given) {
-  if (!given.empty()) return given;
-  const char* chosen = std::getenv("MYXTTS_NVML_LIBRARY");
-  return chosen != nullptr && *chosen != '\0' ? chosen : "libnvidia-ml.so.1";
-}
-
 }  // namespace
 
 SystemProbe::SystemProbe(fs::path root, std::string nvml_library)
-    : root_(std::move(root)), nvml_library_(chosen_nvml(std::move(nvml_library))) {}
+    : root_(std::move(root)), nvml_library_(nvml_library_name(std::move(nvml_library))) {}
 
 CpuInfo SystemProbe::cpu() {
   const std::vector<int> allowed = allowed_processors();

@@ -149,13 +149,13 @@ GptRows RowPacker::finish(const RowSizes& sizes) {
   return std::move(rows_);
 }
 
-// The targets [first, last) of a clip that the prompt was cut from.
-PromptSpan masked_targets(const GptConfig& config, const GptClip& clip, MaskPromptSpan mask,
+// The targets [first, last) of a clip that the prompt was cut from; may reach beyond the last one.
+PromptSpan masked_targets(const GptConfig& config, const PromptSpan& prompt, MaskPromptSpan mask,
                           bool is_last) {
   if (mask == MaskPromptSpan::None) return {};
   if (mask == MaskPromptSpan::PeerSlip && !is_last) return {};
   const std::int64_t unit = mask == MaskPromptSpan::PeerSlip ? kSlipSamples : config.code_stride;
-  return {.first = clip.prompt.first / unit, .last = clip.prompt.last / unit};
+  return {.first = prompt.first / unit, .last = prompt.last / unit};
 }
 
 void append_training_row(RowPacker& packer, const GptConfig& config, const GptClip& clip,
@@ -211,7 +211,8 @@ GptRows pack_rows(const GptConfig& config, std::span<const GptClip> clips, MaskP
   for (std::size_t i = 0; i < clips.size(); ++i) {
     check_clip(config, clips[i], i);
     const bool is_last = i + 1 == clips.size();
-    append_training_row(packer, config, clips[i], masked_targets(config, clips[i], mask, is_last));
+    append_training_row(packer, config, clips[i],
+                        masked_targets(config, clips[i].prompt, mask, is_last));
   }
   GptRows rows = packer.finish(sizes);
   if (rows.audio_count == 0 && rows.clips > 0) {
@@ -220,6 +221,13 @@ GptRows pack_rows(const GptConfig& config, std::span<const GptClip> clips, MaskP
                 rows.clips);
   }
   return rows;
+}
+
+TargetCounts count_targets(const GptConfig& config, const RowOutline& row, MaskPromptSpan mask) {
+  const std::int64_t targets = row.codes + kStopTargets;
+  const PromptSpan masked = masked_targets(config, row.prompt, mask, row.is_last);
+  const std::int64_t hidden = std::min(masked.last, targets) - std::min(masked.first, targets);
+  return {.text = row.text_tokens + 1, .audio = targets - hidden};
 }
 
 GptRows pack_latent_rows(const GptConfig& config, std::span<const GptClip> clips) {

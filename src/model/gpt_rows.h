@@ -30,6 +30,22 @@ enum class MaskPromptSpan {
              // For comparing with it, never for training.
 };
 
+// How many targets count in the loss.
+struct TargetCounts {
+  std::int64_t text = 0;
+  std::int64_t audio = 0;
+
+  friend bool operator==(const TargetCounts&, const TargetCounts&) = default;
+};
+
+// A row by its lengths alone.
+struct RowOutline {
+  std::int64_t text_tokens = 0;
+  std::int64_t codes = 0;
+  PromptSpan prompt = {};
+  bool is_last = false;  // of its batch
+};
+
 // Sizes to pad to, so that batches of equal sizes can share one CUDA graph. 0: as many as needed.
 struct RowSizes {
   std::int64_t tokens = 0;
@@ -75,6 +91,9 @@ struct GptRows {
 // allows or an id is outside its embedding.
 GptRows pack_rows(const GptConfig& config, std::span<const GptClip> clips,
                   MaskPromptSpan mask = MaskPromptSpan::None, const RowSizes& sizes = {});
+
+// What pack_rows() would count of such a row.
+TargetCounts count_targets(const GptConfig& config, const RowOutline& row, MaskPromptSpan mask);
 
 // The rows of the pass that gives the decoder its input: the STOP of the text is seen, the codes
 // are those that were generated (their stop included), and the "targets" are the states that

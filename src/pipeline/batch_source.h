@@ -34,6 +34,9 @@ class BatchSource {
   // clip. The views are good as long as the source.
   virtual std::optional<CachedClip> cached(const ClipView& clip) const = 0;
 
+  // The reader has come to an epoch. What other processes have added to a cache may be learned now.
+  virtual void begin_epoch(std::int64_t) const {}
+
   // Says that decode() will be asked for the clip soon. Does not wait for its bytes.
   virtual void read_ahead(const ClipView& clip) const = 0;
   virtual std::variant<DecodedClip, Skipped> decode(const ClipView& clip) const = 0;

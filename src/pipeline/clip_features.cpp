@@ -15,7 +15,6 @@ namespace {
 constexpr std::int64_t kCodeFrames = 4;
 constexpr std::int64_t kGap = 4;  // frames between clips of a row, at least
 constexpr double kFullScale = 32768.0;
-constexpr std::int64_t kPromptRows = 8;  // spectrograms of prompts made at a time
 
 // Resampling pads clips to a multiple of this, so that few shapes need a plan of cuDNN.
 constexpr std::int64_t kResampleStep = 1 << 16;
@@ -49,8 +48,7 @@ ClipFeatures::ClipFeatures(const Dvae& dvae, const at::Tensor& mel_stats, c10::D
       mel_stats_(mel_stats),
       device_(device),
       row_frames_(row_frames),
-      dvae_spectrogram_(dvae_mel_config(), device),
-      prompt_spectrogram_(conditioning_mel_config(), device) {}
+      dvae_spectrogram_(dvae_mel_config(), device) {}
 
 at::Tensor ClipFeatures::resampled(const ClipSound& clip) {
   const auto samples = clip.samples.size(0);
@@ -129,14 +127,6 @@ at::Tensor ClipFeatures::row_codes(const Row& row, std::span<const at::Tensor> w
   const auto mel = normalised_log_mel(dvae_spectrogram_.of_reflected(samples.unsqueeze(0)),
                                       mel_stats_);  // [1, bands, row.frames]
   return dvae_.quantise(dvae_.encode_packed(mel, mask)).squeeze(0);
-}
-
-at::Tensor ClipFeatures::prompt_mel(const at::Tensor& prompts) const {
-  std::vector<at::Tensor> parts;  // bounds the memory of the transforms
-  for (const auto& rows : prompts.split(kPromptRows)) {
-    parts.push_back(normalised_log_mel(prompt_spectrogram_(rows), mel_stats_));
-  }
-  return at::cat(parts);  // [B, bands, frames]
 }
 
 }  // namespace myxtts

@@ -45,7 +45,6 @@ struct EncodedClip {
 class ClipFeatures {
  public:
   static constexpr std::int64_t kRate = 22'050;
-  static constexpr std::int64_t kPromptSamples = 132'300;  // six seconds
 
   // Frames of a row; 0: each clip is a row of its own length.
   static std::int64_t usual_row(c10::Device device) { return device.is_cuda() ? 4096 : 0; }
@@ -62,11 +61,6 @@ class ClipFeatures {
   // [S] int16 at kRate, as a cache holds them: for clips whose codes are known.
   at::Tensor stored_samples(const ClipSound& clip);
 
-  // What the conditioning encoder takes: prompts [B, kPromptSamples] fp32, zeros behind their ends,
-  // to [B, bands, prompt_frames()].
-  at::Tensor prompt_mel(const at::Tensor& prompts) const;
-  std::int64_t prompt_frames() const { return prompt_spectrogram_.frame_count(kPromptSamples); }
-
   static std::int64_t code_count(std::int64_t samples) { return (samples + 1023) / 1024; }
 
  private:
@@ -82,7 +76,6 @@ class ClipFeatures {
   c10::Device device_;
   std::int64_t row_frames_;
   MelSpectrogram dvae_spectrogram_;
-  MelSpectrogram prompt_spectrogram_;
   std::map<std::int64_t, Resampler> resamplers_;  // by the rate of the file
 };
 

@@ -8,9 +8,9 @@
 
 namespace myxtts {
 
-Collator::Collator(const BatchSource& source, const GptConfig& gpt, MaskPromptSpan mask,
+Collator::Collator(const BatchSource& source, const RowOptions& options,
                    BoundedQueue<SettledBatch>& input, StagingPool& blocks)
-    : source_(source), gpt_(gpt), mask_(mask), input_(input), blocks_(blocks) {}
+    : source_(source), options_(options), steps_(source, options), input_(input), blocks_(blocks) {}
 
 void Collator::run(BoundedQueue<HostBatch>& output) {
   try {
@@ -31,7 +31,8 @@ void Collator::work(BoundedQueue<HostBatch>& output) {
       settled = input_.pop();
     }
     if (!settled) return;
-    LaidOutBatch laid_out = lay_out(source_, gpt_, mask_, *settled);
+    LaidOutBatch laid_out = lay_out(source_, options_.gpt, options_.mask, *settled);
+    set_step(laid_out.batch);
     std::optional<StagingPool::Block> block;
     {
       const auto waiting = meter_.waiting_for_output();
@@ -44,6 +45,15 @@ void Collator::work(BoundedQueue<HostBatch>& output) {
     const auto waiting = meter_.waiting_for_output();
     if (!output.push(std::move(batch))) return;
   }
+}
+
+// See Note [Steps of several batches].
+void Collator::set_step(HostBatch& batch) {
+  batch.ends_step = steps_.ends_step(batch.position);
+  if (options_.batches_a_step == 1) return;
+  const TargetCounts counts = steps_.planned(batch.position);
+  batch.text_count = counts.text;
+  batch.audio_count = counts.audio;
 }
 
 }  // namespace myxtts

@@ -3,9 +3,9 @@
 
 #include "base/bounded_queue.h"
 #include "base/meter.h"
-#include "config/model.h"
 #include "pipeline/batcher.h"
 #include "pipeline/host_batch.h"
+#include "pipeline/step_targets.h"
 
 namespace myxtts {
 
@@ -17,8 +17,8 @@ namespace myxtts {
 // Everything it is given outlives it.
 class Collator {
  public:
-  Collator(const BatchSource& source, const GptConfig& gpt, MaskPromptSpan mask,
-           BoundedQueue<SettledBatch>& input, StagingPool& blocks);
+  Collator(const BatchSource& source, const RowOptions& options, BoundedQueue<SettledBatch>& input,
+           StagingPool& blocks);
 
   // Works until the last batch or until nobody wants more. Never throws: a failure goes to whoever
   // takes from the output.
@@ -28,10 +28,11 @@ class Collator {
 
  private:
   void work(BoundedQueue<HostBatch>& output);
+  void set_step(HostBatch& batch);
 
   const BatchSource& source_;
-  const GptConfig gpt_;
-  const MaskPromptSpan mask_;
+  const RowOptions options_;
+  StepTargets steps_;
   BoundedQueue<SettledBatch>& input_;
   StagingPool& blocks_;
   LoadMeter meter_;

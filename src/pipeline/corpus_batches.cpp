@@ -66,6 +66,10 @@ std::optional<CachedClip> CorpusBatches::cached(const ClipView& clip) const {
   return options_.cache->find(clip.identity);
 }
 
+void CorpusBatches::begin_epoch(std::int64_t) const {
+  if (options_.cache != nullptr) options_.cache->refresh();
+}
+
 // The kernel reads on its own while the decoders work on what came before.
 void CorpusBatches::read_ahead(const ClipView& clip) const {
   if (options_.cache != nullptr && options_.cache->contains(clip.identity)) return;

@@ -42,6 +42,7 @@ class CorpusBatches final : public BatchSource {
   std::vector<std::int64_t> text_ids(const ClipView& clip) const override;
   PromptSpan prompt(std::int64_t epoch, const ClipView& clip, std::uint32_t repeat) const override;
   std::optional<CachedClip> cached(const ClipView& clip) const override;
+  void begin_epoch(std::int64_t epoch) const override;
   void read_ahead(const ClipView& clip) const override;
   std::variant<DecodedClip, Skipped> decode(const ClipView& clip) const override;
   void leave_out(ClipNumber number, const Skipped& skipped) override;

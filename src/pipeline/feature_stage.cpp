@@ -12,8 +12,6 @@
 namespace myxtts {
 namespace {
 
-const c10::Scalar kFullScale = 32768.0;
-
 c10::Device torch_device(const RoleDevice& device) {
   return device.gpu() < 0 ? c10::Device(c10::kCPU)
                           : c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(device.gpu()));
@@ -32,10 +30,8 @@ struct Array {
 }  // namespace
 
 struct FeatureStage::Side {
-  at::Tensor block;    // [bytes] uint8: the staging block as it was uploaded
-  at::Tensor counts;   // [2] fp32: text_count and audio_count
-  at::Tensor prompts;  // [clips, samples]
-  at::Tensor prompt_mel;
+  at::Tensor block;       // [bytes] uint8: the staging block as it was uploaded
+  at::Tensor prompt_mel;  // [clips, bands, frames]
   Event made;
   Event left;
 
@@ -96,22 +92,21 @@ FeatureStage::FeatureStage(RoleDevice& data, RoleDevice& model, BatchPath path,
   const auto scope = data_.enter(data_.stream());
   const auto device = torch_device(data_);
   features_ = std::make_unique<ClipFeatures>(*networks_.dvae, networks_.mel_stats, device);
+  prompts_ = std::make_unique<PromptMels>(networks_.mel_stats, device);
   const auto options = at::TensorOptions(device).dtype(at::kFloat);
   for (auto& side : sides_) {
-    side = std::make_unique<Side>(
-        Side{.block = at::empty({0}, options.dtype(at::kByte)),
-             .counts = at::zeros({2}, options),
-             .prompts = at::zeros({bounds_.clips, ClipFeatures::kPromptSamples}, options),
-             .prompt_mel = {},
-             .made = data_.make_event(),
-             .left = data_.make_event()});
+    side = std::make_unique<Side>(Side{
+        .block = at::empty({0}, options.dtype(at::kByte)),
+        .prompt_mel = at::zeros({bounds_.clips, prompts_->bands(), prompts_->frames()}, options),
+        .made = data_.make_event(),
+        .left = data_.make_event()});
   }
   const auto largest =
-      64 * 16 + static_cast<std::size_t>(
-                    8 * (2 * bounds_.rows.tokens +
-                         3 * (bounds_.rows.text_targets + bounds_.rows.audio_targets)) +
-                    4 * segment_ends_of(bounds_) + 8 +
-                    4 * bounds_.clips * networks_.gpt.mel_bands * features_->prompt_frames());
+      64 * 16 +
+      static_cast<std::size_t>(8 * (2 * bounds_.rows.tokens +
+                                    3 * (bounds_.rows.text_targets + bounds_.rows.audio_targets)) +
+                               4 * segment_ends_of(bounds_) + 8 +
+                               4 * bounds_.clips * prompts_->bands() * prompts_->frames());
   transfer_ = std::make_unique<BatchTransfer>(data_, model_, path, largest);
 }
 
@@ -123,9 +118,8 @@ std::vector<DeviceBatch> FeatureStage::make_slots(std::size_t count) const {
   std::vector<DeviceBatch> slots(count);
   for (DeviceBatch& slot : slots) {
     slot.rows = largest_rows(bounds_, device);
-    slot.prompt_mel =
-        at::zeros({bounds_.clips, networks_.gpt.mel_bands, features_->prompt_frames()},
-                  at::TensorOptions(at::kFloat).device(device));
+    slot.prompt_mel = at::zeros({bounds_.clips, prompts_->bands(), prompts_->frames()},
+                                at::TensorOptions(at::kFloat).device(device));
     slot.filled = model_.make_event();
     slot.consumed = model_.make_event();
     slot.consumed.record(model_.stream());  // after the zeros: no copy may come before them
@@ -143,12 +137,14 @@ void FeatureStage::fill(HostBatch& host, DeviceBatch& slot) {
     side.left.hold_up(data_.stream());
     times.began.record(data_.stream());
     upload(host, side);
-    complete_rows(host, side);
-    side.prompt_mel = features_->prompt_mel(side.prompts);
+    const auto encoded = encode(host, side);
+    complete_rows(host, encoded, side);
+    make_prompts(host, encoded, side);
     side.made.record(data_.stream());
     times.ended.record(data_.stream());
     times_.push_back(std::move(times));
     send(host, side, slot);
+    if (filler_ != nullptr) keep(host, encoded);
   } catch (const c10::Error&) {
     data_.rethrow();
   }
@@ -158,8 +154,9 @@ void FeatureStage::upload(HostBatch& host, Side& side) {
   const auto bytes = host.block->bytes();
   const auto count = static_cast<std::int64_t>(bytes.size());
   if (side.block.size(0) < count) {
+    const auto options = side.block.options();
     side.block.reset();  // before the larger one is taken
-    side.block = at::empty({count + count / 4}, side.counts.options().dtype(at::kByte));
+    side.block = at::empty({count + count / 4}, options);
   }
   data_.copy(data_.stream(), bytes_of(side.block), {.data = bytes.data()}, bytes.size());
   auto uploaded = std::make_shared<Event>(data_.make_event());
@@ -167,46 +164,67 @@ void FeatureStage::upload(HostBatch& host, Side& side) {
   host.block->read_until([uploaded] { uploaded->wait(); });
 }
 
-// See Note [Unknown codes].
-void FeatureStage::complete_rows(const HostBatch& host, Side& side) {
+// Of the clips whose codes are not known, in order.
+std::vector<EncodedClip> FeatureStage::encode(const HostBatch& host, const Side& side) {
   const auto samples = side.view(host, host.samples, at::kShort);
-  side.prompts.zero_();
-  std::vector<ClipSound> sounds;
-  for (const HostClip& clip : host.clips) {
-    sounds.push_back({.samples = samples.narrow(0, clip.first_sample, clip.source_samples),
-                      .rate = clip.source_rate});
-  }
   std::vector<ClipSound> unknown;
-  for (std::size_t clip = 0; clip < host.clips.size(); ++clip) {
-    if (!host.clips[clip].codes_known) unknown.push_back(sounds[clip]);
+  for (const HostClip& clip : host.clips) {
+    if (clip.codes_known) continue;
+    unknown.push_back({.samples = samples.narrow(0, clip.first_sample, clip.source_samples),
+                       .rate = clip.source_rate});
   }
-  auto results = features_->encode(unknown);
+  return features_->encode(unknown);
+}
 
+// See Note [Unknown codes].
+void FeatureStage::complete_rows(const HostBatch& host, std::span<const EncodedClip> encoded,
+                                 Side& side) {
+  if (encoded.empty()) return;
   std::vector<at::Tensor> codes;
-  auto next = results.begin();
-  for (std::size_t clip = 0; clip < host.clips.size(); ++clip) {
-    const HostClip& own = host.clips[clip];
-    if (!own.codes_known) codes.push_back(next->codes.narrow(0, 0, own.codes));
-    const auto stored =
-        own.codes_known ? features_->stored_samples(sounds[clip]) : (next++)->samples;
-    const auto length = own.prompt.last - own.prompt.first;
-    auto prompt = side.prompts.select(0, static_cast<std::int64_t>(clip)).narrow(0, 0, length);
-    at::div_out(prompt, stored.narrow(0, own.prompt.first, length), kFullScale);
+  auto next = encoded.begin();
+  for (const HostClip& clip : host.clips) {
+    if (!clip.codes_known) codes.push_back((next++)->codes.narrow(0, 0, clip.codes));
   }
-  if (!codes.empty()) {
-    const auto found = at::cat(codes);  // [U]
-    side.ids(host, host.tokens)
-        .index_copy_(0, side.ids(host, host.code_tokens), found + networks_.gpt.text_ids);
-    side.ids(host, host.audio_targets)
-        .index_copy_(0, side.ids(host, host.code_targets),
-                     found.index_select(0, side.ids(host, host.code_target_codes)));
+  const auto found = at::cat(codes);  // [U]
+  side.ids(host, host.tokens)
+      .index_copy_(0, side.ids(host, host.code_tokens), found + networks_.gpt.text_ids);
+  side.ids(host, host.audio_targets)
+      .index_copy_(0, side.ids(host, host.code_targets),
+                   found.index_select(0, side.ids(host, host.code_target_codes)));
+}
+
+void FeatureStage::make_prompts(const HostBatch& host, std::span<const EncodedClip> encoded,
+                                Side& side) {
+  const auto samples = side.view(host, host.samples, at::kShort);
+  std::vector<at::Tensor> prompts;
+  auto next = encoded.begin();
+  for (const HostClip& clip : host.clips) {
+    const auto length = clip.prompt.last - clip.prompt.first;
+    prompts.push_back(clip.codes_known ? samples.narrow(0, clip.first_sample, length)
+                                       : (next++)->samples.narrow(0, clip.prompt.first, length));
   }
-  side.counts.select(0, 0).fill_(std::max<std::int64_t>(host.text_count, 1));
-  side.counts.select(0, 1).fill_(std::max<std::int64_t>(host.audio_count, 1));
+  prompts_->make(prompts, side.prompt_mel, data_.stream());
+}
+
+// After the batch itself, which is waited for.
+void FeatureStage::keep(const HostBatch& host, std::span<const EncodedClip> encoded) {
+  std::vector<ComputedClip> clips;
+  auto next = encoded.begin();
+  for (const HostClip& clip : host.clips) {
+    if (clip.codes_known) continue;
+    clips.push_back({.identity = clip.identity,
+                     .samples = bytes_of(next->samples),
+                     .sample_count = static_cast<std::size_t>(next->samples.numel()),
+                     .codes = bytes_of(next->codes),
+                     .code_count = static_cast<std::size_t>(clip.codes)});
+    ++next;
+  }
+  filler_->keep(clips);
 }
 
 void FeatureStage::send(const HostBatch& host, Side& side, DeviceBatch& slot) {
   GptBatch& rows = slot.rows;
+  const auto counts = side.view(host, host.counts, at::kFloat);
   const std::array<Array, 11> arrays = {{
       {side.view(host, host.segment_ends, at::kInt), &rows.segment_ends},
       {side.ids(host, host.tokens), &rows.tokens},
@@ -216,8 +234,8 @@ void FeatureStage::send(const HostBatch& host, Side& side, DeviceBatch& slot) {
       {side.ids(host, host.text_clips), &rows.text_clips},
       {side.ids(host, host.audio_targets), &rows.audio_targets},
       {side.ids(host, host.audio_clips), &rows.audio_clips},
-      {side.counts.narrow(0, 0, 1), &rows.text_count},
-      {side.counts.narrow(0, 1, 1), &rows.audio_count},
+      {counts.narrow(0, 0, 1), &rows.text_count},
+      {counts.narrow(0, 1, 1), &rows.audio_count},
       {side.prompt_mel, &slot.prompt_mel},
   }};
   std::vector<TransferPiece> pieces;
@@ -233,6 +251,9 @@ void FeatureStage::send(const HostBatch& host, Side& side, DeviceBatch& slot) {
       {.made = side.made, .free = slot.consumed, .left = side.left, .arrived = slot.filled});
   slot.number = host.number;
   slot.position = host.position;
+  slot.ends_step = host.ends_step;
+  slot.audio_seconds =
+      static_cast<double>(host.sound_samples()) / static_cast<double>(ClipFeatures::kRate);
   slot.clips.clear();
   for (const HostClip& clip : host.clips) slot.clips.push_back(clip.number);
   rows.clips = static_cast<std::int64_t>(host.clips.size());

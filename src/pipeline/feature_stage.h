@@ -13,8 +13,10 @@
 #include "device/role_device.h"
 #include "model/dvae.h"
 #include "pipeline/batch_transfer.h"
+#include "pipeline/cache_filler.h"
 #include "pipeline/clip_features.h"
 #include "pipeline/host_batch.h"
+#include "pipeline/prompt_mels.h"
 
 namespace myxtts {
 
@@ -58,6 +60,10 @@ class FeatureStage {
   // block may go back at once, it knows until when it is read.
   void fill(HostBatch& host, DeviceBatch& slot);
 
+  // From now on, what is computed of clips goes there as well; nothing: nowhere. Outlives the
+  // stage.
+  void set_cache_filler(CacheFiller* filler) { filler_ = filler; }
+
   // Of the batches filled since the last call whose work has ended, oldest first.
   std::vector<FeatureTimes> take_times();
 
@@ -65,7 +71,10 @@ class FeatureStage {
   struct Side;  // one of the two sets of tensors on the data device that take turns
 
   void upload(HostBatch& host, Side& side);
-  void complete_rows(const HostBatch& host, Side& side);
+  std::vector<EncodedClip> encode(const HostBatch& host, const Side& side);
+  void complete_rows(const HostBatch& host, std::span<const EncodedClip> encoded, Side& side);
+  void make_prompts(const HostBatch& host, std::span<const EncodedClip> encoded, Side& side);
+  void keep(const HostBatch& host, std::span<const EncodedClip> encoded);
   void send(const HostBatch& host, Side& side, DeviceBatch& slot);
 
   RoleDevice& data_;
@@ -73,8 +82,10 @@ class FeatureStage {
   const FeatureNetworks networks_;
   const BatchBounds bounds_;
   std::unique_ptr<ClipFeatures> features_;
+  std::unique_ptr<PromptMels> prompts_;
   std::unique_ptr<BatchTransfer> transfer_;
   std::array<std::unique_ptr<Side>, 2> sides_;
+  CacheFiller* filler_ = nullptr;
   std::int64_t filled_ = 0;
   std::vector<FeatureTimes> times_;
 };

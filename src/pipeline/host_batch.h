@@ -17,11 +17,14 @@ struct HostClip {
   ClipNumber number = 0;
   std::uint64_t identity = 0;  // what the cache knows it by
 
-  std::int64_t first_sample = 0;    // in HostBatch::samples
-  std::int64_t source_samples = 0;  // how many of those are its own, at
-  std::int64_t source_rate = 0;     // 22,050 where they come from the cache
-  std::int64_t samples = 0;         // how many they are at 22,050 Hz
-  PromptSpan prompt = {};           // in samples at 22,050 Hz
+  std::int64_t samples = 0;  // at 22,050 Hz, of the whole clip
+  PromptSpan prompt = {};    // in samples at 22,050 Hz
+
+  // Its sound in HostBatch::samples: all of it as it was decoded or, where the codes are known, its
+  // prompt at 22,050 Hz.
+  std::int64_t first_sample = 0;
+  std::int64_t source_samples = 0;
+  std::int64_t source_rate = 0;
 
   std::int64_t codes = 0;       // that its row has
   bool codes_known = false;     // from the cache; false: the DVAE has to find them
@@ -49,8 +52,9 @@ struct HostBatch {
 
   std::int64_t longest = 0;           // as in GptRows
   std::vector<std::int64_t> lengths;  // as in GptRows
-  std::int64_t text_count = 0;
-  std::int64_t audio_count = 0;
+  std::int64_t text_count = 0;        // of the whole step: Note [Steps of several batches]
+  std::int64_t audio_count = 0;       // likewise
+  bool ends_step = true;
 
   std::span<const std::int16_t> samples;       // of all clips, one after another
   std::span<const std::int32_t> segment_ends;  // this and the following as in GptRows
@@ -61,12 +65,18 @@ struct HostBatch {
   std::span<const std::int64_t> text_clips;
   std::span<const std::int64_t> audio_targets;
   std::span<const std::int64_t> audio_clips;
+  std::span<const float> counts;                    // text_count and audio_count, at least 1 each
   std::span<const std::int64_t> code_tokens;        // [U] places in `tokens`
   std::span<const std::int64_t> code_targets;       // [V] places in `audio_targets`
   std::span<const std::int64_t> code_target_codes;  // [V] which of the U codes goes there
 
   std::optional<StagingPool::Block> block;  // always there once collated
 
+  std::int64_t sound_samples() const {  // of its clips, at 22,050 Hz
+    std::int64_t sum = 0;
+    for (const HostClip& clip : clips) sum += clip.samples;
+    return sum;
+  }
   std::int64_t unknown_codes() const { return static_cast<std::int64_t>(code_tokens.size()); }
 };
 

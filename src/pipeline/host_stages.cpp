@@ -29,7 +29,10 @@ HostStages::HostStages(BatchSource& source, const HostOptions& options)
                 .most_workers = options.most_workers,
                 .code_stride = options.gpt.code_stride}),
       batcher_(source, window_, settled_, [this] { after_batch(); }),
-      collator_(source, options.gpt, options.mask, settled_, blocks_),
+      collator_(
+          source,
+          {.gpt = options.gpt, .mask = options.mask, .batches_a_step = options.batches_a_step},
+          settled_, blocks_),
       autotune_({.workers = options.most_workers > options.workers,
                  .buffer = options.tune_buffer,
                  .most_workers = options.most_workers,

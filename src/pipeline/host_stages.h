@@ -21,8 +21,9 @@ namespace myxtts {
 
 struct HostOptions {
   GptConfig gpt = {};
-  MaskPromptSpan mask = MaskPromptSpan::Intended;
-  std::optional<DataPosition> end = {};  // nothing: one epoch after another, for ever
+  MaskPromptSpan mask = MaskPromptSpan::Intended;  // --prompt-mask
+  std::int64_t batches_a_step = 1;                 // --grad-accum
+  std::optional<DataPosition> end = {};            // nothing: one epoch after another, for ever
 
   std::size_t workers = 1;         // that decode, at first
   std::size_t most_workers = 1;    // more than `workers`: autotune decides

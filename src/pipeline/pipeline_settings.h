@@ -2,6 +2,7 @@
 #pragma once
 
 #include "config/data.h"
+#include "config/train.h"
 #include "device/device_plan.h"
 #include "device/machine.h"
 #include "pipeline/data_pipeline.h"
@@ -20,8 +21,12 @@ inline constexpr double kBufferShare = 0.25;
 // The settings of a run as a pipeline takes them; the devices' own (events, streams, host memory)
 // are left to whoever opens those. The start waits for --model-start-delay in `dual` and `split`
 // only.
-PipelineOptions pipeline_options(const DataConfig& config, const DevicePlan& plan,
-                                 const CpuInfo& cpu, const MemoryInfo& memory);
+PipelineOptions pipeline_options(const DataConfig& data, const TrainConfig& train,
+                                 const DevicePlan& plan, const CpuInfo& cpu,
+                                 const MemoryInfo& memory);
+
+// --prompt-mask as the rows take it.
+MaskPromptSpan mask_of(PromptMask mask);
 
 // "The pipeline was ready after 3.1 s: 1.1 s until the ring of 3 was full, then 2.0 s of
 // --model-start-delay."

@@ -34,6 +34,7 @@ void Reader::run(DataPosition position, std::optional<DataPosition> end) {
 void Reader::read(DataPosition position, std::optional<DataPosition> end) {
   const auto busy = meter_.busy();
   for (std::int64_t number = 0; position != end; ++number) {
+    if (number == 0 || position.step == 0) source_.begin_epoch(position.epoch);
     const PlannedBatch planned = source_.batch(position);
     const std::size_t bytes = decoded_bytes(source_, planned);
     {

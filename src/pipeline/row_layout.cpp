@@ -11,7 +11,7 @@ namespace myxtts {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kArrays = 12;
+constexpr std::size_t kArrays = 13;
 constexpr std::int64_t kStopTargets = 4;  // of each row, as pack_rows makes them
 
 std::size_t aligned(std::size_t bytes) {
@@ -57,14 +57,28 @@ std::vector<std::int64_t> known_codes(const LoadedClip& clip, std::int64_t count
 HostClip host_clip(const BatchSource& source, const GptConfig& gpt, std::int64_t epoch,
                    const LoadedClip& clip) {
   const ClipView view = source.clip(clip.number);
+  const PromptSpan prompt = source.prompt(epoch, view, clip.repeat);
+  const bool cached = clip.is_cached();
   return {.number = clip.number,
           .identity = view.identity,
-          .source_samples = static_cast<std::int64_t>(clip.samples().size()),
-          .source_rate = clip.is_cached() ? kModelRate : view.source_rate,
           .samples = view.samples,
-          .prompt = source.prompt(epoch, view, clip.repeat),
+          .prompt = prompt,
+          .source_samples = cached ? prompt.last - prompt.first
+                                   : static_cast<std::int64_t>(clip.samples().size()),
+          .source_rate = cached ? kModelRate : view.source_rate,
           .codes = codes_of(view.samples, gpt.code_stride),
-          .codes_known = clip.is_cached()};
+          .codes_known = cached};
+}
+
+// The part of a clip's sound that its batch takes along.
+std::span<const std::int16_t> wanted_sound(const LoadedClip& clip, const HostClip& host) {
+  return clip.samples().subspan(static_cast<std::size_t>(host.codes_known ? host.prompt.first : 0),
+                                static_cast<std::size_t>(host.source_samples));
+}
+
+std::vector<float> divisors(const HostBatch& batch) {
+  return {static_cast<float>(std::max<std::int64_t>(batch.text_count, 1)),
+          static_cast<float>(std::max<std::int64_t>(batch.audio_count, 1))};
 }
 
 // Where the codes of the rows that the DVAE has to complete stand.
@@ -96,6 +110,7 @@ std::size_t LaidOutBatch::block_bytes() const {
   bytes += size(rows.segment_ends) + size(rows.tokens) + size(rows.positions);
   bytes += size(rows.target_rows) + size(rows.text_targets) + size(rows.text_clips);
   bytes += size(rows.audio_targets) + size(rows.audio_clips);
+  bytes += aligned(2 * sizeof(float));  // the counts
   bytes += size(code_tokens) + size(code_targets) + size(code_target_codes);
   return bytes;
 }
@@ -130,7 +145,7 @@ HostBatch write_into(StagingPool::Block block, LaidOutBatch laid_out, const Sett
   const std::span<std::int16_t> samples =
       writer.take<std::int16_t>(static_cast<std::size_t>(laid_out.samples));
   for (std::size_t row = 0; row < settled.clips.size(); ++row) {
-    std::ranges::copy(settled.clips[row].samples(),
+    std::ranges::copy(wanted_sound(settled.clips[row], batch.clips[row]),
                       samples.begin() + batch.clips[row].first_sample);
   }
   batch.samples = samples;
@@ -142,6 +157,7 @@ HostBatch write_into(StagingPool::Block block, LaidOutBatch laid_out, const Sett
   batch.text_clips = writer.write(laid_out.rows.text_clips);
   batch.audio_targets = writer.write(laid_out.rows.audio_targets);
   batch.audio_clips = writer.write(laid_out.rows.audio_clips);
+  batch.counts = writer.write(divisors(batch));
   batch.code_tokens = writer.write(laid_out.code_tokens);
   batch.code_targets = writer.write(laid_out.code_targets);
   batch.code_target_codes = writer.write(laid_out.code_target_codes);

@@ -19,7 +19,7 @@ struct LaidOutBatch {
   std::vector<std::int64_t> code_tokens;  // these three as in Note [Unknown codes]
   std::vector<std::int64_t> code_targets;
   std::vector<std::int64_t> code_target_codes;
-  std::int64_t samples = 0;  // of all clips
+  std::int64_t samples = 0;  // that it takes along
 
   std::size_t block_bytes() const;
 };

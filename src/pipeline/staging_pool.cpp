@@ -38,6 +38,21 @@ std::optional<StagingPool::Block> StagingPool::claim(std::size_t bytes) {
     index = free_.front();
     free_.pop_front();
   }
+  return prepared(index, bytes);
+}
+
+std::optional<StagingPool::Block> StagingPool::try_claim(std::size_t bytes) {
+  std::size_t index = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopped_ || free_.empty()) return std::nullopt;
+    index = free_.front();
+    free_.pop_front();
+  }
+  return prepared(index, bytes);
+}
+
+StagingPool::Block StagingPool::prepared(std::size_t index, std::size_t bytes) {
   Entry& entry = entries_[index];
   Block block(*this, index, {});  // from here on the index cannot be lost
   if (const Wait until_read = std::exchange(entry.until_read, {})) until_read();

@@ -40,6 +40,9 @@ class StagingPool {
   // it. Nothing comes back after stop(). Throws what the allocator or the device throws.
   [[nodiscard]] std::optional<Block> claim(std::size_t bytes);
 
+  // The same without waiting for a block: nothing when none is free.
+  [[nodiscard]] std::optional<Block> try_claim(std::size_t bytes);
+
   // Whoever waits in claim() wakes with nothing, now and later.
   void stop();
 
@@ -54,6 +57,7 @@ class StagingPool {
     Wait until_read;  // empty: nobody reads it
   };
 
+  Block prepared(std::size_t index, std::size_t bytes);
   void give_back(std::size_t index) noexcept;
   void grow(Entry& entry, std::size_t bytes);
 

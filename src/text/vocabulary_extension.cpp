@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 #include <unicode/normalizer2.h>
-#include <unicode/uchar.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "text/merge_learner.h"
+#include "text/spoken_letters.h"
 #include "text/tokenizer.h"
 #include "text/unicode.h"
 
@@ -27,30 +27,6 @@ constexpr std::u32string_view kPersianLetters = U"پچژگکی\u200C";
 const std::map<char32_t, char32_t>& nearest_letters() {
   static const std::map<char32_t, char32_t> letters{{U'پ', U'ب'}, {U'ژ', U'ج'}, {U'گ', U'ك'},
                                                     {U'چ', U'ج'}, {U'ک', U'ك'}, {U'ی', U'ي'}};
-  return letters;
-}
-
-std::string utf8_of(char32_t letter) {
-  std::string text;
-  append_code_point(text, letter);
-  return text;
-}
-
-bool can_be_spoken(char32_t letter) {
-  constexpr std::uint32_t kNever =
-      U_GC_CC_MASK | U_GC_CN_MASK | U_GC_CO_MASK | U_GC_CS_MASK | U_GC_Z_MASK;
-  return letter != 0xFFFD && (U_GET_GC_MASK(static_cast<UChar32>(letter)) & kNever) == 0;
-}
-
-std::set<char32_t> letters_of(const std::vector<std::string>& sentences) {
-  std::set<char32_t> letters;
-  for (const std::string& sentence : sentences) {
-    for (std::size_t at = 0; at < sentence.size();) {
-      const char32_t letter = code_point_at(sentence, at);
-      at += static_cast<std::size_t>(U8_LENGTH(letter));
-      if (can_be_spoken(letter)) letters.insert(letter);
-    }
-  }
   return letters;
 }
 
@@ -123,7 +99,7 @@ class Extension {
   }
 
   void add_letters() {
-    std::set<char32_t> letters = letters_of(request_.sentences);
+    std::set<char32_t> letters = spoken_letters(request_.sentences);
     if (request_.language == "fa") {
       letters.insert(kPersianLetters.begin(), kPersianLetters.end());
       markers_.insert(kPersianLetters.begin(), kPersianLetters.end());

@@ -2,6 +2,7 @@
 #include "parity/parity_training.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include "device/cpu/cpu_role_device.h"

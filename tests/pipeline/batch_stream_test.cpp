@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
@@ -44,7 +45,9 @@ struct StreamOptions {
   std::size_t buffer = 50;
   std::size_t ring = 3;
   int devices = 2;
-  const FeatureCache* cache = nullptr;
+  FeatureCache* cache = nullptr;
+  bool fill_cache = false;
+  DataPosition end = {2, 0};
 };
 
 // A corpus of two rates and formats on disk, and networks of the smallest size.
@@ -76,9 +79,15 @@ class BatchStream : public testing::Test {
     FeatureStage features(*data, model_device, BatchPath::PlainMemory,
                           {.gpt = model_.gpt, .dvae = dvae_.get(), .mel_stats = mel_stats_},
                           {.clips = plan_->slots(), .rows = plan_->sizes().back()});
+    std::optional<CacheFiller> filler;
+    if (options.fill_cache) {
+      filler.emplace(*data, *options.cache, 100);
+      filler->start();
+      features.set_cache_filler(&*filler);
+    }
     PipelineOptions settings;
     settings.host.gpt = model_.gpt;
-    settings.host.end = DataPosition{2, 0};
+    settings.host.end = options.end;
     settings.host.workers = options.workers;
     settings.host.most_workers = options.workers;
     settings.host.buffer.batches = options.buffer;
@@ -88,6 +97,8 @@ class BatchStream : public testing::Test {
     pipeline.start({});
     std::vector<std::uint64_t> hashes;
     while (auto slot = pipeline.next()) hashes.push_back(hash_of(**slot));
+    pipeline.stop();
+    if (filler) filler->finish();
     return hashes;
   }
 
@@ -133,6 +144,26 @@ TEST_F(BatchStream, IsTheSameWithAColdAndAWarmCache) {
   EXPECT_EQ(run({.cache = &cache}), cold) << "half of the clips cached";
   fill(1);
   EXPECT_EQ(run({.workers = 7, .cache = &cache}), cold) << "all clips cached";
+}
+
+TEST_F(BatchStream, IsTheSameWhileItFillsACacheThatIsWhatPrepareWouldFill) {
+  const auto cold = run({});
+  FeatureCache cache(folder_ / "filled", FeatureKey{7});
+  EXPECT_EQ(run({.cache = &cache, .fill_cache = true}), cold) << "while the cache fills";
+  ASSERT_EQ(cache.size(), corpus_->size());
+  EXPECT_EQ(run({.cache = &cache}), cold) << "from the cache";
+
+  FeatureCache prepared(folder_ / "prepared", FeatureKey{7});
+  FeatureWriter writer(model_.dvae, weights_, mel_stats_, at::kCPU, prepared);
+  for (ClipNumber number = 0; number < corpus_->size(); ++number) {
+    const ClipView clip = corpus_->clip(number);
+    const auto sound = decode_clip(std::filesystem::path(clip.audio));
+    ASSERT_TRUE(writer.add(clip.identity, std::get<DecodedClip>(sound)));
+    const auto found = cache.find(clip.identity);
+    const auto expected = prepared.find(clip.identity);
+    EXPECT_TRUE(std::ranges::equal(found->samples, expected->samples)) << clip.id;
+    EXPECT_TRUE(std::ranges::equal(found->codes, expected->codes)) << clip.id;
+  }
 }
 
 }  // namespace

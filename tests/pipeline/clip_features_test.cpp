@@ -109,19 +109,5 @@ TEST_F(ClipFeaturesTest, SoundOfTheRightRateIsKeptAsItIs) {
   EXPECT_TRUE(at::equal(own.encode({&clip, 1}).front().samples, clip.samples));
 }
 
-TEST_F(ClipFeaturesTest, APromptsSpectrogramDoesNotDependOnTheOthers) {
-  auto prompts = at::zeros({11, ClipFeatures::kPromptSamples});
-  for (std::int64_t row = 0; row < 11; ++row) {
-    prompts.select(0, row).narrow(0, 0, 70'000).copy_(sound(70'000, row).samples).div_(32768);
-  }
-  const auto own = features();
-  const auto mel = own.prompt_mel(prompts);
-  EXPECT_EQ(mel.sizes(), (std::vector<std::int64_t>{11, 80, 517}));
-  EXPECT_EQ(own.prompt_frames(), 517);
-  for (const std::int64_t row : {0, 7, 8, 10}) {
-    EXPECT_TRUE(at::equal(own.prompt_mel(prompts.narrow(0, row, 1)).squeeze(0), mel[row])) << row;
-  }
-}
-
 }  // namespace
 }  // namespace myxtts

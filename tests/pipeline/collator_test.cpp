@@ -110,7 +110,8 @@ TEST_P(RowLayout, RowsThatAreCompletedLaterAreTheRowsThatKnewTheirCodes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Masks, RowLayout,
-                         testing::Values(MaskPromptSpan::None, MaskPromptSpan::Intended));
+                         testing::Values(MaskPromptSpan::None, MaskPromptSpan::Intended,
+                                         MaskPromptSpan::PeerSlip));
 
 TEST(RowLayout, CodesFromTheCacheAreInTheRowsAlready) {
   const MemoryCorpus corpus({.clips = 12, .batch_size = 5, .fill_cache = true});
@@ -147,6 +148,24 @@ TEST(RowLayout, EverySampleOfEveryClipIsInTheBlock) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(host.tokens.data()) % 64, 0U);
 }
 
+TEST(RowLayout, OfAClipWhoseCodesAreKnownOnlyThePromptTravels) {
+  const MemoryCorpus corpus({.clips = 12, .batch_size = 5, .fill_cache = true});
+  StagingPool pool(1, plain_memory);
+  const HostBatch host = collate(corpus, settled(corpus, {0, 1}), pool);
+  std::int64_t prompts = 0;
+  for (const HostClip& clip : host.clips) {
+    const auto first = static_cast<std::size_t>(clip.prompt.first);
+    const auto count = static_cast<std::size_t>(clip.prompt.last - clip.prompt.first);
+    EXPECT_EQ(clip.source_samples, static_cast<std::int64_t>(count));
+    EXPECT_EQ(clip.first_sample, prompts);
+    EXPECT_TRUE(
+        std::ranges::equal(host.samples.subspan(static_cast<std::size_t>(clip.first_sample), count),
+                           std::span(corpus.samples(clip.number)).subspan(first, count)));
+    prompts += clip.source_samples;
+  }
+  EXPECT_EQ(static_cast<std::int64_t>(host.samples.size()), prompts);
+}
+
 TEST(RowLayout, AnEmptyBatchIsAllPadding) {
   const MemoryCorpus corpus;
   StagingPool pool(1, plain_memory);
@@ -155,6 +174,7 @@ TEST(RowLayout, AnEmptyBatchIsAllPadding) {
   const HostBatch host = collate(corpus, batch, pool);
   EXPECT_EQ(static_cast<std::int64_t>(host.tokens.size()), batch.planned.sizes.tokens);
   EXPECT_EQ(host.text_count + host.audio_count, 0);
+  EXPECT_EQ(host.counts[0] * host.counts[1], 1) << "no loss is divided by 0";
   EXPECT_TRUE(std::ranges::all_of(host.audio_targets, [](auto target) { return target == -1; }));
 }
 
@@ -177,7 +197,7 @@ struct Bench {
   BoundedQueue<SettledBatch> input{10};
   StagingPool pool;
   BoundedQueue<HostBatch> output{1};
-  Collator collator{corpus, tiny_gpt(), MaskPromptSpan::None, input, pool};
+  Collator collator{corpus, {.gpt = tiny_gpt(), .mask = MaskPromptSpan::None}, input, pool};
 };
 
 TEST(Collator, PassesBatchesOnInOrderUntilTheEnd) {

@@ -9,9 +9,11 @@
 
 #include "base/random.h"
 #include "device/cpu/cpu_role_device.h"
+#include "device/failed_device.h"
 #include "model/dvae_specs.h"
 #include "pipeline/batcher.h"
 #include "pipeline/clip_loader.h"
+#include "pipeline/data_pipeline.h"
 #include "pipeline/row_layout.h"
 #include "support/formula_weights.h"
 #include "support/small_networks.h"
@@ -175,16 +177,18 @@ TEST_F(FeatureStageTest, ASlotHoldsTheRowsAndPromptsThatTheClipsHave) {
   EXPECT_EQ(slots[0].clips, (std::vector<ClipNumber>{0, 1, 2}));
   EXPECT_TRUE(slots[0].filled.recorded());
 
-  const ClipFeatures features(dvae_, mel_stats_, at::kCPU);
-  auto prompts = at::zeros({kRoom, ClipFeatures::kPromptSamples});
+  const PromptMels mels(mel_stats_, at::kCPU);
+  std::vector<at::Tensor> prompts;
   for (ClipNumber clip = 0; clip < 3; ++clip) {
     const auto span = source_.prompt(0, source_.clip(clip), 0);
-    const auto length = span.last - span.first;
-    prompts[clip]
-        .narrow(0, 0, length)
-        .copy_(source_.samples(clip).narrow(0, span.first, length).to(at::kFloat) / 32768);
+    prompts.push_back(source_.samples(clip).narrow(0, span.first, span.last - span.first));
   }
-  EXPECT_TRUE(at::equal(slots[0].prompt_mel, features.prompt_mel(prompts)));
+  auto expected = at::empty({kRoom, mels.bands(), mels.frames()});
+  mels.make(prompts, expected, {});
+  EXPECT_TRUE(at::equal(slots[0].prompt_mel, expected));
+  EXPECT_DOUBLE_EQ(slots[0].audio_seconds,
+                   static_cast<double>(kSamples[0] + kSamples[1] + kSamples[2]) / 22'050);
+  EXPECT_TRUE(slots[0].ends_step);
 }
 
 TEST_F(FeatureStageTest, KnownCodesGiveTheSameSlotAsUnknownOnes) {
@@ -246,6 +250,70 @@ TEST_F(FeatureStageTest, TellsWhenTheDataDeviceWorkedOnEachBatch) {
   EXPECT_GT(times[0].ended.milliseconds_since(times[0].began), 0);
   EXPECT_GE(times[1].began.milliseconds_since(times[0].ended), 0);
   EXPECT_TRUE(stage.take_times().empty());
+}
+
+// The CPU until it is asked for a copy too many: from then on it fails as LibTorch does with a GPU
+// that fell off the bus.
+class LosingDevice final : public RoleDevice {
+ public:
+  LosingDevice(std::unique_ptr<RoleDevice> inner, Role role, int copies)
+      : inner_(std::move(inner)), role_(role), copies_left_(copies) {}
+
+  std::string name() const override { return "GPU 3"; }
+  int gpu() const override { return -1; }
+  Stream stream() const override { return inner_->stream(); }
+  Stream make_stream() override { return inner_->make_stream(); }
+  Event make_event() const override { return inner_->make_event(); }
+  HostMemory host_memory(std::size_t bytes) const override { return inner_->host_memory(bytes); }
+  void copy(const Stream& stream, DeviceBytes to, DeviceBytes from,
+            std::size_t bytes) const override {
+    TORCH_CHECK(copies_left_-- > 0, "CUDA error: unspecified launch failure\nand much more");
+    inner_->copy(stream, to, from, bytes);
+  }
+  std::unique_ptr<Scope> enter(const Stream& stream) override { return inner_->enter(stream); }
+  const RoleMemory& memory() const override { return inner_->memory(); }
+  void rethrow() const override {
+    try {
+      throw;
+    } catch (const c10::Error& error) {
+      throw failed_device(role_, name(), error.what_without_backtrace());
+    }
+  }
+
+ private:
+  const std::unique_ptr<RoleDevice> inner_;
+  const Role role_;
+  mutable int copies_left_;
+};
+
+TEST_F(FeatureStageTest, ADeviceThatIsLostInMidRunEndsItWithItsNameAndWhatToTypeNext) {
+  auto whole = make_stage();
+  auto expected = whole.make_slots(1);
+  auto host = host_batch(0);
+  whole.fill(host, expected[0]);
+
+  constexpr int kBatches = 5;
+  data_ = std::make_unique<LosingDevice>(std::move(data_), Role::Data, kBatches);
+  auto stage = make_stage();
+  PipelineOptions options;
+  options.host.gpt = small_gpt();
+  DataPipeline<FeatureStage> pipeline(source_, stage, options);
+  pipeline.start({});
+  try {
+    for (int batch = 0; batch <= kBatches; ++batch) {
+      const auto slot = pipeline.next();
+      ASSERT_TRUE(slot.has_value()) << "a failure is not an end";
+      expect_rows((*slot)->rows, expected[0].rows);
+    }
+    FAIL() << "the device did not fail";
+  } catch (const DeviceError& error) {
+    EXPECT_STREQ(error.what(),
+                 "The data role failed on GPU 3: CUDA error: unspecified launch failure. "
+                 "Checkpoints that were saved are whole: type the same command with --resume once "
+                 "the device works again.");
+  }
+  EXPECT_THROW((void)pipeline.next(), DeviceError) << "and does not come back";
+  pipeline.stop();
 }
 
 // One batch with caps; gives the peaks of both roles.

@@ -20,11 +20,13 @@ struct BenchOptions {
   std::optional<DataPosition> end = DataPosition{1, 0};
   std::size_t bytes = SIZE_MAX;
   bool tune_buffer = false;
+  std::int64_t batches_a_step = 1;
 };
 
 inline PipelineOptions pipeline_options(const BenchOptions& options) {
   PipelineOptions pipeline;
   pipeline.host.gpt = tiny_gpt();
+  pipeline.host.batches_a_step = options.batches_a_step;
   pipeline.host.end = options.end;
   pipeline.host.workers = options.workers;
   pipeline.host.most_workers = std::max(options.workers, options.most_workers);

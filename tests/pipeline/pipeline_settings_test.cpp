@@ -12,7 +12,7 @@ const CpuInfo kSixteenCores{.logical_cores = 16, .physical_cores = 8};
 const MemoryInfo kMemory{.total_bytes = 64'000'000'000, .available_bytes = 40'000'000'000};
 
 TEST(PipelineSettings, NumbersThatWereAskedForAreNotTuned) {
-  const auto options = pipeline_options({.num_workers = 5, .pipeline_buffer_size = 12},
+  const auto options = pipeline_options({.num_workers = 5, .pipeline_buffer_size = 12}, {},
                                         {.ring_slots = 6}, kSixteenCores, kMemory);
   EXPECT_EQ(options.host.workers, 5U);
   EXPECT_EQ(options.host.most_workers, 5U);
@@ -25,7 +25,7 @@ TEST(PipelineSettings, NumbersThatWereAskedForAreNotTuned) {
 
 TEST(PipelineSettings, AutoBeginsSmallAndMayGrow) {
   const auto options =
-      pipeline_options({.pipeline_buffer_size = std::nullopt}, {}, kSixteenCores, kMemory);
+      pipeline_options({.pipeline_buffer_size = std::nullopt}, {}, {}, kSixteenCores, kMemory);
   EXPECT_EQ(options.host.workers, 4U);
   EXPECT_EQ(options.host.most_workers, 16U);
   EXPECT_EQ(options.host.buffer.batches, kFirstBuffer);
@@ -33,16 +33,29 @@ TEST(PipelineSettings, AutoBeginsSmallAndMayGrow) {
 }
 
 TEST(PipelineSettings, TheDefaultBufferIsFiftyAndStays) {
-  const auto options = pipeline_options({}, {}, {.logical_cores = 1, .physical_cores = 1}, kMemory);
+  const auto options =
+      pipeline_options({}, {}, {}, {.logical_cores = 1, .physical_cores = 1}, kMemory);
   EXPECT_EQ(options.host.buffer.batches, 50U);
   EXPECT_FALSE(options.host.tune_buffer);
   EXPECT_EQ(options.host.workers, 1U);
   EXPECT_EQ(options.host.most_workers, 1U);
 }
 
+TEST(PipelineSettings, TheTrainersSettingsReachTheRows) {
+  const auto host = [](const TrainConfig& train) {
+    return pipeline_options({}, train, {}, kSixteenCores, kMemory).host;
+  };
+  EXPECT_EQ(host({}).mask, MaskPromptSpan::Intended);
+  EXPECT_EQ(host({.prompt_mask = PromptMask::Clip}).mask, MaskPromptSpan::Intended);
+  EXPECT_EQ(host({.prompt_mask = PromptMask::None}).mask, MaskPromptSpan::None);
+  EXPECT_EQ(host({.prompt_mask = PromptMask::Peer}).mask, MaskPromptSpan::PeerSlip);
+  EXPECT_EQ(host({}).batches_a_step, 1);
+  EXPECT_EQ(host({.grad_accum = 6}).batches_a_step, 6);
+}
+
 TEST(PipelineSettings, OnlyTwoDevicesAndASplitOneWaitForTheDelay) {
   const auto delay = [](Mode mode) {
-    return pipeline_options({.model_start_delay = 1.5}, {.mode = mode}, kSixteenCores, kMemory)
+    return pipeline_options({.model_start_delay = 1.5}, {}, {.mode = mode}, kSixteenCores, kMemory)
         .start_delay;
   };
   EXPECT_EQ(delay(Mode::Dual), milliseconds(1500));

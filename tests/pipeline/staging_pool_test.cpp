@@ -95,5 +95,18 @@ TEST(StagingPool, StoppingWakesWhoWaits) {
   EXPECT_FALSE(came);
 }
 
+TEST(StagingPool, TryingToClaimNeverWaitsForABlock) {
+  StagingPool pool(1, plain_memory);
+  {
+    const auto block = pool.try_claim(100);
+    ASSERT_TRUE(block.has_value());
+    EXPECT_EQ(block->bytes().size(), 100U);
+    EXPECT_FALSE(pool.try_claim(1).has_value()) << "the only one is taken";
+  }
+  EXPECT_TRUE(pool.try_claim(1'000'000).has_value());
+  pool.stop();
+  EXPECT_FALSE(pool.try_claim(1).has_value());
+}
+
 }  // namespace
 }  // namespace myxtts

@@ -285,7 +285,7 @@ class Probe {
         before = batches.meters();
         memory_before = memory();
       }
-      if (!warm) start_or_end_kineto(number);
+      start_or_end_kineto(number, warm ? options_.kineto_warm : options_.kineto);
       train(**slot, ends);
     }
     ends.back().wait();
@@ -304,8 +304,9 @@ class Probe {
          {"stages", describe(after)}});
   }
 
-  void start_or_end_kineto(std::int64_t number) {
-    if (options_.kineto.empty()) return;
+  // Of ten batches before the measured ones.
+  void start_or_end_kineto(std::int64_t number, const std::string& file) {
+    if (file.empty()) return;
     namespace profiler = torch::profiler::impl;
     const std::set<profiler::ActivityType> kernels = {profiler::ActivityType::CUDA};
     const profiler::ProfilerConfig config(profiler::ProfilerState::KINETO);
@@ -313,7 +314,7 @@ class Probe {
       torch::autograd::profiler::prepareProfiler(config, kernels);
       torch::autograd::profiler::enableProfiler(config, kernels);
     } else if (number == options_.warm_up - 5) {
-      torch::autograd::profiler::disableProfiler()->save(options_.kineto);
+      torch::autograd::profiler::disableProfiler()->save(file);
     }
   }
 

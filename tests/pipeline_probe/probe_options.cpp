@@ -37,6 +37,7 @@ ProbeOptions read_options(int count, char** arguments) {
       {"--model", [&](const auto& value) { options.model = value; }},
       {"--phases", [&](const auto& value) { options.phases = value; }},
       {"--kineto", [&](const auto& value) { options.kineto = value; }},
+      {"--kineto-warm", [&](const auto& value) { options.kineto_warm = value; }},
       {"--trace", [&](const auto& value) { options.trace = value; }},
       {"--batch", [&](const auto& value) { options.batch = std::stoll(value); }},
       {"--steps", [&](const auto& value) { options.steps = std::stoll(value); }},

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "pipeline/clip_features.h"
+#include "pipeline/prompt_mels.h"
 
 namespace myxtts::test {
 namespace {
@@ -109,7 +110,7 @@ std::vector<std::int64_t> ProbeSource::text_ids(const ClipView& clip) const {
 
 PromptSpan ProbeSource::prompt(std::int64_t, const ClipView& clip, std::uint32_t) const {
   const RandomStream draws(kSeed + clip.identity, "prompt");
-  std::int64_t length = draws.integer(0, 66'150, ClipFeatures::kPromptSamples);
+  std::int64_t length = draws.integer(0, 66'150, PromptMels::kSamples);
   if (length > clip.samples) length = clip.samples / 2;
   const std::int64_t first = draws.integer(1, 0, clip.samples - length);
   return {.first = first, .last = first + length};

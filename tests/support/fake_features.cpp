@@ -35,9 +35,16 @@ void add(FastChecksum& sum, std::span<const T> values) {
   sum.add(std::as_bytes(values));
 }
 
+// At the rate of its file.
+std::span<const std::int16_t> prompt_of(const HostBatch& host, const HostClip& clip) {
+  const auto first = clip.first_sample + (clip.codes_known ? 0 : clip.prompt.first);
+  return host.samples.subspan(static_cast<std::size_t>(first),
+                              static_cast<std::size_t>(clip.prompt.last - clip.prompt.first));
+}
+
 std::uint64_t hash_everything(const HostBatch& host, const FakeBatch& slot) {
   FastChecksum sum;
-  add(sum, host.samples);
+  for (const HostClip& clip : host.clips) add(sum, prompt_of(host, clip));
   add(sum, host.segment_ends);
   add(sum, host.positions);
   add(sum, host.target_rows);
@@ -48,14 +55,15 @@ std::uint64_t hash_everything(const HostBatch& host, const FakeBatch& slot) {
   add<std::int64_t>(sum, slot.audio_targets);
   add<std::int64_t>(sum, host.lengths);
   for (const HostClip& clip : host.clips) {
-    const std::vector<std::int64_t> facts = {clip.number,      clip.first_sample, clip.samples,
-                                             clip.source_rate, clip.codes,        clip.prompt.first,
-                                             clip.prompt.last};
+    const std::vector<std::int64_t> facts = {clip.number, clip.samples, clip.codes,
+                                             clip.prompt.first, clip.prompt.last};
     add<std::int64_t>(sum, facts);
   }
-  const std::vector<std::int64_t> facts = {host.number,  host.position.epoch, host.position.step,
-                                           host.longest, host.text_count,     host.audio_count};
+  const std::vector<std::int64_t> facts = {host.number,    host.position.epoch, host.position.step,
+                                           host.longest,   host.text_count,     host.audio_count,
+                                           host.ends_step, host.sound_samples()};
   add<std::int64_t>(sum, facts);
+  add(sum, host.counts);
   return sum.value();
 }
 
@@ -65,12 +73,31 @@ std::vector<FakeBatch> FakeFeatures::make_slots(std::size_t count) const {
   return std::vector<FakeBatch>(count);
 }
 
+void FakeFeatures::keep(const HostBatch& host) {
+  std::vector<std::int64_t> codes = find_codes(host, stride);
+  std::vector<ComputedClip> clips;
+  for (const HostClip& clip : host.clips) {
+    if (clip.codes_known) continue;
+    auto* samples = const_cast<std::int16_t*>(host.samples.data() + clip.first_sample);
+    clips.push_back({.identity = clip.identity,
+                     .samples = {.data = samples},
+                     .sample_count = static_cast<std::size_t>(clip.source_samples),
+                     .codes = {.data = codes.data() + clip.first_code},
+                     .code_count = static_cast<std::size_t>(clip.codes)});
+  }
+  encoded_clips += std::ssize(clips);
+  if (filler != nullptr) filler->keep(clips);
+}
+
 void FakeFeatures::fill(HostBatch& host, FakeBatch& slot) {
   if (on_fill) on_fill(host);
   FakeTimes times{.number = host.number, .began = Event(), .ended = Event()};
   times.began.record({});
   slot.number = host.number;
   slot.position = host.position;
+  slot.ends_step = host.ends_step;
+  slot.text_count = host.text_count;
+  slot.audio_count = host.audio_count;
   slot.clips.clear();
   slot.sounds.clear();
   for (const HostClip& clip : host.clips) {
@@ -83,6 +110,7 @@ void FakeFeatures::fill(HostBatch& host, FakeBatch& slot) {
   slot.audio_targets.assign(host.audio_targets.begin(), host.audio_targets.end());
   complete(host, text_ids_, stride, slot);
   slot.hash = hash_everything(host, slot);
+  keep(host);
   slot.filled.record({});
   host.block.reset();
   times.ended.record({});

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/event.h"
+#include "pipeline/cache_filler.h"
 #include "pipeline/host_batch.h"
 
 namespace myxtts::test {
@@ -15,8 +16,11 @@ namespace myxtts::test {
 struct FakeBatch {
   std::int64_t number = -1;
   DataPosition position;
+  bool ends_step = true;
+  std::int64_t text_count = 0;
+  std::int64_t audio_count = 0;
   std::vector<ClipNumber> clips;
-  std::vector<std::uint64_t> sounds;        // the hash of each clip's samples
+  std::vector<std::uint64_t> sounds;        // the hash of each clip's samples in the block
   std::vector<std::int64_t> tokens;         // completed
   std::vector<std::int64_t> audio_targets;  // completed
   std::uint64_t hash = 0;                   // of everything the trainer would see
@@ -41,10 +45,15 @@ class FakeFeatures {
 
   std::int64_t stride = 256;  // samples of a code
 
+  CacheFiller* filler = nullptr;   // gets what is computed
+  std::int64_t encoded_clips = 0;  // so far
+
   // Called at the beginning of fill().
   std::function<void(const HostBatch&)> on_fill = {};
 
  private:
+  void keep(const HostBatch& host);
+
   const std::int64_t text_ids_;
   std::vector<FakeTimes> times_;
 };

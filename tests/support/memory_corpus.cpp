@@ -154,6 +154,7 @@ PromptSpan MemoryCorpus::prompt(std::int64_t epoch, const ClipView& clip,
 }
 
 std::optional<CachedClip> MemoryCorpus::cached(const ClipView& clip) const {
+  if (options_.cache != nullptr) return options_.cache->find(clip.identity);
   if (!options_.fill_cache) return std::nullopt;
   const Row& row = rows_[number_of(clip)];
   return CachedClip{.samples = row.samples, .codes = row.codes};

@@ -32,6 +32,7 @@ struct MemoryCorpusOptions {
   std::size_t most_skipped = 1000;
   bool fill_cache = false;      // as if an earlier epoch had computed everything
   std::int64_t longest = 4000;  // samples
+  const FeatureCache* cache = nullptr;
 };
 
 // A corpus that exists nowhere: sound, text, order and prompts follow from the seed. Counts what it

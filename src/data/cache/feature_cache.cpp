@@ -230,7 +230,7 @@ bool FeatureCache::add(std::uint64_t identity, std::span<const std::int16_t> sam
   }
 }
 
-void FeatureCache::refresh() {
+void FeatureCache::refresh() const {
   const std::lock_guard lock(state_->write_mutex);
   try {
     state_->learn_all();

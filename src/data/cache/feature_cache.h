@@ -54,7 +54,7 @@ class FeatureCache {
            std::span<const std::uint16_t> codes);
 
   // Learns what other processes have added since. Call it between epochs.
-  void refresh();
+  void refresh() const;
 
   std::size_t size() const;     // clips
   std::uint64_t bytes() const;  // of all shards of this key

@@ -5,14 +5,43 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "device/failed_device.h"
 
 namespace myxtts {
+
+namespace {
+
+// After these nothing of the process works on the device any more.
+bool is_lost(cudaError_t result) {
+  switch (result) {
+    case cudaErrorAssert:
+    case cudaErrorDevicesUnavailable:
+    case cudaErrorECCUncorrectable:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalAddress:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorUnknown:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
 
 void check(cudaError_t result, const std::string& doing) {
   if (result == cudaSuccess) return;
   cudaGetLastError();  // clears it, so that the next call does not report it again
-  throw DeviceError(fmt::format("CUDA failed while {}: {} ({}).", doing, cudaGetErrorString(result),
-                                cudaGetErrorName(result)));
+  std::string text = fmt::format("CUDA failed while {}: {} ({}).", doing,
+                                 cudaGetErrorString(result), cudaGetErrorName(result));
+  if (is_lost(result)) text += fmt::format(" {}", kAfterALostDevice);
+  throw DeviceError(text);
 }
 
 void check(CUresult result, const std::string& doing) {

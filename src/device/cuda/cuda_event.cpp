@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/cuda/cuda_event.h"
 
+#include <utility>
+
 #include "base/error.h"
 #include "device/cuda/check.h"
 
@@ -14,7 +16,7 @@ cudaStream_t native(const Stream& stream) {
 
 class CudaEvent final : public Event::State {
  public:
-  CudaEvent() = default;
+  explicit CudaEvent(std::string device) : device_(std::move(device)) {}
   CudaEvent(const CudaEvent&) = delete;
   CudaEvent& operator=(const CudaEvent&) = delete;
   ~CudaEvent() override { destroy(); }
@@ -22,7 +24,7 @@ class CudaEvent final : public Event::State {
   void record(const Stream& stream) override {
     const DeviceScope on(stream.gpu);
     if (event_ == nullptr || gpu_ != stream.gpu) create(stream.gpu);
-    check(cudaEventRecord(event_, native(stream)), "marking a place in a stream");
+    check(cudaEventRecord(event_, native(stream)), "marking a place in a stream of " + device_);
   }
 
   bool completed() const override {
@@ -31,15 +33,18 @@ class CudaEvent final : public Event::State {
       cudaGetLastError();
       return false;
     }
-    check(result, "asking whether a stream got to its mark");
+    check(result, "asking whether a stream of " + device_ + " got to its mark");
     return true;
   }
 
   void hold_up(const Stream& stream) const override {
-    check(cudaStreamWaitEvent(native(stream), event_, 0), "making a stream follow another");
+    check(cudaStreamWaitEvent(native(stream), event_, 0),
+          "making a stream follow one of " + device_);
   }
 
-  void wait() const override { check(cudaEventSynchronize(event_), "waiting for a stream"); }
+  void wait() const override {
+    check(cudaEventSynchronize(event_), "waiting for a stream of " + device_);
+  }
 
   double milliseconds_since(const State& earlier) const override {
     const auto* other = dynamic_cast<const CudaEvent*>(&earlier);
@@ -47,7 +52,7 @@ class CudaEvent final : public Event::State {
                  "the time between marks of different devices was asked for");
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, other->event_, event_),
-          "reading the time between two marks");
+          "reading the time between two marks of " + device_);
     return milliseconds;
   }
 
@@ -55,7 +60,8 @@ class CudaEvent final : public Event::State {
   void create(int gpu) {
     destroy();
     // A thread that waits sleeps: the data threads need the core.
-    check(cudaEventCreateWithFlags(&event_, cudaEventBlockingSync), "making an event");
+    check(cudaEventCreateWithFlags(&event_, cudaEventBlockingSync),
+          "making an event on " + device_);
     gpu_ = gpu;
   }
 
@@ -64,14 +70,15 @@ class CudaEvent final : public Event::State {
     event_ = nullptr;
   }
 
+  const std::string device_;  // "GPU 1"
   cudaEvent_t event_ = nullptr;
   int gpu_ = -1;
 };
 
 }  // namespace
 
-Event make_cuda_event() {
-  return Event(std::make_unique<CudaEvent>());
+Event make_cuda_event(std::string device) {
+  return Event(std::make_unique<CudaEvent>(std::move(device)));
 }
 
 }  // namespace myxtts

@@ -13,6 +13,7 @@
 #include "device/cuda/counted_pool.h"
 #include "device/cuda/cuda_event.h"
 #include "device/cuda/green_partition.h"
+#include "device/failed_device.h"
 
 namespace myxtts {
 namespace {
@@ -78,7 +79,7 @@ class CudaRoleDevice final : public RoleDevice {
     return made;
   }
 
-  Event make_event() const override { return make_cuda_event(); }
+  Event make_event() const override { return make_cuda_event(name_); }
 
   HostMemory host_memory(std::size_t bytes) const override {
     const DeviceScope on(gpu_);  // pinning opens a context on the current device
@@ -115,8 +116,7 @@ class CudaRoleDevice final : public RoleDevice {
           fmt::format("{} is full: {} Lower --batch-size, or end what else runs there.", name_,
                       full.what_without_backtrace()));
     } catch (const c10::Error& error) {
-      throw DeviceError(fmt::format("The {} role failed on {}: {}", name_of(role_), name_,
-                                    error.what_without_backtrace()));
+      throw failed_device(role_, name_, error.what_without_backtrace());
     }
   }
 

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/batch_feed.h"
+
+#include <algorithm>
+
+#include "device/system_probe.h"
+#include "pipeline/pipeline_settings.h"
+
+namespace myxtts {
+namespace {
+
+constexpr std::size_t kValidationSlots = 2;   // the least that overlaps
+constexpr std::size_t kValidationBuffer = 4;  // batches
+
+PipelineOptions options_for(const FeedParts& parts) {
+  SystemProbe probe;
+  PipelineOptions options = pipeline_options(parts.config.data, parts.config.train, parts.plan,
+                                             probe.cpu(), probe.memory());
+  RoleDevice& data = *parts.devices.data;
+  RoleDevice& model = *parts.devices.model;
+  options.host.gpt = parts.gpt;
+  options.host.batches_a_step = parts.plan.grad_accum;  // may be more than was asked for
+  options.host.allocate = [&data](std::size_t bytes) { return data.host_memory(bytes); };
+  options.make_event = [&model] { return model.make_event(); };
+  options.model_stream = model.stream();
+  return options;
+}
+
+std::unique_ptr<CacheFiller> filler_of(const FeedParts& parts) {
+  if (parts.data.cache() == nullptr) return nullptr;
+  return std::make_unique<CacheFiller>(*parts.devices.data, *parts.data.cache());
+}
+
+}  // namespace
+
+std::unique_ptr<BatchFeed> BatchFeed::for_training(const FeedParts& parts) {
+  PipelineOptions options = options_for(parts);
+  options.host.end = DataPosition{parts.config.train.epochs, 0};
+  return std::make_unique<BatchFeed>(parts, parts.data.training(), options);
+}
+
+std::unique_ptr<BatchFeed> BatchFeed::for_validation(const FeedParts& parts) {
+  PipelineOptions options = options_for(parts);
+  options.host.end = DataPosition{1, 0};
+  options.host.mask = MaskPromptSpan::None;
+  options.host.batches_a_step = 1;
+  options.host.most_workers = options.host.workers;
+  options.host.tune_buffer = false;
+  options.host.buffer.batches = std::min(options.host.buffer.batches, kValidationBuffer);
+  options.ring_slots = kValidationSlots;
+  options.host.staging_blocks = kValidationSlots + 2;
+  options.start_delay = {};
+  return std::make_unique<BatchFeed>(parts, *parts.data.validation(), options);
+}
+
+BatchFeed::BatchFeed(const FeedParts& parts, const RunData::Part& part,
+                     const PipelineOptions& options)
+    : options_(options),
+      filler_(filler_of(parts)),
+      stage_(*parts.devices.data, *parts.devices.model, parts.plan.path,
+             FeatureNetworks{.gpt = parts.gpt,
+                             .dvae = parts.devices.dvae.get(),
+                             .mel_stats = parts.devices.mel_stats},
+             part.bounds),
+      pipeline_(*part.source, stage_, options_) {
+  if (filler_ == nullptr) return;
+  stage_.set_cache_filler(filler_.get());
+  filler_->start();
+}
+
+void BatchFeed::finish() {
+  stop();  // so that nothing is kept any more
+  if (filler_ != nullptr) filler_->finish();
+}
+
+StartWait BatchFeed::wait_until_ready() {
+  const StartReport report = pipeline_.wait_until_ready();
+  return {.for_data = report.for_data,
+          .for_delay = report.for_delay,
+          .ready_batches = static_cast<std::int64_t>(meters().queue("ring").depth.current)};
+}
+
+PipelineFacts BatchFeed::facts() const {
+  return {.workers = static_cast<std::int64_t>(options_.host.workers),
+          .buffer_batches = static_cast<std::int64_t>(options_.host.buffer.batches),
+          .ring_slots = static_cast<std::int64_t>(options_.ring_slots)};
+}
+
+}  // namespace myxtts

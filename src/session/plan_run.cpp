@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/plan_run.h"
+
+#include <cstdlib>
+
+#include "base/log.h"
+#include "device/cuda_plugin.h"
+#include "device/plan_devices.h"
+#include "device/system_probe.h"
+#include "device/visible_devices.h"
+#include "diagnose/memory_model.h"
+#include "run/open_model.h"
+#include "session/run_records.h"
+
+namespace myxtts {
+
+ModelConfig sizes_to_train(const TrainConfig& config) {
+  return config.init ? open_model(*config.init).config : model_preset(config.model_size);
+}
+
+DevicePlan plan_run(const RunConfig& config, const ModelConfig& model) {
+  SystemProbe probe;
+  const std::string fault = cuda_fault(find_cuda_plugin(CudaPluginPlaces::usual()));
+  return plan_devices(config, discover_machine(probe), usual_memory_model(model), fault);
+}
+
+DevicePlan plan_and_open_devices(const RunConfig& config, const ModelConfig& model) {
+  return open_devices(plan_run(config, model));
+}
+
+DevicePlan open_and_tell(const DevicePlan& planned) {
+  say(configuring(planned));
+  const DevicePlan plan = open_devices(planned);
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  say(configured(plan, visible == nullptr ? "" : visible));
+  log_info("train", "{}", describe(plan));
+  return plan;
+}
+
+}  // namespace myxtts

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/starting_model.h"
+
+#include <string>
+#include <system_error>
+
+#include "base/atomic_file.h"
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/paths.h"
+#include "model/gpt.h"
+#include "run/model_folder.h"
+#include "session/training_texts.h"
+#include "train/starting_point.h"
+#include "weights/tensor_files.h"
+
+namespace myxtts {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kPieces = 500;  // tokens of several letters that a new vocabulary learns
+constexpr std::size_t kLargestVocabulary = 64 << 20;  // bytes
+constexpr std::uintmax_t kWorthLinking = 16 << 20;    // bytes
+constexpr const char* kStart = "start";
+
+TextIds ids_of(const Vocabulary& vocabulary) {
+  return {.count = vocabulary.rows(), .start = vocabulary.start(), .stop = vocabulary.stop()};
+}
+
+fs::path make_start(const fs::path& run) {
+  std::error_code failed;
+  fs::remove_all(run / kStart, failed);
+  fs::create_directories(run / kStart, failed);
+  if (!failed) return run / kStart;
+  throw DataError(
+      fmt::format("The folder {} cannot be made: {}.", (run / kStart).string(), failed.message()));
+}
+
+void link_or_copy(const fs::path& from, const fs::path& to) {
+  std::error_code failed;
+  if (fs::file_size(from, failed) >= kWorthLinking && !failed) {
+    fs::create_hard_link(fs::canonical(from), to, failed);
+    if (!failed) return;
+  }
+  fs::copy_file(from, to, failed);
+  if (failed) {
+    throw DataError(fmt::format("{} cannot be copied to {}: {}.", from.string(), to.string(),
+                                failed.message()));
+  }
+}
+
+std::vector<std::string> fixed_names(const fs::path& folder) {
+  std::vector<std::string> names{files::kConfig, files::kVocabulary, files::kDvae, files::kVoices};
+  const std::string licence =
+      parse_licence(read_config_text(folder), (folder / files::kConfig).string()).file;
+  if (!licence.empty()) names.push_back(fs::path(licence).filename().string());
+  std::erase_if(names, [&](const std::string& name) { return !fs::exists(folder / name); });
+  return names;
+}
+
+NamedTensors tensors_of(const NamedTensors& tensors, bool of_gpt) {
+  NamedTensors chosen;
+  for (const auto& [name, tensor] : tensors) {
+    if (name.starts_with(kGptPrefix) == of_gpt) chosen.emplace(name, tensor);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+NamedTensors StartingModel::trained() const {
+  return tensors_of(network.model, true);
+}
+
+NamedTensors StartingModel::untrained() const {
+  return tensors_of(network.model, false);
+}
+
+std::vector<fs::path> StartingModel::fixed_files() const {
+  std::vector<fs::path> paths;
+  for (const std::string& name : fixed_names(folder)) paths.push_back(folder / name);
+  return paths;
+}
+
+StartingModel start_from_folder(const fs::path& model, const fs::path& run,
+                                const std::optional<std::string>& asked_size) {
+  StartingModel start{.vocabulary = Vocabulary::load(model / files::kVocabulary)};
+  start.network = model_to_train(model, ids_of(start.vocabulary), asked_size);
+  start.folder = make_start(run);
+  for (const std::string& name : fixed_names(model)) {
+    link_or_copy(model / name, start.folder / name);
+  }
+  return start;
+}
+
+std::string vocabulary_of_new_model(const RunConfig& config) {
+  if (config.train.vocab) {
+    return read_text_file(*config.train.vocab, "vocabulary", kLargestVocabulary);
+  }
+  return learn_vocabulary(training_texts(config.data), kPieces);
+}
+
+StartingModel start_from_nothing(const RunConfig& config, const fs::path& run) {
+  const std::string json = vocabulary_of_new_model(config);
+  const std::string origin =
+      config.train.vocab ? config.train.vocab->string() : "the learnt vocabulary";
+  StartingModel start{.vocabulary = Vocabulary::parse(json, origin), .from_nothing = true};
+  const TextIds ids = ids_of(start.vocabulary);
+  const ModelConfig sizes = new_model_config(config.train.model_size, ids);
+  start.network = new_model(sizes, static_cast<std::uint64_t>(config.train.seed));
+  const std::string config_json = with_text_ids(print_model_config(sizes), ids, files::kConfig);
+
+  start.folder = make_start(run);
+  write_file_atomically(start.folder / files::kConfig, bytes_of(config_json));
+  write_file_atomically(start.folder / files::kVocabulary, bytes_of(json));
+  write_tensors(start.folder / files::kDvae, start.network.dvae);
+  if (!config.train.vocab) {
+    log_info("train", "a vocabulary of {} tokens was learnt from the training texts: {}", ids.count,
+             (start.folder / files::kVocabulary).string());
+  }
+  return start;
+}
+
+}  // namespace myxtts

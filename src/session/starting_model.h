@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/model_json.h"
+#include "config/run_config.h"
+#include "model/named_tensors.h"
+#include "run/open_model.h"
+#include "text/vocabulary.h"
+
+namespace myxtts {
+
+// What a run begins with, besides its settings: the network's tensors on the CPU, and a folder with
+// the files of a model that training never changes, which every checkpoint links to.
+struct StartingModel {
+  OpenModel network = {};
+  Vocabulary vocabulary;
+  std::filesystem::path folder = {};  // RUN/start
+  bool from_nothing = false;          // the DVAE and the decoder are as random as the rest
+
+  NamedTensors trained() const;    // of the GPT
+  NamedTensors untrained() const;  // the rest of model.safetensors
+  std::vector<std::filesystem::path> fixed_files() const;
+};
+
+// The model of a folder: that of --init, or a checkpoint. Its config.json, vocab.json, DVAE, voices
+// and licence are put into RUN/start: small files copied, large ones linked where the disk can.
+// Throws DataError; ConfigError when `asked_size`, the --model-size somebody wrote, is not its own.
+StartingModel start_from_folder(const std::filesystem::path& model,
+                                const std::filesystem::path& run,
+                                const std::optional<std::string>& asked_size = {});
+
+// Random weights of --model-size by --seed, with the vocabulary of --vocab, or one that is learnt
+// from the texts of --train-data. Throws DataError, ConfigError.
+StartingModel start_from_nothing(const RunConfig& config, const std::filesystem::path& run);
+
+// --vocab FILE, or one learnt from the texts of --train-data: the file's content. Throws DataError,
+// ConfigError.
+std::string vocabulary_of_new_model(const RunConfig& config);
+
+}  // namespace myxtts

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/training_loop.h"
+
+#include <utility>
+
+#include "base/trace.h"
+
+namespace myxtts {
+namespace {
+
+// Ends a measurement that nobody waits for any more: half of one would be a wrong one.
+struct MeasurementStopped {};
+
+}  // namespace
+
+TrainingLoop::TrainingLoop(const LoopParts& parts, const TrainingState& start)
+    : parts_(parts),
+      saving_(parts.shared.config.run),
+      measuring_(parts.shared.config.run),
+      memory_(std::in_place, parts.shared.devices, start.step),
+      start_(start) {
+  if (start.validation_loss) measured_ = start.step;
+  saving_.saved(start.step);  // there is such a checkpoint, or nothing to keep
+}
+
+// A run that was stopped while it measured has a checkpoint of that step without the result.
+bool TrainingLoop::measurement_is_missing() const {
+  if (start_.step == 0 || start_.validation_loss) return false;
+  return measuring_.due(start_.step, start_.position.step == 0);
+}
+
+TrainingLoop::Ending TrainingLoop::run() {
+  bool whole = (!measurement_is_missing() || measure()) && train();
+  parts_.trainer.finish();
+  if (whole && measured_ != parts_.trainer.state().step) whole = measure();
+  if (parts_.trainer.state().step != saving_.last()) save();
+  return whole ? Ending::Done : Ending::Stopped;
+}
+
+// False: stopped.
+bool TrainingLoop::train() {
+  if (parts_.trainer.done()) return !stopped();  // before it was continued
+  while (auto slot = parts_.feed.next()) {
+    const DataPosition position = (*slot)->position;
+    parts_.trainer.step(**slot);
+    slot.reset();  // the feature stage may have it again
+    if (stopped()) return false;
+    if (!parts_.trainer.between_steps()) continue;
+    after_step(position);
+    if (stopped()) return false;
+    if (parts_.trainer.done()) return true;
+  }
+  return !stopped();
+}
+
+void TrainingLoop::after_step(DataPosition position) {
+  const std::int64_t step = parts_.trainer.state().step;
+  const bool ends_epoch =
+      parts_.shared.data.training().batches.next(position).epoch != position.epoch;
+  memory_->look(step);
+  if (measuring_.due(step, ends_epoch) && !measure()) return;
+  if (saving_.due(step)) save();
+}
+
+// False: stopped before its end.
+bool TrainingLoop::measure() {
+  if (parts_.shared.data.validation() == nullptr) return true;
+  const TraceScope trace("measure");
+  const auto feed = BatchFeed::for_validation(parts_.shared);
+  const auto set_validation = [this](BatchFeed* now) {
+    const std::lock_guard lock(mutex_);
+    validation_ = now;
+  };
+  set_validation(feed.get());
+  feed->start({});
+  std::optional<BatchFeed::Pipeline::Slot> slot;
+  const auto next = [&]() -> DeviceBatch* {
+    slot.reset();
+    slot = feed->next();
+    if (stopped()) throw MeasurementStopped();
+    return slot ? &**slot : nullptr;
+  };
+  try {
+    const EvaluationReport report = parts_.trainer.evaluate(next);
+    measured_ = report.step;
+    // Validation has buffers of its own, which come with the first measurement.
+    if (!std::exchange(has_measured_, true)) memory_.emplace(parts_.shared.devices, report.step);
+    slot.reset();
+    set_validation(nullptr);
+    feed->finish();
+    if (report.best && parts_.shared.config.run.keep_best > 0) save();
+    return !stopped();
+  } catch (const MeasurementStopped&) {
+    set_validation(nullptr);
+    return false;
+  } catch (...) {
+    set_validation(nullptr);
+    throw;
+  }
+}
+
+void TrainingLoop::save() {
+  const TraceScope trace("save");
+  CheckpointContents contents = parts_.trainer.contents();
+  contents.state.metrics_position = parts_.metrics_position();
+  parts_.saver.save(contents);
+  saving_.saved(contents.state.step);
+}
+
+void TrainingLoop::stop() {
+  const std::lock_guard lock(mutex_);
+  stopped_ = true;
+  parts_.feed.stop();
+  if (validation_ != nullptr) validation_->stop();
+}
+
+bool TrainingLoop::stopped() const {
+  const std::lock_guard lock(mutex_);
+  return stopped_;
+}
+
+}  // namespace myxtts

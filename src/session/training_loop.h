@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "run/checkpoint_saver.h"
+#include "session/batch_feed.h"
+#include "session/memory_watch.h"
+#include "session/rhythm.h"
+#include "train/trainer.h"
+
+namespace myxtts {
+
+// What the loop joins. All of it outlives the loop.
+struct LoopParts {
+  const FeedParts& shared;  // what validation batches are made with
+  BatchFeed& feed;          // started
+  Trainer& trainer;
+  CheckpointSaver& saver;
+  std::function<std::uint64_t()> metrics_position;  // bytes of metrics.jsonl that were written
+};
+
+// Trains from the feed until the last step, and on the way measures and saves when that is due:
+//
+//   batch ▶ step ▶ (measure ▶ keep the best) ▶ (save) ▶ next batch ... ▶ measure ▶ save
+//
+// A checkpoint is made between two steps, after every step before it was heard of, so that nothing
+// of it lags. run() is the trainer's thread; stop() any other's.
+class TrainingLoop {
+ public:
+  // Measures first where the checkpoint that is continued was made before its measurement's end.
+  TrainingLoop(const LoopParts& parts, const TrainingState& start);
+
+  enum class Ending { Done, Stopped };
+
+  // The last checkpoint was asked for when it returns, in either case; CheckpointSaver::finish()
+  // tells whether it could be written. Throws what a stage or the trainer throws.
+  Ending run();
+
+  // run() ends with the batch it is at, whatever it waits for.
+  void stop();
+
+ private:
+  bool measurement_is_missing() const;
+  bool train();
+  void after_step(DataPosition position);
+  bool measure();
+  void save();
+  bool stopped() const;
+
+  LoopParts parts_;
+  SaveRhythm saving_;
+  MeasureRhythm measuring_;
+  std::optional<MemoryWatch> memory_;
+  bool has_measured_ = false;
+  std::int64_t measured_ = -1;  // step
+  const TrainingState start_;
+
+  // Everything below is guarded by mutex_.
+  mutable std::mutex mutex_;
+  bool stopped_ = false;
+  BatchFeed* validation_ = nullptr;  // while it measures
+};
+
+}  // namespace myxtts

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/training_run.h"
+
+#include <c10/util/Exception.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "run/open_checkpoint.h"
+#include "run/resume.h"
+#include "session/batch_feed.h"
+#include "session/gauges.h"
+#include "session/progress_observer.h"
+#include "session/run_data.h"
+#include "session/run_devices.h"
+#include "session/run_records.h"
+#include "session/run_summary.h"
+#include "session/run_tally.h"
+#include "session/sample_speaker.h"
+#include "session/starting_model.h"
+#include "session/training_loop.h"
+#include "session/training_settings.h"
+#include "train/gpt_training.h"
+#include "train/metrics_observer.h"
+#include "train/trainer.h"
+#include "train/weight_histograms.h"
+
+namespace myxtts {
+namespace {
+
+std::optional<std::string> asked_size(const EffectiveConfig& settings) {
+  const bool asked = !settings.origins.empty() &&
+                     settings.origin_of("train.model_size").kind != Origin::Kind::Default;
+  return asked ? std::optional(settings.values.train.model_size) : std::nullopt;
+}
+
+StartingModel starting_model(const EffectiveConfig& settings, const RunDirectory& run,
+                             const std::optional<Checkpoint>& resumed) {
+  const TrainConfig& train = settings.values.train;
+  if (resumed) return start_from_folder(resumed->folder, run.path());
+  if (train.init) return start_from_folder(*train.init, run.path(), asked_size(settings));
+  StartingModel start = start_from_nothing(settings.values, run.path());
+  log_warning("train",
+              "The model starts from nothing, its DVAE and its decoder too, which this stage does "
+              "not train: it learns, but it cannot be heard until those stages are trained. To "
+              "speak soon, start from a trained model with --init.");
+  return start;
+}
+
+// Runs `work`; an error of LibTorch in it becomes one of the device.
+template <typename Work>
+auto on_device(const RoleDevice& device, Work work) {
+  try {
+    return work();
+  } catch (const c10::Error&) {
+    device.rethrow();
+  }
+}
+
+}  // namespace
+
+// In the order in which they are made; what a part uses stands above it.
+struct TrainingRun::Parts {
+  Parts(const EffectiveConfig& given, const DevicePlan& planned, const RunDirectory& directory,
+        CheckpointStore& checkpoints, const std::optional<Checkpoint>& resumed)
+      : settings(given),
+        plan(planned),
+        run(directory),
+        start(starting_model(given, directory, resumed)),
+        data(given.values, planned, start, directory.path()),
+        devices(planned, start.network),
+        shared{given.values, plan, start.network.config.gpt, data, devices},
+        training(place_model()),
+        saver(checkpoints, *devices.model, start.untrained(), start.fixed_files()),
+        feed(BatchFeed::for_training(shared)),
+        state(restore(resumed)),
+        trainer(*training, trainer_settings_with(checkpoints), state),
+        metrics(run.path(), metrics_settings()),
+        progress(plan, {.first_step = state.step,
+                        .last_step = data.steps_of_run(),
+                        .meters = [this] { return feed->meters(); }}),
+        loop({.shared = shared,
+              .feed = *feed,
+              .trainer = trainer,
+              .saver = saver,
+              .metrics_position = [this] { return metrics.position(); }},
+             state) {
+    for (TrainingObserver* observer :
+         std::initializer_list<TrainingObserver*>{&progress, &tally, &metrics}) {
+      trainer.observe(*observer);
+    }
+    if (given.values.run.test_sentences) speak_samples();
+  }
+
+  std::unique_ptr<GptTraining> place_model() {
+    say(placing_model(plan));
+    return on_device(*devices.model, [this] {
+      return std::make_unique<GptTraining>(shared.gpt, start.trained(), *devices.model,
+                                           gpt_training_settings(settings.values, plan, data));
+    });
+  }
+
+  TrainingState restore(const std::optional<Checkpoint>& resumed) {
+    if (!resumed) return {.corpus = data.fingerprint(), .batches = data.batch_settings()};
+    const CheckpointContents saved = open_checkpoint(*resumed);
+    on_device(*devices.model,
+              [&] { training->restore(saved.state.step, saved.weights, saved.optimiser); });
+    log_info("train", "continuing at step {} with {}", saved.state.step, resumed->folder.string());
+    return continue_with(saved.state, data.fingerprint(), data.batch_settings());
+  }
+
+  TrainerSettings trainer_settings_with(CheckpointStore& checkpoints) {
+    TrainerSettings chosen = trainer_settings(settings.values, data);
+    chosen.checkpoint_until = [this, &checkpoints](std::int64_t step) {
+      saver.finish();  // until then the store is its thread's
+      std::optional<std::int64_t> newest;
+      for (const Checkpoint& checkpoint : checkpoints.all()) {
+        if (checkpoint.step <= step) newest = checkpoint.step;
+      }
+      return newest;
+    };
+    return chosen;
+  }
+
+  MetricsSettings metrics_settings() {
+    MetricsSettings chosen{.log_steps = settings.values.run.log_steps,
+                           .start = state,
+                           .gauges = [this] { return gauges(feed->meters(), devices); }};
+    if (settings.values.run.histograms) {
+      chosen.histograms = [this] { return weight_histograms(training->weights()); };
+    }
+    return chosen;
+  }
+
+  void speak_samples() {
+    samples = std::make_unique<SampleSpeaker>(
+        SampleSettings{.sentences = *settings.values.run.test_sentences,
+                       .run = run.path(),
+                       .language = settings.values.data.language},
+        *training, start, data.corpus());
+    trainer.observe(*samples);
+    log_info("train", "each measurement speaks the test sentences, on the CPU and beside training");
+  }
+
+  const EffectiveConfig& settings;
+  const DevicePlan plan;
+  const RunDirectory& run;
+  const StartingModel start;
+  RunData data;
+  RunDevices devices;
+  FeedParts shared;
+  std::unique_ptr<GptTraining> training;
+  CheckpointSaver saver;
+  std::unique_ptr<BatchFeed> feed;
+  const TrainingState state;  // that training began with
+  Trainer trainer;
+  MetricsObserver metrics;
+  ProgressObserver progress;
+  RunTally tally;
+  TrainingLoop loop;
+  std::unique_ptr<SampleSpeaker> samples;
+};
+
+TrainingRun::TrainingRun(const EffectiveConfig& settings, const DevicePlan& plan,
+                         const RunDirectory& run, CheckpointStore& checkpoints,
+                         const std::optional<Checkpoint>& resumed)
+    : parts_(std::make_unique<Parts>(settings, plan, run, checkpoints, resumed)) {
+  if (parts_->data.validation() == nullptr) {
+    log_info("train", "there are no validation clips, so nothing is measured on the way");
+  }
+}
+
+TrainingRun::~TrainingRun() = default;
+
+void TrainingRun::observe(TrainingObserver& observer) {
+  parts_->trainer.observe(observer);
+}
+
+void TrainingRun::start() {
+  Parts& parts = *parts_;
+  const PipelineFacts facts = parts.feed->facts();
+  say(pipeline_made(parts.plan, facts));
+  parts.feed->start(parts.state.position);
+  say(waiting(parts.plan, facts, parts.feed->start_delay()));
+  say(training_starts(parts.plan, parts.feed->wait_until_ready()));
+}
+
+bool TrainingRun::train() {
+  Parts& parts = *parts_;
+  const auto ending = on_device(*parts.devices.model, [&] { return parts.loop.run(); });
+  parts.feed->finish();
+  if (!parts.saver.finish()) {
+    throw DataError(fmt::format(
+        "The last checkpoint, of step {}, could not be written (the reason is above); what was "
+        "saved before is whole. Make room, then type: {}",
+        parts.trainer.state().step, resume_command(parts.run)));
+  }
+  return ending == TrainingLoop::Ending::Done;
+}
+
+void TrainingRun::stop() {
+  if (parts_->samples) parts_->samples->stop();
+  parts_->loop.stop();
+}
+
+TrainingState TrainingRun::state() const {
+  return parts_->trainer.state();
+}
+
+std::string TrainingRun::summary() const {
+  const Parts& parts = *parts_;
+  const TrainingState now = parts.trainer.state();
+  return describe(RunSummary{.first_step = parts.state.step,
+                             .last_step = now.step,
+                             .skipped_steps = now.skipped_steps,
+                             .seconds = now.seconds - parts.state.seconds,
+                             .audio_seconds = parts.tally.audio_seconds(),
+                             .first_loss = parts.tally.first_loss(),
+                             .last_loss = parts.tally.last_loss(),
+                             .best_validation_loss = now.best_validation_loss,
+                             .pipeline = parts.feed->meters()});
+}
+
+}  // namespace myxtts

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "config/effective_config.h"
+#include "device/device_plan.h"
+#include "run/checkpoint_store.h"
+#include "run/run_directory.h"
+#include "run/training_state.h"
+#include "train/observer.h"
+
+namespace myxtts {
+
+// A whole training run, joined: corpus ▶ pipeline ▶ trainer ▶ run directory.
+//
+//   TrainingRun run(settings, plan, directory, checkpoints, resumed);   reads, opens, places
+//   run.start();                                                        the pipeline warms up
+//   run.train();                                                        until the end or stop()
+//
+// Everything it is given outlives it. One thread, which becomes the trainer's; stop() is any
+// other's. Errors of LibTorch come out as ours, and name the device.
+class TrainingRun {
+ public:
+  // `plan` is open. Scans the corpora, learns a vocabulary and records graphs where that is needed;
+  // shows progress. Throws ConfigError, DataError, DeviceError.
+  TrainingRun(const EffectiveConfig& settings, const DevicePlan& plan, const RunDirectory& run,
+              CheckpointStore& checkpoints, const std::optional<Checkpoint>& resumed);
+  ~TrainingRun();
+
+  // Besides those that the settings ask for. It outlives the run. Before train().
+  void observe(TrainingObserver& observer);
+
+  // Waits until batches are ready, or stop().
+  void start();
+
+  // False: stopped. The last checkpoint is on the disk when it returns, in either case. Throws
+  // DataError where that could not be written.
+  bool train();
+
+  // train() ends with the batch it is at, whatever it waits for.
+  void stop();
+
+  TrainingState state() const;
+  std::string summary() const;  // several lines
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace myxtts

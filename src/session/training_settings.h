@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "config/run_config.h"
+#include "device/device_plan.h"
+#include "session/run_data.h"
+#include "train/trainer.h"
+
+namespace myxtts {
+
+// The settings of a run as the trainer's parts take them; each decided, nothing is "auto".
+GptTrainingSettings gpt_training_settings(const RunConfig& config, const DevicePlan& plan,
+                                          const RunData& data);
+// The data outlives the trainer.
+TrainerSettings trainer_settings(const RunConfig& config, const RunData& data);
+
+}  // namespace myxtts
