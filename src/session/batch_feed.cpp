@@ -68,8 +68,8 @@ BatchFeed::BatchFeed(const FeedParts& parts, const RunData::Part& part,
   filler_->start();
 }
 
-BatchFeed::~BatchFeed() {
-  pipeline_.stop();  // so that nothing is kept any more
+void BatchFeed::finish() {
+  stop();  // so that nothing is kept any more
   if (filler_ != nullptr) filler_->finish();
 }
 

@@ -35,12 +35,13 @@ class BatchFeed {
   static std::unique_ptr<BatchFeed> for_validation(const FeedParts& parts);
 
   BatchFeed(const FeedParts& parts, const RunData::Part& part, const PipelineOptions& options);
-  ~BatchFeed();
 
   void start(DataPosition position) { pipeline_.start(position); }
   StartWait wait_until_ready();
   [[nodiscard]] std::optional<Pipeline::Slot> next() { return pipeline_.next(); }
   void stop() { pipeline_.stop(); }
+  // The same, and waits until what was computed is in the feature cache, where there is one.
+  void finish();
 
   PipelineReading meters() const { return pipeline_.meters(); }
   PipelineFacts facts() const;

@@ -19,6 +19,7 @@ TrainingLoop::TrainingLoop(const LoopParts& parts, const TrainingState& start)
       measuring_(parts.shared.config.run),
       memory_(std::in_place, parts.shared.devices, start.step),
       start_(start) {
+  if (start.validation_loss) measured_ = start.step;
   saving_.saved(start.step);  // there is such a checkpoint, or nothing to keep
 }
 
@@ -38,6 +39,7 @@ TrainingLoop::Ending TrainingLoop::run() {
 
 // False: stopped.
 bool TrainingLoop::train() {
+  if (parts_.trainer.done()) return !stopped();  // before it was continued
   while (auto slot = parts_.feed.next()) {
     const DataPosition position = (*slot)->position;
     parts_.trainer.step(**slot);
@@ -85,6 +87,7 @@ bool TrainingLoop::measure() {
     if (!std::exchange(has_measured_, true)) memory_.emplace(parts_.shared.devices, report.step);
     slot.reset();
     set_validation(nullptr);
+    feed->finish();
     if (report.best && parts_.shared.config.run.keep_best > 0) save();
     return !stopped();
   } catch (const MeasurementStopped&) {

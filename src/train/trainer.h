@@ -56,7 +56,7 @@ class Trainer {
 
   void step(DeviceBatch& batch);
 
-  // No batch waits for its update, so a checkpoint may be made.
+  // No batch waits for its update.
   bool between_steps() const;
   bool done() const;  // the last step is queued, or early stopping says so
 
@@ -72,7 +72,8 @@ class Trainer {
   // call finish() first where they matter.
   TrainingState state() const;
 
-  // The same with all tensors, between steps. Calls finish(): what a checkpoint counts is exact.
+  // The same with all tensors. Calls finish(): what a checkpoint counts is exact. Batches that wait
+  // for their update are neither in it nor in its position, so a resumed run takes them again.
   CheckpointContents contents();
 
  private:

@@ -189,5 +189,32 @@ TEST(Progress, CountsEveryStepOfSeveralThreads) {
   EXPECT_NE(text.find("Reading: 40,000 in 2.0 s"), std::string::npos) << text;
 }
 
+TEST(Progress, ANoteStandsBehindTheFiguresAndIsReplaced) {
+  CapturedScreen captured(0);
+  Screen screen(captured.file(), kPlain);
+  FakeClock clock;
+  Progress progress({.title = "Training", .total = 10}, screen, clock);
+  EXPECT_FALSE(progress.draws_soon());
+  clock.advance(5s);
+  EXPECT_TRUE(progress.draws_soon());
+  progress.tell("loss 3");
+  progress.advance(5);
+  EXPECT_EQ(captured.take(), "Training:  50 %  5 of 10  1.0/s  5 s left  loss 3\n");
+  clock.advance(5s);
+  progress.tell("loss 2");
+  progress.advance(5);
+  EXPECT_EQ(captured.take(), "Training: 100 %  10 of 10  1.0/s  0 ns left  loss 2\n");
+}
+
+TEST(Progress, WhatWasDoneBeforeCountsAsDoneButNotInTheRate) {
+  CapturedScreen captured(0);
+  Screen screen(captured.file(), kPlain);
+  FakeClock clock;
+  Progress progress({.title = "Training", .total = 100, .done_before = 80}, screen, clock);
+  clock.advance(5s);
+  progress.advance(10);
+  EXPECT_EQ(captured.take(), "Training:  90 %  90 of 100  2.0/s  5 s left\n");
+}
+
 }  // namespace
 }  // namespace myxtts

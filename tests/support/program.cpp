@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/program.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -101,6 +103,67 @@ ProgramResult run_program(const std::vector<std::string>& arguments, const Progr
   }
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
+}
+
+StartedProgram::StartedProgram(const std::vector<std::string>& arguments,
+                               const ProgramInput& input) {
+  const std::string out = (folder_ / "out").string();
+  const std::string err = (folder_ / "err").string();
+  process_ = fork();
+  if (process_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
+  if (process_ == 0) {
+    const auto redirect = [](const std::string& path, int file) {
+      dup2(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600), file);
+    };
+    redirect(out, STDOUT_FILENO);
+    redirect(err, STDERR_FILENO);
+    become_program(arguments, input);
+  }
+  handle_ = pidfd_open(process_, 0);
+  if (handle_ < 0) throw std::system_error(errno, std::generic_category(), "pidfd_open");
+}
+
+StartedProgram::~StartedProgram() {
+  if (!exit_code_) {
+    send(SIGKILL);
+    finish();
+  }
+  close(handle_);
+}
+
+bool StartedProgram::ends_within(std::chrono::milliseconds time) {
+  if (exit_code_) return true;
+  pollfd ended{handle_, POLLIN, 0};
+  return poll(&ended, 1, static_cast<int>(time.count())) > 0;
+}
+
+bool StartedProgram::has_said(const std::string& words) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (std::chrono::steady_clock::now() < deadline) {
+    const bool ended = ends_within(std::chrono::milliseconds(5));
+    if (std::filesystem::exists(folder_ / "err") &&
+        contents_of(folder_ / "err").find(words) != std::string::npos) {
+      return true;
+    }
+    if (ended) return false;
+  }
+  return false;
+}
+
+void StartedProgram::send(int signal) const {
+  kill(process_, signal);
+}
+
+ProgramResult StartedProgram::finish() {
+  if (!exit_code_) {
+    int status = 0;
+    while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+    }
+    exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  return {.exit_code = *exit_code_,
+          .out = contents_of(folder_ / "out"),
+          .err = contents_of(folder_ / "err")};
 }
 
 }  // namespace myxtts::test

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "support/temporary_folder.h"
 
 namespace myxtts::test {
 
@@ -22,5 +26,33 @@ struct ProgramInput {
 // Runs `myxtts` of this build with `arguments` and waits for its end.
 ProgramResult run_program(const std::vector<std::string>& arguments,
                           const ProgramInput& input = {});
+
+// The program while it runs, for tests that do something to it meanwhile. What it writes goes to
+// files. The destructor ends it, however it is.
+class StartedProgram {
+ public:
+  explicit StartedProgram(const std::vector<std::string>& arguments,
+                          const ProgramInput& input = {});
+  StartedProgram(const StartedProgram&) = delete;
+  StartedProgram& operator=(const StartedProgram&) = delete;
+  ~StartedProgram();
+
+  // Waits until standard error holds the words; false: it ended before, or a minute went by.
+  bool has_said(const std::string& words);
+
+  // Waits so long at most; true: it has ended.
+  bool ends_within(std::chrono::milliseconds time);
+
+  void send(int signal) const;
+
+  // Waits for its end.
+  ProgramResult finish();
+
+ private:
+  TemporaryFolder folder_;
+  int process_ = -1;
+  int handle_ = -1;  // a pidfd
+  std::optional<int> exit_code_;
+};
 
 }  // namespace myxtts::test

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every flag of train does something that can be seen.
+#include <cmath>
+#include <fstream>
+
+#include "e2e/training_bench.h"
+#include "support/one_sentence.h"
+#include "weights/tensor_files.h"
+
+namespace myxtts::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TrainFlags : public TrainingBench {
+ protected:
+  TensorsByName weights(const std::string& run) const {
+    return read_tensors(path(run) / "latest" / "model.safetensors");
+  }
+  TensorsByName weights(const std::string& run, int step) const {
+    return read_tensors(path(run) / "checkpoints" / fmt::format("step-{:07}", step) /
+                        "model.safetensors");
+  }
+};
+
+TEST_F(TrainFlags, FrozenParametersStayAsTheyAre) {
+  trained("run", {"--max-steps", "3", "--save-steps", "1", "--freeze",
+                  "gpt.text_embedding.*,gpt.conditioning_*"});
+  const auto before = weights("run", 1);
+  const auto after = weights("run", 3);
+  for (const auto& [name, tensor] : before) {
+    const bool frozen = name.starts_with("gpt.text_embedding.") ||
+                        name.starts_with("gpt.conditioning_") || !name.starts_with("gpt.");
+    if (frozen) EXPECT_TRUE(tensor.equal(after.at(name))) << name;
+  }
+  EXPECT_FALSE(before.at("gpt.mel_head.weight").equal(after.at("gpt.mel_head.weight")));
+}
+
+TEST_F(TrainFlags, TheRateFollowsScheduleAndWarmUp) {
+  trained("warm", {"--max-steps", "4", "--warmup-steps", "4"});
+  const auto warm = curve("warm", "lr");
+  EXPECT_LT(warm[0], warm[1]);
+  EXPECT_LT(warm[1], warm[2]);
+  trained("cosine", {"--max-steps", "4", "--schedule", "cosine", "--lr", "0.002"});
+  const auto cosine = curve("cosine", "lr");
+  EXPECT_GT(cosine[0], 0.0018);
+  EXPECT_GT(cosine[1], cosine[3]);
+}
+
+// Each of these changes the arithmetic, so the second step is another one.
+TEST_F(TrainFlags, WhatChangesTheStepChangesTheLosses) {
+  trained("usual", {"--max-steps", "3"});
+  const auto usual = curve("usual", "loss");
+  const std::vector<Words> changes{{"--dropout", "0"},        {"--grad-clip", "0.01"},
+                                   {"--seed", "5"},           {"--prompt-mask", "none"},
+                                   {"--weight-decay", "0.9"}, {"--lr", "0.0001"},
+                                   {"--batch-size", "3"},     {"--grad-accum", "2"},
+                                   {"--moments", "bf16"},     {"--moments", "8bit"}};
+  int number = 0;
+  for (Words change : changes) {
+    const std::string run = "run" + std::to_string(++number);
+    change.insert(change.end(), {"--max-steps", "3"});
+    trained(run, change);
+    EXPECT_NE(curve(run, "loss"), usual) << change[0] << ' ' << change[1];
+  }
+}
+
+TEST_F(TrainFlags, WhatTradesMemoryForTimeLeavesTheLosses) {
+  trained("usual", {"--max-steps", "3"});
+  trained("recompute", {"--max-steps", "3", "--recompute", "on"});
+  trained("release", {"--max-steps", "3", "--release-gradients", "on"});
+  trained("deterministic", {"--max-steps", "3", "--deterministic"});
+  for (const char* run : {"recompute", "release", "deterministic"}) {
+    const auto usual = curve("usual", "loss");
+    const auto losses = curve(run, "loss");
+    for (std::size_t i = 0; i < usual.size(); ++i) EXPECT_NEAR(losses[i], usual[i], 1e-4) << run;
+  }
+}
+
+TEST_F(TrainFlags, CheckpointsAreWrittenAndKeptAsAskedFor) {
+  trained("last", {"--save-steps", "1", "--keep-last", "2", "--keep-best", "0"});
+  EXPECT_EQ(checkpoints("last"), (Words{"step-0000005", "step-0000006"}));
+  trained("end", {"--save-steps", "none", "--save-minutes", "none", "--keep-best", "0"});
+  EXPECT_EQ(checkpoints("end"), (Words{"step-0000006"}));
+  trained("minutes", {"--save-steps", "none", "--save-minutes", "0.001", "--keep-last", "50",
+                      "--max-steps", "8"});
+  EXPECT_GT(checkpoints("minutes").size(), 1U);
+}
+
+TEST_F(TrainFlags, MeasurementsComeWhenAskedForAndEndARunThatGetsNoBetter) {
+  trained("every2", {"--eval-steps", "2"});
+  EXPECT_EQ(curve("every2", "step", "validation"), (std::vector<double>{2, 4, 6}));
+  trained("none", {"--val-fraction", "0"});
+  EXPECT_TRUE(curve("none", "step", "validation").empty());
+  // A rate that moves nothing: no measurement is better than the first.
+  const auto result = trained("early", {"--eval-steps", "1", "--early-stopping", "2", "--lr",
+                                        "1e-12", "--max-steps", "50"});
+  EXPECT_EQ(curve("early", "step").back(), 3) << result.err;
+}
+
+TEST_F(TrainFlags, LinesOfMetricsHistogramsAndTheTraceAreWritten) {
+  trained("run", {"--log-steps", "3", "--histograms", "--trace", path("trace.json")});
+  EXPECT_EQ(curve("run", "step"), (std::vector<double>{3, 6}));
+  std::string events;
+  for (const auto& entry : fs::directory_iterator(path("run"))) {
+    if (has(entry.path().filename().string(), "tfevents")) events = contents_of(entry.path());
+  }
+  EXPECT_TRUE(has(events, "weights/gpt."));
+  EXPECT_TRUE(has(events, "validation/audio_loss"));
+  const std::string trace = contents_of(path("trace.json"));
+  EXPECT_TRUE(nlohmann::json::accept(trace));
+  for (const char* lane : {"features", "decode", "step"}) EXPECT_TRUE(has(trace, lane)) << lane;
+}
+
+TEST_F(TrainFlags, TestSentencesAreSpokenAtEachMeasurement) {
+  std::ofstream(path("sentences.txt")) << "Letters here.\n\nSixteen or so.\n";
+  const auto result = trained(
+      "run", {"--max-steps", "2", "--eval-steps", "2", "--test-sentences", path("sentences.txt")});
+  for (const char* file : {"01.wav", "02.wav"}) {
+    EXPECT_GT(contents_of(path("run") / "samples/step-0000002" / file).size(), 44U) << result.err;
+  }
+}
+
+TEST_F(TrainFlags, AVocabularyThatIsGivenIsTheOneThatIsUsed) {
+  trained("learnt", {"--max-steps", "1"});
+  fs::copy_file(path("learnt") / "latest/vocab.json", path("vocab.json"));
+  trained("given", {"--max-steps", "1", "--vocab", path("vocab.json")});
+  EXPECT_EQ(latest("given", "vocab.json"), contents_of(path("vocab.json")));
+  EXPECT_EQ(curve("given", "loss"), curve("learnt", "loss"));
+}
+
+struct BadInput {
+  Words flags;
+  int exit_code;
+  std::string words;
+};
+
+TEST_F(TrainFlags, WhatCannotBeTrainedIsRefusedInOneSentence) {
+  const std::string nowhere = path("nowhere");
+  std::ofstream(path("file")) << "x";
+  std::ofstream(path("empty.txt")) << "\n";
+  const std::vector<BadInput> table{
+      {{"--stage", "dvae"}, 2, "--stage dvae"},
+      {{"--stage", "decoder"}, 2, "--stage decoder"},
+      {{"--train-data", nowhere}, 3, "nowhere"},
+      {{"--init", nowhere}, 3, "nowhere"},
+      {{"--vocab", nowhere}, 3, "nowhere"},
+      {{"--vocab", path("file")}, 3, "is not a vocabulary"},
+      {{"--checkpoint-dir", path("file")}, 3, "is not a folder"},
+      {{"--resume", "17"}, 3, "17"},
+      {{"--resume", nowhere}, 3, "nowhere"},
+      {{"--freeze", "gpt.nothing.*"}, 2, "gpt.nothing.*"},
+      {{"--test-sentences", nowhere}, 3, "nowhere"},
+      {{"--test-sentences", path("empty.txt")}, 3, "holds no sentence"},
+      {{"--language", "xx"}, 2, "xx"},
+      {{"--lr", "nan"}, 2, "--lr"},
+      {{"--lr", "2"}, 2, "--lr"},
+      {{"--trace", path("file") / "x.json"}, 3, "x.json"},
+      {{"--max-seconds", "0.9", "--min-seconds", "0.6"}, 3, "skipped.jsonl"},
+  };
+  int number = 0;
+  for (Words flags : {Words{}}) trained("fine", flags);
+  for (const BadInput& bad : table) {
+    Words flags = bad.flags;
+    flags.emplace_back("--quiet");
+    const auto result = train("bad" + std::to_string(++number), flags);
+    EXPECT_EQ(result.exit_code, bad.exit_code) << bad.words << "\n" << result.err;
+    const auto last = result.err.rfind("myxtts: ");
+    ASSERT_NE(last, std::string::npos) << bad.words << "\n" << result.err;
+    EXPECT_TRUE(has(result.err.substr(last), bad.words)) << bad.words << "\n" << result.err;
+    expect_one_sentence(result.err.substr(last));
+  }
+}
+
+TEST_F(TrainFlags, TheLogTellsWhyARunEnded) {
+  const auto result = train("run", {"--freeze", "gpt.nothing.*"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_TRUE(has(contents_of(path("run") / "log.txt"), "gpt.nothing.*"));
+}
+
+}  // namespace
+}  // namespace myxtts::test

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whole training runs: what they leave, that they continue, and that nothing but the settings
+// decides what is trained.
+#include <cmath>
+#include <csignal>
+
+#include "e2e/training_bench.h"
+#include "support/one_sentence.h"
+
+namespace myxtts::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TrainRun : public TrainingBench {};
+
+TEST_F(TrainRun, SixStepsFromNothingLeaveAWholeRunDirectory) {
+  const auto result = trained("run");
+  for (const char* file :
+       {"config.yaml", "plan.json", "log.txt", "metrics.jsonl", "skipped.jsonl",
+        "latest/config.json", "latest/model.safetensors", "latest/dvae.safetensors",
+        "latest/vocab.json", "latest/optimiser.safetensors", "latest/state.json"}) {
+    EXPECT_TRUE(fs::exists(path("run") / file)) << file;
+  }
+  const auto losses = curve("run", "loss");
+  ASSERT_EQ(losses.size(), 6U);
+  for (const double loss : losses) EXPECT_TRUE(std::isfinite(loss));
+  EXPECT_LT(losses.back(), losses.front());
+  EXPECT_EQ(curve("run", "step").back(), 6);
+  EXPECT_TRUE(has(result.out, "6 steps, 1 to 6")) << result.out;
+  EXPECT_TRUE(has(result.out, "The pipeline ")) << result.out;
+}
+
+TEST_F(TrainRun, TheStartIsToldInTheWordsOfTheOriginalAndInTheLogToo) {
+  const auto result = trained("run");
+  const std::string log = contents_of(path("run") / "log.txt");
+  for (const char* words : {"Configuring CPU Mode", "CPU configuration completed successfully",
+                            "Intelligent GPU Pipeline: CPU Mode", "Model will be placed on cpu",
+                            "Waiting for data pipeline to warm up", "Model training starting now",
+                            "cannot be heard until those stages are trained"}) {
+    EXPECT_TRUE(has(result.err, words)) << words << "\n" << result.err;
+    EXPECT_TRUE(has(log, words)) << words;
+  }
+}
+
+TEST_F(TrainRun, OutputThatIsPipedHoldsNoControlCharacters) {
+  const auto result = trained("run", {"--max-steps", "40"});
+  for (const char control : {'\r', '\x1b', '\b'}) {
+    EXPECT_EQ(result.err.find(control), std::string::npos);
+    EXPECT_EQ(result.out.find(control), std::string::npos);
+  }
+}
+
+TEST_F(TrainRun, ARunThatIsResumedEndsWithTheSameBits) {
+  trained("whole", {"--max-steps", "9"});
+  trained("halves", {"--max-steps", "5"});
+  const auto result = trained("halves", {"--max-steps", "9", "--resume"});
+  EXPECT_TRUE(has(result.err, "continuing at step 5")) << result.err;
+  EXPECT_EQ(curve("whole", "loss"), curve("halves", "loss"));
+  EXPECT_EQ(curve("whole", "loss", "validation").back(),
+            curve("halves", "loss", "validation").back());
+  for (const char* file : {"model.safetensors", "optimiser.safetensors", "vocab.json"}) {
+    EXPECT_EQ(latest("whole", file), latest("halves", file)) << file;
+  }
+}
+
+TEST_F(TrainRun, ItsOwnConfigYamlContinuesIt) {
+  trained("run", {"--max-steps", "2"});
+  const auto result = run_program(
+      {"train", "--config", path("run") / "config.yaml", "--resume", "--max-steps", "4"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(curve("run", "loss").size(), 4U);
+}
+
+TEST_F(TrainRun, AUsedRunDirectoryIsRefusedWithoutResume) {
+  trained("run", {"--max-steps", "1"});
+  const auto again = train("run", {"--quiet"});
+  EXPECT_EQ(again.exit_code, 3);
+  EXPECT_TRUE(has(again.err, "--resume") && has(again.err, "--checkpoint-dir")) << again.err;
+  expect_one_sentence(again.err);
+}
+
+TEST_F(TrainRun, NeitherThreadsNorBuffersNorTheCacheChangeWhatIsTrained) {
+  trained("plain", {"--max-steps", "8"});
+  trained("other", {"--max-steps", "8", "--num-workers", "3", "--buffer-size", "1",
+                    "--prefetch-buffer-size", "5", "--data-threads", "2"});
+  trained("cold", {"--max-steps", "8", "--cache-dataset", "--cache-dir", path("cache")});
+  const auto warm =
+      trained("warm", {"--max-steps", "8", "--cache-dataset", "--cache-dir", path("cache")});
+  EXPECT_TRUE(has(warm.err, "holds 16 clips")) << warm.err;
+  for (const char* run : {"other", "cold", "warm"}) {
+    EXPECT_EQ(curve("plain", "loss"), curve(run, "loss")) << run;
+    EXPECT_EQ(latest("plain", "model.safetensors"), latest(run, "model.safetensors")) << run;
+  }
+}
+
+TEST_F(TrainRun, AModelIsFineTunedAndBringsItsOwnVocabulary) {
+  trained("first", {"--max-steps", "2"});
+  const std::string model = path("first") / "latest";
+  trained("second", {"--max-steps", "2", "--init", model});
+  EXPECT_EQ(latest("second", "vocab.json"), latest("first", "vocab.json"));
+  EXPECT_EQ(latest("second", "dvae.safetensors"), latest("first", "dvae.safetensors"));
+  const auto wrong = train("third", {"--quiet", "--init", model, "--model-size", "small"});
+  EXPECT_EQ(wrong.exit_code, 2) << wrong.err;
+  EXPECT_TRUE(has(wrong.err, "--model-size")) << wrong.err;
+}
+
+TEST_F(TrainRun, ACheckpointIsAModelWhereverOneIsAskedFor) {
+  trained("run", {"--max-steps", "2"});
+  const auto result = run_program({"evaluate", "--quiet", "--device", "cpu", "--model",
+                                   path("run") / "latest", "--data", path("corpus"), "--json"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(has(result.out, "\"clips\":16")) << result.out;
+}
+
+TEST_F(TrainRun, TwoProcessesOnOneRunDirectoryTheSecondIsRefused) {
+  StartedProgram first(command("run", {"--max-steps", "100000", "--epochs", "100000"}));
+  ASSERT_TRUE(first.has_said("Model training starting now"));
+  const auto second = train("run", {"--quiet", "--resume"});
+  EXPECT_EQ(second.exit_code, 3) << second.err;
+  EXPECT_TRUE(has(second.err, "in use by process")) << second.err;
+  first.send(SIGTERM);
+  EXPECT_EQ(first.finish().exit_code, 143);
+}
+
+}  // namespace
+}  // namespace myxtts::test

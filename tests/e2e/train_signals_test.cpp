@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs that are interrupted: they end soon, say how to go on, and lose nothing.
+#include <csignal>
+#include <random>
+
+#include "e2e/training_bench.h"
+#include "support/effort.h"
+
+namespace myxtts::test {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+constexpr auto kSoon = 10s;  // of a machine that does other things too; alone it takes under 2 s
+
+class TrainSignals : public TrainingBench {
+ protected:
+  const Words endless_ = {"--max-steps", "100000", "--epochs", "100000"};
+};
+
+TEST_F(TrainSignals, TermAndIntEndARunWithACheckpointAndTheCommandThatContinuesIt) {
+  for (const auto& [signal, code] : {std::pair(SIGTERM, 143), std::pair(SIGINT, 130)}) {
+    const std::string run = "run" + std::to_string(code);
+    StartedProgram program(command(run, endless_));
+    ASSERT_TRUE(program.has_said("Model training starting now"));
+    program.ends_within(300ms);
+    program.send(signal);
+    ASSERT_TRUE(program.ends_within(kSoon));
+    const auto result = program.finish();
+    EXPECT_EQ(result.exit_code, code) << result.err;
+    EXPECT_TRUE(has(result.err, "interrupted at step ")) << result.err;
+    EXPECT_TRUE(has(result.err, "--config " + path(run).string() + "/config.yaml --resume"))
+        << result.err;
+  }
+}
+
+// Whatever the moment: reading, waiting, measuring, saving.
+TEST_F(TrainSignals, AtAnyMomentARunEndsSoonAndItsContinuationIsTheSame) {
+  const Words settings{"--max-steps", "14", "--eval-steps", "3", "--save-steps", "2"};
+  trained("whole", settings);
+  std::mt19937 random(7);
+  Words resumed = settings;
+  resumed.emplace_back("--resume");
+  int interrupted = 0;
+  const int moments = repetitions(10);
+  for (int moment = 0; moment < moments; ++moment) {
+    StartedProgram program(command("run", resumed));
+    if (!program.has_said("Waiting for data pipeline")) break;  // it has got to its end
+    program.ends_within(std::chrono::milliseconds(random() % 250));
+    program.send(SIGTERM);
+    ASSERT_TRUE(program.ends_within(kSoon));
+    const auto result = program.finish();
+    ASSERT_TRUE(result.exit_code == 143 || result.exit_code == 0) << result.err;
+    interrupted += result.exit_code == 143 ? 1 : 0;
+    if (result.exit_code == 0) break;
+  }
+  EXPECT_GT(interrupted, 0);
+  trained("run", resumed);
+  EXPECT_EQ(curve("whole", "loss"), curve("run", "loss"));
+  EXPECT_EQ(curve("whole", "loss", "validation"), curve("run", "loss", "validation"));
+  EXPECT_EQ(latest("whole", "model.safetensors"), latest("run", "model.safetensors"));
+  EXPECT_EQ(latest("whole", "optimiser.safetensors"), latest("run", "optimiser.safetensors"));
+}
+
+// A measurement that takes most of the time.
+class TrainSignalsWhileMeasuring : public TrainingBench {
+ protected:
+  TrainSignalsWhileMeasuring() : TrainingBench(60) {}
+};
+
+TEST_F(TrainSignalsWhileMeasuring, AMeasurementThatWasInterruptedIsMadeAgain) {
+  const Words settings{"--max-steps", "3", "--eval-steps", "1", "--val-fraction", "0.8"};
+  trained("whole", settings);
+  Words resumed = settings;
+  resumed.emplace_back("--resume");
+  for (const auto time : {30ms, 120ms, 250ms}) {
+    StartedProgram program(command("run", resumed));
+    if (!program.has_said("Model training starting now")) break;
+    program.ends_within(time);
+    program.send(SIGTERM);
+    ASSERT_TRUE(program.ends_within(kSoon));
+    if (program.finish().exit_code == 0) break;
+  }
+  trained("run", resumed);
+  EXPECT_EQ(curve("whole", "loss", "validation"), curve("run", "loss", "validation"));
+  EXPECT_EQ(curve("run", "loss", "validation").size(), 3U);
+}
+
+TEST_F(TrainSignals, StepsOfSeveralBatchesAreInterruptedBetweenTheirBatchesToo) {
+  const Words settings{"--max-steps", "3", "--grad-accum", "3", "--batch-size", "2"};
+  trained("whole", settings);
+  Words resumed = settings;
+  resumed.emplace_back("--resume");
+  StartedProgram program(command("run", resumed));
+  ASSERT_TRUE(program.has_said("Model training starting now"));
+  program.ends_within(60ms);
+  program.send(SIGTERM);
+  ASSERT_TRUE(program.ends_within(kSoon));
+  trained("run", resumed);
+  EXPECT_EQ(curve("whole", "loss"), curve("run", "loss"));
+  EXPECT_EQ(latest("whole", "model.safetensors"), latest("run", "model.safetensors"));
+}
+
+}  // namespace
+}  // namespace myxtts::test

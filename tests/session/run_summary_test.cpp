@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/run_summary.h"
+
+#include <gtest/gtest.h>
+
+#include "session/run_tally.h"
+
+namespace myxtts::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+StageReading stage(const std::string& name, std::chrono::nanoseconds busy,
+                   std::chrono::nanoseconds waiting) {
+  return {.name = name, .load = {.busy = busy, .waiting_for_input = waiting}};
+}
+
+PipelineReading reading(std::int64_t ready, double waited, const std::string& busiest) {
+  PipelineReading made;
+  for (const char* name : {"reader", "decoder", "batcher", "collator", "features"}) {
+    made.stages.push_back(stage(name, name == busiest ? 9s : 2s, 1s));
+  }
+  made.readiness = {.steps = 1000, .ready = ready, .waited_seconds = waited};
+  made.model_device = {.batches = 1000, .busy_seconds = 90};
+  return made;
+}
+
+bool has(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
+
+TEST(PipelineVerdict, AReadyPipelineKeptUp) {
+  const auto verdict = pipeline_verdict(reading(998, 0.1, "features"));
+  EXPECT_TRUE(has(verdict, "The pipeline kept up: 998 of 1000")) << verdict;
+  EXPECT_TRUE(has(verdict, "99.8 %")) << verdict;
+}
+
+TEST(PipelineVerdict, OneThatHeldTrainingUpIsNamedWithTheKnobToTurn) {
+  const auto features = pipeline_verdict(reading(100, 60, "features"));
+  EXPECT_TRUE(has(features, "held training up")) << features;
+  EXPECT_TRUE(has(features, "the features (90 %)")) << features;
+  EXPECT_TRUE(has(features, "--data-gpu")) << features;
+  EXPECT_TRUE(has(features, "waited 40.0 %")) << features;
+  const auto decoder = pipeline_verdict(reading(100, 60, "decoder"));
+  EXPECT_TRUE(has(decoder, "the decoder")) << decoder;
+  EXPECT_TRUE(has(decoder, "--num-workers")) << decoder;
+}
+
+TEST(PipelineVerdict, ShortWaitsAreNotBlamedOnAStage) {
+  const auto verdict = pipeline_verdict(reading(900, 2, "decoder"));
+  EXPECT_TRUE(has(verdict, "most of the time")) << verdict;
+  EXPECT_FALSE(has(verdict, "--num-workers")) << verdict;
+}
+
+TEST(RunSummary, TellsStepsSpeedAndLosses) {
+  const auto text = describe(RunSummary{.first_step = 10,
+                                        .last_step = 110,
+                                        .skipped_steps = 2,
+                                        .seconds = 50,
+                                        .audio_seconds = 5000,
+                                        .first_loss = 6.5,
+                                        .last_loss = 4.25,
+                                        .best_validation_loss = 4.5,
+                                        .pipeline = reading(1000, 0, "features")});
+  for (const char* words : {"100 steps, 11 to 110, in 50 s", "2 steps/s", "100 hours of speech",
+                            "6.5000 at first, 4.2500 at last", "4.5000 at best", "2 steps that"}) {
+    EXPECT_TRUE(has(text, words)) << words << "\n" << text;
+  }
+}
+
+TEST(RunTally, MeansAreOfTheFirstAndLastStepsThatCounted) {
+  RunTally tally;
+  EXPECT_FALSE(tally.first_loss());
+  for (int step = 1; step <= 30; ++step) {
+    tally.stepped({.numbers = {.step = step, .loss = 100.0 - step}, .audio_seconds = 2});
+    tally.stepped({.numbers = {.step = step, .loss = 1e30, .skipped = true}});
+  }
+  EXPECT_DOUBLE_EQ(*tally.first_loss(), 100 - 5.5);
+  EXPECT_DOUBLE_EQ(*tally.last_loss(), 100 - 25.5);
+  EXPECT_DOUBLE_EQ(tally.audio_seconds(), 60);
+}
+
+}  // namespace
+}  // namespace myxtts::test
