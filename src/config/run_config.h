@@ -10,10 +10,10 @@ namespace myxtts {
 
 // Every setting of a training run, one struct for each section of the YAML file.
 struct RunConfig {
-  DataConfig data;
-  DevicesConfig devices;
-  TrainConfig train;
-  RunDirectoryConfig run;
+  DataConfig data = {};
+  DevicesConfig devices = {};
+  TrainConfig train = {};
+  RunDirectoryConfig run = {};
 
   friend bool operator==(const RunConfig&, const RunConfig&) = default;
 };

@@ -61,6 +61,7 @@ class Library(CheckoutTest):
     def build_example(self):
         result = subprocess.run(["cmake", "--build", self.root / "example"], capture_output=True, text=True, timeout=300)
         self.assertEqual(result.returncode, 0, result.stdout[-4000:])
+        self.assertNotIn("warning", result.stdout)
         return self.root / "example/train_from_code"
 
     def test_a_program_of_ones_own_trains_with_the_installed_library(self):
