@@ -47,7 +47,7 @@ def of_ours(options, batch):
     folder = pathlib.Path(options.out) / f"run-{batch}"
     shutil.rmtree(folder, ignore_errors=True)
     # No measuring and no saving but at the end: neither is in the peer's loop.
-    settings = [options.program, "train", "--train-data", options.corpus, "--vocab", options.vocab, "--model-size", "xtts-v2",
+    settings = [options.program, "train", "--train-data", options.corpus, "--vocab", options.vocab, "--model-size", options.model_size,
                 "--batch-size", batch, "--max-steps", options.steps, "--epochs", 100000, "--checkpoint-dir", folder,
                 "--eval-steps", 1000000, "--save-steps", 1000000, "--log-steps", options.log_steps, *options.flags.split()]
     useful = re.search(r"\(([0-9.]+) % useful\)", run([*settings, "--dry-run"], options.timeout))
@@ -91,6 +91,7 @@ def main():
     parser.add_argument("--peer", required=True, help="folder with the unpacked peer, or a line that was measured before (JSON)")
     parser.add_argument("--corpus", required=True)
     parser.add_argument("--vocab", required=True)
+    parser.add_argument("--model-size", default="xtts-v2")
     parser.add_argument("--batches", default="32,64", help="of ours, clips")
     parser.add_argument("--flags", default="", help="more flags for our program")
     parser.add_argument("--steps", type=int, default=300)
