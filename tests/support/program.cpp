@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/pidfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -119,7 +119,7 @@ StartedProgram::StartedProgram(const std::vector<std::string>& arguments,
     redirect(err, STDERR_FILENO);
     become_program(arguments, input);
   }
-  handle_ = pidfd_open(process_, 0);
+  handle_ = static_cast<int>(syscall(SYS_pidfd_open, process_, 0));
   if (handle_ < 0) throw std::system_error(errno, std::generic_category(), "pidfd_open");
 }
 
