@@ -5,7 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "train/made_batches.h"
+#include "support/training_batches.h"
+#include "train/plain_training.h"
 #include "train/trainer.h"
 
 // Whether it learns: eight clips by heart, and nothing where there is nothing to learn.
@@ -58,13 +59,13 @@ std::vector<double> train(bool shuffled) {
   GptConfig gpt = model_preset("tiny").gpt;
   gpt.text_ids = 300;
   const auto device = test::one_cpu();
-  GptTraining training(gpt, test::made_weights(gpt), *device, test::plain_settings());
+  GptTraining training(gpt, test::random_gpt_weights(gpt), *device, test::plain_settings());
   Trainer trainer(training, {.schedule = {.kind = ScheduleKind::Constant, .learning_rate = 2e-3},
                              .last_step = kSteps});
   Losses losses;
   trainer.observe(losses);
   Clips clips = drawn_clips(gpt);
-  const auto mel = test::made_batch(gpt, {.clips = kClips}).prompt_mel;
+  const auto mel = test::random_batch(gpt, *device, {.clips = kClips}, 1).prompt_mel;
   for (std::uint64_t step = 0; !trainer.done(); ++step) {
     if (shuffled) shuffle_codes(clips, step);
     std::vector<GptClip> views;
