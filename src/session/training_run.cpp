@@ -103,8 +103,7 @@ struct TrainingRun::Parts {
   TrainingState restore(const std::optional<Checkpoint>& resumed) {
     if (!resumed) return {.corpus = data.fingerprint(), .batches = data.batch_settings()};
     const CheckpointContents saved = open_checkpoint(*resumed);
-    on_device(*devices.model,
-              [&] { training->restore(saved.state.step, saved.weights, saved.optimiser); });
+    on_device([&] { training->restore(saved.state.step, saved.weights, saved.optimiser); });
     log_info("train", "continuing at step {} with {}", saved.state.step, resumed->folder.string());
     return continue_with(saved.state, data.fingerprint(), data.batch_settings());
   }

@@ -4,16 +4,19 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "support/small_disk.h"
 #include "support/temporary_folder.h"
 
 namespace myxtts {
 namespace {
 
 using test::contents_of;
+using test::SmallDisk;
 using test::TemporaryFolder;
 
 template <typename T>
@@ -54,6 +57,52 @@ TEST(EventFile, BeginsWithTheVersionAndHoldsEachScalar) {
   // step 300 as a varint, then summary { value { tag "loss", simple_value 2.5 } }
   const std::string expected{"\x10\xac\x02\x2a\x0d\x0a\x0b\x0a\x04loss\x15\x00\x00\x20\x40", 18};
   EXPECT_EQ(events[1].substr(9), expected);
+}
+
+TEST(EventFile, AResumedRunTellsTensorBoardToForgetItsSteps) {
+  const TemporaryFolder folder;
+  const EventFile file(folder.path(), 300);
+  const auto events = events_of(contents_of(file.path()));
+  ASSERT_EQ(events.size(), 2u);
+  // step 300, then session_log { status START }
+  EXPECT_EQ(events[1].substr(9), std::string("\x10\xac\x02\x3a\x02\x08\x01", 7));
+}
+
+TEST(EventFile, EachFileComesAfterThoseThatAreThereWhateverTheClockSays) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "events.out.tfevents.8000000000.host.1") << "";
+  const EventFile one(folder.path());
+  const EventFile two(folder.path());
+  EXPECT_TRUE(one.path().filename().string().starts_with("events.out.tfevents.8000000001."));
+  EXPECT_TRUE(two.path().filename().string().starts_with("events.out.tfevents.8000000002."));
+}
+
+TEST(EventFile, AHistogramHasItsRangesAndCounts) {
+  const TemporaryFolder folder;
+  EventFile file(folder.path());
+  file.add_histogram("w", 1,
+                     {.least = 1, .most = 2, .count = 3, .upper_bounds = {2}, .counts = {3}});
+  file.flush();
+  const auto events = events_of(contents_of(file.path()));
+  ASSERT_EQ(events.size(), 2u);
+  // Value { tag "w", histo { 5 doubles, 2 packed lists of one } }
+  EXPECT_EQ(events[1].substr(11, 8), std::string("\x2a\x48\x0a\x46\x0a\x01w\x2a", 8));
+  EXPECT_EQ(number_at<double>(events[1], 21), 1.0);
+  EXPECT_EQ(number_at<double>(events[1], events[1].size() - 8), 3.0);
+}
+
+TEST(EventFile, WhatADiskRefusesLeavesNoHalfRecord) {
+  const SmallDisk disk(16);
+  if (!disk.mounted()) GTEST_SKIP() << "this user may not mount a disk of 16 kB";
+  EventFile file(disk.path());
+  std::ofstream(disk / "filler") << std::string(100'000, 'x');
+  for (int step = 0; step < 1000; ++step) file.add_scalar("loss", step, 1.0);
+  EXPECT_THROW(file.flush(), DataError);
+  EXPECT_EQ(events_of(contents_of(file.path())).size(), 1u);
+  std::filesystem::remove(disk / "filler");
+  file.add_scalar("loss", 7, 1.0);
+  file.flush();
+  EXPECT_EQ(events_of(contents_of(file.path())).size(), 2u);
 }
 
 TEST(EventFile, AFolderThatIsNotThereIsSaid) {

@@ -95,7 +95,7 @@ class CudaRoleDevice final : public RoleDevice {
             std::size_t bytes) const override {
     if (bytes == 0) return;
     const auto native = static_cast<cudaStream_t>(stream.native);
-    const bool between_cards = to.gpu >= 0 && from.gpu >= 0;
+    const bool between_cards = to.gpu >= 0 && from.gpu >= 0 && to.gpu != from.gpu;
     check(between_cards ? cudaMemcpyPeerAsync(to.data, to.gpu, from.data, from.gpu, bytes, native)
                         : cudaMemcpyAsync(to.data, from.data, bytes, cudaMemcpyDefault, native),
           fmt::format("copying {} bytes for the {} role on {}", bytes, name_of(role_), name_));

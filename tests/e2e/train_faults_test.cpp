@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What disks do to a training run, and what the run makes of it.
+#include <sys/mount.h>
+
+#include <fstream>
+
+#include "e2e/training_bench.h"
+#include "support/one_sentence.h"
+#include "support/small_disk.h"
+
+namespace myxtts::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TrainFaults : public TrainingBench {
+ protected:
+  // A run that saves every second step.
+  static Words steps(int count, const Words& more = {}) {
+    Words words{"--max-steps", std::to_string(count), "--save-steps", "2", "--val-fraction", "0"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+
+  fs::path checkpoint(const std::string& run, int step) const {
+    return path(run) / "checkpoints" / ("step-000000" + std::to_string(step));
+  }
+
+  void expect_same_weights(const fs::path& run, const fs::path& other) const {
+    for (const char* file : {"model.safetensors", "optimiser.safetensors"}) {
+      EXPECT_TRUE(contents_of(run / "latest" / file) == contents_of(other / "latest" / file))
+          << file;
+    }
+  }
+};
+
+void flip_a_bit(const fs::path& file) {
+  std::string bytes = contents_of(file);
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 4);
+  // In a new file: the old one may be linked to from elsewhere.
+  fs::remove(file);
+  std::ofstream(file, std::ios::binary) << bytes;
+}
+
+TEST_F(TrainFaults, AFlippedBitInTheNewestCheckpointIsSaidAndTheOneBeforeGoesOnToTheSameBits) {
+  trained("whole", steps(8));
+  trained("run", steps(6));
+  flip_a_bit(checkpoint("run", 6) / "model.safetensors");
+  const auto result = trained("run", steps(8, {"--resume"}));
+  EXPECT_TRUE(
+      has(result.err, "step-0000006 is damaged and passed over: model.safetensors was changed"))
+      << result.err;
+  EXPECT_TRUE(has(result.err, "continuing at step 4")) << result.err;
+  expect_same_weights(path("run"), path("whole"));
+  EXPECT_EQ(curve("run", "step"), curve("whole", "step"));
+  EXPECT_EQ(curve("run", "loss"), curve("whole", "loss"));
+}
+
+TEST_F(TrainFaults, ADamagedCheckpointThatWasAskedForIsRefused) {
+  trained("run", steps(6));
+  flip_a_bit(checkpoint("run", 4) / "optimiser.safetensors");
+  const auto result = train("run", {"--quiet", "--resume", "4"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_TRUE(has(result.err, "optimiser.safetensors was changed")) << result.err;
+}
+
+TEST_F(TrainFaults, AFullDiskDoesNotStopTrainingAndTheRunGoesOnOnceThereIsRoom) {
+  trained("whole", steps(6));
+  std::uintmax_t bytes = 0;
+  for (const auto& entry : fs::directory_iterator(path("whole") / "latest")) {
+    bytes += entry.file_size();
+  }
+  // Room for what a run begins with and one checkpoint, but not for two.
+  const SmallDisk disk(static_cast<int>(bytes * 3 / 2 / 1024));
+  if (!disk.mounted()) GTEST_SKIP() << "this user may not mount a small disk";
+  const auto full = train("run", steps(6, {"--checkpoint-dir", disk / "run"}));
+  EXPECT_EQ(full.exit_code, 3) << full.err;
+  EXPECT_TRUE(has(full.err, "The checkpoint of step 4 was not saved")) << full.err;
+  EXPECT_TRUE(has(full.err, "The checkpoint of step 6 was not saved")) << full.err;
+  EXPECT_TRUE(has(full.err, "is full")) << full.err;
+  EXPECT_EQ(fs::read_symlink(disk / "run/latest"), "checkpoints/step-0000002");
+
+  ASSERT_EQ(::mount("none", disk.path().c_str(), "tmpfs", MS_REMOUNT, "size=90%"), 0);
+  const auto again = train("run", steps(6, {"--checkpoint-dir", disk / "run", "--resume"}));
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_TRUE(has(again.err, "continuing at step 2")) << again.err;
+  expect_same_weights(disk / "run", path("whole"));
+}
+
+TEST_F(TrainFaults, AReadOnlyRunDirectoryIsRefusedInOneSentence) {
+  SmallDisk disk(100);
+  if (!disk.mounted() || !disk.make_read_only()) {
+    GTEST_SKIP() << "this user may not mount a read-only disk";
+  }
+  const auto result = train("run", {"--quiet", "--checkpoint-dir", disk / "run"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_TRUE(has(result.err, "read-only") && has(result.err, "--checkpoint-dir")) << result.err;
+  expect_one_sentence(result.err);
+}
+
+TEST_F(TrainFaults, AFileWhereTheRunDirectoryShouldBeIsRefusedInOneSentence) {
+  std::ofstream(path("run")) << "x";
+  const auto result = train("run", {"--quiet"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_TRUE(has(result.err, "is not a folder")) << result.err;
+  expect_one_sentence(result.err);
+}
+
+}  // namespace
+}  // namespace myxtts::test

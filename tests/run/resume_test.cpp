@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/resume.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+
+#include "base/error.h"
+#include "support/temporary_folder.h"
+
+namespace myxtts {
+namespace {
+
+namespace fs = std::filesystem;
+using test::contents_of;
+using test::TemporaryFolder;
+
+void save(CheckpointStore& store, std::int64_t step) {
+  auto writer = store.write(step);
+  std::ofstream(writer / "model") << "weights of " << step;
+  writer.commit();
+}
+
+void damage(const fs::path& folder) {
+  std::ofstream(folder / "model") << "weights of 0";
+}
+
+class Resume : public ::testing::Test {
+ protected:
+  std::optional<Checkpoint> find(const std::optional<std::string>& resume) {
+    testing::internal::CaptureStderr();
+    try {
+      auto found = find_starting_point(directory_, store_, resume);
+      said_ = testing::internal::GetCapturedStderr();
+      return found;
+    } catch (const DataError& error) {
+      said_ = testing::internal::GetCapturedStderr();
+      refused_ = error.what();
+      return {};
+    }
+  }
+  fs::path checkpoint(std::int64_t step) const {
+    return directory_ / "checkpoints" / fmt::format("step-{:07}", step);
+  }
+
+  TemporaryFolder folder_;
+  RunDirectory directory_{folder_ / "run"};
+  CheckpointStore store_{folder_ / "run"};
+  std::string said_;
+  std::string refused_;
+};
+
+TEST_F(Resume, WithoutTheFlagANewRunDoesNotMixWithAnOldOne) {
+  EXPECT_FALSE(find(std::nullopt).has_value());
+  EXPECT_EQ(refused_, "");
+  save(store_, 1);
+  EXPECT_FALSE(find(std::nullopt).has_value());
+  EXPECT_NE(refused_.find("--resume"), std::string::npos) << refused_;
+}
+
+TEST_F(Resume, LatestOfAFolderWithoutCheckpointsBeginsFromTheStart) {
+  EXPECT_FALSE(find("latest").has_value());
+  EXPECT_EQ(refused_, "");
+  EXPECT_NE(said_.find("begins from the start"), std::string::npos) << said_;
+}
+
+TEST_F(Resume, ADamagedNewestOneIsSaidAndPassedOverAndNoLongerLatest) {
+  save(store_, 1);
+  save(store_, 2);
+  damage(checkpoint(2));
+  EXPECT_EQ(find("latest")->step, 1);
+  EXPECT_NE(said_.find("step-0000002 is damaged and passed over: model"), std::string::npos)
+      << said_;
+  EXPECT_EQ(contents_of(directory_ / "latest" / "model"), "weights of 1");
+}
+
+TEST_F(Resume, WhereAllAreDamagedTheRunIsNotSilentlyBegunAgain) {
+  save(store_, 1);
+  damage(checkpoint(1));
+  EXPECT_FALSE(find("latest").has_value());
+  EXPECT_NE(refused_.find("Every checkpoint"), std::string::npos) << refused_;
+}
+
+TEST_F(Resume, AStepOrAPathMustBeThereAndWhole) {
+  save(store_, 1);
+  save(store_, 2);
+  EXPECT_EQ(find("1")->step, 1);
+  EXPECT_EQ(find(checkpoint(1).string())->step, 1);
+  EXPECT_EQ(find((directory_ / "latest").string())->step, 2);
+  EXPECT_FALSE(find("7").has_value());
+  EXPECT_NE(refused_.find("There is no checkpoint"), std::string::npos) << refused_;
+  damage(checkpoint(1));
+  EXPECT_FALSE(find("1").has_value());
+  EXPECT_NE(refused_.find("is damaged"), std::string::npos) << refused_;
+}
+
+TEST_F(Resume, GoingBackToAnEarlierStepGivesUpTheLaterOnesWithTheNextSave) {
+  for (const std::int64_t step : {10, 20, 30}) save(store_, step);
+  EXPECT_EQ(find("10")->step, 10);
+  EXPECT_NE(said_.find("later steps (20, 30)"), std::string::npos) << said_;
+  EXPECT_EQ(store_.all().size(), 3u) << "removed too early";
+  save(store_, 15);
+  EXPECT_EQ(store_.all().size(), 2u);
+  EXPECT_EQ(find("latest")->step, 15);
+}
+
+TEST_F(Resume, OtherDataAreSaidAndTheEpochBeginsAgain) {
+  const TrainingState state{
+      .step = 50, .position = {.epoch = 2, .step = 7}, .corpus = "aa", .batches = "size=1"};
+  EXPECT_EQ(continue_with(state, "aa", "size=1"), state);
+
+  testing::internal::CaptureStderr();
+  const TrainingState other = continue_with(state, "bb", "size=2");
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(other.position, (DataPosition{.epoch = 2, .step = 0}));
+  EXPECT_EQ(other.step, 50);
+  EXPECT_EQ(other.corpus, "bb");
+  EXPECT_EQ(other.batches, "size=2");
+  for (const auto* part :
+       {"fingerprint bb, was aa", "size=2; was size=1", "epoch 3 begins again"}) {
+    EXPECT_NE(said.find(part), std::string::npos) << said;
+  }
+}
+
+}  // namespace
+}  // namespace myxtts
