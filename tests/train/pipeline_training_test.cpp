@@ -5,6 +5,7 @@
 #include <memory>
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include "device/cpu/cpu_role_device.h"
@@ -39,7 +40,7 @@ struct RunOptions {
   std::size_t ring = 3;
   int devices = 2;
   const FeatureCache* cache = nullptr;
-  std::int64_t batch_size = 3;
+  std::int64_t batch_size = 2;
   std::int64_t grad_accum = 2;
   double dropout = 0.1;
   std::int64_t last_step = kSteps;
@@ -79,6 +80,7 @@ CheckpointContents kept(const CheckpointContents& contents) {
 class PipelineTraining : public testing::Test {
  protected:
   PipelineTraining() {
+    at::set_num_threads(1);  // of what is done outside a device: threads that spin cost more
     test::write_tone_corpus(folder_ / "corpus", 11);  // no multiple of a batch, nor of a step
     data_.train_data = {{.path = folder_ / "corpus"}};
     data_.val_fraction = 0;
@@ -122,15 +124,14 @@ class PipelineTraining : public testing::Test {
     Outcome outcome;
     Curve curve(outcome);
     trainer.observe(curve);
-    outcome.last = kept(trainer.contents());
 
     pipeline.start(start.position);
     for (std::int64_t taken = 0; taken != options.stop_after && !trainer.done(); ++taken) {
       auto slot = pipeline.next();
       if (options.on_batch) options.on_batch(**slot);
       trainer.step(**slot);
-      if (trainer.between_steps()) outcome.last = kept(trainer.contents());
     }
+    outcome.last = kept(trainer.contents());
     return outcome;
   }
 
@@ -184,7 +185,7 @@ void expect_same(const Outcome& found, const Outcome& expected, const std::strin
   EXPECT_TRUE(same_tensors(found.last.optimiser, expected.last.optimiser)) << what;
 }
 
-TEST_F(PipelineTraining, FiftyStepsAreTheSameForAnyWorkersBuffersDevicesAndCache) {
+TEST_F(PipelineTraining, FiftyStepsAreTheSameForAnyWorkersBuffersDevicesCacheAndInterruption) {
   const Outcome expected = train({});
   ASSERT_EQ(expected.losses.size(), static_cast<std::size_t>(kSteps));
   EXPECT_LT(expected.losses.back(), expected.losses.front()) << "it learns";
@@ -194,14 +195,11 @@ TEST_F(PipelineTraining, FiftyStepsAreTheSameForAnyWorkersBuffersDevicesAndCache
   FeatureCache cache(folder_ / "cache", FeatureKey{7});
   fill(cache);
   expect_same(train({.cache = &cache}), expected, "cached");
-}
 
-TEST_F(PipelineTraining, AnInterruptionAnywhereIsNotSeenInTheNumbers) {
-  const Outcome expected = train({});
-  for (const std::int64_t stop : {1, 31, 96}) {  // batches: in the middle of a step and at its end
+  for (const std::int64_t stop : {31, 96}) {  // batches: in the middle of a step, and at its end
     const Outcome first = train({.stop_after = stop});
-    ASSERT_LT(first.losses.size(), static_cast<std::size_t>(kSteps));
     Outcome whole = train({.workers = 1, .ring = 2, .from = &first.last});
+    EXPECT_EQ(first.losses.size() + whole.losses.size(), static_cast<std::size_t>(kSteps));
     whole.losses.insert(whole.losses.begin(), first.losses.begin(), first.losses.end());
     whole.norms.insert(whole.norms.begin(), first.norms.begin(), first.norms.end());
     expect_same(whole, expected, "interrupted after batch " + std::to_string(stop));
