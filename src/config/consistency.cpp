@@ -54,6 +54,10 @@ void check_cpu_only(const EffectiveConfig& config) {
   if (devices.mode && *devices.mode != Mode::Cpu && *devices.mode != Mode::Auto) {
     refuse_gpu_setting("devices.mode");
   }
+  const Precision precision = config.values.train.precision;
+  if (precision == Precision::Tf32 || precision == Precision::Fp16) {
+    refuse(config, cpu, "train.precision", "use --precision fp32");
+  }
 }
 
 void check_mode(const EffectiveConfig& config) {

@@ -2,6 +2,7 @@
 #include "train/trainer.h"
 
 #include <chrono>
+#include <cmath>
 #include <deque>
 #include <utility>
 #include <vector>
@@ -15,6 +16,14 @@
 #include "train/guards.h"
 
 namespace myxtts {
+namespace {
+
+std::string in_words(double value) {
+  if (std::isnan(value)) return "not a number";
+  return std::isinf(value) ? "infinite" : fmt::format("{:.4g}", value);
+}
+
+}  // namespace
 
 struct Trainer::State {
   State(GptTraining& gpt, const TrainerSettings& chosen, const TrainingState& start)
@@ -88,7 +97,8 @@ void Trainer::State::warn(const StepReport& report, StepVerdict verdict) {
     log_warning("train",
                 "Step {} was left out: its loss is {} and the length of its gradient {}. Its clips "
                 "are {}.",
-                numbers.step, numbers.loss, numbers.gradient_norm, names_of(report.clips));
+                numbers.step, in_words(numbers.loss), in_words(numbers.gradient_norm),
+                names_of(report.clips));
   } else if (verdict == StepVerdict::Spike && !in_spike) {
     log_warning("train",
                 "The loss of step {} is {:.4g}, more than {} times its running mean (now {:.4g}). "

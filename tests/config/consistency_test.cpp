@@ -41,6 +41,8 @@ TEST(Consistency, EverySettingThatNeedsAGpuContradictsDeviceCpu) {
            {{"data.data_gpu", "0"}, {"data.model_gpu", "1"}},
            {{"devices.split_gpu", "0"}},
            {{"devices.mode", "single"}},
+           {{"train.precision", "tf32"}},
+           {{"train.precision", "fp16"}},
            {{"devices.enable_memory_isolation", "true"}, {"devices.data_gpu_memory", "4096"}},
            {{"devices.enable_memory_isolation", "true"}, {"devices.model_gpu_memory", "4096"}}}) {
     EXPECT_EQ(complaint(values), "");

@@ -132,7 +132,7 @@ def train_by_recipe(gpt, steps, mel_of):
             text, text_lengths, codes, wav_lengths, cond_mels=mels, cond_idxs=spans, cond_lens=lengths),
         args=types.SimpleNamespace(gpt_loss_text_ce_weight=0.01, gpt_loss_mel_ce_weight=1.0))
     optimizer, curve, norms = make_optimizer(gpt), [], []
-    for step in range(sum(name.endswith("batch.codes") for name in steps)):
+    for step in range(sum(name.startswith("in.step") and name.endswith("codes") for name in steps)):
         of = lambda name: steps[f"in.step{step}.batch.{name}"]
         with torch.no_grad():
             mel = mel_of(of("conditioning").flatten(0, 2)).unsqueeze(1)

@@ -11,7 +11,7 @@
 #include "model/gpt_specs.h"
 #include "support/temporary_folder.h"
 #include "support/tone_corpus.h"
-#include "train/made_batches.h"
+#include "train/plain_training.h"
 
 namespace myxtts {
 namespace {
