@@ -17,6 +17,7 @@
 #include "diagnose/corpus_report_html.h"
 #include "run/model_folder.h"
 #include "run/open_model.h"
+#include "session/starting_model.h"
 
 namespace myxtts {
 namespace {
@@ -49,11 +50,6 @@ RunConfig config_of(const PrepareArguments& arguments) {
 }
 
 void check(const PrepareArguments& arguments, const RunConfig& config) {
-  if (arguments.model.empty() && arguments.vocabulary.empty()) {
-    throw ConfigError(
-        "prepare counts tokens, so it needs a vocabulary. Give --model DIR for the one of a model, "
-        "or --vocab FILE.");
-  }
   if (arguments.codes && (arguments.model.empty() || !config.data.cache_dir)) {
     throw ConfigError(
         "--codes needs the model that makes them and a folder to keep them in. Give --model DIR "
@@ -61,11 +57,20 @@ void check(const PrepareArguments& arguments, const RunConfig& config) {
   }
 }
 
+// Of the model, of the file, or as a training from nothing would learn it.
+Vocabulary vocabulary_of(const PrepareArguments& arguments, const RunConfig& config) {
+  if (!arguments.model.empty()) return Vocabulary::load(arguments.model / files::kVocabulary);
+  if (!arguments.vocabulary.empty()) return Vocabulary::load(arguments.vocabulary);
+  log_info("prepare",
+           "tokens are those of a vocabulary learnt from these texts, as train has it without "
+           "--init; for that of a model give --model DIR");
+  return Vocabulary::parse(vocabulary_of_new_model(config), "the learnt vocabulary");
+}
+
 int run_prepare(const PrepareArguments& arguments) {
   const auto config = config_of(arguments);
   check(arguments, config);
-  const auto vocabulary = Vocabulary::load(
-      arguments.model.empty() ? arguments.vocabulary : arguments.model / files::kVocabulary);
+  const auto vocabulary = vocabulary_of(arguments, config);
   std::optional<OpenModel> model;
   if (!arguments.model.empty()) model = open_model(arguments.model);
 

@@ -9,6 +9,7 @@
 #include "run/resume.h"
 #include "session/batch_feed.h"
 #include "session/gauges.h"
+#include "session/memory_advice.h"
 #include "session/progress_observer.h"
 #include "session/run_data.h"
 #include "session/run_devices.h"
@@ -46,16 +47,6 @@ StartingModel starting_model(const EffectiveConfig& settings, const RunDirectory
   return start;
 }
 
-// Runs `work`; an error of LibTorch in it becomes one of the device.
-template <typename Work>
-auto on_device(const RoleDevice& device, Work work) {
-  try {
-    return work();
-  } catch (const c10::Error&) {
-    device.rethrow();
-  }
-}
-
 }  // namespace
 
 // In the order in which they are made; what a part uses stands above it.
@@ -91,9 +82,19 @@ struct TrainingRun::Parts {
     if (given.values.run.test_sentences) speak_samples();
   }
 
+  // Runs `work`; an error of LibTorch in it becomes one of the model device.
+  template <typename Work>
+  auto on_device(Work work) {
+    try {
+      return work();
+    } catch (const c10::Error&) {
+      rethrow_with_advice(*devices.model, plan, start.network.config);
+    }
+  }
+
   std::unique_ptr<GptTraining> place_model() {
     say(placing_model(plan));
-    return on_device(*devices.model, [this] {
+    return on_device([this] {
       return std::make_unique<GptTraining>(shared.gpt, start.trained(), *devices.model,
                                            gpt_training_settings(settings.values, plan, data));
     });
@@ -102,8 +103,7 @@ struct TrainingRun::Parts {
   TrainingState restore(const std::optional<Checkpoint>& resumed) {
     if (!resumed) return {.corpus = data.fingerprint(), .batches = data.batch_settings()};
     const CheckpointContents saved = open_checkpoint(*resumed);
-    on_device(*devices.model,
-              [&] { training->restore(saved.state.step, saved.weights, saved.optimiser); });
+    on_device([&] { training->restore(saved.state.step, saved.weights, saved.optimiser); });
     log_info("train", "continuing at step {} with {}", saved.state.step, resumed->folder.string());
     return continue_with(saved.state, data.fingerprint(), data.batch_settings());
   }
@@ -186,7 +186,7 @@ void TrainingRun::start() {
 
 bool TrainingRun::train() {
   Parts& parts = *parts_;
-  const auto ending = on_device(*parts.devices.model, [&] { return parts.loop.run(); });
+  const auto ending = parts.on_device([&] { return parts.loop.run(); });
   parts.feed->finish();
   if (!parts.saver.finish()) {
     throw DataError(fmt::format(

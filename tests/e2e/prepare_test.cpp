@@ -121,10 +121,13 @@ TEST_F(Prepare, FillsTheCacheWithTheCodesOfTheModelAndOnlyOnce) {
   EXPECT_EQ(FeatureCache(folder_ / "cache", key).bytes(), bytes);
 }
 
+TEST_F(Prepare, WithoutAModelTokensAreThoseOfALearntVocabulary) {
+  const auto learnt = prepare({});
+  EXPECT_EQ(learnt.exit_code, 0) << learnt.err;
+  EXPECT_NE(learnt.err.find("vocabulary learnt from these texts"), std::string::npos) << learnt.err;
+}
+
 TEST_F(Prepare, SaysWhatItNeeds) {
-  const auto nothing = prepare({});
-  EXPECT_EQ(nothing.exit_code, 2);
-  EXPECT_NE(nothing.err.find("--model DIR"), std::string::npos) << nothing.err;
   const auto vocabulary = (folder_ / "model/vocab.json").string();
   EXPECT_EQ(prepare({"--vocab", vocabulary, "--codes"}).exit_code, 2);
   EXPECT_EQ(prepare({"--vocab", vocabulary}).exit_code, 0);

@@ -3,9 +3,12 @@
 
 #include <cstring>
 #include <new>
+#include <string_view>
 
 #include <ATen/Parallel.h>
+#include <c10/util/Exception.h>
 
+#include "base/error.h"
 #include "device/cpu/counting_allocator.h"
 
 namespace myxtts {
@@ -57,7 +60,18 @@ class CpuRoleDevice final : public RoleDevice {
 
   const RoleMemory& memory() const override { return *memory_; }
 
-  void rethrow() const override { throw; }
+  void rethrow() const override {
+    try {
+      throw;
+    } catch (const c10::Error& error) {
+      const std::string_view what = error.what_without_backtrace();
+      if (what.find("DefaultCPUAllocator") == std::string_view::npos) throw;
+      throw DeviceError(
+          "There is no memory left on the CPU; lower --batch-size and raise --grad-accum, or take "
+          "a "
+          "smaller model.");
+    }
+  }
 
  private:
   const int threads_;
