@@ -28,17 +28,19 @@ std::string batch_that_fits(const DevicePlan& plan, const ModelConfig& model) {
 
 void rethrow_with_advice(const RoleDevice& device, const DevicePlan& plan,
                          const ModelConfig& model) {
+  std::string advice;
   try {
     throw;
   } catch (const c10::OutOfMemoryError&) {
-    try {
-      device.rethrow();
-    } catch (const DeviceError& error) {
-      throw DeviceError(error.what() + batch_that_fits(plan, model));
-    }
-  } catch (const c10::Error&) {
-    device.rethrow();
+    advice = batch_that_fits(plan, model);
+  } catch (const c10::Error&) {  // of another kind: the device knows what to make of it
   }
+  try {
+    device.rethrow();
+  } catch (const DeviceError& error) {
+    throw DeviceError(error.what() + advice);
+  }
+  throw InternalError("the device threw nothing");
 }
 
 }  // namespace myxtts
