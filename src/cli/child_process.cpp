@@ -3,9 +3,12 @@
 
 #include <poll.h>
 #include <spawn.h>
-#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+extern "C" {  // which glibc 2.36 forgets
+#include <sys/pidfd.h>
+}
 
 #include <cerrno>
 #include <csignal>

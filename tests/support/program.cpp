@@ -4,9 +4,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+extern "C" {  // which glibc 2.36 forgets
+#include <sys/pidfd.h>
+}
 
 #include <array>
 #include <cerrno>
