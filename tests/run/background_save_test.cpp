@@ -41,6 +41,10 @@ class Training {
   explicit Training(ThreadedDevice& device, std::size_t values = 1000) : device_(device) {
     for (auto* tensor : {&weight_, &first_, &second_}) tensor->resize(values);
   }
+  Training(const Training&) = delete;
+  Training& operator=(const Training&) = delete;
+
+  ~Training() { device_.synchronize(device_.stream()); }  // steps under way write to the tensors
 
   // As an update does: later, in the order of the stream.
   void step() {
