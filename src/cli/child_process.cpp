@@ -3,12 +3,9 @@
 
 #include <poll.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern "C" {  // which glibc 2.36 forgets
-#include <sys/pidfd.h>
-}
 
 #include <cerrno>
 #include <csignal>
@@ -57,7 +54,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command) {
   const Attributes attributes;
   const int failure = ::posix_spawnp(&process_, words.front().c_str(), nullptr, &attributes.value,
                                      pointers_to(words).data(), environ);
-  if (failure == 0) handle_ = ::pidfd_open(process_, 0);
+  if (failure == 0) handle_ = static_cast<int>(::syscall(SYS_pidfd_open, process_, 0));
   if (failure == 0 && handle_ >= 0) return;
   const int code = failure != 0 ? failure : errno;
   if (failure == 0) wait();

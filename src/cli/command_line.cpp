@@ -113,7 +113,7 @@ int run_command_line(int argument_count, char** arguments) {
                              : format_help(program));
     return 0;
   }
-  configure_log({.level = log_level(flags), .file = flags.log_file});
+  configure_log({.level = log_level(flags), .file = flags.log_file, .progress = !flags.quiet});
   return action();
 }
 

@@ -28,7 +28,6 @@ constexpr std::int64_t kStops = 4;  // targets behind each clip's codes, see Not
 using CodeCounts = std::map<std::int64_t, std::int64_t>;
 
 CodeCounts count_codes(const fs::path& corpus, const OpenModel& model) {
-  const at::NoGradGuard no_grad;
   const ClipEncoder encoder(model, {});
   CodeCounts counts;
   const auto entries = read_manifest({.path = corpus}).entries;

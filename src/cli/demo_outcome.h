@@ -15,8 +15,8 @@ struct DemoOutcome {
     double loss = 0;  // of the codes
   };
 
-  double blind = 0;               // every code equally likely: the logarithm of their number
-  double by_frequency = 0;        // each code as likely as it is frequent: their entropy
+  double blind = 0;                    // every code equally likely: the logarithm of their number
+  double by_frequency = 0;             // each code as likely as it is frequent: their entropy
   std::vector<Point> training = {};    // of single batches, as metrics.jsonl has them
   std::vector<Point> validation = {};  // of clips that were not trained on
 };

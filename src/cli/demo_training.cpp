@@ -39,19 +39,17 @@ std::vector<std::string> train_command_line(const DemoPlaces& places,
                                  "--device",
                                  "cpu",
                                  "--batch-size",
-                                 "8",
+                                 "4",
                                  "--lr",
                                  "0.001",
                                  "--schedule",
                                  "constant",
-                                 "--warmup-steps",
-                                 "20",
                                  "--epochs",
                                  "1000000",
                                  "--val-fraction",
                                  "0.1",
                                  "--eval-steps",
-                                 "50",
+                                 "25",
                                  "--log-steps",
                                  "5"};
   words.insert(words.end(), more.begin(), more.end());
@@ -83,7 +81,7 @@ int finish(
 int train_twice(const DemoPlaces& places, double seconds, const Interruption& interruption) {
   const auto half = std::chrono::duration<double>(seconds / 2);
   const auto began = system_clock().now();
-  const auto first = start(train_command_line(places, {"--max-steps", "1000000"}));
+  const auto first = start(train_command_line(places, {"--max-steps", "2000"}));
   const fs::path metrics = places.run / "metrics.jsonl";
   const auto half_is_over = [&] {
     std::error_code missing;

@@ -22,17 +22,18 @@ ProgressObserver::ProgressObserver(const DevicePlan& plan, const TrainingProgres
     : options_(options),
       clock_(clock),
       gpu_(meter_of(plan)),
-      progress_({.title = "Training",
-                 .total = static_cast<std::uint64_t>(options.last_step),
-                 .done_before = static_cast<std::uint64_t>(options.first_step)},
+      progress_(std::in_place,
+                ProgressOptions{.title = "Training",
+                                .total = static_cast<std::uint64_t>(options.last_step),
+                                .done_before = static_cast<std::uint64_t>(options.first_step)},
                 screen, clock),
       since_(clock.now()) {}
 
 void ProgressObserver::stepped(const StepReport& report) {
   clips_ += std::ssize(report.clips);
   audio_seconds_ += report.audio_seconds;
-  if (progress_.draws_soon()) progress_.tell(note(report));
-  progress_.advance();
+  if (progress_->draws_soon()) progress_->tell(note(report));
+  progress_->advance();
 }
 
 void ProgressObserver::evaluated(const EvaluationReport& report) {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <vector>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/progress.h"
@@ -36,13 +36,16 @@ class ProgressObserver final : public TrainingObserver {
   void stepped(const StepReport& report) override;
   void evaluated(const EvaluationReport& report) override;
 
+  // The bar gives way to a line with the sum. Nothing may be told afterwards.
+  void finish() { progress_.reset(); }
+
  private:
   std::string note(const StepReport& report);
 
   const TrainingProgressOptions options_;
   const Clock& clock_;
   std::unique_ptr<GpuMeter> gpu_;
-  Progress progress_;
+  std::optional<Progress> progress_;  // until finish()
 
   // Since the last note.
   Clock::Time since_;

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "base/atomic_file.h"
 #include "base/checksum.h"
@@ -86,7 +87,9 @@ std::vector<fs::path> StartingModel::fixed_files() const {
 
 StartingModel start_from_folder(const fs::path& model, const fs::path& run,
                                 const std::optional<std::string>& asked_size) {
-  StartingModel start{.vocabulary = Vocabulary::load(model / files::kVocabulary)};
+  // Read before they are put together: GCC 12 destroys members twice when an initialiser throws.
+  Vocabulary vocabulary = Vocabulary::load(model / files::kVocabulary);
+  StartingModel start{.vocabulary = std::move(vocabulary)};
   start.network = model_to_train(model, ids_of(start.vocabulary), asked_size);
   start.folder = make_start(run);
   for (const std::string& name : fixed_names(model)) {
@@ -106,7 +109,8 @@ StartingModel start_from_nothing(const RunConfig& config, const fs::path& run) {
   const std::string json = vocabulary_of_new_model(config);
   const std::string origin =
       config.train.vocab ? config.train.vocab->string() : "the learnt vocabulary";
-  StartingModel start{.vocabulary = Vocabulary::parse(json, origin), .from_nothing = true};
+  Vocabulary vocabulary = Vocabulary::parse(json, origin);
+  StartingModel start{.vocabulary = std::move(vocabulary), .from_nothing = true};
   const TextIds ids = ids_of(start.vocabulary);
   const ModelConfig sizes = new_model_config(config.train.model_size, ids);
   start.network = new_model(sizes, static_cast<std::uint64_t>(config.train.seed));

@@ -187,6 +187,7 @@ void TrainingRun::start() {
 bool TrainingRun::train() {
   Parts& parts = *parts_;
   const auto ending = parts.on_device([&] { return parts.loop.run(); });
+  parts.progress.finish();
   parts.feed->finish();
   if (!parts.saver.finish()) {
     throw DataError(fmt::format(

@@ -80,5 +80,12 @@ TEST(RunTally, MeansAreOfTheFirstAndLastStepsThatCounted) {
   EXPECT_DOUBLE_EQ(tally.audio_seconds(), 60);
 }
 
+TEST(RunTally, AFewStepsAreHalvedSoThatTheirFallIsSeen) {
+  RunTally tally;
+  for (const double loss : {8.0, 6.0, 4.0, 2.0}) tally.stepped({.numbers = {.loss = loss}});
+  EXPECT_DOUBLE_EQ(*tally.first_loss(), 7.0);
+  EXPECT_DOUBLE_EQ(*tally.last_loss(), 3.0);
+}
+
 }  // namespace
 }  // namespace myxtts::test

@@ -4,12 +4,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern "C" {  // which glibc 2.36 forgets
-#include <sys/pidfd.h>
-}
 
 #include <array>
 #include <cerrno>
@@ -122,7 +119,7 @@ StartedProgram::StartedProgram(const std::vector<std::string>& arguments,
     redirect(err, STDERR_FILENO);
     become_program(arguments, input);
   }
-  handle_ = pidfd_open(process_, 0);
+  handle_ = static_cast<int>(syscall(SYS_pidfd_open, process_, 0));
   if (handle_ < 0) throw std::system_error(errno, std::generic_category(), "pidfd_open");
 }
 
