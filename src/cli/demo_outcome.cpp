@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
 #include <nlohmann/json.hpp>
 
 #include "audio/clip.h"
