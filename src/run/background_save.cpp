@@ -41,7 +41,8 @@ bool BackgroundSave::finish() {
 }
 
 void BackgroundSave::write(const PlacedCheckpoint& checkpoint) {
-  const auto scope = device_.enter(device_.stream());
+  // On the CPU nothing here computes, and a scope would set the threads of others.
+  const auto scope = device_.gpu() < 0 ? nullptr : device_.enter(device_.stream());
   reader_.follow(snapshot_.taken());
   succeeded_ = false;
   const auto say = [&](const std::string& why) {

@@ -82,6 +82,21 @@ TEST(Log, TheLogFileGetsEveryLevelWithTimeStampsAfterWhatItHeld) {
   EXPECT_TRUE(std::regex_match(text, std::regex(once + once))) << text;
 }
 
+TEST(Log, AFileThatIsAddedLaterGetsEveryLevelToo) {
+  const test::TemporaryFolder folder;
+  standard_error_of(0, [&folder] {
+    configure_log({.level = LogLevel::Warning});
+    log_info("data", "too early");
+    add_log_file(folder / "log.txt");
+    log_one_of_each();
+  });
+  const std::string log = test::contents_of(folder / "log.txt");
+  EXPECT_EQ(log.find("too early"), std::string::npos);
+  EXPECT_NE(log.find("debug data: four 4"), std::string::npos) << log;
+  EXPECT_NE(log.find("error data: one 1"), std::string::npos) << log;
+  EXPECT_THROW(add_log_file("/nonexistent/folder/log.txt"), DataError);
+}
+
 TEST(Log, ALineWhileABarIsDrawnDoesNotTearIt) {
   setenv("TERM", "xterm", 1);
   const std::string bytes = standard_error_of(80, [] {

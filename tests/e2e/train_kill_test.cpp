@@ -20,7 +20,7 @@ class TrainKill : public TrainingBench {
 
   // Every step is saved, so that many a kill meets a save.
   static Words settings() {
-    return {"--max-steps", "12",      "--save-steps",   "1", "--keep-last",  "2",
+    return {"--max-steps", "8",       "--save-steps",   "1", "--keep-last",  "2",
             "--resume",    "--quiet", "--val-fraction", "0", "--batch-size", "2"};
   }
 

@@ -140,7 +140,7 @@ void save_some(const fs::path& run, std::int64_t step, std::int64_t end) {
 
 TEST(CheckpointStore, AKillAtAnyMomentLeavesAWholeLatestThatNeverGoesBack) {
   const TemporaryFolder run;
-  const auto window = test::time_of_process([&run] { save_some(run.path() / "timed", 1, 5); });
+  const auto window = test::time_of_process([&run] { save_some(run.path() / "timed", 1, 3); });
   std::int64_t newest = 0;
   int unfinished = 0;
   for (int kill_number = 0; kill_number < 60; ++kill_number) {
