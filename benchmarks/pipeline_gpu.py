@@ -187,7 +187,7 @@ def heavy_features(options):
                         ("xtts-v2, of 12 blocks", ["--dvae-blocks", 12]),
                         ("xtts-v2, of 24 blocks", ["--dvae-blocks", 24]),
                         ("small, that of xtts-v2", ["--model", "small", "--dvae", "xtts-v2"])):
-        found, _ = run(["--mode", "single", *flags, "--steps", 40, "--warm-up", 10, "--phases",
+        found, _ = run(["--mode", "single", *flags, "--steps", 30, "--warm-up", 8, "--phases",
                         "features,warm,cold"], options)
         warm, cold = (found[p]["step"]["mean_ms"] for p in ("warm", "cold"))
         print(f"| {name} | {found['features']['feature_ms']:.1f} ms | {warm:.1f} ms | "
