@@ -237,5 +237,19 @@ TEST(CorpusBatches, PromptsFollowFromSeedEpochClipAndRepeatOrAreThoseOfEvaluatio
   EXPECT_EQ(at(evaluation, 0, 0).first, 0);
 }
 
+TEST(CorpusBatches, ANewEpochLearnsWhatOthersHaveCached) {
+  const DiskCorpus disk(3);
+  const BatchPlan plan(*disk.corpus, disk.gpt, {.batch_size = 3});
+  FeatureCache own(disk.folder / "cache", FeatureKey{3});
+  const CorpusBatches batches(*disk.corpus, plan, disk.vocabulary, disk.config, {.cache = &own});
+  const ClipView clip = disk.corpus->clip(1);
+  FeatureCache of_another_process(disk.folder / "cache", FeatureKey{3});
+  ASSERT_TRUE(of_another_process.add(clip.identity, std::vector<std::int16_t>{1, 2, 3},
+                                     std::vector<std::uint16_t>{4}));
+  EXPECT_FALSE(batches.cached(clip).has_value());
+  batches.begin_epoch(1);
+  EXPECT_TRUE(batches.cached(clip).has_value());
+}
+
 }  // namespace
 }  // namespace myxtts

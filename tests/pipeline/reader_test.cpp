@@ -40,6 +40,16 @@ TEST(Reader, HandsOutEveryClipOfThePlanInOrder) {
   EXPECT_EQ(asked_early, expected);
 }
 
+TEST(Reader, TellsTheSourceWhenItComesToAnEpoch) {
+  MemoryCorpus corpus({.clips = 10, .batch_size = 4});
+  BatchWindow window({.batches = 100});
+  BoundedQueue<ClipJob> jobs(100);
+  std::vector<std::int64_t> epochs;
+  corpus.on_epoch = [&](std::int64_t epoch) { epochs.push_back(epoch); };
+  Reader(corpus, window, jobs).run({4, 1}, DataPosition{6, 2});
+  EXPECT_EQ(epochs, (std::vector<std::int64_t>{4, 5, 6}));
+}
+
 TEST(Reader, GivesABatchItsPlaceBeforeItHandsOutItsClips) {
   MemoryCorpus corpus({.clips = 8, .batch_size = 4});
   BatchWindow window({.batches = 1});

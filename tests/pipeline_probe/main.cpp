@@ -90,8 +90,9 @@ class Probe {
       if (wanted("features")) features_alone("features", false);
       if (wanted("features_warm")) features_alone("features_warm", true);
       if (wanted("overlap")) overlap();
-      if (wanted("resident")) resident();
+      if (wanted("resident")) resident("resident");
       if (wanted("warm")) pipeline("warm", true);
+      if (wanted("resident_after")) resident("resident_after");
       if (wanted("cold")) pipeline("cold", false);
     } catch (const c10::Error&) {
       model_->rethrow();
@@ -244,7 +245,7 @@ class Probe {
   }
 
   // The same steps on batches that are all on the device already, with nothing else at work.
-  void resident() {
+  void resident(const char* phase) {
     source_.use_cache(true);
     auto stage = make_stage();
     const auto count = options_.warm_up + static_cast<std::int64_t>(kResident) + 1;
@@ -258,7 +259,7 @@ class Probe {
     std::vector<Event> ends;
     for (auto& slot : slots) train(*slot, ends);
     ends.back().wait();
-    say({{"phase", "resident"}, {"step", spread(ends, options_.warm_up)}, {"memory", memory()}});
+    say({{"phase", phase}, {"step", spread(ends, options_.warm_up)}, {"memory", memory()}});
   }
 
   void train(DeviceBatch& batch, std::vector<Event>& ends) {

@@ -47,6 +47,9 @@ class MemoryCorpus final : public BatchSource {
   std::vector<std::int64_t> text_ids(const ClipView& clip) const override;
   PromptSpan prompt(std::int64_t epoch, const ClipView& clip, std::uint32_t repeat) const override;
   std::optional<CachedClip> cached(const ClipView& clip) const override;
+  void begin_epoch(std::int64_t epoch) const override {
+    if (on_epoch) on_epoch(epoch);
+  }
   void read_ahead(const ClipView& clip) const override;
   std::variant<DecodedClip, Skipped> decode(const ClipView& clip) const override;
   void leave_out(ClipNumber number, const Skipped& skipped) override;
@@ -59,6 +62,7 @@ class MemoryCorpus final : public BatchSource {
 
   // Called at the beginning of each of these calls; may wait, throw or say that a clip is bad.
   std::function<void(DataPosition)> on_batch = {};
+  std::function<void(std::int64_t)> on_epoch = {};
   std::function<void(ClipNumber)> on_read_ahead = {};
   std::function<std::optional<Skipped>(ClipNumber)> on_decode = {};
 
