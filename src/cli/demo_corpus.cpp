@@ -44,7 +44,7 @@ SpeechSynthesiser find_speech_synthesiser() {
   }
   throw ConfigError(
       "The demo lets a speech synthesiser speak its corpus, and there is neither espeak-ng nor "
-      "flite. Type as root: apt-get install -y espeak-ng");
+      "flite; type apt-get install -y espeak-ng as root.");
 }
 
 // The lists have lengths without a common divisor worth the name, so that going through all of them

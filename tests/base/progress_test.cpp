@@ -199,7 +199,7 @@ TEST(Progress, ANoteStandsBehindTheFiguresAndIsReplaced) {
   EXPECT_TRUE(progress.draws_soon());
   progress.tell("loss 3");
   progress.advance(5);
-  EXPECT_EQ(captured.take(), "Training:  50 %  5 of 10  1.0/s  5 s left  loss 3\n");
+  EXPECT_EQ(captured.take(), "Training:  50 %  5 of 10  1.0/s  5.0 s left  loss 3\n");
   clock.advance(5s);
   progress.tell("loss 2");
   progress.advance(5);
@@ -213,7 +213,7 @@ TEST(Progress, WhatWasDoneBeforeCountsAsDoneButNotInTheRate) {
   Progress progress({.title = "Training", .total = 100, .done_before = 80}, screen, clock);
   clock.advance(5s);
   progress.advance(10);
-  EXPECT_EQ(captured.take(), "Training:  90 %  90 of 100  2.0/s  5 s left\n");
+  EXPECT_EQ(captured.take(), "Training:  90 %  90 of 100  2.0/s  5.0 s left\n");
 }
 
 }  // namespace

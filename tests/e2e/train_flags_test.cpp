@@ -4,6 +4,8 @@
 #include <cmath>
 #include <fstream>
 
+#include <fmt/format.h>
+
 #include "e2e/training_bench.h"
 #include "support/one_sentence.h"
 #include "weights/tensor_files.h"
@@ -32,7 +34,8 @@ TEST_F(TrainFlags, FrozenParametersStayAsTheyAre) {
   for (const auto& [name, tensor] : before) {
     const bool frozen = name.starts_with("gpt.text_embedding.") ||
                         name.starts_with("gpt.conditioning_") || !name.starts_with("gpt.");
-    if (frozen) EXPECT_TRUE(tensor.equal(after.at(name))) << name;
+    if (!frozen) continue;
+    EXPECT_TRUE(tensor.equal(after.at(name))) << name;
   }
   EXPECT_FALSE(before.at("gpt.mel_head.weight").equal(after.at("gpt.mel_head.weight")));
 }
@@ -160,7 +163,6 @@ TEST_F(TrainFlags, WhatCannotBeTrainedIsRefusedInOneSentence) {
       {{"--max-seconds", "0.9", "--min-seconds", "0.6"}, 3, "skipped.jsonl"},
   };
   int number = 0;
-  for (Words flags : {Words{}}) trained("fine", flags);
   for (const BadInput& bad : table) {
     Words flags = bad.flags;
     flags.emplace_back("--quiet");
