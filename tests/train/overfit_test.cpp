@@ -15,7 +15,7 @@
 namespace myxtts {
 namespace {
 
-constexpr int kSteps = 120;
+constexpr int kSteps = 60;
 constexpr std::size_t kClips = 8;
 
 struct Clips {
@@ -88,9 +88,6 @@ TEST(Overfit, TheTinyModelLearnsEightClipsByHeart) {
   ASSERT_EQ(losses.size(), static_cast<std::size_t>(kSteps));
   EXPECT_GT(losses.front(), 5.0) << "it knew nothing at first: ln 258 is 5.55";
   EXPECT_LT(losses.back(), 0.1 * losses.front());
-  for (std::size_t step = 0; step < losses.size(); step += 10) {
-    testing::Test::RecordProperty("step_" + std::to_string(step), std::to_string(losses[step]));
-  }
 }
 
 // A model that could see the code it is to predict would learn these as well.
