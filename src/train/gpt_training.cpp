@@ -133,9 +133,8 @@ at::Tensor GptTraining::evaluate(DeviceBatch& batch) {
     batch.filled.hold_up(s.device.stream());
     const auto losses = s.forward(batch, /*dropout=*/0.0);
     const auto counted = [](const at::Tensor& targets) { return targets.ne(-1).sum(at::kFloat); };
-    sums =
-        at::stack({losses.text_tokens.sum(), losses.audio_tokens.sum(),
-                   counted(batch.rows.text_targets), counted(batch.rows.audio_targets)});
+    sums = at::stack({losses.text_tokens.sum(), losses.audio_tokens.sum(),
+                      counted(batch.rows.text_targets), counted(batch.rows.audio_targets)});
     batch.consumed.record(s.device.stream());
   } catch (const c10::Error&) {
     s.device.rethrow();

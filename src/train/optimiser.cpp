@@ -132,11 +132,16 @@ void Optimiser::update(std::int64_t step, double learning_rate) {
     all.gradients = pointer(sums_);
     all.gradient_format = NumberFormat::Fp32;
   }
-  adamw_->update(device_.stream(), all, state(), step, learning_rate);
+  prepare(step, learning_rate);
+  adamw_->update(device_.stream(), all, state());
 }
 
-void Optimiser::begin(std::int64_t step, double learning_rate) {
-  adamw_->begin(device_.stream(), state(), step, learning_rate);
+void Optimiser::prepare(std::int64_t step, double learning_rate) {
+  adamw_->prepare(device_.stream(), state(), step, learning_rate);
+}
+
+void Optimiser::begin() {
+  adamw_->begin(device_.stream(), state());
 }
 
 void Optimiser::apply(const ParameterPlace& place, const at::Tensor& gradient) {

@@ -31,8 +31,10 @@ class Optimiser {
 
   void update(std::int64_t step, double learning_rate);
 
-  // In place of add_up() and update(), where gradients are let go of as they come.
-  void begin(std::int64_t step, double learning_rate);
+  // In place of add_up() and update(), where gradients are let go of as they come. What follows
+  // prepare() may stand in a graph.
+  void prepare(std::int64_t step, double learning_rate);
+  void begin();
   void apply(const ParameterPlace& place, const at::Tensor& gradient);
   void finish();
 
