@@ -39,7 +39,12 @@ at::Tensor Gpt::embed(const GptBatch& batch, const at::Tensor& latents) const {
 at::Tensor Gpt::hidden(const GptBatch& batch, const at::Tensor& latents, double dropout) const {
   auto x = embed(batch, latents);  // [N, D]
   if (dropout > 0.0) x = at::dropout(x, dropout, /*train=*/true);
-  for (const auto& block : blocks_) x = block(x, batch, dropout);
+  for (const auto& block : blocks_) {
+    const auto layer = [&block, batch, dropout](const at::Tensor& in) {
+      return block(in, batch, dropout);
+    };
+    x = remember_random_ ? recomputed(layer, x, remember_random_) : layer(x);
+  }
   return x;
 }
 

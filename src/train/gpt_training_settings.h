@@ -41,6 +41,7 @@ struct GptTrainingSettings {
   bool deterministic = false;        // only operations that give equal results each time
   std::vector<RowSizes> sizes = {};  // that batches have; empty: any
   std::int64_t slots = 0;            // clips a batch holds at most
+  std::int64_t prompt_frames = 517;  // of a clip's prompt: six seconds
 };
 
 }  // namespace myxtts

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+
+#include <ATen/core/Tensor.h>
+
+namespace myxtts {
+
+// Remembers the place in the device's random numbers, and gives what goes back to it.
+using RememberRandom = std::function<std::function<void()>()>;
+
+// The usual one, from LibTorch's generator of a device; not while a CUDA graph is recorded.
+RememberRandom remember_generator(c10::Device device);
+
+// part(x), of which only x is kept for the backward pass: that computes the part once more, with
+// the same random numbers. Gradients of the parameters that the part uses go to them directly.
+at::Tensor recomputed(const std::function<at::Tensor(const at::Tensor&)>& part, const at::Tensor& x,
+                      const RememberRandom& remember);
+
+}  // namespace myxtts
