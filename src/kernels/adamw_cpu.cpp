@@ -95,7 +95,7 @@ class CpuAdamW final : public AdamW {
   void add_up(const Stream&, const AdamWArrays& arrays, float* sums) const override {
     for_each_block(arrays.count, [&](std::int64_t first) {
       Block gradients;
-      load(arrays.gradients, arrays.gradient_format, first, kAdamWBlock, gradients);
+      load(arrays.gradients, arrays.gradient_format, first, arrays.count, gradients);
       for (std::size_t i = 0; i < gradients.size(); ++i) {
         sums[first + static_cast<std::int64_t>(i)] += gradients[i];
       }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "config/memory_savers.h"
 #include "config/train.h"
 #include "model/gpt_rows.h"
 
@@ -18,15 +19,6 @@ struct UpdateSettings {
   double epsilon = 1e-8;
   double weight_decay = 0.01;
   std::optional<double> clip = {};  // of the length of all gradients together
-};
-
-// What trades time for memory; each decided, nothing is "auto" here.
-struct MemorySavers {
-  bool recompute = false;  // of each layer, in the backward pass
-  Moments moments = Moments::Fp32;
-  bool release_gradients = false;
-
-  friend bool operator==(const MemorySavers&, const MemorySavers&) = default;
 };
 
 struct GptTrainingSettings {
