@@ -57,7 +57,10 @@ class Gpt {
  private:
   Gpt(const GptConfig& config, const TensorScope& tensors);
 
-  at::Tensor embed(const GptBatch& batch, const at::Tensor& latents) const;  // [N, D]
+  at::Tensor embed(const GptBatch& batch, const at::Tensor& latents,
+                   double dropout) const;  // [N, D]
+  // What leaves the last layer.
+  ResidualStream stream(const GptBatch& batch, const at::Tensor& latents, double dropout) const;
 
   ConditioningEncoder encoder_;
   Perceiver perceiver_;

@@ -13,7 +13,7 @@ namespace {
 
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
-using Part = std::function<at::Tensor(const at::Tensor&)>;
+using Part = std::function<TensorPair(const TensorPair&)>;
 
 // What a backward pass needs to compute the part again.
 struct Again : torch::CustomClassHolder {
@@ -26,29 +26,33 @@ struct Again : torch::CustomClassHolder {
 
 class Recomputed : public torch::autograd::Function<Recomputed> {
  public:
-  // `tie` requires a gradient, so that there is a backward pass even where x does not.
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& tie,
-                            const c10::intrusive_ptr<Again>& again) {
+  // `tie` requires a gradient, so that there is a backward pass even where nothing else does.
+  static variable_list forward(AutogradContext* context, const at::Tensor& first,
+                               const at::Tensor& second, const at::Tensor& tie,
+                               const c10::intrusive_ptr<Again>& again) {
     (void)tie;
-    context->save_for_backward({x});
+    context->save_for_backward({first, second});
     context->saved_data["again"] = c10::IValue::make_capsule(again);
-    return again->part(x);
+    const auto out = again->part({first, second});
+    return {out.first, out.second};
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
     const auto again =
         c10::static_intrusive_pointer_cast<Again>(context->saved_data["again"].toCapsule());
-    const auto saved = context->get_saved_variables().at(0);
-    auto x = saved.detach();
-    x.set_requires_grad(context->needs_input_grad(0));
-    at::Tensor y;
+    variable_list in;
+    for (const auto& saved : context->get_saved_variables()) {
+      in.push_back(saved.defined() ? saved.detach().set_requires_grad(true) : saved);
+    }
+    TensorPair out;
     {
       const at::AutoGradMode recording(true);
       again->go_back();
-      y = again->part(x);
+      out = again->part({in[0], in[1]});
     }
-    torch::autograd::backward({y}, {gradients.at(0)});
-    return {x.grad(), at::Tensor(), at::Tensor()};
+    torch::autograd::backward({out.first, out.second}, gradients);
+    return {in[0].grad(), in[1].defined() ? in[1].grad() : at::Tensor(), at::Tensor(),
+            at::Tensor()};
   }
 };
 
@@ -65,10 +69,12 @@ RememberRandom remember_generator(c10::Device device) {
   };
 }
 
-at::Tensor recomputed(const Part& part, const at::Tensor& x, const RememberRandom& remember) {
-  if (!at::GradMode::is_enabled()) return part(x);
-  const auto tie = at::zeros({}, x.options()).set_requires_grad(true);
-  return Recomputed::apply(x, tie, c10::make_intrusive<Again>(part, remember()));
+TensorPair recomputed(const Part& part, const TensorPair& in, const RememberRandom& remember) {
+  if (!at::GradMode::is_enabled()) return part(in);
+  const auto tie = at::zeros({}, in.first.options()).set_requires_grad(true);
+  const auto out =
+      Recomputed::apply(in.first, in.second, tie, c10::make_intrusive<Again>(part, remember()));
+  return {out.at(0), out.at(1)};
 }
 
 }  // namespace myxtts

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <utility>
 
 #include <ATen/core/Tensor.h>
 
@@ -13,9 +14,12 @@ using RememberRandom = std::function<std::function<void()>()>;
 // The usual one, from LibTorch's generator of a device; not while a CUDA graph is recorded.
 RememberRandom remember_generator(c10::Device device);
 
-// part(x), of which only x is kept for the backward pass: that computes the part once more, with
-// the same random numbers. Gradients of the parameters that the part uses go to them directly.
-at::Tensor recomputed(const std::function<at::Tensor(const at::Tensor&)>& part, const at::Tensor& x,
-                      const RememberRandom& remember);
+// Two tensors; the second may be undefined where it goes into a part.
+using TensorPair = std::pair<at::Tensor, at::Tensor>;
+
+// part(in), of which only `in` is kept for the backward pass: that computes the part once more,
+// with the same random numbers. Gradients of the parameters that the part uses go to them directly.
+TensorPair recomputed(const std::function<TensorPair(const TensorPair&)>& part,
+                      const TensorPair& in, const RememberRandom& remember);
 
 }  // namespace myxtts

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "kernels/training/gradient_target.h"
 #include "model/gpt.h"
 #include "model/gpt_specs.h"
 #include "model/losses.h"
@@ -123,8 +124,16 @@ struct GptTraining::State {
                       gpt.logits(inputs.rows, gpt.states(inputs.rows, latents, dropout)));
   }
 
+  // Before each backward pass: after an update, and after each batch where sums are kept apart.
+  bool gradients_are_zero() const {
+    return parameters.gradients().defined() &&
+           (settings.batches_a_step == 1 || parameters.copy().defined());
+  }
+
   // Forward and backward of one batch, and its losses.
   void pass(const StepInputs& inputs) {
+    std::optional<ZeroGradientPromise> promise;
+    if (gradients_are_zero()) promise.emplace();
     const auto losses = forward(inputs, settings.dropout);
     optimiser.losses().add_(at::stack({losses.text, losses.audio, losses.total}).detach());
     if (settings.savers.release_gradients) optimiser.begin();
