@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -80,19 +80,23 @@ SavingPlan plan_with_savers(const RunConfig& config, const Machine& machine,
                           usual_memory_model(model, savers, config.train.grad_accum), cuda_fault),
                       .savers = savers};
   };
-  std::optional<SavingPlan> best;  // that fits, with the largest batch
+  std::vector<SavingPlan> fitting;
   for (const MemorySavers& savers : choices) {
-    std::optional<SavingPlan> found;
     try {
-      found = planned(savers);
+      SavingPlan found = planned(savers);
+      if (found.plan.model.estimated_bytes <= room_of(found.plan)) {
+        fitting.push_back(std::move(found));
+      }
     } catch (const ConfigError&) {
-      continue;  // too little for these savers, or a fault that the last line meets again
+      continue;  // too little for these savers, or a fault that the plan without any meets again
     }
-    if (found->plan.model.estimated_bytes > room_of(found->plan)) continue;
-    if (!best || found->plan.batch_size > best->plan.batch_size) best = std::move(found);
-    if (best->plan.batch_size >= kWorthwhileBatch || config.train.batch_size) break;
+    if (fitting.empty()) continue;
+    if (config.train.batch_size || fitting.back().plan.batch_size >= kWorthwhileBatch) break;
   }
-  if (!best) return planned(choices.front());
+  if (fitting.empty()) return planned(choices.front());
+  // Of equally large batches the first, which is the cheapest.
+  auto best = std::ranges::max_element(
+      fitting, {}, [](const SavingPlan& found) { return found.plan.batch_size; });
   tell(*best, choices.front());
   return std::move(*best);
 }

@@ -42,7 +42,7 @@ class Recomputed : public torch::autograd::Function<Recomputed> {
         c10::static_intrusive_pointer_cast<Again>(context->saved_data["again"].toCapsule());
     variable_list in;
     for (const auto& saved : context->get_saved_variables()) {
-      in.push_back(saved.defined() ? saved.detach().set_requires_grad(true) : saved);
+      in.push_back(saved.detach().set_requires_grad(true));
     }
     TensorPair out;
     {
@@ -51,8 +51,7 @@ class Recomputed : public torch::autograd::Function<Recomputed> {
       out = again->part({in[0], in[1]});
     }
     torch::autograd::backward({out.first, out.second}, gradients);
-    return {in[0].grad(), in[1].defined() ? in[1].grad() : at::Tensor(), at::Tensor(),
-            at::Tensor()};
+    return {in[0].grad(), in[1].grad(), at::Tensor(), at::Tensor()};
   }
 };
 
@@ -72,8 +71,13 @@ RememberRandom remember_generator(c10::Device device) {
 TensorPair recomputed(const Part& part, const TensorPair& in, const RememberRandom& remember) {
   if (!at::GradMode::is_enabled()) return part(in);
   const auto tie = at::zeros({}, in.first.options()).set_requires_grad(true);
-  const auto out =
-      Recomputed::apply(in.first, in.second, tie, c10::make_intrusive<Again>(part, remember()));
+  // Autograd takes no undefined tensor: the tie stands in its place, and the part does not see it.
+  const bool alone = !in.second.defined();
+  const Part whole = [part, alone](const TensorPair& both) {
+    return part({both.first, alone ? at::Tensor() : both.second});
+  };
+  const auto out = Recomputed::apply(in.first, alone ? tie : in.second, tie,
+                                     c10::make_intrusive<Again>(whole, remember()));
   return {out.at(0), out.at(1)};
 }
 

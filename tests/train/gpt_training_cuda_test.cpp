@@ -27,7 +27,7 @@ const std::vector<RowSizes> kSizes = {
 constexpr std::int64_t kSlots = 4;
 constexpr std::int64_t kFrames = 24;
 
-struct Run {
+struct Trained {
   std::vector<StepNumbers> numbers;
   NamedTensors weights;  // on the CPU
 };
@@ -70,7 +70,7 @@ class GptTrainingCuda : public ::testing::Test {
   }
 
   // Steps over four batches of two sizes in turn.
-  Run train(const GptTrainingSettings& settings, int steps, double rate = kRate) {
+  Trained train(const GptTrainingSettings& settings, int steps, double rate = kRate) {
     std::vector<DeviceBatch> batches;
     for (std::uint64_t seed = 1; seed <= 4; ++seed) batches.push_back(batch(seed));
     GptTraining training(config_, weights_, *device_, settings);
@@ -78,7 +78,7 @@ class GptTrainingCuda : public ::testing::Test {
       training.accumulate(batches[static_cast<std::size_t>(step) % batches.size()]);
       training.update(rate);
     }
-    Run run = {.numbers = training.finish_numbers(), .weights = {}};
+    Trained run = {.numbers = training.finish_numbers(), .weights = {}};
     for (const auto& [name, weight] : training.weights()) run.weights.emplace(name, weight.cpu());
     return run;
   }
@@ -88,7 +88,7 @@ class GptTrainingCuda : public ::testing::Test {
   std::unique_ptr<RoleDevice> device_;
 };
 
-void expect_same(const Run& found, const Run& wanted) {
+void expect_same(const Trained& found, const Trained& wanted) {
   ASSERT_EQ(found.numbers.size(), wanted.numbers.size());
   for (std::size_t i = 0; i < wanted.numbers.size(); ++i) {
     EXPECT_EQ(found.numbers[i].loss, wanted.numbers[i].loss) << "step " << i + 1;
@@ -100,7 +100,7 @@ void expect_same(const Run& found, const Run& wanted) {
 }
 
 // Largest difference of the losses, relative.
-double apart(const Run& a, const Run& b) {
+double apart(const Trained& a, const Trained& b) {
   double most = 0;
   for (std::size_t i = 0; i < a.numbers.size(); ++i) {
     most = std::max(most, std::abs(a.numbers[i].loss / b.numbers[i].loss - 1.0));
@@ -111,13 +111,13 @@ double apart(const Run& a, const Run& b) {
 TEST_F(GptTrainingCuda, GraphsOfTwoSizesGiveTheStepsOfEagerBitForBit) {
   auto eager = bf16();
   eager.graphs = false;
-  const Run graphs = train(bf16(), 8);
+  const Trained graphs = train(bf16(), 8);
   expect_same(graphs, train(eager, 8));
   EXPECT_NE(graphs.numbers[0].loss, graphs.numbers[4].loss);
 }
 
 TEST_F(GptTrainingCuda, TwoDeterministicRunsAreEqualAndAnotherSeedIsNot) {
-  const Run once = train(bf16(), 8);
+  const Trained once = train(bf16(), 8);
   expect_same(train(bf16(), 8), once);
   auto other = bf16();
   other.seed = 4;
@@ -125,7 +125,7 @@ TEST_F(GptTrainingCuda, TwoDeterministicRunsAreEqualAndAnotherSeedIsNot) {
 }
 
 TEST_F(GptTrainingCuda, RecomputedLayersDrawTheSameDropoutInAGraphAndOutsideOne) {
-  const Run plain = train(bf16(), 8);
+  const Trained plain = train(bf16(), 8);
   for (const bool graphs : {true, false}) {
     auto saving = bf16();
     saving.savers.recompute = true;
@@ -135,7 +135,7 @@ TEST_F(GptTrainingCuda, RecomputedLayersDrawTheSameDropoutInAGraphAndOutsideOne)
 }
 
 TEST_F(GptTrainingCuda, ReleasedGradientsGiveTheSameSteps) {
-  const Run plain = train(bf16(), 8);
+  const Trained plain = train(bf16(), 8);
   for (const bool graphs : {true, false}) {
     auto saving = bf16();
     saving.savers.release_gradients = true;
@@ -145,7 +145,7 @@ TEST_F(GptTrainingCuda, ReleasedGradientsGiveTheSameSteps) {
 }
 
 TEST_F(GptTrainingCuda, ShortMomentsTrainNearlyAsWell) {
-  const Run plain = train(bf16(), 40);
+  const Trained plain = train(bf16(), 40);
   for (const Moments moments : {Moments::Bf16, Moments::EightBit}) {
     auto saving = bf16();
     saving.savers.moments = moments;
@@ -160,7 +160,7 @@ TEST_F(GptTrainingCuda, TwoHundredBf16StepsStayWithinHalfAPercentOfFp32) {
   auto exact = fast;
   exact.precision = Precision::Fp32;
   exact.graphs = false;
-  const Run wanted = train(exact, 200, 1e-4);
+  const Trained wanted = train(exact, 200, 1e-4);
   const double most = apart(train(fast, 200, 1e-4), wanted);
   EXPECT_LE(most, 0.005);
   EXPECT_LT(wanted.numbers.back().loss, 0.97 * wanted.numbers[3].loss);  // it learnt something
@@ -174,8 +174,8 @@ TEST_F(GptTrainingCuda, Fp16FindsALossScaleAndTrains) {
   exact.precision = Precision::Fp32;
   exact.graphs = false;
   exact.deterministic = false;
-  const Run found = train(half, 30);
-  const Run wanted = train(exact, 30);
+  const Trained found = train(half, 30);
+  const Trained wanted = train(exact, 30);
   EXPECT_NEAR(found.numbers[0].loss / wanted.numbers[0].loss, 1.0, 0.005);
   EXPECT_FALSE(found.numbers.back().skipped);
   EXPECT_GE(found.numbers.back().loss_scale, 256.0);
