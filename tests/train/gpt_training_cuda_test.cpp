@@ -35,9 +35,7 @@ struct Trained {
 class GptTrainingCuda : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (cuda_plugin().backend == nullptr) {
-      GTEST_SKIP() << "no CUDA device here: " << cuda_plugin().reason;
-    }
+    if (plugin_.backend == nullptr) GTEST_SKIP() << "no CUDA device here: " << plugin_.reason;
     RolePlan plan;
     plan.gpu = PlannedGpu{};
     device_ = open_role_device(Role::Model, plan);
@@ -83,6 +81,7 @@ class GptTrainingCuda : public ::testing::Test {
     return run;
   }
 
+  const CudaPlugin& plugin_ = cuda_plugin();  // first: LibTorch looks for CUDA once
   GptConfig config_ = small_gpt();
   NamedTensors weights_ = random_gpt_weights(config_);
   std::unique_ptr<RoleDevice> device_;

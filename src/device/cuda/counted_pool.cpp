@@ -45,9 +45,10 @@ std::shared_ptr<allocator::CUDAAllocator> counting_allocator(std::shared_ptr<Rol
       });
 }
 
-CountedPool::CountedPool(int gpu, std::shared_ptr<RoleMemory> memory) : gpu_(gpu) {
+CountedPool::CountedPool(int gpu, std::shared_ptr<RoleMemory> memory)
+    : gpu_(gpu), memory_(std::move(memory)) {
   const DeviceScope on(gpu);  // MemPool takes the current device
-  pool_.emplace(counting_allocator(std::move(memory)));
+  pool_.emplace(counting_allocator(memory_));
   allocator::beginAllocateToPool(static_cast<c10::DeviceIndex>(gpu_), pool_->id(),
                                  [this](cudaStream_t stream) { return owns(stream); });
 }
@@ -63,6 +64,17 @@ CountedPool::~CountedPool() {
 void CountedPool::add_stream(cudaStream_t stream) {
   const std::lock_guard lock(mutex_);
   streams_.push_back(stream);
+}
+
+at::cuda::MempoolId_t CountedPool::graph_pool() {
+  if (!graph_pool_) {
+    const DeviceScope on(gpu_);
+    graph_pool_.emplace(counting_allocator(memory_));
+    // One user more than there are, as the role's own pool has: LibTorch does not give a pool back
+    // to the device while another one is open, it fails.
+    allocator::createOrIncrefPool(static_cast<c10::DeviceIndex>(gpu_), graph_pool_->id());
+  }
+  return graph_pool_->id();
 }
 
 bool CountedPool::owns(cudaStream_t stream) const {

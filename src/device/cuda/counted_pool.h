@@ -37,11 +37,16 @@ class CountedPool {
 
   void add_stream(cudaStream_t stream);
 
+  // The pool that graphs of the role share, made by the first call; counted too.
+  at::cuda::MempoolId_t graph_pool();
+
  private:
   bool owns(cudaStream_t stream) const;
 
   const int gpu_;
+  const std::shared_ptr<RoleMemory> memory_;
   std::optional<at::cuda::MemPool> pool_;
+  std::optional<at::cuda::MemPool> graph_pool_;
 
   // Everything below is guarded by mutex_.
   mutable std::mutex mutex_;

@@ -6,11 +6,8 @@
 #include <ATen/cuda/MemPool.h>
 #include <c10/cuda/CUDAGuard.h>
 
-#include <optional>
-
 #include "base/log.h"
 #include "device/cuda/check.h"
-#include "device/cuda/counted_pool.h"
 
 namespace myxtts {
 namespace {
@@ -80,19 +77,17 @@ class KnownGenerator {
 
 class CudaGraphRecorder final : public GraphRecorder {
  public:
-  CudaGraphRecorder(const Stream& stream, std::shared_ptr<RoleMemory> memory)
+  CudaGraphRecorder(const Stream& stream, at::cuda::MempoolId_t pool)
       : gpu_(stream.gpu),
         stream_(c10::cuda::getStreamFromExternal(static_cast<cudaStream_t>(stream.native),
                                                  static_cast<c10::DeviceIndex>(stream.gpu))),
-        generator_(stream.gpu) {
-    const DeviceScope on(gpu_);  // the pool takes the current device
-    pool_.emplace(counting_allocator(std::move(memory)));
-  }
+        pool_(pool),
+        generator_(stream.gpu) {}
 
   std::unique_ptr<RecordedGraph> record(const std::function<void()>& work) override {
     const DeviceScope on(gpu_);
     auto graph = std::make_unique<CudaGraph>(gpu_, stream_);
-    graph->record(pool_->id(), work);
+    graph->record(pool_, work);
     return graph;
   }
 
@@ -102,15 +97,15 @@ class CudaGraphRecorder final : public GraphRecorder {
  private:
   const int gpu_;
   const c10::cuda::CUDAStream stream_;
+  const at::cuda::MempoolId_t pool_;
   KnownGenerator generator_;
-  std::optional<at::cuda::MemPool> pool_;
 };
 
 }  // namespace
 
 std::unique_ptr<GraphRecorder> make_cuda_graph_recorder(const Stream& stream,
-                                                        std::shared_ptr<RoleMemory> memory) {
-  return std::make_unique<CudaGraphRecorder>(stream, std::move(memory));
+                                                        at::cuda::MempoolId_t pool) {
+  return std::make_unique<CudaGraphRecorder>(stream, pool);
 }
 
 }  // namespace myxtts

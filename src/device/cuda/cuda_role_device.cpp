@@ -108,7 +108,7 @@ class CudaRoleDevice final : public RoleDevice {
   const RoleMemory& memory() const override { return *memory_; }
 
   std::unique_ptr<GraphRecorder> make_graph_recorder() override {
-    return make_cuda_graph_recorder(stream_, memory_);
+    return make_cuda_graph_recorder(stream_, pool_.graph_pool());
   }
 
   void rethrow() const override {
