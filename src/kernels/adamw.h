@@ -80,7 +80,9 @@ struct UpdateState {
   std::int64_t good_steps = 0;  // in a row since the loss scale changed
   float loss_scale = 1;         // what the loss is multiplied by
 
-  // Summed over the batches of the step at work; 0 again after it.
+  // Of the step at work: what it was told, and sums over its batches, which are 0 again after it.
+  std::int64_t step = 0;
+  double learning_rate = 0;
   float text_loss = 0;
   float audio_loss = 0;
   float loss = 0;
@@ -110,16 +112,19 @@ inline constexpr std::int64_t kGoodStepsToDouble = 2000;
 // follows for each parameter, and finish() reports. There a gradient that is not finite leaves its
 // own weight alone, as the others are updated already.
 //
-// All work is queued on `stream`, whose device the pointers are of.
+// All work is queued on `stream`, whose device the pointers are of. What comes from the host comes
+// with prepare(), so the rest may stand in a CUDA graph.
 class AdamW {
  public:
   virtual ~AdamW() = default;
 
-  virtual void update(const Stream& stream, const AdamWArrays& arrays, UpdateState* state,
-                      std::int64_t step, double learning_rate) const = 0;
+  virtual void prepare(const Stream& stream, UpdateState* state, std::int64_t step,
+                       double learning_rate) const = 0;
 
-  virtual void begin(const Stream& stream, UpdateState* state, std::int64_t step,
-                     double learning_rate) const = 0;
+  virtual void update(const Stream& stream, const AdamWArrays& arrays,
+                      UpdateState* state) const = 0;
+
+  virtual void begin(const Stream& stream, UpdateState* state) const = 0;
   virtual void apply_part(const Stream& stream, const AdamWArrays& arrays, const AdamWPart& part,
                           UpdateState* state) const = 0;
   virtual void finish(const Stream& stream, const AdamWArrays& arrays,

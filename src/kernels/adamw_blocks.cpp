@@ -51,8 +51,12 @@ void store_eight_bits(const AdamWArrays& arrays, std::int64_t first, std::uint32
 
 }  // namespace
 
-void load(const void* array, NumberFormat format, std::int64_t first, Block& block) {
-  for (std::size_t i = 0; i < block.size(); ++i) {
+void load(const void* array, NumberFormat format, std::int64_t first, std::int64_t count,
+          Block& block) {
+  const auto there =
+      static_cast<std::size_t>(std::clamp<std::int64_t>(count - first, 0, kAdamWBlock));
+  std::fill(block.begin() + static_cast<std::ptrdiff_t>(there), block.end(), 0.0F);
+  for (std::size_t i = 0; i < there; ++i) {
     const std::int64_t place = first + static_cast<std::int64_t>(i);
     switch (format) {
       case NumberFormat::Fp32:
@@ -92,8 +96,8 @@ void clear(void* array, NumberFormat format, std::int64_t first) {
 void load_moments(const AdamWArrays& arrays, std::int64_t first, BlockMoments& moments) {
   if (arrays.moments == Moments::Fp32 || arrays.moments == Moments::Bf16) {
     const auto format = arrays.moments == Moments::Fp32 ? NumberFormat::Fp32 : NumberFormat::Bf16;
-    load(arrays.means.numbers, format, first, moments.means);
-    load(arrays.squares.numbers, format, first, moments.squares);
+    load(arrays.means.numbers, format, first, first + kAdamWBlock, moments.means);
+    load(arrays.squares.numbers, format, first, first + kAdamWBlock, moments.squares);
     return;
   }
   const std::int64_t block = first / kAdamWBlock;

@@ -16,7 +16,9 @@ struct BlockMoments {
   Block squares;
 };
 
-void load(const void* array, NumberFormat format, std::int64_t first, Block& block);
+// 0 for what is not below `count`.
+void load(const void* array, NumberFormat format, std::int64_t first, std::int64_t count,
+          Block& block);
 void store(void* array, NumberFormat format, std::int64_t first, const float* numbers);
 void clear(void* array, NumberFormat format, std::int64_t first);
 

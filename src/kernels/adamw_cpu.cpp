@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 
 #include <ATen/Parallel.h>
@@ -43,8 +44,18 @@ float squares_of(const Block& numbers) {
 // `work` for every multiple of kAdamWAlignment below `count`, on several threads.
 template <typename Work>
 void for_each_part(std::int64_t count, const Work& work) {
-  at::parallel_for(0, count / kAdamWAlignment, kGrain, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t parts = (count + kAdamWAlignment - 1) / kAdamWAlignment;
+  at::parallel_for(0, parts, kGrain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t part = begin; part < end; ++part) work(part * kAdamWAlignment);
+  });
+}
+
+// The same for every multiple of kAdamWBlock.
+template <typename Work>
+void for_each_block(std::int64_t count, const Work& work) {
+  for_each_part(count, [&](std::int64_t first) {
+    const std::int64_t end = std::min(count, first + kAdamWAlignment);
+    for (std::int64_t block = first; block < end; block += kAdamWBlock) work(block);
   });
 }
 
@@ -52,38 +63,29 @@ class CpuAdamW final : public AdamW {
  public:
   explicit CpuAdamW(const AdamWRule& rule) : rule_(rule) {}
 
-  void update(const Stream&, const AdamWArrays& arrays, UpdateState* state, std::int64_t step,
-              double learning_rate) const override {
-    measure(arrays, {.first = 0, .count = arrays.count, .gradients = arrays.gradients});
-    decide(rule_, *state, sum(arrays), step, learning_rate);
-    for_each_part(arrays.count, [&](std::int64_t first) {
-      for (std::int64_t block = first; block < first + kAdamWAlignment; block += kAdamWBlock) {
-        if (state->skip == 0) {
-          Block gradients;
-          load(arrays.gradients, arrays.gradient_format, block, gradients);
-          step_block(arrays, rule_, *state, block, gradients);
-        }
-        if (arrays.clear_gradients) clear(arrays.gradients, arrays.gradient_format, block);
-      }
+  void prepare(const Stream&, UpdateState* state, std::int64_t step,
+               double learning_rate) const override {
+    state->step = step;
+    state->learning_rate = learning_rate;
+  }
+
+  void update(const Stream&, const AdamWArrays& arrays, UpdateState* state) const override {
+    const AdamWPart all = {.first = 0, .count = arrays.count, .gradients = arrays.gradients};
+    measure(arrays, all);
+    decide(rule_, *state, sum(arrays));
+    if (state->skip == 0) apply(arrays, all, *state);
+    if (!arrays.clear_gradients) return;
+    for_each_block(arrays.count, [&](std::int64_t block) {
+      clear(arrays.gradients, arrays.gradient_format, block);
     });
   }
 
-  void begin(const Stream&, UpdateState* state, std::int64_t step,
-             double learning_rate) const override {
-    decide(rule_, *state, 0.0, step, learning_rate);
-  }
+  void begin(const Stream&, UpdateState* state) const override { decide(rule_, *state, 0.0); }
 
   void apply_part(const Stream&, const AdamWArrays& arrays, const AdamWPart& part,
                   UpdateState* state) const override {
     measure(arrays, part);
-    if (state->skip != 0) return;
-    for_each_part(part.count, [&](std::int64_t first) {
-      for (std::int64_t block = first; block < first + kAdamWAlignment; block += kAdamWBlock) {
-        Block gradients;
-        load(part.gradients, arrays.gradient_format, block, gradients);
-        step_block(arrays, rule_, *state, part.first + block, gradients);
-      }
-    });
+    if (state->skip == 0) apply(arrays, part, *state);
   }
 
   void finish(const Stream&, const AdamWArrays& arrays, UpdateState* state) const override {
@@ -91,25 +93,31 @@ class CpuAdamW final : public AdamW {
   }
 
   void add_up(const Stream&, const AdamWArrays& arrays, float* sums) const override {
-    for_each_part(arrays.count, [&](std::int64_t first) {
-      for (std::int64_t block = first; block < first + kAdamWAlignment; block += kAdamWBlock) {
-        Block gradients;
-        load(arrays.gradients, arrays.gradient_format, block, gradients);
-        for (std::size_t i = 0; i < gradients.size(); ++i) {
-          sums[block + static_cast<std::int64_t>(i)] += gradients[i];
-        }
-        clear(arrays.gradients, arrays.gradient_format, block);
+    for_each_block(arrays.count, [&](std::int64_t first) {
+      Block gradients;
+      load(arrays.gradients, arrays.gradient_format, first, arrays.count, gradients);
+      for (std::size_t i = 0; i < gradients.size(); ++i) {
+        sums[first + static_cast<std::int64_t>(i)] += gradients[i];
       }
+      clear(arrays.gradients, arrays.gradient_format, first);
     });
   }
 
  private:
+  void apply(const AdamWArrays& arrays, const AdamWPart& part, const UpdateState& state) const {
+    for_each_block(part.count, [&](std::int64_t first) {
+      Block gradients;
+      load(part.gradients, arrays.gradient_format, first, part.count, gradients);
+      step_block(arrays, rule_, state, part.first + first, gradients);
+    });
+  }
+
   static void measure(const AdamWArrays& arrays, const AdamWPart& part) {
     for_each_part(part.count, [&](std::int64_t first) {
       float squares = 0;
       for (std::int64_t block = first; block < first + kAdamWAlignment; block += kAdamWBlock) {
         Block gradients;
-        load(part.gradients, arrays.gradient_format, block, gradients);
+        load(part.gradients, arrays.gradient_format, block, part.count, gradients);
         squares += squares_of(gradients);
       }
       arrays.partial_sums[(part.first + first) / kAdamWAlignment] = squares;

@@ -153,11 +153,10 @@ MYXTTS_EVERYWHERE inline void step(const Factors& factors, float gradient, float
 }
 
 // Judges a step whose squared gradients sum to `squares`, and sets what its weights need.
-MYXTTS_EVERYWHERE inline void decide(const AdamWRule& rule, UpdateState& state, double squares,
-                                     std::int64_t step, double learning_rate) {
+MYXTTS_EVERYWHERE inline void decide(const AdamWRule& rule, UpdateState& state, double squares) {
   const double norm = sqrt(squares) / static_cast<double>(state.loss_scale);
   const bool good = finite(static_cast<float>(norm)) && finite(state.loss);
-  state.report = {.step = step,
+  state.report = {.step = state.step,
                   .gradient_norm = norm,
                   .text_loss = state.text_loss,
                   .audio_loss = state.audio_loss,
@@ -173,9 +172,9 @@ MYXTTS_EVERYWHERE inline void decide(const AdamWRule& rule, UpdateState& state, 
   if (good) {
     ++state.applied;
     const auto count = static_cast<double>(state.applied);
-    state.step_size = static_cast<float>(learning_rate / (1.0 - pow(rule.beta1, count)));
+    state.step_size = static_cast<float>(state.learning_rate / (1.0 - pow(rule.beta1, count)));
     state.square_factor = static_cast<float>(1.0 / sqrt(1.0 - pow(rule.beta2, count)));
-    state.decay_factor = static_cast<float>(1.0 - learning_rate * rule.weight_decay);
+    state.decay_factor = static_cast<float>(1.0 - state.learning_rate * rule.weight_decay);
     state.rounding = rounding_key(rule.seed, state.applied);
   }
   if (!rule.scaled_loss) return;

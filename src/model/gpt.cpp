@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/gpt.h"
 
+#include <tuple>
+#include <utility>
+
 #include <ATen/ATen.h>
 #include <fmt/format.h>
+
+#include "kernels/training/packed_embedding.h"
 
 namespace myxtts {
 
@@ -29,23 +34,40 @@ at::Tensor Gpt::conditioning(const at::Tensor& mel) const {
   return perceiver_(encoder_(mel.to(text_embedding_.scalar_type())));
 }
 
-at::Tensor Gpt::embed(const GptBatch& batch, const at::Tensor& latents) const {
-  const auto table = at::cat({text_embedding_, audio_embedding_, latents.flatten(0, 1)});
-  const auto nowhere = at::zeros({1, table.size(1)}, table.options());
-  const auto places = at::cat({nowhere, text_positions_, audio_positions_});
-  return at::embedding(table, batch.tokens) + at::embedding(places, batch.positions);
+at::Tensor Gpt::embed(const GptBatch& batch, const at::Tensor& latents, double dropout) const {
+  return packed_embedding({.text = text_embedding_,
+                           .codes = audio_embedding_,
+                           .latents = latents.flatten(0, 1),
+                           .text_positions = text_positions_,
+                           .code_positions = audio_positions_},
+                          batch.tokens, batch.positions, dropout);
+}
+
+ResidualStream Gpt::stream(const GptBatch& batch, const at::Tensor& latents, double dropout) const {
+  ResidualStream stream = {.x = embed(batch, latents, dropout), .pending = {}};
+  for (const auto& block : blocks_) {
+    if (!remember_random_) {
+      stream = block(std::move(stream), batch, dropout);
+      continue;
+    }
+    const auto layer = [&block, batch, dropout](const TensorPair& in) {
+      auto out = block({.x = in.first, .pending = in.second}, batch, dropout);
+      return TensorPair(out.x, out.pending);
+    };
+    std::tie(stream.x, stream.pending) =
+        recomputed(layer, {stream.x, stream.pending}, remember_random_);
+  }
+  return stream;
 }
 
 at::Tensor Gpt::hidden(const GptBatch& batch, const at::Tensor& latents, double dropout) const {
-  auto x = embed(batch, latents);  // [N, D]
-  if (dropout > 0.0) x = at::dropout(x, dropout, /*train=*/true);
-  for (const auto& block : blocks_) x = block(x, batch, dropout);
-  return x;
+  return stream(batch, latents, dropout).settled(dropout);
 }
 
 at::Tensor Gpt::states(const GptBatch& batch, const at::Tensor& latents, double dropout) const {
-  const auto wanted = hidden(batch, latents, dropout).index_select(0, batch.target_rows);
-  return final_norm_(last_layer_norm_(wanted));  // two norms in a row, as in the checkpoint
+  // Two norms in a row, as in the checkpoint.
+  const auto normed = stream(batch, latents, dropout).settle(last_layer_norm_, dropout);
+  return selected_norm(normed, batch.target_rows, final_norm_.weights());
 }
 
 GptLogits Gpt::logits(const GptBatch& batch, const at::Tensor& states) const {

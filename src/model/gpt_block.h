@@ -11,13 +11,25 @@
 
 namespace myxtts {
 
+// What flows from layer to layer: x + dropout(pending). A layer leaves its last addition to the
+// norm that follows, which does both in one pass over the data.
+struct ResidualStream {
+  at::Tensor x;        // [N, D]
+  at::Tensor pending;  // [N, D], or undefined: nothing
+
+  // The norm of the sum, which becomes x: nothing is pending then. [N, D]
+  at::Tensor settle(const LayerNorm& norm, double dropout);
+  // The sum alone. [N, D]
+  at::Tensor settled(double dropout) const;
+};
+
 // One layer of the GPT-2 transformer on packed rows.
 class GptBlock {
  public:
   GptBlock(std::int64_t heads, const TensorScope& scope);
 
-  // x [N, D] -> [N, D]. `dropout` applies to attention and to what each half adds; 0 to evaluate.
-  at::Tensor operator()(const at::Tensor& x, const GptBatch& batch, double dropout) const;
+  // `dropout` applies to attention and to what each half adds; 0 to evaluate.
+  ResidualStream operator()(ResidualStream stream, const GptBatch& batch, double dropout) const;
 
  private:
   std::int64_t heads_;

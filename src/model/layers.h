@@ -3,6 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "kernels/training/linear.h"
+#include "kernels/training/residual_norm.h"
 #include "model/tensor_scope.h"
 
 namespace myxtts {
@@ -11,6 +13,7 @@ namespace myxtts {
 struct LayerNorm {
   explicit LayerNorm(const TensorScope& scope);
   at::Tensor operator()(const at::Tensor& x) const;  // [..., D] -> [..., D]
+  NormWeights weights() const { return {.weight = weight, .bias = bias}; }
 
   at::Tensor weight;  // [D]
   at::Tensor bias;    // [D]
@@ -29,6 +32,9 @@ struct Linear {
 struct TransposedLinear {
   explicit TransposedLinear(const TensorScope& scope);
   at::Tensor operator()(const at::Tensor& x) const;  // [N, in] -> [N, out]
+  LinearWeights weights() const {
+    return {.weight = weight, .bias = bias, .layout = WeightLayout::InOut};
+  }
 
   at::Tensor weight;  // [in, out]
   at::Tensor bias;    // [out]

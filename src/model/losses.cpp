@@ -3,16 +3,10 @@
 
 #include <ATen/ATen.h>
 
+#include "kernels/training/cross_entropy.h"
+
 namespace myxtts {
 namespace {
-
-constexpr std::int64_t kIgnored = -1;
-
-// logits [N, ids], targets [N] -> [N]
-at::Tensor token_losses(const at::Tensor& logits, const at::Tensor& targets) {
-  return at::cross_entropy_loss(logits.to(at::kFloat), targets, /*weight=*/{}, at::Reduction::None,
-                                kIgnored);
-}
 
 // Sums over each clip's targets, padding into a place of its own that is cut off: [N] -> [clips]
 at::Tensor by_clip(const at::Tensor& values, const at::Tensor& clip_of, std::int64_t clips) {
@@ -22,7 +16,7 @@ at::Tensor by_clip(const at::Tensor& values, const at::Tensor& clip_of, std::int
 at::Tensor clip_means(const at::Tensor& token_losses, const at::Tensor& targets,
                       const at::Tensor& clip_of, std::int64_t clips) {
   const auto losses = token_losses.detach();
-  const auto counts = by_clip(targets.ne(kIgnored).to(losses.scalar_type()), clip_of, clips);
+  const auto counts = by_clip(targets.ne(kIgnoredTarget).to(losses.scalar_type()), clip_of, clips);
   return by_clip(losses, clip_of, clips) / counts.clamp_min(1);
 }
 

@@ -46,7 +46,8 @@ Perceiver::Perceiver(const GptConfig& config, const TensorScope& scope)
 at::Tensor Perceiver::operator()(const at::Tensor& frames) const {
   auto latents = latents_.expand({frames.size(0), -1, -1});  // [B, latents, D]
   for (const auto& layer : layers_) {
-    latents = latents + at::linear(attend(layer, latents, frames), layer.to_out);
+    latents =
+        latents + linear(attend(layer, latents, frames), {.weight = layer.to_out, .bias = {}});
     latents = latents + layer.gate_out(gated(layer.gate_in(latents)));
   }
   return scale_to_length(latents, gamma_);
@@ -57,8 +58,9 @@ at::Tensor Perceiver::attend(const Layer& layer, const at::Tensor& latents,
   const std::int64_t batch = latents.size(0);
   const std::int64_t queries = latents.size(1);
   const auto context = at::cat({latents, frames}, 1);  // [B, latents + F, D]
-  const auto q = at::linear(latents, layer.to_q).view({batch, queries, heads_, head_width_});
-  const auto kv = at::linear(context, layer.to_kv)
+  const auto q = linear(latents, {.weight = layer.to_q, .bias = {}})
+                     .view({batch, queries, heads_, head_width_});
+  const auto kv = linear(context, {.weight = layer.to_kv, .bias = {}})
                       .view({batch, context.size(1), 2, heads_, head_width_})
                       .unbind(2);
   const auto mixed = at::scaled_dot_product_attention(q.transpose(1, 2), kv[0].transpose(1, 2),

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "config/memory_savers.h"
 #include "config/train.h"
 #include "model/gpt_rows.h"
 
@@ -20,15 +21,6 @@ struct UpdateSettings {
   std::optional<double> clip = {};  // of the length of all gradients together
 };
 
-// What trades time for memory; each decided, nothing is "auto" here.
-struct MemorySavers {
-  bool recompute = false;  // of each layer, in the backward pass
-  Moments moments = Moments::Fp32;
-  bool release_gradients = false;
-
-  friend bool operator==(const MemorySavers&, const MemorySavers&) = default;
-};
-
 struct GptTrainingSettings {
   Precision precision = Precision::Fp32;  // decided, not Auto
   UpdateSettings update = {};
@@ -41,6 +33,7 @@ struct GptTrainingSettings {
   bool deterministic = false;        // only operations that give equal results each time
   std::vector<RowSizes> sizes = {};  // that batches have; empty: any
   std::int64_t slots = 0;            // clips a batch holds at most
+  std::int64_t prompt_frames = 517;  // of a clip's prompt: six seconds
 };
 
 }  // namespace myxtts

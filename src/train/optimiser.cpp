@@ -90,7 +90,9 @@ Optimiser::Optimiser(Parameters& parameters, const GptTrainingSettings& settings
   state_ = at::empty({sizeof start}, at::TensorOptions(on).dtype(at::kByte));
   state_.copy_(at::from_blob(&start, {sizeof start}, at::kByte));
   losses_ = field(offsetof(UpdateState, text_loss), 3, at::kFloat);
-  loss_scale_ = field(offsetof(UpdateState, loss_scale), 1, at::kFloat);
+  if (rule.scaled_loss) {
+    loss_scale_ = field(offsetof(UpdateState, loss_scale), 1, at::kFloat).view({});
+  }
 }
 
 UpdateState* Optimiser::state() const {
@@ -126,17 +128,28 @@ void Optimiser::add_up() {
   if (sums_.defined()) adamw_->add_up(device_.stream(), arrays(), floats(sums_));
 }
 
+void Optimiser::clear() {
+  losses_.zero_();
+  if (parameters_.gradients().defined()) parameters_.gradients().zero_();
+  if (sums_.defined()) sums_.zero_();
+}
+
 void Optimiser::update(std::int64_t step, double learning_rate) {
   AdamWArrays all = arrays();
   if (sums_.defined()) {
     all.gradients = pointer(sums_);
     all.gradient_format = NumberFormat::Fp32;
   }
-  adamw_->update(device_.stream(), all, state(), step, learning_rate);
+  prepare(step, learning_rate);
+  adamw_->update(device_.stream(), all, state());
 }
 
-void Optimiser::begin(std::int64_t step, double learning_rate) {
-  adamw_->begin(device_.stream(), state(), step, learning_rate);
+void Optimiser::prepare(std::int64_t step, double learning_rate) {
+  adamw_->prepare(device_.stream(), state(), step, learning_rate);
+}
+
+void Optimiser::begin() {
+  adamw_->begin(device_.stream(), state());
 }
 
 void Optimiser::apply(const ParameterPlace& place, const at::Tensor& gradient) {
@@ -154,7 +167,7 @@ NamedTensors Optimiser::tensors() const {
   NamedTensors named;
   named.emplace("applied", field(offsetof(UpdateState, applied), 1, at::kLong));
   named.emplace("good_steps", field(offsetof(UpdateState, good_steps), 1, at::kLong));
-  named.emplace("loss_scale", loss_scale_);
+  named.emplace("loss_scale", field(offsetof(UpdateState, loss_scale), 1, at::kFloat));
   for (const auto& place : parameters_.layout().places) {
     if (!place.trained) continue;
     named.emplace("mean." + place.name, part_of(means_, place));
@@ -172,7 +185,7 @@ void Optimiser::load(const NamedTensors& tensors) {
     const bool is_moment = name.starts_with("mean") || name.starts_with("square");
     if (!is_moment) tensor.copy_(find_tensor(tensors, name, tensor.sizes()));
   }
-  losses_.zero_();
+  clear();
   const auto any = std::ranges::find_if(
       tensors, [](const auto& named) { return named.first.starts_with("mean."); });
   if (any == tensors.end()) throw DataError("The optimiser's tensors hold no averages.");

@@ -23,16 +23,22 @@ class Optimiser {
 
   // Sums over the batches of a step, fp32 [3] on the device: text, audio, and what is trained.
   const at::Tensor& losses() const { return losses_; }
-  // What the loss is multiplied by before the backward pass, fp32 [1] on the device.
+  // What the loss is multiplied by before the backward pass: fp32 scalar on the device, undefined
+  // where it is always 1.
   const at::Tensor& loss_scale() const { return loss_scale_; }
 
   // After each backward pass, where a step has several.
   void add_up();
 
+  // Forgets the losses and gradients of batches that no update follows.
+  void clear();
+
   void update(std::int64_t step, double learning_rate);
 
-  // In place of add_up() and update(), where gradients are let go of as they come.
-  void begin(std::int64_t step, double learning_rate);
+  // In place of add_up() and update(), where gradients are let go of as they come. What follows
+  // prepare() may stand in a graph.
+  void prepare(std::int64_t step, double learning_rate);
+  void begin();
   void apply(const ParameterPlace& place, const at::Tensor& gradient);
   void finish();
 

@@ -16,7 +16,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "device/cuda_plugin.h"
 #include "gpt_golden.h"
+#include "kernels/training/cuda_kernels.h"
 #include "model/gpt_specs.h"
 #include "model/initialise.h"
 #include "support/golden.h"
@@ -32,7 +34,7 @@ constexpr double kBf16 = 0.01;  // relative, of a loss
 class GptCuda : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!at::hasCUDA()) GTEST_SKIP() << "no CUDA device here";
+    if (cuda_plugin().backend == nullptr) GTEST_SKIP() << "no CUDA device here";
     at::globalContext().setAllowTF32CuBLAS(false);
     at::globalContext().setAllowTF32CuDNN(false);
   }
@@ -232,6 +234,38 @@ TEST_F(GptCuda, AGraphOfForwardAndBackwardOfThePublicSizeEqualsEager) {
     EXPECT_LE(relative_error(graph_gradients.at(name).to(at::kFloat), gradient.to(at::kFloat)),
               2e-2)
         << name;  // bf16 sums in another order; equal ones in most tensors
+  }
+}
+
+// Both in bf16: what each says of a weight's gradient differs from fp32 by rounding, so the kernels
+// may be no further from fp32 than the plain expressions are, by and large.
+TEST_F(GptCuda, GradientsThroughOurKernelsAreAsCloseToFp32AsThoseOfPlainExpressions) {
+  BigGpt big(device_);
+  const auto data = random_batch(big.config(), 1, device_);
+  NamedTensors exact;
+  {
+    NamedTensors weights;
+    for (const auto& [name, weight] : big.master()) {
+      weights.emplace(name, weight.detach().clone().requires_grad_(true));
+    }
+    losses_of(Gpt(big.config(), weights), data.batch, data.mel).total.backward();
+    for (const auto& [name, weight] : weights) exact.emplace(name, weight.grad());
+  }
+  big.clear_gradients();
+  big.step(data, 0.0);
+  const auto fused = big.gradients();
+  big.clear_gradients();
+  {
+    const PlainExpressions plain_expressions;
+    big.step(data, 0.0);
+  }
+  const auto error = [&](const at::Tensor& gradient, const std::string& name) {
+    return ((gradient - exact.at(name)).norm() / exact.at(name).norm()).item<double>();
+  };
+  for (const auto& [name, gradient] : big.gradients()) {
+    const double plain = error(gradient, name);
+    const double ours = error(fused.at(name), name);
+    EXPECT_LE(ours, 1.5 * plain + 0.01) << name << ": " << plain;
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/gpt_training.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "../model/gpt_golden.h"
+#include "base/error.h"
 #include "model/gpt_specs.h"
 #include "model/parameter_groups.h"
 #include "support/golden.h"
@@ -185,6 +187,123 @@ TEST_F(GptTrainingOnCpu, ARestoredTrainingContinuesBitForBit) {
   EXPECT_EQ(found.loss, wanted.loss);
   expect_equal(resumed.weights(), whole.weights());
   expect_equal(resumed.optimiser(), whole.optimiser());
+}
+
+double losses_apart(const std::vector<StepNumbers>& a, const std::vector<StepNumbers>& b) {
+  double most = a.size() == b.size() ? 0 : 1;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    most = std::max(most, std::abs(a[i].loss / b[i].loss - 1.0));
+  }
+  return most;
+}
+
+TEST_F(GptTrainingOnCpu, RecomputedLayersDrawTheSameDropout) {
+  auto one = batch(1);
+  auto two = batch(2);
+  const GptTrainingSettings plain = {.dropout = 0.2, .seed = 3};
+  auto saving = plain;
+  saving.savers.recompute = true;
+  auto kept = make(plain);
+  auto recomputed = make(saving);
+  const auto wanted = train(kept, {&one, &two, &one, &two}, 1e-3);
+  EXPECT_LE(losses_apart(train(recomputed, {&one, &two, &one, &two}, 1e-3), wanted), 1e-5);
+  EXPECT_LE(largest_difference(recomputed.weights(), kept.weights()), 1e-5);
+}
+
+TEST_F(GptTrainingOnCpu, RecomputedLayersAreTrainedWhereNothingBeforeThemIs) {
+  GptTrainingSettings settings = {.dropout = 0.0, .freeze = {"gpt.*embedding*", "gpt.cond*"}};
+  settings.savers.recompute = true;
+  auto training = make(settings);
+  auto one = batch(1);
+  train(training, {&one}, 1e-2);
+  const auto weights = training.weights();
+  const std::string first_layer = "gpt.gpt.h.0.attn.c_attn.weight";
+  EXPECT_FALSE(at::equal(weights.at(first_layer), weights_.at(first_layer)));
+}
+
+TEST_F(GptTrainingOnCpu, ReleasedGradientsGiveTheSameWeights) {
+  auto one = batch(1);
+  auto two = batch(2);
+  auto kept = make({.dropout = 0.2, .seed = 3});
+  GptTrainingSettings settings = {.dropout = 0.2, .seed = 3};
+  settings.savers.release_gradients = true;
+  auto released = make(settings);
+  const auto wanted = train(kept, {&one, &two, &one}, 1e-3);
+  const auto found = train(released, {&one, &two, &one}, 1e-3);
+  EXPECT_EQ(losses_apart(found, wanted), 0.0);
+  EXPECT_NEAR(found[2].gradient_norm / wanted[2].gradient_norm, 1.0, 1e-5);
+  expect_equal(released.weights(), kept.weights());
+}
+
+TEST_F(GptTrainingOnCpu, AReleasedStepThatIsNotFiniteChangesNoByte) {
+  GptTrainingSettings settings = {.dropout = 0.0};
+  settings.savers.release_gradients = true;
+  auto training = make(settings);
+  auto bad = batch(2);
+  bad.prompt_mel[0][0][0] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(train(training, {&bad}, 1e-3).at(0).skipped);
+  expect_equal(training.weights(), weights_);
+}
+
+TEST_F(GptTrainingOnCpu, ReleasedGradientsAreRefusedWhereTheyCannotBe) {
+  GptTrainingSettings settings;
+  settings.savers.release_gradients = true;
+  settings.update.clip = 1.0;
+  EXPECT_THROW(make(settings), ConfigError);
+  settings.update.clip.reset();
+  settings.batches_a_step = 2;
+  EXPECT_THROW(make(settings), ConfigError);
+}
+
+TEST_F(GptTrainingOnCpu, Bf16FollowsFp32AndSumsOfItsBatchesAreExact) {
+  auto one = batch(1);
+  auto two = batch(2);
+  auto exact = make({.dropout = 0.0});
+  auto fast = make({.precision = Precision::Bf16, .dropout = 0.0});
+  const std::vector<DeviceBatch*> steps = {&one, &two, &one, &two, &one, &two};
+  EXPECT_LE(losses_apart(train(fast, steps, 1e-3), train(exact, steps, 1e-3)), 0.02);
+
+  auto split = split_batch(config_, *device_, 3);
+  auto large = make({.precision = Precision::Bf16, .dropout = 0.0});
+  auto summed = make({.precision = Precision::Bf16, .dropout = 0.0, .batches_a_step = 2});
+  const auto wanted = train(large, {&split.whole}, 1e-3).at(0);
+  const auto found = train(summed, {&split.parts[0], &split.parts[1]}, 1e-3).at(0);
+  EXPECT_NEAR(found.loss / wanted.loss, 1.0, 0.005);
+  EXPECT_NEAR(found.gradient_norm / wanted.gradient_norm, 1.0, 0.02);
+}
+
+TEST_F(GptTrainingOnCpu, MomentsOfAnotherPrecisionAreConverted) {
+  auto one = batch(1);
+  auto exact = make({.dropout = 0.0});
+  train(exact, {&one, &one, &one}, 1e-3);
+  const auto weights = copies(exact.weights());
+  const auto optimiser = copies(exact.optimiser());
+  const auto wanted = train(exact, {&one, &one}, 1e-3);
+  for (const Moments moments : {Moments::Bf16, Moments::EightBit}) {
+    GptTrainingSettings settings = {.dropout = 0.0};
+    settings.savers.moments = moments;
+    auto shorter = make(settings);
+    shorter.restore(3, weights, optimiser);
+    EXPECT_LE(losses_apart(train(shorter, {&one, &one}, 1e-3), wanted), 0.01);
+    auto back = make({.dropout = 0.0});
+    back.restore(5, copies(shorter.weights()), copies(shorter.optimiser()));
+    EXPECT_EQ(back.optimiser().at("applied").item<std::int64_t>(), 5);
+  }
+  auto damaged = optimiser;
+  damaged.erase("square.gpt.text_head.weight");
+  EXPECT_THROW(exact.restore(3, weights, damaged), DataError);
+}
+
+TEST_F(GptTrainingOnCpu, EvaluationGivesSumsAndCountsOfABatchWithoutDropout) {
+  auto training = make({.dropout = 0.5});
+  auto one = batch(1);
+  const auto sums = training.evaluate(one);
+  EXPECT_TRUE(at::equal(sums, training.evaluate(one)));
+  auto still = make({.dropout = 0.0});
+  const auto numbers = train(still, {&one}, 1e-9).at(0);
+  EXPECT_NEAR(sums[0].item<double>() / sums[2].item<double>(), numbers.text_loss, 1e-4);
+  EXPECT_NEAR(sums[1].item<double>() / sums[3].item<double>(), numbers.audio_loss, 1e-4);
+  EXPECT_EQ(sums[3].item<double>(), one.rows.audio_count.item<double>());
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/cuda/counted_pool.h"
 
-#include <c10/cuda/CUDACachingAllocator.h>
 #include <torch/csrc/cuda/CUDAPluggableAllocator.h>
 
 #include <algorithm>
@@ -17,20 +16,16 @@ namespace allocator = c10::cuda::CUDACachingAllocator;
 void* take(RoleMemory& memory, std::size_t bytes) {
   const auto count = static_cast<std::int64_t>(bytes);
   if (!memory.try_take(count)) return nullptr;
+  // Also while this thread records a graph, which is none of its work.
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  cudaThreadExchangeStreamCaptureMode(&mode);
   void* taken = nullptr;
-  if (cudaMalloc(&taken, bytes) == cudaSuccess) return taken;
+  const cudaError_t result = cudaMalloc(&taken, bytes);
+  cudaThreadExchangeStreamCaptureMode(&mode);
+  if (result == cudaSuccess) return taken;
   cudaGetLastError();
   memory.give_back(count);
   return nullptr;
-}
-
-std::shared_ptr<allocator::CUDAAllocator> counting_allocator(std::shared_ptr<RoleMemory> memory) {
-  return torch::cuda::CUDAPluggableAllocator::createCustomAllocator(
-      [memory](std::size_t bytes, int, cudaStream_t) { return take(*memory, bytes); },
-      [memory](void* taken, std::size_t bytes, int, cudaStream_t) {
-        log_failure(cudaFree(taken), "giving memory back");
-        memory->give_back(static_cast<std::int64_t>(bytes));
-      });
 }
 
 bool is_capturing(cudaStream_t stream) {
@@ -41,9 +36,19 @@ bool is_capturing(cudaStream_t stream) {
 
 }  // namespace
 
-CountedPool::CountedPool(int gpu, std::shared_ptr<RoleMemory> memory) : gpu_(gpu) {
+std::shared_ptr<allocator::CUDAAllocator> counting_allocator(std::shared_ptr<RoleMemory> memory) {
+  return torch::cuda::CUDAPluggableAllocator::createCustomAllocator(
+      [memory](std::size_t bytes, int, cudaStream_t) { return take(*memory, bytes); },
+      [memory](void* taken, std::size_t bytes, int, cudaStream_t) {
+        log_failure(cudaFree(taken), "giving memory back");
+        memory->give_back(static_cast<std::int64_t>(bytes));
+      });
+}
+
+CountedPool::CountedPool(int gpu, std::shared_ptr<RoleMemory> memory)
+    : gpu_(gpu), memory_(std::move(memory)) {
   const DeviceScope on(gpu);  // MemPool takes the current device
-  pool_.emplace(counting_allocator(std::move(memory)));
+  pool_.emplace(counting_allocator(memory_));
   allocator::beginAllocateToPool(static_cast<c10::DeviceIndex>(gpu_), pool_->id(),
                                  [this](cudaStream_t stream) { return owns(stream); });
 }
@@ -59,6 +64,17 @@ CountedPool::~CountedPool() {
 void CountedPool::add_stream(cudaStream_t stream) {
   const std::lock_guard lock(mutex_);
   streams_.push_back(stream);
+}
+
+at::cuda::MempoolId_t CountedPool::graph_pool() {
+  if (!graph_pool_) {
+    const DeviceScope on(gpu_);
+    graph_pool_.emplace(counting_allocator(memory_));
+    // One user more than there are, as the role's own pool has: LibTorch does not give a pool back
+    // to the device while another one is open, it fails.
+    allocator::createOrIncrefPool(static_cast<c10::DeviceIndex>(gpu_), graph_pool_->id());
+  }
+  return graph_pool_->id();
 }
 
 bool CountedPool::owns(cudaStream_t stream) const {

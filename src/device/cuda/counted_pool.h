@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ATen/cuda/MemPool.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <cuda_runtime_api.h>
 
 #include <memory>
@@ -12,6 +13,10 @@
 #include "device/role_memory.h"
 
 namespace myxtts {
+
+// Takes memory from the device as long as the role's cap allows, and counts it.
+std::shared_ptr<c10::cuda::CUDACachingAllocator::CUDAAllocator> counting_allocator(
+    std::shared_ptr<RoleMemory> memory);
 
 // The memory of one role on its GPU: a pool of its own in LibTorch's caching allocator, over an
 // allocator that counts what is taken from the device and refuses what goes over the cap. So two
@@ -32,11 +37,16 @@ class CountedPool {
 
   void add_stream(cudaStream_t stream);
 
+  // The pool that graphs of the role share, made by the first call; counted too.
+  at::cuda::MempoolId_t graph_pool();
+
  private:
   bool owns(cudaStream_t stream) const;
 
   const int gpu_;
+  const std::shared_ptr<RoleMemory> memory_;
   std::optional<at::cuda::MemPool> pool_;
+  std::optional<at::cuda::MemPool> graph_pool_;
 
   // Everything below is guarded by mutex_.
   mutable std::mutex mutex_;

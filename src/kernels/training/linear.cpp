@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/training/linear.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include "kernels/training/gradient_target.h"
+#include "kernels/training/matmul.h"
+#include "kernels/training/tensor_checks.h"
+
+namespace myxtts {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+constexpr std::int64_t kStrideMultiple = 8;  // 16 bytes: what the fast kernels ask of a row
+
+void multiply(const Product& product) {
+  cuda_kernels<MatmulKernels>()->multiply(product, !at::globalContext().deterministicAlgorithms());
+}
+
+Matrix matrix(const at::Tensor& tensor, bool transposed = false) {
+  return {.data = tensor.data_ptr(),
+          .rows = tensor.size(0),
+          .columns = tensor.size(1),
+          .stride = tensor.stride(0),
+          .transposed = transposed};
+}
+
+// [out, in] or [in, out], whatever ones stand behind.
+at::Tensor two_dimensional(const at::Tensor& weight) {
+  return weight.detach().view({weight.size(0), -1});
+}
+
+bool is_in_out(std::int64_t layout) {
+  return layout == static_cast<std::int64_t>(WeightLayout::InOut);
+}
+
+// A matrix whose rows begin where fast kernels want them, though it may look narrower.
+at::Tensor aligned(std::int64_t rows, std::int64_t columns, const at::TensorOptions& options) {
+  const std::int64_t stride = (columns + kStrideMultiple - 1) / kStrideMultiple * kStrideMultiple;
+  return at::empty_strided({rows, columns}, {stride, 1}, options);
+}
+
+at::Tensor with_aligned_rows(const at::Tensor& tensor) {
+  if (tensor.stride(1) == 1 && tensor.stride(0) % kStrideMultiple == 0) return tensor;
+  auto copy = aligned(tensor.size(0), tensor.size(1), tensor.options());
+  copy.copy_(tensor);
+  return copy;
+}
+
+// dx = dy · Wᵀ.
+Product input_gradient(const at::Tensor& dy, const at::Tensor& weight, bool in_out,
+                       const at::Tensor& dx) {
+  return {.number = *common_number({dy}),
+          .left = matrix(dy),
+          .right = matrix(weight, in_out),
+          .out = dx.data_ptr(),
+          .out_stride = dx.stride(0)};
+}
+
+// dW = xᵀ · dy or its transpose; and the sums of dy for the bias.
+void weight_gradient(const at::Tensor& x, const at::Tensor& dy, bool in_out,
+                     const GradientTarget& d_weight, const GradientTarget& d_bias) {
+  if (!d_weight) {
+    if (d_bias) at::sum_out(const_cast<at::Tensor&>(d_bias.buffer()), dy, at::IntArrayRef{0});
+    return;
+  }
+  const std::int64_t inner = in_out ? dy.size(1) : x.size(1);
+  Product product = {.number = *common_number({dy}),
+                     .left = in_out ? matrix(x, true) : matrix(dy, true),
+                     .right = in_out ? matrix(dy) : matrix(x),
+                     .out = d_weight.data(),
+                     .out_stride = inner};
+  (in_out ? product.right_sums : product.left_sums) = d_bias.data();
+  multiply(product);
+}
+
+class LinearFunction : public torch::autograd::Function<LinearFunction> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
+                            const at::Tensor& bias, std::int64_t layout) {
+    const bool in_out = is_in_out(layout);
+    const auto w = two_dimensional(weight);
+    const auto y = aligned(x.size(0), w.size(in_out ? 1 : 0), x.options());
+    multiply({.number = *common_number({x}),
+              .left = matrix(x),
+              .right = matrix(w, !in_out),
+              .out = y.data_ptr(),
+              .out_stride = y.stride(0),
+              .bias = pointer(bias)});
+    context->save_for_backward({x, weight, bias});
+    context->saved_data["in_out"] = in_out;
+    context->saved_data["promised"] = ZeroGradientPromise::given();
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const auto saved = context->get_saved_variables();
+    const bool in_out = context->saved_data["in_out"].toBool();
+    const bool promised = context->saved_data["promised"].toBool();
+    const auto dy = with_aligned_rows(gradients[0]);
+    at::Tensor dx;
+    if (context->needs_input_grad(0)) {
+      dx = at::empty_like(saved[0]);
+      multiply(input_gradient(dy, two_dimensional(saved[1]), in_out, dx));
+    }
+    const GradientTarget d_weight(saved[1], promised);
+    const GradientTarget d_bias(saved[2], promised);
+    weight_gradient(saved[0], dy, in_out, d_weight, d_bias);
+    return {dx, d_weight.for_autograd(), d_bias.for_autograd(), {}};
+  }
+};
+
+class GeluMlp : public torch::autograd::Function<GeluMlp> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& in,
+                            const at::Tensor& in_bias, const at::Tensor& out,
+                            const at::Tensor& out_bias) {
+    const Number number = *common_number({x});
+    const auto before = at::empty({x.size(0), in.size(1)}, x.options());
+    const auto hidden = at::empty_like(before);
+    multiply({.number = number,
+              .left = matrix(x),
+              .right = matrix(in),
+              .out = hidden.data_ptr(),
+              .out_stride = hidden.stride(0),
+              .bias = pointer(in_bias),
+              .before_gelu = before.data_ptr()});
+    const auto y = at::empty({x.size(0), out.size(1)}, x.options());
+    multiply({.number = number,
+              .left = matrix(hidden),
+              .right = matrix(out),
+              .out = y.data_ptr(),
+              .out_stride = y.stride(0),
+              .bias = pointer(out_bias)});
+    context->save_for_backward({x, in, in_bias, out, out_bias, before, hidden});
+    context->saved_data["promised"] = ZeroGradientPromise::given();
+    return y;
+  }
+
+  static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    const auto saved = context->get_saved_variables();
+    const bool promised = context->saved_data["promised"].toBool();
+    const at::Tensor& x = saved[0];
+    const at::Tensor& before = saved[5];
+    const auto dy = gradients[0].contiguous();
+    const GradientTarget d_in(saved[1], promised);
+    const GradientTarget d_in_bias(saved[2], promised);
+    const GradientTarget d_out(saved[3], promised);
+    const GradientTarget d_out_bias(saved[4], promised);
+
+    weight_gradient(saved[6], dy, /*in_out=*/true, d_out, d_out_bias);
+    const auto d_before = at::empty_like(before);
+    Product through_gelu = input_gradient(dy, saved[3], /*in_out=*/true, d_before);
+    through_gelu.gelu_input = before.data_ptr();
+    through_gelu.column_sums = d_in_bias.data();
+    multiply(through_gelu);
+    weight_gradient(x, d_before, /*in_out=*/true, d_in, GradientTarget({}, false));
+    at::Tensor dx;
+    if (context->needs_input_grad(0)) {
+      dx = at::empty_like(x);
+      multiply(input_gradient(d_before, saved[1], /*in_out=*/true, dx));
+    }
+    return {dx, d_in.for_autograd(), d_in_bias.for_autograd(), d_out.for_autograd(),
+            d_out_bias.for_autograd()};
+  }
+};
+
+bool fits(const at::Tensor& x, const LinearWeights& weights) {
+  const auto number = common_number({x, weights.weight, weights.bias});
+  if (!number || *number == Number::Fp32 || cuda_kernels<MatmulKernels>() == nullptr) return false;
+  return x.numel() > 0 && x.size(-1) % kStrideMultiple == 0 && weights.weight.is_contiguous();
+}
+
+// The width of the hidden layer must be one that gelu's epilogue takes.
+bool fits_mlp(const at::Tensor& x, const LinearWeights& in, const LinearWeights& out) {
+  return fits(x, in) && fits(x, out) && x.dim() == 2 && in.layout == WeightLayout::InOut &&
+         out.layout == WeightLayout::InOut && in.weight.size(1) % kStrideMultiple == 0 &&
+         out.weight.size(1) % kStrideMultiple == 0;
+}
+
+}  // namespace
+
+at::Tensor linear(const at::Tensor& x, const LinearWeights& weights) {
+  if (!fits(x, weights)) return plain::linear(x, weights);
+  const auto rows = x.reshape({-1, x.size(-1)}).contiguous();
+  const auto y = LinearFunction::apply(rows, weights.weight, weights.bias,
+                                       static_cast<std::int64_t>(weights.layout));
+  if (x.dim() == 2) return y;
+  auto sizes = x.sizes().vec();
+  sizes.back() = y.size(1);
+  return y.view(sizes);
+}
+
+at::Tensor gelu_mlp(const at::Tensor& x, const LinearWeights& in, const LinearWeights& out) {
+  if (!fits_mlp(x, in, out)) return plain::gelu_mlp(x, in, out);
+  return GeluMlp::apply(x.contiguous(), in.weight, in.bias, out.weight, out.bias);
+}
+
+}  // namespace myxtts

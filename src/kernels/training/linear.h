@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace myxtts {
+
+// Linear layers whose bias, gelu and gradients of the bias are computed inside the matrix products.
+// On the CPU, and in fp32, the plain expressions of linear_cpu.cpp.
+
+// How a weight is stored: as torch.nn.Linear has it, or as GPT-2's Conv1D.
+enum class WeightLayout { OutIn, InOut };
+
+struct LinearWeights {
+  at::Tensor weight;  // [out, in], with ones behind it perhaps, or [in, out]
+  at::Tensor bias;    // [out], or undefined
+  WeightLayout layout = WeightLayout::OutIn;
+};
+
+// [..., in] -> [..., out]
+at::Tensor linear(const at::Tensor& x, const LinearWeights& weights);
+
+// out(gelu(in(x))) with tanh's gelu, of weights [in, out].
+//
+// [N, D] -> [N, D]
+at::Tensor gelu_mlp(const at::Tensor& x, const LinearWeights& in, const LinearWeights& out);
+
+// The expressions that the kernels are compared with.
+namespace plain {
+at::Tensor linear(const at::Tensor& x, const LinearWeights& weights);
+at::Tensor gelu_mlp(const at::Tensor& x, const LinearWeights& in, const LinearWeights& out);
+}  // namespace plain
+
+}  // namespace myxtts
