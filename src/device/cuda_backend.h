@@ -51,7 +51,7 @@ class CudaBackend {
 
 // The one symbol the program looks for in the plugin. The plugin answers null when it was built for
 // another version of this interface.
-inline constexpr int kCudaInterface = 2;
+inline constexpr int kCudaInterface = 3;
 inline constexpr const char* kCudaEntryPoint = "myxtts_cuda_backend";
 using CudaEntryPoint = CudaBackend* (*)(int interface_version);
 

@@ -7,6 +7,7 @@
 
 #include "device/device_plan.h"
 #include "device/event.h"
+#include "device/graph_recorder.h"
 #include "device/host_memory.h"
 #include "device/role_memory.h"
 #include "device/stream.h"
@@ -47,6 +48,9 @@ class RoleDevice {
   [[nodiscard]] virtual std::unique_ptr<Scope> enter(const Stream& stream) = 0;
 
   virtual const RoleMemory& memory() const = 0;
+
+  // For work on stream(); null where a device has no graphs.
+  virtual std::unique_ptr<GraphRecorder> make_graph_recorder() { return nullptr; }
 
   // Turns an error of LibTorch that was caught in a scope of this role into ours and throws it:
   // over_cap() where that was the cause. Call it in a catch block.

@@ -5,11 +5,14 @@
 
 namespace myxtts {
 
-MemoryModel usual_memory_model(const ModelConfig& model) {
-  return [model](Precision precision, bool cpu) {
+MemoryModel usual_memory_model(const ModelConfig& model, const MemorySavers& savers,
+                               std::int64_t batches_a_step) {
+  return [model, savers, batches_a_step](Precision precision, bool cpu) {
+    const StepKind kind = {
+        .precision = precision, .cpu = cpu, .savers = savers, .batches_a_step = batches_a_step};
     const BatchShape clip = usual_batch(model.gpt, 1);
     const auto training = [&](const BatchShape& batch) {
-      return training_memory(model, batch, precision, cpu).total();
+      return training_memory(model, batch, kind).total();
     };
     MemoryNeeds needs;
     needs.model.fixed_bytes = training({});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "config/memory_savers.h"
 #include "config/model.h"
 #include "device/plan_devices.h"
 
@@ -8,6 +9,7 @@ namespace myxtts {
 
 // What a run of this network needs on its devices with clips as they usually are, for
 // plan_devices().
-MemoryModel usual_memory_model(const ModelConfig& model);
+MemoryModel usual_memory_model(const ModelConfig& model, const MemorySavers& savers = {},
+                               std::int64_t batches_a_step = 1);
 
 }  // namespace myxtts

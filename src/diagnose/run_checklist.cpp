@@ -94,10 +94,16 @@ Limit model_limit(const RunFacts& facts) {
   return {model.gpu->free_bytes - shared, fmt::format("free on GPU {}", model.gpu->physical)};
 }
 
+StepKind kind_of(const RunFacts& facts) {
+  return {.precision = facts.plan->precision,
+          .cpu = !facts.plan->model.gpu,
+          .batches_a_step = facts.plan->grad_accum};
+}
+
 std::int64_t batch_need(const RunFacts& facts) {
   const ModelConfig& model = facts.model->config;
   const BatchShape& batch = facts.corpus->largest_batch;
-  return training_memory(model, batch, facts.plan->precision, !facts.plan->model.gpu).total() +
+  return training_memory(model, batch, kind_of(facts)).total() +
          facts.plan->ring_slots * slot_memory(model, batch);
 }
 
@@ -114,9 +120,7 @@ RunCheck check_batch(const RunFacts& facts) {
   if (need <= limit.bytes) return check;
   check.state = RunCheckState::Fail;
   const BatchShape nothing;
-  const std::int64_t fixed =
-      training_memory(facts.model->config, nothing, facts.plan->precision, !facts.plan->model.gpu)
-          .total();
+  const std::int64_t fixed = training_memory(facts.model->config, nothing, kind_of(facts)).total();
   const std::int64_t clip = std::max<std::int64_t>(1, (need - fixed) / facts.plan->batch_size);
   const std::int64_t fitting = (limit.bytes - fixed) / clip;
   check.remedy =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/gpt.h"
 
+#include <tuple>
 #include <utility>
 
 #include <ATen/ATen.h>
@@ -44,7 +45,18 @@ at::Tensor Gpt::embed(const GptBatch& batch, const at::Tensor& latents, double d
 
 ResidualStream Gpt::stream(const GptBatch& batch, const at::Tensor& latents, double dropout) const {
   ResidualStream stream = {.x = embed(batch, latents, dropout), .pending = {}};
-  for (const auto& block : blocks_) stream = block(std::move(stream), batch, dropout);
+  for (const auto& block : blocks_) {
+    if (!remember_random_) {
+      stream = block(std::move(stream), batch, dropout);
+      continue;
+    }
+    const auto layer = [&block, batch, dropout](const TensorPair& in) {
+      auto out = block({.x = in.first, .pending = in.second}, batch, dropout);
+      return TensorPair(out.x, out.pending);
+    };
+    std::tie(stream.x, stream.pending) =
+        recomputed(layer, {stream.x, stream.pending}, remember_random_);
+  }
   return stream;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -13,6 +14,7 @@
 #include "model/layers.h"
 #include "model/named_tensors.h"
 #include "model/perceiver.h"
+#include "model/recompute.h"
 #include "model/tensor_scope.h"
 
 namespace myxtts {
@@ -35,6 +37,10 @@ struct GptLogits {
 class Gpt {
  public:
   Gpt(const GptConfig& config, const NamedTensors& weights, const std::string& prefix = kGptPrefix);
+
+  // From now on each layer keeps only its input for the backward pass and is computed once more
+  // there: less memory for a third more time.
+  void recompute_layers(RememberRandom remember) { remember_random_ = std::move(remember); }
 
   // The prompt's latents: mel [B, bands, F] -> [B, latents, D].
   at::Tensor conditioning(const at::Tensor& mel) const;
@@ -67,6 +73,7 @@ class Gpt {
   LayerNorm final_norm_;
   Linear text_head_;
   Linear audio_head_;
+  RememberRandom remember_random_;  // empty: layers keep what they computed
 };
 
 }  // namespace myxtts

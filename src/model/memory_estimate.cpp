@@ -32,17 +32,24 @@ std::int64_t bytes_of(Precision precision) {
 // norm, 3D of query, key and value, attention's output twice (it is transposed) and the sum, 8 D
 // for each frame; a layer of the perceiver keys and values of all frames and its context. The loss
 // keeps logits, their fp32 copy and the logarithm of the softmax, and makes a gradient of each.
-std::int64_t layer_bytes(const GptConfig& gpt, const BatchShape& batch, std::int64_t number,
-                         bool cpu) {
+std::int64_t one_layer_bytes(const GptConfig& gpt, const BatchShape& batch, const StepKind& kind) {
+  const std::int64_t number = bytes_of(kind.precision);
   const std::int64_t token = 16 * gpt.width * number + 2 * gpt.width + (4 + gpt.heads) * kFloat;
   std::int64_t bytes = batch.tokens * token;
-  if (cpu && batch.clips > 0) {
+  if (kind.cpu && batch.clips > 0) {
     // Probabilities before and after dropout and what they are multiplied by; scaled queries, keys.
     const std::int64_t row = batch.tokens / batch.clips;
     bytes += batch.clips * gpt.heads * row * row * 3 * kFloat;
     bytes += batch.tokens * 2 * gpt.width * number;
   }
-  return gpt.layers * bytes;
+  return bytes;
+}
+
+// Recomputed layers keep their inputs; only one at a time has the rest.
+std::int64_t layer_bytes(const GptConfig& gpt, const BatchShape& batch, const StepKind& kind) {
+  const std::int64_t layer = one_layer_bytes(gpt, batch, kind);
+  if (!kind.savers.recompute) return gpt.layers * layer;
+  return layer + gpt.layers * batch.tokens * 2 * gpt.width * bytes_of(kind.precision);
 }
 
 std::int64_t conditioning_bytes(const GptConfig& gpt, const BatchShape& batch,
@@ -56,6 +63,22 @@ std::int64_t logit_bytes(const GptConfig& gpt, const BatchShape& batch, std::int
   const std::int64_t logits =
       batch.text_targets * gpt.text_ids + batch.audio_targets * gpt.audio_ids;
   return logits * (2 * number + 3 * kFloat);
+}
+
+// Released gradients are there for a layer at a time, and for the largest table.
+std::int64_t gradient_bytes(const GptConfig& gpt, std::int64_t parameters, const StepKind& kind) {
+  const std::int64_t number = bytes_of(kind.precision);
+  if (kind.savers.release_gradients) {
+    return (12 * gpt.width * gpt.width + gpt.text_ids * gpt.width) * number;
+  }
+  const bool sums = kind.batches_a_step > 1 && number < kFloat;
+  return parameters * (number + (sums ? kFloat : 0));
+}
+
+// Of eight bits, each block of 256 has a scale of four bytes.
+std::int64_t moment_bytes(std::int64_t parameters, Moments moments) {
+  if (moments == Moments::EightBit) return parameters * 2 + parameters * 2 * kFloat / 256;
+  return parameters * 2 * (moments == Moments::Bf16 ? 2 : kFloat);
 }
 
 }  // namespace
@@ -73,13 +96,13 @@ BatchShape usual_batch(const GptConfig& gpt, std::int64_t clips) {
 }
 
 TrainingMemory training_memory(const ModelConfig& model, const BatchShape& batch,
-                               Precision precision, bool cpu) {
+                               const StepKind& kind) {
   const std::int64_t parameters = parameter_count(gpt_specs(model.gpt));
-  const std::int64_t number = bytes_of(precision);
+  const std::int64_t number = bytes_of(kind.precision);
   TrainingMemory memory{.weights = parameters * (number < kFloat ? kFloat + number : kFloat),
-                        .gradients = parameters * kFloat,
-                        .moments = parameters * 2 * kFloat,
-                        .layers = layer_bytes(model.gpt, batch, number, cpu),
+                        .gradients = gradient_bytes(model.gpt, parameters, kind),
+                        .moments = moment_bytes(parameters, kind.savers.moments),
+                        .layers = layer_bytes(model.gpt, batch, kind),
                         .conditioning = conditioning_bytes(model.gpt, batch, number),
                         .logits = logit_bytes(model.gpt, batch, number)};
   memory.slack = (memory.layers + memory.conditioning + memory.logits) / 8 + memory.weights / 32;

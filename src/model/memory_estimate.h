@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "config/memory_savers.h"
 #include "config/model.h"
 #include "config/train.h"
 
@@ -27,8 +28,8 @@ BatchShape usual_batch(const GptConfig& gpt, std::int64_t clips);
 // pass keeps for the backward pass, not measured. Note [Memory of a step] tells the terms.
 struct TrainingMemory {
   std::int64_t weights = 0;       // fp32, and a copy in the arithmetic of the step
-  std::int64_t gradients = 0;     // fp32
-  std::int64_t moments = 0;       // two of AdamW, fp32
+  std::int64_t gradients = 0;     // in that arithmetic; also sums in fp32 of several batches
+  std::int64_t moments = 0;       // two of AdamW
   std::int64_t layers = 0;        // activations of the GPT's layers
   std::int64_t conditioning = 0;  // activations of the conditioning encoder and the perceiver
   std::int64_t logits = 0;        // of both heads, with what the loss makes of them
@@ -39,9 +40,16 @@ struct TrainingMemory {
   }
 };
 
-// `cpu`: attention keeps its probabilities there, because its dropout is not fused.
+// How a step is computed.
+struct StepKind {
+  Precision precision = Precision::Fp32;  // never Auto
+  bool cpu = false;  // attention keeps its probabilities there: its dropout is not fused
+  MemorySavers savers = {};
+  std::int64_t batches_a_step = 1;
+};
+
 TrainingMemory training_memory(const ModelConfig& model, const BatchShape& batch,
-                               Precision precision, bool cpu);
+                               const StepKind& kind);
 
 // What making batches takes on the data device: the frozen DVAE, one row of clips at work, and the
 // batch's own sound. By estimate.

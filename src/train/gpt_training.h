@@ -3,61 +3,16 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "config/model.h"
-#include "config/train.h"
 #include "data/device_batch.h"
 #include "device/role_device.h"
-#include "model/gpt_rows.h"
 #include "model/named_tensors.h"
+#include "train/gpt_training_settings.h"
+#include "train/step_numbers.h"
 
 namespace myxtts {
-
-// How AdamW and the arithmetic around it are set. The defaults are the Python peer's recipe.
-struct UpdateSettings {
-  double beta1 = 0.9;
-  double beta2 = 0.96;
-  double epsilon = 1e-8;
-  double weight_decay = 0.01;
-  std::optional<double> clip = {};  // of the length of all gradients together
-};
-
-// What trades time for memory; each decided, nothing is "auto" here.
-struct MemorySavers {
-  bool recompute = false;  // of each layer, in the backward pass
-  Moments moments = Moments::Fp32;
-  bool release_gradients = false;
-
-  friend bool operator==(const MemorySavers&, const MemorySavers&) = default;
-};
-
-struct GptTrainingSettings {
-  Precision precision = Precision::Fp32;  // decided, not Auto
-  UpdateSettings update = {};
-  MemorySavers savers = {};
-  double dropout = 0.1;
-  std::uint64_t seed = 0;           // of dropout
-  std::int64_t batches_a_step = 1;  // --grad-accum
-  std::vector<std::string> freeze = {};
-  bool graphs = false;               // record each size of `sizes` as a CUDA graph, largest first
-  bool deterministic = false;        // only operations that give equal results each time
-  std::vector<RowSizes> sizes = {};  // that batches have; empty: any
-  std::int64_t slots = 0;            // clips a batch holds at most
-};
-
-// What one step did, as the device tells it later.
-struct StepNumbers {
-  std::int64_t step = 0;  // counts from 1
-  double text_loss = 0;   // means over the targets of the whole step
-  double audio_loss = 0;
-  double loss = 0;           // what was trained
-  double gradient_norm = 0;  // before clipping
-  bool skipped = false;      // loss or gradient was not finite: nothing was changed
-  double loss_scale = 1;     // of fp16
-};
 
 // The GPT while it is trained: its weights, their gradients, AdamW's state, and the step that
 // changes them, all on the model device.

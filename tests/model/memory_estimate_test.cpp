@@ -14,19 +14,38 @@ double gigabytes(std::int64_t bytes) {
 }
 
 TEST(MemoryEstimate, WhatDoesNotDependOnTheBatchFollowsFromTheParameters) {
-  const TrainingMemory bf16 = training_memory(model_preset("xtts-v2"), {}, Precision::Bf16, false);
+  const TrainingMemory bf16 =
+      training_memory(model_preset("xtts-v2"), {}, {.precision = Precision::Bf16});
   EXPECT_EQ(bf16.weights, kParameters * 6);  // fp32 and a copy in bf16
-  EXPECT_EQ(bf16.gradients, kParameters * 4);
+  EXPECT_EQ(bf16.gradients, kParameters * 2);
   EXPECT_EQ(bf16.moments, kParameters * 8);
   EXPECT_EQ(bf16.layers + bf16.conditioning + bf16.logits, 0);
-  const TrainingMemory fp32 = training_memory(model_preset("xtts-v2"), {}, Precision::Tf32, false);
+  const TrainingMemory fp32 =
+      training_memory(model_preset("xtts-v2"), {}, {.precision = Precision::Tf32});
   EXPECT_EQ(fp32.weights, kParameters * 4);
+}
+
+TEST(MemoryEstimate, EachSaverTakesAwayWhatItSays) {
+  const ModelConfig model = model_preset("xtts-v2");
+  const BatchShape batch = usual_batch(model.gpt, 16);
+  const auto memory = [&](const MemorySavers& savers, std::int64_t batches_a_step = 1) {
+    return training_memory(
+        model, batch,
+        {.precision = Precision::Bf16, .savers = savers, .batches_a_step = batches_a_step});
+  };
+  const TrainingMemory plain = memory({});
+  EXPECT_EQ(memory({.moments = Moments::Bf16}).moments, kParameters * 4);
+  EXPECT_NEAR(gigabytes(memory({.moments = Moments::EightBit}).moments), 0.882 + 0.014, 0.001);
+  EXPECT_LT(memory({.recompute = true}).layers, plain.layers / 5);
+  EXPECT_LT(memory({.release_gradients = true}).gradients, plain.gradients / 10);
+  EXPECT_EQ(memory({}, 2).gradients, kParameters * 6);  // sums in fp32 too
 }
 
 TEST(MemoryEstimate, ABatchTakesAsMuchForEachClipAsForTheFirst) {
   const ModelConfig model = model_preset("normal");
   const auto total = [&model](std::int64_t clips) {
-    return training_memory(model, usual_batch(model.gpt, clips), Precision::Bf16, false).total();
+    return training_memory(model, usual_batch(model.gpt, clips), {.precision = Precision::Bf16})
+        .total();
   };
   const std::int64_t clip = total(1) - total(0);
   EXPECT_GT(clip, 0);
@@ -37,7 +56,7 @@ TEST(MemoryEstimate, FullPrecisionKeepsNearlyTwiceAsMuchOfALayer) {
   const ModelConfig model = model_preset("xtts-v2");
   const BatchShape batch = usual_batch(model.gpt, 16);
   const auto layers = [&](Precision precision) {
-    return static_cast<double>(training_memory(model, batch, precision, false).layers);
+    return static_cast<double>(training_memory(model, batch, {.precision = precision}).layers);
   };
   EXPECT_NEAR(layers(Precision::Fp32) / layers(Precision::Bf16), 66.0 / 34.0, 0.02);
 }
@@ -51,7 +70,7 @@ TEST(MemoryEstimate, ActivationsOfThePublicModelAreWhatAnH200Reserved) {
                          .audio_targets = 32 * 155,
                          .samples = 32 * 7 * 22'050};
   const ModelConfig model = model_preset("xtts-v2");
-  const auto memory = training_memory(model, batch, Precision::Bf16, false);
+  const auto memory = training_memory(model, batch, {.precision = Precision::Bf16});
   const double activations =
       gigabytes(memory.total() - memory.weights - memory.gradients - memory.moments);
   EXPECT_NEAR(activations, 12.45, 0.6);

@@ -50,7 +50,8 @@ void expect_estimate_near(const Step& step) {
                          .tokens = batch.tokens.size(0),
                          .text_targets = batch.text_targets.size(0),
                          .audio_targets = batch.audio_targets.size(0)};
-  const auto estimate = training_memory(step.model, shape, Precision::Fp32, /*cpu=*/true);
+  const auto estimate =
+      training_memory(step.model, shape, {.precision = Precision::Fp32, .cpu = true});
   const auto activations =
       static_cast<double>(estimate.layers + estimate.conditioning + estimate.logits);
   const auto kept = static_cast<double>(kept_by(step, batch));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/cuda/counted_pool.h"
 
-#include <c10/cuda/CUDACachingAllocator.h>
 #include <torch/csrc/cuda/CUDAPluggableAllocator.h>
 
 #include <algorithm>
@@ -17,20 +16,16 @@ namespace allocator = c10::cuda::CUDACachingAllocator;
 void* take(RoleMemory& memory, std::size_t bytes) {
   const auto count = static_cast<std::int64_t>(bytes);
   if (!memory.try_take(count)) return nullptr;
+  // Also while this thread records a graph, which is none of its work.
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  cudaThreadExchangeStreamCaptureMode(&mode);
   void* taken = nullptr;
-  if (cudaMalloc(&taken, bytes) == cudaSuccess) return taken;
+  const cudaError_t result = cudaMalloc(&taken, bytes);
+  cudaThreadExchangeStreamCaptureMode(&mode);
+  if (result == cudaSuccess) return taken;
   cudaGetLastError();
   memory.give_back(count);
   return nullptr;
-}
-
-std::shared_ptr<allocator::CUDAAllocator> counting_allocator(std::shared_ptr<RoleMemory> memory) {
-  return torch::cuda::CUDAPluggableAllocator::createCustomAllocator(
-      [memory](std::size_t bytes, int, cudaStream_t) { return take(*memory, bytes); },
-      [memory](void* taken, std::size_t bytes, int, cudaStream_t) {
-        log_failure(cudaFree(taken), "giving memory back");
-        memory->give_back(static_cast<std::int64_t>(bytes));
-      });
 }
 
 bool is_capturing(cudaStream_t stream) {
@@ -40,6 +35,15 @@ bool is_capturing(cudaStream_t stream) {
 }
 
 }  // namespace
+
+std::shared_ptr<allocator::CUDAAllocator> counting_allocator(std::shared_ptr<RoleMemory> memory) {
+  return torch::cuda::CUDAPluggableAllocator::createCustomAllocator(
+      [memory](std::size_t bytes, int, cudaStream_t) { return take(*memory, bytes); },
+      [memory](void* taken, std::size_t bytes, int, cudaStream_t) {
+        log_failure(cudaFree(taken), "giving memory back");
+        memory->give_back(static_cast<std::int64_t>(bytes));
+      });
+}
 
 CountedPool::CountedPool(int gpu, std::shared_ptr<RoleMemory> memory) : gpu_(gpu) {
   const DeviceScope on(gpu);  // MemPool takes the current device

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ATen/cuda/MemPool.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <cuda_runtime_api.h>
 
 #include <memory>
@@ -12,6 +13,10 @@
 #include "device/role_memory.h"
 
 namespace myxtts {
+
+// Takes memory from the device as long as the role's cap allows, and counts it.
+std::shared_ptr<c10::cuda::CUDACachingAllocator::CUDAAllocator> counting_allocator(
+    std::shared_ptr<RoleMemory> memory);
 
 // The memory of one role on its GPU: a pool of its own in LibTorch's caching allocator, over an
 // allocator that counts what is taken from the device and refuses what goes over the cap. So two

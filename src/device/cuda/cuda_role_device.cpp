@@ -12,6 +12,7 @@
 #include "device/cuda/check.h"
 #include "device/cuda/counted_pool.h"
 #include "device/cuda/cuda_event.h"
+#include "device/cuda/cuda_graph_recorder.h"
 #include "device/cuda/green_partition.h"
 
 namespace myxtts {
@@ -105,6 +106,10 @@ class CudaRoleDevice final : public RoleDevice {
   }
 
   const RoleMemory& memory() const override { return *memory_; }
+
+  std::unique_ptr<GraphRecorder> make_graph_recorder() override {
+    return make_cuda_graph_recorder(stream_, memory_);
+  }
 
   void rethrow() const override {
     try {

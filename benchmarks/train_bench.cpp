@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The training step of xtts-v2 as GptTraining runs it, on random weights and packed rows of clips
+// of ten seconds with 120 text tokens: one JSON line for each batch size with the median by events
+// (forward, backward, clipping, AdamW), memory, and, with --profile, the kernels over 1 %.
+//
+//   train_bench --batch 3,16,32,64 [--precision bf16] [--steps 30] [--accum 1] [--eager]
+//               [--deterministic] [--dropout 0.1] [--recompute] [--moments fp32|bf16|8bit]
+//               [--release] [--cap MB] [--profile] [--losses]
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <torch/csrc/autograd/profiler_kineto.h>
+
+#include "base/error.h"
+#include "config/model.h"
+#include "device/cuda_plugin.h"
+#include "model/gpt.h"
+#include "model/gpt_specs.h"
+#include "model/initialise.h"
+#include "support/training_batches.h"
+#include "train/gpt_training.h"
+
+namespace myxtts {
+namespace {
+
+constexpr std::int64_t kText = 120;
+constexpr std::int64_t kCodes = 216;  // of ten seconds
+constexpr std::int64_t kFrames = 517;
+constexpr int kWarmUps = 5;
+constexpr int kProfiled = 3;
+constexpr double kRate = 1e-5;
+
+struct Options {
+  std::vector<std::int64_t> batches = {3, 16, 32, 64};
+  GptTrainingSettings training = {
+      .precision = Precision::Bf16, .update = {.clip = 1.0}, .graphs = true};
+  std::int64_t steps = 30;
+  std::int64_t cap_mb = 0;
+  bool profile = false;
+  bool losses = false;
+};
+
+std::vector<std::int64_t> numbers_in(const std::string& list) {
+  std::vector<std::int64_t> numbers;
+  std::istringstream in(list);
+  for (std::string number; std::getline(in, number, ',');) numbers.push_back(std::stoll(number));
+  return numbers;
+}
+
+// True where the flag takes no value.
+bool read_switch(const std::string& flag, Options& options) {
+  GptTrainingSettings& training = options.training;
+  const std::map<std::string, bool*> on = {{"--profile", &options.profile},
+                                           {"--losses", &options.losses},
+                                           {"--deterministic", &training.deterministic},
+                                           {"--recompute", &training.savers.recompute},
+                                           {"--release", &training.savers.release_gradients}};
+  if (flag == "--eager") training.graphs = false;
+  if (on.contains(flag)) *on.at(flag) = true;
+  return flag == "--eager" || on.contains(flag);
+}
+
+void read_value(const std::string& flag, const std::string& value, Options& options) {
+  static const std::map<std::string, Precision> kPrecisions = {{"fp32", Precision::Fp32},
+                                                               {"tf32", Precision::Tf32},
+                                                               {"bf16", Precision::Bf16},
+                                                               {"fp16", Precision::Fp16}};
+  static const std::map<std::string, Moments> kMoments = {
+      {"fp32", Moments::Fp32}, {"bf16", Moments::Bf16}, {"8bit", Moments::EightBit}};
+  GptTrainingSettings& training = options.training;
+  if (flag == "--batch") {
+    options.batches = numbers_in(value);
+  } else if (flag == "--precision") {
+    training.precision = kPrecisions.at(value);
+  } else if (flag == "--moments") {
+    training.savers.moments = kMoments.at(value);
+  } else if (flag == "--steps") {
+    options.steps = std::stoll(value);
+  } else if (flag == "--accum") {
+    training.batches_a_step = std::stoll(value);
+  } else if (flag == "--dropout") {
+    training.dropout = std::stod(value);
+  } else if (flag == "--cap") {
+    options.cap_mb = std::stoll(value);
+  } else {
+    throw ConfigError(fmt::format("train_bench does not know {}.", flag));
+  }
+}
+
+Options parse(const std::vector<std::string>& arguments) {
+  Options options;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (read_switch(arguments[i], options)) continue;
+    if (i + 1 == arguments.size()) throw ConfigError(arguments[i] + " needs a value.");
+    read_value(arguments[i], arguments[i + 1], options);
+    ++i;
+  }
+  if (options.training.savers.release_gradients) options.training.update.clip.reset();
+  return options;
+}
+
+RolePlan plan_for(const Options& options) {
+  const auto gpus = require_cuda().devices();
+  RolePlan plan;
+  plan.gpu = PlannedGpu{.name = gpus.at(0).name, .memory_bytes = gpus.at(0).memory_bytes};
+  if (options.cap_mb > 0) plan.memory_cap_bytes = options.cap_mb * 1'000'000;
+  return plan;
+}
+
+// Made outside of the role, so that its cap does not count them.
+NamedTensors random_weights(const GptConfig& config) {
+  NamedTensors weights;
+  for (const auto& [name, weight] : initialise(gpt_specs(config), 1, c10::Device(c10::kCUDA, 0))) {
+    weights.emplace(kGptPrefix + name, weight);
+  }
+  for (auto& [name, weight] : weights) {
+    if (name.ends_with("proj_out.weight")) weight.normal_(0.0, 0.02);
+  }
+  return weights;
+}
+
+RowSizes sizes_for(const GptConfig& config, std::int64_t clips) {
+  const std::int64_t row = config.perceiver_latents + kText + 1 + kCodes + 4;
+  return {.tokens = (clips * row + 63) / 64 * 64,
+          .text_targets = clips * (kText + 1),
+          .audio_targets = clips * (kCodes + 4),
+          .longest = row + 64,
+          .segments = clips + 1};
+}
+
+void train_step(GptTraining& training, DeviceBatch& batch, std::int64_t batches) {
+  for (std::int64_t i = 0; i < batches; ++i) training.accumulate(batch);
+  training.update(kRate);
+}
+
+std::map<std::string, double> profile(GptTraining& training, DeviceBatch& batch,
+                                      std::int64_t batches) {
+  namespace profiler = torch::profiler::impl;
+  const std::set<profiler::ActivityType> kernels = {profiler::ActivityType::CUDA};
+  const profiler::ProfilerConfig config(profiler::ProfilerState::KINETO);
+  torch::autograd::profiler::prepareProfiler(config, kernels);
+  torch::autograd::profiler::enableProfiler(config, kernels);
+  for (int i = 0; i < kProfiled; ++i) train_step(training, batch, batches);
+  training.finish_numbers();
+  std::map<std::string, double> milliseconds;
+  for (const auto& event : torch::autograd::profiler::disableProfiler()->events()) {
+    if (event.deviceType() != c10::DeviceType::CUDA) continue;
+    milliseconds[event.name()] += static_cast<double>(event.durationNs()) / 1e6 / kProfiled;
+  }
+  return milliseconds;
+}
+
+void print_kernels(const std::map<std::string, double>& kernels, double step) {
+  std::vector<std::pair<double, std::string>> sorted;
+  for (const auto& [name, time] : kernels) sorted.emplace_back(time, name);
+  std::ranges::sort(sorted, std::ranges::greater{});
+  for (const auto& [time, name] : sorted) {
+    if (time > 0.01 * step) fmt::print("#  {:7.3f} ms  {}\n", time, name.substr(0, 150));
+  }
+}
+
+// Milliseconds of each step, by events.
+std::vector<double> measure(GptTraining& training, RoleDevice& device,
+                            std::vector<DeviceBatch>& batches, const Options& options) {
+  std::vector<Event> marks;
+  for (std::int64_t step = 0; step <= options.steps + kWarmUps; ++step) {
+    const auto which = static_cast<std::size_t>(step) % batches.size();
+    train_step(training, batches[which], options.training.batches_a_step);
+    marks.push_back(device.make_event());
+    marks.back().record(device.stream());
+    if (marks.size() > 3) marks[marks.size() - 3].wait();
+  }
+  marks.back().wait();
+  std::vector<double> times;
+  for (std::size_t i = kWarmUps + 1; i < marks.size(); ++i) {
+    times.push_back(marks[i].milliseconds_since(marks[i - 1]));
+  }
+  return times;
+}
+
+void bench(const Options& options, const GptConfig& config, const NamedTensors& weights,
+           std::int64_t clips) {
+  const auto device = open_role_device(Role::Model, plan_for(options));
+  GptTrainingSettings settings = options.training;
+  settings.slots = clips;
+  settings.sizes = {sizes_for(config, clips)};
+  std::vector<DeviceBatch> batches;
+  {
+    const auto scope = device->enter(device->stream());
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+      batches.push_back(test::random_batch(config, *device,
+                                           {.clips = clips,
+                                            .shortest_text = kText,
+                                            .longest_text = kText,
+                                            .fewest_codes = kCodes,
+                                            .most_codes = kCodes,
+                                            .prompt_frames = kFrames,
+                                            .sizes = settings.sizes[0]},
+                                           seed));
+      batches.back().rows.text_count.mul_(static_cast<double>(settings.batches_a_step));
+      batches.back().rows.audio_count.mul_(static_cast<double>(settings.batches_a_step));
+    }
+  }
+  GptTraining training(config, weights, *device, settings);
+  auto times = measure(training, *device, batches, options);
+  const auto numbers = training.finish_numbers();
+  std::ranges::sort(times);
+  const double median = times[times.size() / 2];
+  fmt::print(
+      "{{\"batch\": {}, \"step_ms\": {:.3f}, \"fastest_ms\": {:.3f}, \"slowest_ms\": {:.3f}, "
+      "\"memory_gb\": {:.3f}, \"tokens\": {}, \"loss\": {:.5f}, \"skipped\": {}}}\n",
+      clips, median, times.front(), times.back(),
+      static_cast<double>(device->memory().read().peak) / 1e9, settings.sizes[0].tokens,
+      numbers.back().loss, std::ranges::count_if(numbers, &StepNumbers::skipped));
+  if (options.losses) {
+    std::vector<double> losses;
+    for (const auto& step : numbers) losses.push_back(step.loss);
+    fmt::print("# losses {:.5f}\n", fmt::join(losses, " "));
+  }
+  if (options.profile) print_kernels(profile(training, batches[0], 1), median);
+  std::fflush(stdout);
+}
+
+}  // namespace
+}  // namespace myxtts
+
+int main(int argc, char** argv) {
+  using namespace myxtts;
+  try {
+    const Options options = parse({argv + 1, argv + argc});
+    require_cuda();
+    const auto config = model_preset("xtts-v2").gpt;
+    const auto weights = random_weights(config);
+    for (const auto clips : options.batches) {
+      try {
+        bench(options, config, weights, clips);
+      } catch (const DeviceError& error) {
+        fmt::print(stderr, "batch {}: {}\n", clips, error.what());
+      }
+    }
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "train_bench: {}\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/memory_savers.h"
+#include "config/model.h"
+#include "config/run_config.h"
+#include "device/device_plan.h"
+#include "device/machine.h"
+
+namespace myxtts {
+
+// Which savers a run may use, the cheapest first; what was set is the same in each.
+//
+// Averages in bf16 cost no time and hardly any accuracy, so they come first; then layers that are
+// computed twice, a quarter of the speed; then averages of eight bits; and last released gradients,
+// where a step that is not finite can no longer be left out as a whole. Those cannot be had with
+// clipping, accumulation or fp16.
+std::vector<MemorySavers> saver_choices(const TrainConfig& train);
+
+struct SavingPlan {
+  DevicePlan plan;  // says in its notes what is saved, and why
+  MemorySavers savers;
+};
+
+// plan_devices() with the cheapest savers that make the run fit by estimate. A batch that was not
+// set is as large as fits, and savers are used rather than let it fall below four clips. Throws
+// what plan_devices() throws; about memory only where no savers help.
+SavingPlan plan_with_savers(const RunConfig& config, const Machine& machine,
+                            const ModelConfig& model, const std::string& cuda_fault = {});
+
+}  // namespace myxtts

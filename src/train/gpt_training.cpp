@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/gpt_training.h"
+
+#include <limits>
+#include <optional>
+
+#include <ATen/ATen.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "kernels/training/gradient_target.h"
+#include "model/gpt.h"
+#include "model/gpt_specs.h"
+#include "model/losses.h"
+#include "train/arithmetic.h"
+#include "train/frozen.h"
+#include "train/number_reader.h"
+#include "train/optimiser.h"
+#include "train/parameters.h"
+#include "train/released_gradients.h"
+#include "train/step_graphs.h"
+
+namespace myxtts {
+namespace {
+
+c10::Device device_of(const RoleDevice& role) {
+  return role.gpu() < 0 ? c10::Device(c10::kCPU)
+                        : c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(role.gpu()));
+}
+
+ParameterLayout layout_of(const GptConfig& config, const std::vector<std::string>& freeze) {
+  const auto specs = gpt_specs(config);
+  std::vector<std::string> names;
+  for (const auto& spec : specs) names.push_back(kGptPrefix + spec.name);
+  return lay_out(specs, kGptPrefix, frozen_names(names, freeze));
+}
+
+GptTrainingSettings checked(const GptTrainingSettings& settings) {
+  if (settings.savers.release_gradients) {
+    const std::string refusal =
+        "--release-gradients on updates each layer before the next one's "
+        "gradient is known, so it cannot be used with ";
+    if (settings.update.clip) throw ConfigError(refusal + "--grad-clip. Leave one of them out.");
+    if (settings.batches_a_step > 1) {
+      throw ConfigError(refusal + "--grad-accum. Leave one of them out.");
+    }
+    if (settings.precision == Precision::Fp16) {
+      throw ConfigError(refusal + "--precision fp16. Type --precision bf16 or fp32.");
+    }
+  }
+  set_arithmetic(settings.precision, settings.deterministic);
+  return settings;
+}
+
+// A copy of a batch that stays when its slot goes back.
+StepInputs copy_of(const DeviceBatch& batch) {
+  StepInputs copy = {.rows = batch.rows, .prompt_mel = batch.prompt_mel.clone()};
+  GptBatch& rows = copy.rows;
+  for (auto* tensor :
+       {&rows.segment_ends, &rows.tokens, &rows.positions, &rows.target_rows, &rows.text_targets,
+        &rows.audio_targets, &rows.text_count, &rows.audio_count}) {
+    *tensor = tensor->clone();
+  }
+  return copy;
+}
+
+// One short clip: enough for LibTorch to load its kernels and to make its work spaces.
+StepInputs smallest_inputs(const GptConfig& config, const GptTrainingSettings& settings,
+                           c10::Device device) {
+  const std::vector<std::int64_t> text(4, 0);
+  const std::vector<std::int64_t> codes(8, 0);
+  const GptClip clip = {.text = text, .codes = codes};
+  return {.rows = to_batch(pack_rows(config, {&clip, 1}), device),
+          .prompt_mel =
+              at::zeros({1, config.mel_bands, settings.prompt_frames}, at::TensorOptions(device))};
+}
+
+}  // namespace
+
+struct GptTraining::State {
+  State(const GptConfig& gpt_config, const NamedTensors& weights, RoleDevice& role,
+        const GptTrainingSettings& wanted)
+      : config(gpt_config),
+        settings(checked(wanted)),
+        device(role),
+        parameters(layout_of(config, wanted.freeze), weights, device_of(role),
+                   type_of(wanted.precision), !wanted.savers.release_gradients),
+        gpt(config, parameters.tensors()),
+        optimiser(parameters, settings, device),
+        numbers(device) {
+    if (settings.graphs) recorder = device.make_graph_recorder();
+    MYXTTS_CHECK(!settings.graphs || recorder, "{} has no graphs", device.name());
+    if (settings.savers.recompute) gpt.recompute_layers(remember_random());
+    if (settings.savers.release_gradients) release_gradients(parameters, optimiser);
+    if (settings.graphs) record_graphs();
+  }
+
+  RememberRandom remember_random() {
+    if (!recorder) return remember_generator(device_of(device));
+    return [this, eager = remember_generator(device_of(device))]() -> std::function<void()> {
+      if (!recording) return eager();
+      return [this, place = recorder->random_place()] { recorder->go_to(place); };
+    };
+  }
+
+  void record_graphs() {
+    const auto on = device_of(device);
+    // Losses that are not finite: where a backward pass updates, this one changes nothing.
+    optimiser.losses().fill_(std::numeric_limits<float>::quiet_NaN());
+    pass(smallest_inputs(config, settings, on));
+    optimiser.clear();
+
+    const auto mel = at::zeros({settings.slots, config.mel_bands, settings.prompt_frames},
+                               at::TensorOptions(on));
+    recording = true;
+    graphs.emplace(device, *recorder, settings.sizes, mel,
+                   [this](const StepInputs& inputs) { pass(inputs); });
+    recording = false;
+  }
+
+  GptLosses forward(const StepInputs& inputs, double dropout) const {
+    const auto latents = gpt.conditioning(inputs.prompt_mel);
+    return gpt_losses(inputs.rows,
+                      gpt.logits(inputs.rows, gpt.states(inputs.rows, latents, dropout)));
+  }
+
+  // Before each backward pass: after an update, and after each batch where sums are kept apart.
+  bool gradients_are_zero() const {
+    return parameters.gradients().defined() &&
+           (settings.batches_a_step == 1 || parameters.copy().defined());
+  }
+
+  // Forward and backward of one batch, and its losses.
+  void pass(const StepInputs& inputs) {
+    std::optional<ZeroGradientPromise> promise;
+    if (gradients_are_zero()) promise.emplace();
+    const auto losses = forward(inputs, settings.dropout);
+    optimiser.losses().add_(at::stack({losses.text, losses.audio, losses.total}).detach());
+    if (settings.savers.release_gradients) optimiser.begin();
+    const auto& scale = optimiser.loss_scale();
+    (scale.defined() ? losses.total * scale : losses.total).backward();
+    if (settings.savers.release_gradients) {
+      optimiser.finish();
+    } else {
+      optimiser.add_up();
+    }
+  }
+
+  // Dropout is drawn anew for each batch from what the batch is, not from what was drawn before.
+  void seed_dropout() const {
+    constexpr std::uint64_t kMostBatches = std::uint64_t{1} << 20;  // of a step
+    const RandomStream seeds(settings.seed, "train/dropout");
+    auto generator = at::globalContext().defaultGenerator(device_of(device));
+    generator.set_current_seed(
+        seeds.bits(static_cast<std::uint64_t>(step) * kMostBatches + batches));
+  }
+
+  // Takes what the step needs of a batch.
+  void load(DeviceBatch& batch) {
+    if (graphs) {
+      graphs->load(batch);
+    } else if (settings.savers.release_gradients) {
+      waiting = copy_of(batch);
+    } else {
+      waiting = {.rows = batch.rows, .prompt_mel = batch.prompt_mel};
+    }
+  }
+
+  void run_pass() {
+    seed_dropout();
+    if (graphs) {
+      graphs->replay();
+    } else {
+      pass(waiting);
+      waiting = {};
+    }
+  }
+
+  // Calls `work` as work of the role; LibTorch's errors become ours.
+  template <typename Work>
+  void queue(const Work& work) {
+    const auto scope = device.enter(device.stream());
+    try {
+      work();
+    } catch (const c10::Error&) {
+      device.rethrow();
+    }
+  }
+
+  const GptConfig config;
+  const GptTrainingSettings settings;
+  RoleDevice& device;
+  Parameters parameters;
+  Gpt gpt;
+  Optimiser optimiser;
+  NumberReader numbers;
+  std::unique_ptr<GraphRecorder> recorder;
+  std::optional<StepGraphs> graphs;
+  bool recording = false;
+  StepInputs waiting;  // without graphs: the batch that was loaded
+  std::int64_t step = 0;
+  std::uint64_t batches = 0;  // of the step at work
+};
+
+GptTraining::GptTraining(const GptConfig& config, const NamedTensors& weights, RoleDevice& device,
+                         const GptTrainingSettings& settings) {
+  const auto scope = device.enter(device.stream());
+  try {
+    state_ = std::make_unique<State>(config, weights, device, settings);
+  } catch (const c10::Error&) {
+    device.rethrow();
+  }
+}
+
+GptTraining::~GptTraining() = default;
+
+// Where gradients are released the backward pass updates, so it waits for the learning rate.
+void GptTraining::accumulate(DeviceBatch& batch) {
+  State& s = *state_;
+  s.queue([&] {
+    batch.filled.hold_up(s.device.stream());
+    s.load(batch);
+    if (!s.settings.savers.release_gradients) s.run_pass();
+    batch.consumed.record(s.device.stream());
+  });
+  ++s.batches;
+}
+
+void GptTraining::update(double learning_rate) {
+  State& s = *state_;
+  MYXTTS_CHECK(s.batches > 0, "an update without a batch");
+  s.queue([&] {
+    if (s.settings.savers.release_gradients) {
+      s.optimiser.prepare(s.step + 1, learning_rate);
+      --s.batches;
+      s.run_pass();
+    } else {
+      s.optimiser.update(s.step + 1, learning_rate);
+    }
+    s.numbers.read(s.device.stream(), s.optimiser.report());
+  });
+  ++s.step;
+  s.batches = 0;
+}
+
+std::int64_t GptTraining::step() const {
+  return state_->step;
+}
+
+std::vector<StepNumbers> GptTraining::take_numbers() {
+  return state_->numbers.take();
+}
+
+std::vector<StepNumbers> GptTraining::finish_numbers() {
+  return state_->numbers.finish();
+}
+
+at::Tensor GptTraining::evaluate(DeviceBatch& batch) {
+  State& s = *state_;
+  const at::NoGradGuard no_grad;
+  at::Tensor sums;  // [4]
+  s.queue([&] {
+    batch.filled.hold_up(s.device.stream());
+    const auto losses = s.forward({.rows = batch.rows, .prompt_mel = batch.prompt_mel}, 0.0);
+    const auto counted = [](const at::Tensor& targets) { return targets.ne(-1).sum(at::kFloat); };
+    sums = at::stack({losses.text_tokens.sum(), losses.audio_tokens.sum(),
+                      counted(batch.rows.text_targets), counted(batch.rows.audio_targets)});
+    batch.consumed.record(s.device.stream());
+  });
+  return sums;
+}
+
+NamedTensors GptTraining::weights() const {
+  return state_->parameters.named_weights();
+}
+
+NamedTensors GptTraining::optimiser() const {
+  return state_->optimiser.tensors();
+}
+
+void GptTraining::restore(std::int64_t step, const NamedTensors& weights,
+                          const NamedTensors& optimiser) {
+  State& s = *state_;
+  s.queue([&] {
+    s.parameters.load(weights);
+    s.optimiser.load(optimiser);
+  });
+  s.step = step;
+  s.batches = 0;
+}
+
+}  // namespace myxtts

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/memory_savers.h"
+#include "config/train.h"
+#include "model/gpt_rows.h"
+
+namespace myxtts {
+
+// How AdamW and the arithmetic around it are set. The defaults are the Python peer's recipe.
+struct UpdateSettings {
+  double beta1 = 0.9;
+  double beta2 = 0.96;
+  double epsilon = 1e-8;
+  double weight_decay = 0.01;
+  std::optional<double> clip = {};  // of the length of all gradients together
+};
+
+struct GptTrainingSettings {
+  Precision precision = Precision::Fp32;  // decided, not Auto
+  UpdateSettings update = {};
+  MemorySavers savers = {};
+  double dropout = 0.1;
+  std::uint64_t seed = 0;           // of dropout
+  std::int64_t batches_a_step = 1;  // --grad-accum
+  std::vector<std::string> freeze = {};
+  bool graphs = false;               // record each size of `sizes` as a CUDA graph, largest first
+  bool deterministic = false;        // only operations that give equal results each time
+  std::vector<RowSizes> sizes = {};  // that batches have; empty: any
+  std::int64_t slots = 0;            // clips a batch holds at most
+  std::int64_t prompt_frames = 517;  // of a clip's prompt: six seconds
+};
+
+}  // namespace myxtts

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/optimiser.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include <ATen/ATen.h>
+
+#include "base/error.h"
+#include "kernels/adamw_blocks.h"
+
+namespace myxtts {
+namespace {
+
+AdamWRule rule_of(const GptTrainingSettings& settings) {
+  return {.beta1 = settings.update.beta1,
+          .beta2 = settings.update.beta2,
+          .epsilon = settings.update.epsilon,
+          .weight_decay = settings.update.weight_decay,
+          .clip = settings.update.clip.value_or(0.0),
+          .scaled_loss = settings.precision == Precision::Fp16,
+          .seed = settings.seed};
+}
+
+NumberFormat format_of(at::ScalarType type) {
+  if (type == at::kFloat) return NumberFormat::Fp32;
+  return type == at::kBFloat16 ? NumberFormat::Bf16 : NumberFormat::Fp16;
+}
+
+at::ScalarType type_of(Moments moments) {
+  if (moments == Moments::Fp32) return at::kFloat;
+  return moments == Moments::Bf16 ? at::kBFloat16 : at::kByte;
+}
+
+void* pointer(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.mutable_data_ptr() : nullptr;
+}
+
+float* floats(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.mutable_data_ptr<float>() : nullptr;
+}
+
+ParameterPlace scales_of(const ParameterPlace& place) {
+  const std::int64_t blocks = (place.count + kAdamWBlock - 1) / kAdamWBlock;
+  return {.name = place.name,
+          .shape = {blocks},
+          .first = place.first / kAdamWBlock,
+          .count = blocks,
+          .trained = true};
+}
+
+// Both averages of all parameters in one format.
+struct MomentTensors {
+  MomentTensors(std::int64_t count, Moments moments, c10::Device device) {
+    const auto options = at::TensorOptions(device);
+    means = at::zeros({count}, options.dtype(type_of(moments)));
+    squares = at::zeros_like(means);
+    if (moments != Moments::EightBit) return;
+    mean_scales = at::zeros({count / kAdamWBlock}, options.dtype(at::kFloat));
+    square_scales = at::zeros_like(mean_scales);
+  }
+
+  at::Tensor means;
+  at::Tensor squares;
+  at::Tensor mean_scales;
+  at::Tensor square_scales;
+};
+
+}  // namespace
+
+Optimiser::Optimiser(Parameters& parameters, const GptTrainingSettings& settings,
+                     RoleDevice& device)
+    : parameters_(parameters), device_(device), moments_(settings.savers.moments) {
+  const auto rule = rule_of(settings);
+  adamw_ = device.gpu() < 0 ? make_cpu_adamw(rule) : make_cuda_adamw(rule);
+
+  const auto on = parameters.weights().device();
+  const std::int64_t count = parameters.layout().trained;
+  const auto fp32 = at::TensorOptions(on).dtype(at::kFloat);
+  const MomentTensors made(count, moments_, on);
+  means_ = made.means;
+  squares_ = made.squares;
+  mean_scales_ = made.mean_scales;
+  square_scales_ = made.square_scales;
+  partial_sums_ = at::zeros({count / kAdamWAlignment}, fp32);
+  if (settings.batches_a_step > 1 && parameters.copy().defined()) sums_ = at::zeros({count}, fp32);
+
+  UpdateState start;
+  if (rule.scaled_loss) start.loss_scale = kFirstLossScale;
+  state_ = at::empty({sizeof start}, at::TensorOptions(on).dtype(at::kByte));
+  state_.copy_(at::from_blob(&start, {sizeof start}, at::kByte));
+  losses_ = field(offsetof(UpdateState, text_loss), 3, at::kFloat);
+  if (rule.scaled_loss) {
+    loss_scale_ = field(offsetof(UpdateState, loss_scale), 1, at::kFloat).view({});
+  }
+}
+
+UpdateState* Optimiser::state() const {
+  return static_cast<UpdateState*>(state_.mutable_data_ptr());
+}
+
+const UpdateReport* Optimiser::report() const {
+  return &state()->report;
+}
+
+at::Tensor Optimiser::field(std::size_t offset, std::int64_t count, at::ScalarType type) const {
+  const auto bytes = count * static_cast<std::int64_t>(at::elementSize(type));
+  return state_.narrow(0, static_cast<std::int64_t>(offset), bytes).view(type);
+}
+
+AdamWArrays Optimiser::arrays() const {
+  const auto& copy = parameters_.copy();
+  const auto& gradients = parameters_.gradients();
+  return {.count = parameters_.layout().trained,
+          .decayed = parameters_.layout().decayed,
+          .weights = floats(parameters_.weights()),
+          .copy = pointer(copy),
+          .copy_format = copy.defined() ? format_of(copy.scalar_type()) : NumberFormat::Fp32,
+          .gradients = pointer(gradients),
+          .gradient_format = copy.defined() ? format_of(copy.scalar_type()) : NumberFormat::Fp32,
+          .means = {.numbers = pointer(means_), .scales = floats(mean_scales_)},
+          .squares = {.numbers = pointer(squares_), .scales = floats(square_scales_)},
+          .moments = moments_,
+          .partial_sums = floats(partial_sums_)};
+}
+
+void Optimiser::add_up() {
+  if (sums_.defined()) adamw_->add_up(device_.stream(), arrays(), floats(sums_));
+}
+
+void Optimiser::clear() {
+  losses_.zero_();
+  if (parameters_.gradients().defined()) parameters_.gradients().zero_();
+  if (sums_.defined()) sums_.zero_();
+}
+
+void Optimiser::update(std::int64_t step, double learning_rate) {
+  AdamWArrays all = arrays();
+  if (sums_.defined()) {
+    all.gradients = pointer(sums_);
+    all.gradient_format = NumberFormat::Fp32;
+  }
+  prepare(step, learning_rate);
+  adamw_->update(device_.stream(), all, state());
+}
+
+void Optimiser::prepare(std::int64_t step, double learning_rate) {
+  adamw_->prepare(device_.stream(), state(), step, learning_rate);
+}
+
+void Optimiser::begin() {
+  adamw_->begin(device_.stream(), state());
+}
+
+void Optimiser::apply(const ParameterPlace& place, const at::Tensor& gradient) {
+  adamw_->apply_part(
+      device_.stream(), arrays(),
+      {.first = place.first, .count = place.count, .gradients = gradient.const_data_ptr()},
+      state());
+}
+
+void Optimiser::finish() {
+  adamw_->finish(device_.stream(), arrays(), state());
+}
+
+NamedTensors Optimiser::tensors() const {
+  NamedTensors named;
+  named.emplace("applied", field(offsetof(UpdateState, applied), 1, at::kLong));
+  named.emplace("good_steps", field(offsetof(UpdateState, good_steps), 1, at::kLong));
+  named.emplace("loss_scale", field(offsetof(UpdateState, loss_scale), 1, at::kFloat));
+  for (const auto& place : parameters_.layout().places) {
+    if (!place.trained) continue;
+    named.emplace("mean." + place.name, part_of(means_, place));
+    named.emplace("square." + place.name, part_of(squares_, place));
+    if (!mean_scales_.defined()) continue;
+    named.emplace("mean_scale." + place.name, part_of(mean_scales_, scales_of(place)));
+    named.emplace("square_scale." + place.name, part_of(square_scales_, scales_of(place)));
+  }
+  return named;
+}
+
+void Optimiser::load(const NamedTensors& tensors) {
+  const at::NoGradGuard no_grad;
+  for (auto& [name, tensor] : this->tensors()) {
+    const bool is_moment = name.starts_with("mean") || name.starts_with("square");
+    if (!is_moment) tensor.copy_(find_tensor(tensors, name, tensor.sizes()));
+  }
+  clear();
+  const auto any = std::ranges::find_if(
+      tensors, [](const auto& named) { return named.first.starts_with("mean."); });
+  if (any == tensors.end()) throw DataError("The optimiser's tensors hold no averages.");
+  const auto type = any->second.scalar_type();
+  if (type == type_of(moments_)) {
+    load_moments(tensors);
+  } else {
+    convert_moments(tensors, type == at::kFloat      ? Moments::Fp32
+                             : type == at::kBFloat16 ? Moments::Bf16
+                                                     : Moments::EightBit);
+  }
+}
+
+void Optimiser::load_moments(const NamedTensors& tensors) {
+  for (auto& [name, tensor] : this->tensors()) {
+    if (!name.starts_with("mean") && !name.starts_with("square")) continue;
+    tensor.copy_(find_tensor(tensors, name, tensor.sizes()));
+  }
+}
+
+// By way of the CPU, block by block.
+void Optimiser::convert_moments(const NamedTensors& tensors, Moments from) {
+  const std::int64_t count = parameters_.layout().trained;
+  const MomentTensors old(count, from, c10::kCPU);
+  const MomentTensors converted(count, moments_, c10::kCPU);
+  for (const auto& place : parameters_.layout().places) {
+    if (!place.trained) continue;
+    const auto copy = [&](const char* kind, const at::Tensor& flat, const ParameterPlace& part) {
+      part_of(flat, part).copy_(find_tensor(tensors, kind + place.name, part.shape));
+    };
+    copy("mean.", old.means, place);
+    copy("square.", old.squares, place);
+    if (from != Moments::EightBit) continue;
+    copy("mean_scale.", old.mean_scales, scales_of(place));
+    copy("square_scale.", old.square_scales, scales_of(place));
+  }
+  const auto arrays_of = [](const MomentTensors& moments, Moments kind) {
+    return AdamWArrays{
+        .means = {.numbers = pointer(moments.means), .scales = floats(moments.mean_scales)},
+        .squares = {.numbers = pointer(moments.squares), .scales = floats(moments.square_scales)},
+        .moments = kind};
+  };
+  adamw::BlockMoments block;
+  for (std::int64_t first = 0; first < count; first += kAdamWBlock) {
+    adamw::load_moments(arrays_of(old, from), first, block);
+    adamw::store_moments(arrays_of(converted, moments_), first, /*key=*/0, block);
+  }
+  means_.copy_(converted.means);
+  squares_.copy_(converted.squares);
+  if (!mean_scales_.defined()) return;
+  mean_scales_.copy_(converted.mean_scales);
+  square_scales_.copy_(converted.square_scales);
+}
+
+}  // namespace myxtts
