@@ -192,6 +192,9 @@ int main(int count, char** arguments) {
     const std::string argument = arguments[i];
     bench.load(std::stoll(argument));
     bench.measure("as trained", true);
+    at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
+    bench.measure("deterministic", false);
+    at::globalContext().setDeterministicAlgorithms(false, false);
     if (argument.ends_with("/without")) measure_without(bench);
   }
   return 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/training/linear.h"
 
+#include <optional>
+
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -80,7 +82,8 @@ void weight_gradient(const at::Tensor& x, const at::Tensor& dy, bool in_out,
 class LinearFunction : public torch::autograd::Function<LinearFunction> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            const at::Tensor& bias, std::int64_t layout) {
+                            const std::optional<at::Tensor>& maybe_bias, std::int64_t layout) {
+    const at::Tensor bias = maybe_bias.value_or(at::Tensor());
     const bool in_out = is_in_out(layout);
     const auto w = two_dimensional(weight);
     const auto y = aligned(x.size(0), w.size(in_out ? 1 : 0), x.options());
@@ -186,8 +189,9 @@ bool fits_mlp(const at::Tensor& x, const LinearWeights& in, const LinearWeights&
 at::Tensor linear(const at::Tensor& x, const LinearWeights& weights) {
   if (!fits(x, weights)) return plain::linear(x, weights);
   const auto rows = x.reshape({-1, x.size(-1)}).contiguous();
-  const auto y = LinearFunction::apply(rows, weights.weight, weights.bias,
-                                       static_cast<std::int64_t>(weights.layout));
+  const auto bias = weights.bias.defined() ? std::optional(weights.bias) : std::nullopt;
+  const auto y =
+      LinearFunction::apply(rows, weights.weight, bias, static_cast<std::int64_t>(weights.layout));
   if (x.dim() == 2) return y;
   auto sizes = x.sizes().vec();
   sizes.back() = y.size(1);

@@ -119,13 +119,13 @@ cublasLtHandle_t handle_of_device() {
 }
 
 cublasStatus_t run(const Product& product, const Problem& problem, const cublasLtMatmulAlgo_t& way,
-                   void* workspace) {
+                   void* workspace, cudaStream_t stream) {
   const float one = 1;
   const float zero = 0;
   return cublasLtMatmul(handle_of_device(), problem.description.get(), &one, product.right.data,
                         problem.a.get(), product.left.data, problem.b.get(), &zero, product.out,
                         problem.out.get(), product.out, problem.out.get(), &way, workspace,
-                        kWorkspaceBytes, current_stream());
+                        kWorkspaceBytes, stream);
 }
 
 std::vector<cublasLtMatmulAlgo_t> candidates(const Product& product, const Problem& problem,
@@ -155,31 +155,62 @@ std::vector<cublasLtMatmulAlgo_t> candidates(const Product& product, const Probl
   return ways;
 }
 
+// Note [Trying while a graph is recorded]
+// A recording is of one stream; this thread may go on working with another one once it says that it
+// knows what it does. The memory of the product is real by then, though nothing useful is in it
+// yet, so the product can be tried on it.
+class TrialStream {
+ public:
+  TrialStream() : recording_(is_recording(current_stream())), stream_(current_stream()) {
+    if (!recording_) return;
+    check(cudaThreadExchangeStreamCaptureMode(&mode_), kDoing);
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), kDoing);
+  }
+  TrialStream(const TrialStream&) = delete;
+  TrialStream& operator=(const TrialStream&) = delete;
+  ~TrialStream() {
+    if (!recording_) return;
+    log_failure(cudaStreamDestroy(stream_), kDoing);
+    log_failure(cudaThreadExchangeStreamCaptureMode(&mode_), kDoing);
+  }
+
+  cudaStream_t get() const { return stream_; }
+
+ private:
+  static constexpr const char* kDoing = "trying products";
+
+  bool recording_;
+  cudaStream_t stream_;
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;  // then the one before
+};
+
+// Of kTrials products.
 float milliseconds(const Product& product, const Problem& problem, const cublasLtMatmulAlgo_t& way,
-                   void* workspace) {
-  if (run(product, problem, way, workspace) != CUBLAS_STATUS_SUCCESS) return INFINITY;
+                   void* workspace, cudaStream_t stream) {
+  if (run(product, problem, way, workspace, stream) != CUBLAS_STATUS_SUCCESS) return INFINITY;
   cudaEvent_t begin = nullptr;
   cudaEvent_t end = nullptr;
   const char* doing = "timing a product";
   check(cudaEventCreate(&begin), doing);
   check(cudaEventCreate(&end), doing);
-  check(cudaEventRecord(begin, current_stream()), doing);
-  for (int i = 0; i < kTrials; ++i) run(product, problem, way, workspace);
-  check(cudaEventRecord(end, current_stream()), doing);
+  check(cudaEventRecord(begin, stream), doing);
+  for (int i = 0; i < kTrials; ++i) run(product, problem, way, workspace, stream);
+  check(cudaEventRecord(end, stream), doing);
   check(cudaEventSynchronize(end), doing);
   float taken = 0;
   check(cudaEventElapsedTime(&taken, begin, end), doing);
-  cudaEventDestroy(begin);
-  cudaEventDestroy(end);
+  check(cudaEventDestroy(begin), doing);
+  check(cudaEventDestroy(end), doing);
   return taken;
 }
 
 cublasLtMatmulAlgo_t fastest(const Product& product, const Problem& problem, void* workspace) {
   const auto ways = candidates(product, problem, kCandidates);
+  const TrialStream stream;
   auto best = ways.front();
   float least = INFINITY;
   for (const auto& way : ways) {
-    const float taken = milliseconds(product, problem, way, workspace);
+    const float taken = milliseconds(product, problem, way, workspace, stream.get());
     if (taken < least) {
       least = taken;
       best = way;
@@ -217,13 +248,10 @@ class Ways {
   cublasLtMatmulAlgo_t find(const Product& product, const Problem& problem, bool tune,
                             void* workspace) {
     const std::lock_guard lock(mutex_);
-    const auto tuned = tune ? known_.find(kind_of(product, true)) : known_.end();
-    if (tuned != known_.end()) return tuned->second;
-    const bool can_tune = tune && !is_recording(current_stream());
-    const Kind kind = kind_of(product, can_tune);
+    const Kind kind = kind_of(product, tune);
     if (const auto found = known_.find(kind); found != known_.end()) return found->second;
     const auto way =
-        can_tune ? fastest(product, problem, workspace) : candidates(product, problem, 1).front();
+        tune ? fastest(product, problem, workspace) : candidates(product, problem, 1).front();
     known_.emplace(kind, way);
     return way;
   }
@@ -238,7 +266,8 @@ void multiply(const Product& product, bool tune) {
   const Problem problem(product);
   const Workspace workspace(kWorkspaceBytes);
   const auto way = ways.find(product, problem, tune, workspace.data());
-  check_blas(run(product, problem, way, workspace.data()), "multiplying matrices");
+  check_blas(run(product, problem, way, workspace.data(), current_stream()),
+             "multiplying matrices");
 }
 
 const CudaKernelRegistration<MatmulKernels> kRegistered({.multiply = multiply});
