@@ -56,6 +56,18 @@ std::string name_of(Precision precision) {
   return "?";
 }
 
+std::string name_of(Moments moments) {
+  switch (moments) {
+    case Moments::Fp32:
+      return "fp32";
+    case Moments::Bf16:
+      return "bf16";
+    case Moments::EightBit:
+      return "8bit";
+  }
+  return {};
+}
+
 std::string name_of(StreamPriority priority) {
   switch (priority) {
     case StreamPriority::Low:

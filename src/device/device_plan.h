@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/devices.h"
+#include "config/memory_savers.h"
 #include "config/train.h"
 
 namespace myxtts {
@@ -60,6 +61,7 @@ struct DevicePlan {
   std::optional<std::int64_t> batch_tokens = {};  // a budget in place of batch_size
   std::int64_t grad_accum = 1;                    // batches in one step
   std::int64_t ring_slots = 3;                    // on the model device
+  MemorySavers savers = {};                       // of the step
   std::vector<std::string> notes = {};     // what was decided for the person, a sentence each
   std::vector<std::string> warnings = {};  // what will work, but badly
 
@@ -74,6 +76,7 @@ std::string name_of(Mode mode);
 // "peer access", "pinned host memory", "same device", "plain memory".
 std::string name_of(BatchPath path);
 std::string name_of(Precision precision);
+std::string name_of(Moments moments);  // "fp32", "bf16" or "8bit"
 std::string name_of(StreamPriority priority);
 
 // The plan as a small table for people, notes and warnings below it.

@@ -41,12 +41,12 @@ std::string what_is_saved(const MemorySavers& savers) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-void tell(SavingPlan& found, const MemorySavers& plain) {
+void tell(DevicePlan& found, const MemorySavers& plain) {
   if (found.savers == plain) return;
-  found.plan.notes.push_back(fmt::format(
+  found.notes.push_back(fmt::format(
       "To fit into {}, {}: {} by estimate; --moments, --recompute and --release-gradients set it.",
-      size_of(room_of(found.plan)), what_is_saved(found.savers),
-      size_of(found.plan.model.estimated_bytes)));
+      size_of(room_of(found)), what_is_saved(found.savers),
+      size_of(found.model.estimated_bytes)));
 }
 
 }  // namespace
@@ -71,32 +71,33 @@ std::vector<MemorySavers> saver_choices(const TrainConfig& train) {
   return choices;
 }
 
-SavingPlan plan_with_savers(const RunConfig& config, const Machine& machine,
+DevicePlan plan_with_savers(const RunConfig& config, const Machine& machine,
                             const ModelConfig& model, const std::string& cuda_fault) {
   const auto choices = saver_choices(config.train);
   const auto planned = [&](const MemorySavers& savers) {
-    return SavingPlan{.plan = plan_devices(
-                          config, machine,
-                          usual_memory_model(model, savers, config.train.grad_accum), cuda_fault),
-                      .savers = savers};
+    DevicePlan plan =
+        plan_devices(config, machine, usual_memory_model(model, savers, config.train.grad_accum),
+                     cuda_fault);
+    plan.savers = savers;
+    return plan;
   };
-  std::vector<SavingPlan> fitting;
+  std::vector<DevicePlan> fitting;
   for (const MemorySavers& savers : choices) {
     try {
-      SavingPlan found = planned(savers);
-      if (found.plan.model.estimated_bytes <= room_of(found.plan)) {
+      DevicePlan found = planned(savers);
+      if (found.model.estimated_bytes <= room_of(found)) {
         fitting.push_back(std::move(found));
       }
     } catch (const ConfigError&) {
       continue;  // too little for these savers, or a fault that the plan without any meets again
     }
     if (fitting.empty()) continue;
-    if (config.train.batch_size || fitting.back().plan.batch_size >= kWorthwhileBatch) break;
+    if (config.train.batch_size || fitting.back().batch_size >= kWorthwhileBatch) break;
   }
   if (fitting.empty()) return planned(choices.front());
   // Of equally large batches the first, which is the cheapest.
   auto best = std::ranges::max_element(
-      fitting, {}, [](const SavingPlan& found) { return found.plan.batch_size; });
+      fitting, {}, [](const DevicePlan& found) { return found.batch_size; });
   tell(*best, choices.front());
   return std::move(*best);
 }

@@ -20,15 +20,11 @@ namespace myxtts {
 // clipping, accumulation or fp16.
 std::vector<MemorySavers> saver_choices(const TrainConfig& train);
 
-struct SavingPlan {
-  DevicePlan plan;  // says in its notes what is saved, and why
-  MemorySavers savers;
-};
-
-// plan_devices() with the cheapest savers that make the run fit by estimate. A batch that was not
-// set is as large as fits, and savers are used rather than let it fall below four clips. Throws
-// what plan_devices() throws; about memory only where no savers help.
-SavingPlan plan_with_savers(const RunConfig& config, const Machine& machine,
+// plan_devices() with the cheapest savers that make the run fit by estimate; its notes say what is
+// saved, and why. A batch that was not set is as large as fits, and savers are used rather than let
+// it fall below four clips. Throws what plan_devices() throws; about memory only where no savers
+// help.
+DevicePlan plan_with_savers(const RunConfig& config, const Machine& machine,
                             const ModelConfig& model, const std::string& cuda_fault = {});
 
 }  // namespace myxtts

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/adamw_cuda.h"
+#include "kernels/adamw_cuda.cuh"
 
 #include "device/cuda/check.h"
 

@@ -4,7 +4,7 @@
 #include <cuda_runtime.h>
 
 #include "kernels/adamw.h"
-#include "kernels/adamw_cuda.h"
+#include "kernels/adamw_cuda.cuh"
 #include "kernels/adamw_numbers.h"
 
 // A warp works on kAdamWBlock numbers: each lane on two groups of four neighbours, so that every

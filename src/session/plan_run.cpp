@@ -5,10 +5,9 @@
 
 #include "base/log.h"
 #include "device/cuda_plugin.h"
-#include "device/plan_devices.h"
 #include "device/system_probe.h"
 #include "device/visible_devices.h"
-#include "diagnose/memory_model.h"
+#include "diagnose/saving_plan.h"
 #include "run/open_model.h"
 #include "session/run_records.h"
 
@@ -21,7 +20,7 @@ ModelConfig sizes_to_train(const TrainConfig& config) {
 DevicePlan plan_run(const RunConfig& config, const ModelConfig& model) {
   SystemProbe probe;
   const std::string fault = cuda_fault(find_cuda_plugin(CudaPluginPlaces::usual()));
-  return plan_devices(config, discover_machine(probe), usual_memory_model(model), fault);
+  return plan_with_savers(config, discover_machine(probe), model, fault);
 }
 
 DevicePlan plan_and_open_devices(const RunConfig& config, const ModelConfig& model) {

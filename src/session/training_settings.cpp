@@ -11,9 +11,7 @@ GptTrainingSettings gpt_training_settings(const RunConfig& config, const DeviceP
   const BatchPlan& batches = data.training().batches;
   return {.precision = plan.precision,
           .update = {.weight_decay = train.weight_decay, .clip = train.grad_clip},
-          .savers = {.recompute = train.recompute.value_or(false),
-                     .moments = train.moments.value_or(Moments::Fp32),
-                     .release_gradients = train.release_gradients.value_or(false)},
+          .savers = plan.savers,
           .dropout = train.dropout,
           .seed = static_cast<std::uint64_t>(train.seed),
           .batches_a_step = plan.grad_accum,

@@ -91,7 +91,7 @@ Optimiser::Optimiser(Parameters& parameters, const GptTrainingSettings& settings
   state_.copy_(at::from_blob(&start, {sizeof start}, at::kByte));
   losses_ = field(offsetof(UpdateState, text_loss), 3, at::kFloat);
   if (rule.scaled_loss) {
-    loss_scale_ = field(offsetof(UpdateState, loss_scale), 1, at::kFloat).view({});
+    loss_scale_ = field(offsetof(UpdateState, loss_scale), 1, at::kFloat).squeeze();
   }
 }
 

@@ -8,8 +8,10 @@
 #include <cstring>
 #include <fstream>
 #include <numeric>
+#include <span>
 #include <string>
 
+#include "base/atomic_file.h"
 #include "run/checkpoint_files.h"
 #include "run/checksums.h"
 #include "support/effort.h"
@@ -81,7 +83,8 @@ class Training {
 struct SavedRun {
   explicit SavedRun(const fs::path& folder, ThreadedDevice& device, Room room = Room::OnDevice)
       : store(folder) {  // which makes the folder
-    std::ofstream(folder / "vocab.json") << "{}";
+    const std::string_view vocabulary = "{}";  // whole at once: checkpoints are linked to it
+    write_file_atomically(folder / "vocab.json", std::as_bytes(std::span(vocabulary)));
     saver.emplace(
         BackgroundSave::Places{
             .store = store,

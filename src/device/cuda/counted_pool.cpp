@@ -66,15 +66,14 @@ void CountedPool::add_stream(cudaStream_t stream) {
   streams_.push_back(stream);
 }
 
-at::cuda::MempoolId_t CountedPool::graph_pool() {
-  if (!graph_pool_) {
-    const DeviceScope on(gpu_);
-    graph_pool_.emplace(counting_allocator(memory_));
-    // One user more than there are, as the role's own pool has: LibTorch does not give a pool back
-    // to the device while another one is open, it fails.
-    allocator::createOrIncrefPool(static_cast<c10::DeviceIndex>(gpu_), graph_pool_->id());
-  }
-  return graph_pool_->id();
+at::cuda::MempoolId_t CountedPool::make_graph_pool() {
+  const DeviceScope on(gpu_);
+  graph_pools_.push_back(std::make_unique<at::cuda::MemPool>(counting_allocator(memory_)));
+  const at::cuda::MempoolId_t id = graph_pools_.back()->id();
+  // One user more than there are, as the role's own pool has: LibTorch does not give a pool back to
+  // the device while another one is open, it fails.
+  allocator::createOrIncrefPool(static_cast<c10::DeviceIndex>(gpu_), id);
+  return id;
 }
 
 bool CountedPool::owns(cudaStream_t stream) const {

@@ -37,8 +37,9 @@ class CountedPool {
 
   void add_stream(cudaStream_t stream);
 
-  // The pool that graphs of the role share, made by the first call; counted too.
-  at::cuda::MempoolId_t graph_pool();
+  // A pool for graphs that share their memory; counted too, and kept as long as this one: LibTorch
+  // does not record into a pool whose graphs are gone.
+  at::cuda::MempoolId_t make_graph_pool();
 
  private:
   bool owns(cudaStream_t stream) const;
@@ -46,7 +47,7 @@ class CountedPool {
   const int gpu_;
   const std::shared_ptr<RoleMemory> memory_;
   std::optional<at::cuda::MemPool> pool_;
-  std::optional<at::cuda::MemPool> graph_pool_;
+  std::vector<std::unique_ptr<at::cuda::MemPool>> graph_pools_;
 
   // Everything below is guarded by mutex_.
   mutable std::mutex mutex_;

@@ -109,7 +109,7 @@ class CudaRoleDevice final : public RoleDevice {
   const RoleMemory& memory() const override { return *memory_; }
 
   std::unique_ptr<GraphRecorder> make_graph_recorder() override {
-    return make_cuda_graph_recorder(stream_, pool_.graph_pool());
+    return make_cuda_graph_recorder(stream_, pool_.make_graph_pool());
   }
 
   void rethrow() const override {

@@ -45,6 +45,10 @@ std::string to_json(const DevicePlan& plan) {
                   {"batch_tokens", or_null(plan.batch_tokens)},
                   {"grad_accum", plan.grad_accum},
                   {"ring_slots", plan.ring_slots},
+                  {"savers",
+                   {{"recompute", plan.savers.recompute},
+                    {"moments", name_of(plan.savers.moments)},
+                    {"release_gradients", plan.savers.release_gradients}}},
                   {"notes", plan.notes},
                   {"warnings", plan.warnings}};
   // Names of cards come from the driver and need not be UTF-8.
