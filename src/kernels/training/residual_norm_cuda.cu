@@ -92,34 +92,13 @@ struct WeightSums {
   float bias[kHeld][kVector] = {};
 };
 
-// A vector as it is stored.
-template <typename T>
-struct alignas(sizeof(T) * kVector) Stored {
-  std::uint32_t words[sizeof(T) * kVector / sizeof(std::uint32_t)];
-
-  __device__ void read(const void* numbers, std::int64_t place) {
-    *this = *reinterpret_cast<const Stored*>(static_cast<const T*>(numbers) + place);
-  }
-  __device__ void unpack(float (&to)[kVector]) const {
-    device::Packed<T> packed;
-    memcpy(&packed, words, sizeof packed);
-#pragma unroll
-    for (int i = 0; i < kVector; ++i) to[i] = device::to_float(packed.numbers[i]);
-  }
-  // The compiler would rather keep what was unpacked for the next time, and run out of registers.
-  __device__ void forget_unpacked() {
-#pragma unroll
-    for (auto& word : words) asm volatile("" : "+r"(word));
-  }
-};
-
 // What a lane holds of a row, as it is stored: half the registers of fp32. All of it is asked for
 // before any of it is used, so that the reads wait for memory together.
 template <typename T, int kHeld>
 struct BackwardRow {
-  Stored<T> x[kHeld];
-  Stored<T> slope[kHeld];
-  Stored<T> past[kHeld];
+  device::Stored<T> x[kHeld];
+  device::Stored<T> slope[kHeld];
+  device::Stored<T> past[kHeld];
   std::uint8_t kept[kHeld];
 };
 
