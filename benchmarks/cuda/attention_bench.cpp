@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The attention kernels that LibTorch offers, forward and backward in one CUDA graph, on the shapes
-// of a training step: which one is worth taking. cuDNN's on packed rows is missing: LibTorch has it
-// make its plan anew at each call, which cannot be recorded in a graph.
+// of a training step: which one is worth taking. cuDNN's on packed rows is missing: through LibTorch
+// it failed while a graph was recorded, it seems because its plan is made anew at each call; that
+// cause is inferred, not isolated.
 #include <cstdio>
 #include <functional>
 #include <string>

@@ -9,11 +9,13 @@
 
 #include "device/cuda_plugin.h"
 #include "kernels/training/cross_entropy.h"
+#include "kernels/training/gelu_kernels.h"
 #include "kernels/training/gradient_target.h"
 #include "kernels/training/group_norm.h"
 #include "kernels/training/linear.h"
 #include "kernels/training/packed_embedding.h"
 #include "kernels/training/residual_norm.h"
+#include "kernels/training/tensor_checks.h"
 
 // The kernels of training beside the plain expressions they stand for: values and gradients.
 
@@ -238,6 +240,34 @@ TEST_P(TrainingOpsCuda, TheMlpIsThePlainOne) {
       };
     };
     expect_equal(as(gelu_mlp), as(plain::gelu_mlp), inputs, tolerance());
+  }
+}
+
+// Also in fp32, where the mlp is the plain expression and does not reach the kernel.
+TEST_P(TrainingOpsCuda, BackThroughGeluIsGelusDerivativeAndItsSums) {
+  const auto* kernels = cuda_kernels<GeluKernels>();
+  ASSERT_NE(kernels, nullptr);
+  const std::vector<NormShape> shapes = {{1, 8}, {7, 264}, {77, 256}, {1117, 4096}, {6000, 520}};
+  for (const auto& [rows, width] : shapes) {
+    SCOPED_TRACE(fmt::format("{} x {}", rows, width));
+    const auto before = random({rows, width}, 3);
+    before.view({-1})[0] = 300;  // where the slope is flat, on both sides
+    before.view({-1})[1] = -300;
+    const auto slopes = random({rows, width}, 1, 0.5);
+    const auto wanted = at::gelu_backward(slopes.to(at::kFloat), before.to(at::kFloat), "tanh");
+    for (const bool with_bias : {true, false}) {
+      const auto found = slopes.clone();
+      const auto d_bias = at::full({width}, 7, slopes.options());
+      kernels->backward({.number = *common_number({before}),
+                         .rows = rows,
+                         .width = width,
+                         .before = before.data_ptr(),
+                         .slopes = found.data_ptr(),
+                         .d_bias = with_bias ? d_bias.data_ptr() : nullptr});
+      EXPECT_LE(distance(found, wanted), tolerance());
+      const auto sums = with_bias ? wanted.sum(at::IntArrayRef{0}) : at::full_like(d_bias, 7);
+      EXPECT_LE(distance(d_bias, sums), tolerance());
+    }
   }
 }
 

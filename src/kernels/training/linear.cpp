@@ -6,6 +6,7 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include "kernels/training/gelu_kernels.h"
 #include "kernels/training/gradient_target.h"
 #include "kernels/training/matmul.h"
 #include "kernels/training/tensor_checks.h"
@@ -116,6 +117,20 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
   }
 };
 
+// Turns the slopes of gelu(before) into those of `before`, and sums them for the bias.
+//
+// cublasLt has an epilogue for it, which on an H200 ran as a separate kernel of 0.42 ms for 11,904
+// rows of 4,096; this takes 0.075.
+void back_through_gelu(const at::Tensor& before, const at::Tensor& slopes,
+                       const GradientTarget& d_bias) {
+  cuda_kernels<GeluKernels>()->backward({.number = *common_number({before}),
+                                         .rows = before.size(0),
+                                         .width = before.size(1),
+                                         .before = before.data_ptr(),
+                                         .slopes = slopes.data_ptr(),
+                                         .d_bias = d_bias.data()});
+}
+
 class GeluMlp : public torch::autograd::Function<GeluMlp> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& in,
@@ -156,10 +171,8 @@ class GeluMlp : public torch::autograd::Function<GeluMlp> {
 
     weight_gradient(saved[6], dy, /*in_out=*/true, d_out, d_out_bias);
     const auto d_before = at::empty_like(before);
-    Product through_gelu = input_gradient(dy, saved[3], /*in_out=*/true, d_before);
-    through_gelu.gelu_input = before.data_ptr();
-    through_gelu.column_sums = d_in_bias.data();
-    multiply(through_gelu);
+    multiply(input_gradient(dy, saved[3], /*in_out=*/true, d_before));
+    back_through_gelu(before, d_before, d_in_bias);
     weight_gradient(x, d_before, /*in_out=*/true, d_in, GradientTarget({}, false));
     at::Tensor dx;
     if (context->needs_input_grad(0)) {
@@ -177,11 +190,12 @@ bool fits(const at::Tensor& x, const LinearWeights& weights) {
   return x.numel() > 0 && x.size(-1) % kStrideMultiple == 0 && weights.weight.is_contiguous();
 }
 
-// The width of the hidden layer must be one that gelu's epilogue takes.
+// The width of the hidden layer must be one that gelu's epilogue and our kernel take.
 bool fits_mlp(const at::Tensor& x, const LinearWeights& in, const LinearWeights& out) {
-  return fits(x, in) && fits(x, out) && x.dim() == 2 && in.layout == WeightLayout::InOut &&
-         out.layout == WeightLayout::InOut && in.weight.size(1) % kStrideMultiple == 0 &&
-         out.weight.size(1) % kStrideMultiple == 0;
+  static_assert(kStrideMultiple % kGeluWidthMultiple == 0);
+  return cuda_kernels<GeluKernels>() != nullptr && fits(x, in) && fits(x, out) && x.dim() == 2 &&
+         in.layout == WeightLayout::InOut && out.layout == WeightLayout::InOut &&
+         in.weight.size(1) % kStrideMultiple == 0 && out.weight.size(1) % kStrideMultiple == 0;
 }
 
 }  // namespace

@@ -36,9 +36,6 @@ cudaDataType_t data_type(Number number) {
 cublasLtEpilogue_t epilogue_of(const Product& product) {
   if (product.before_gelu != nullptr) return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
   if (product.bias != nullptr) return CUBLASLT_EPILOGUE_BIAS;
-  if (product.gelu_input != nullptr) {
-    return product.column_sums != nullptr ? CUBLASLT_EPILOGUE_DGELU_BGRAD : CUBLASLT_EPILOGUE_DGELU;
-  }
   if (product.right_sums != nullptr) return CUBLASLT_EPILOGUE_BGRADA;
   if (product.left_sums != nullptr) return CUBLASLT_EPILOGUE_BGRADB;
   return CUBLASLT_EPILOGUE_DEFAULT;
@@ -46,16 +43,11 @@ cublasLtEpilogue_t epilogue_of(const Product& product) {
 
 // The vector that the epilogue reads or writes.
 const void* vector_of(const Product& product) {
-  for (const void* vector : {product.bias, static_cast<const void*>(product.column_sums),
-                             static_cast<const void*>(product.right_sums),
+  for (const void* vector : {product.bias, static_cast<const void*>(product.right_sums),
                              static_cast<const void*>(product.left_sums)}) {
     if (vector != nullptr) return vector;
   }
   return nullptr;
-}
-
-const void* auxiliary_of(const Product& product) {
-  return product.before_gelu != nullptr ? product.before_gelu : product.gelu_input;
 }
 
 std::uint32_t alignment_of(const void* pointer) {
@@ -88,8 +80,8 @@ struct Problem {
       set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
       set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type);
     }
-    if (const void* auxiliary = auxiliary_of(product)) {
-      set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, auxiliary);
+    if (product.before_gelu != nullptr) {
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, product.before_gelu);
       set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, product.out_stride);
     }
   }

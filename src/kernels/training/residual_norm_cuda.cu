@@ -18,8 +18,8 @@ using device::kVector;
 using device::kWarp;
 
 constexpr int kWarps = 4;  // of a block: as many rows at a time
-constexpr int kRowsOfPart = 8;
-constexpr int kPartsOfMultiprocessor = 2;
+constexpr int kRowsOfPart = 4;
+constexpr int kPartsOfMultiprocessor = 3;
 
 template <typename T, int kHeld>
 __global__ void __launch_bounds__(kWarps* kWarp)
@@ -92,6 +92,33 @@ struct WeightSums {
   float bias[kHeld][kVector] = {};
 };
 
+// What a lane holds of a row, as it is stored: half the registers of fp32. All of it is asked for
+// before any of it is used, so that the reads wait for memory together.
+template <typename T, int kHeld>
+struct BackwardRow {
+  device::Stored<T> x[kHeld];
+  device::Stored<T> slope[kHeld];
+  device::Stored<T> past[kHeld];
+  std::uint8_t kept[kHeld];
+};
+
+template <typename T, int kHeld>
+__device__ inline BackwardRow<T, kHeld> read_row(const NormBackward& call, std::int64_t row,
+                                                 std::int64_t target) {
+  BackwardRow<T, kHeld> held = {};
+#pragma unroll
+  for (int v = 0; v < kHeld; ++v) {
+    const int column = (v * kWarp + static_cast<int>(threadIdx.x) % kWarp) * kVector;
+    if (column >= call.width) continue;
+    const std::int64_t place = target * call.width + column;
+    held.x[v].read(call.sum, place);
+    held.slope[v].read(call.d_normed, row * call.width + column);
+    if (call.d_sum != nullptr) held.past[v].read(call.d_sum, place);
+    if (call.kept != nullptr) held.kept[v] = call.kept[place / kVector];
+  }
+  return held;
+}
+
 // With n the normalised row, g = d_normed · weight: dx = (g - mean(g) - n · mean(g · n)) /
 // deviation, and what comes past the norm besides.
 template <typename T, int kHeld>
@@ -99,12 +126,10 @@ __device__ inline void differentiate_row(const NormBackward& call, const device:
                                          std::int64_t row, WeightSums<kHeld>& sums) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const std::int64_t target = call.selected != nullptr ? call.selected[row] : row;
-  const T* x = static_cast<const T*>(call.sum) + target * call.width;
+  auto held = read_row<T, kHeld>(call, row, target);
   const float mean = call.mean[row];
   const float inverse = call.inverse[row];
 
-  float normed[kHeld][kVector] = {};
-  float slope[kHeld][kVector] = {};
   float total = 0;
   float total_normed = 0;
 #pragma unroll
@@ -112,18 +137,21 @@ __device__ inline void differentiate_row(const NormBackward& call, const device:
     const int column = (v * kWarp + lane) * kVector;
     if (column >= call.width) break;
     float weight[kVector];
-    device::load(x + column, normed[v]);
-    device::load(static_cast<const T*>(call.d_normed) + row * call.width + column, slope[v]);
+    float x[kVector];
+    float slope[kVector];
     device::load(static_cast<const T*>(call.weight) + column, weight);
+    held.x[v].unpack(x);
+    held.slope[v].unpack(slope);
 #pragma unroll
     for (int i = 0; i < kVector; ++i) {
-      normed[v][i] = (normed[v][i] - mean) * inverse;
-      sums.weight[v][i] += slope[v][i] * normed[v][i];
-      sums.bias[v][i] += slope[v][i];
-      slope[v][i] *= weight[i];
-      total += slope[v][i];
-      total_normed += slope[v][i] * normed[v][i];
+      const float normed = (x[i] - mean) * inverse;
+      sums.weight[v][i] += slope[i] * normed;
+      sums.bias[v][i] += slope[i];
+      total += slope[i] * weight[i];
+      total_normed += slope[i] * weight[i] * normed;
     }
+    held.x[v].forget_unpacked();
+    held.slope[v].forget_unpacked();
   }
   const float count = static_cast<float>(call.width);
   const float mean_slope = device::sum_of_warp(total) / count;
@@ -136,16 +164,23 @@ __device__ inline void differentiate_row(const NormBackward& call, const device:
     const int column = (v * kWarp + lane) * kVector;
     if (column >= call.width) break;
     const std::int64_t place = target * call.width + column;
-    float past[kVector] = {};
-    if (call.d_sum != nullptr) device::load(static_cast<const T*>(call.d_sum) + place, past);
+    float weight[kVector];
+    float x[kVector];
+    float slope[kVector];
+    float dx[kVector];
+    device::load(static_cast<const T*>(call.weight) + column, weight);
+    held.x[v].unpack(x);
+    held.slope[v].unpack(slope);
+    held.past[v].unpack(dx);
 #pragma unroll
     for (int i = 0; i < kVector; ++i) {
-      past[i] += inverse * (slope[v][i] - mean_slope - normed[v][i] * mean_slope_normed);
+      const float normed = (x[i] - mean) * inverse;
+      dx[i] += inverse * (slope[i] * weight[i] - mean_slope - normed * mean_slope_normed);
     }
-    device::store(static_cast<T*>(call.dx) + place, past);
+    device::store(static_cast<T*>(call.dx) + place, dx);
     if (call.kept != nullptr) {
-      device::keep(call.kept[place / kVector], dropout.scale, past);
-      device::store(static_cast<T*>(call.d_branch) + place, past);
+      device::keep(held.kept[v], dropout.scale, dx);
+      device::store(static_cast<T*>(call.d_branch) + place, dx);
     }
   }
 }
@@ -170,9 +205,13 @@ __device__ inline void write_part(const float (&sums)[kHeld][kVector], float* sh
   __syncthreads();
 }
 
+// Fewer blocks where so many would have to keep part of a row outside of their registers.
+template <typename T, int kHeld>
+constexpr int kResidentParts = sizeof(T) * kHeld <= 8 ? kPartsOfMultiprocessor : 1;
+
 // parts [gridDim.x, 2, width]
 template <typename T, int kHeld>
-__global__ void __launch_bounds__(kWarps* kWarp)
+__global__ void __launch_bounds__(kWarps* kWarp, (kResidentParts<T, kHeld>))
     norm_backward(NormBackward call, device::Dropout dropout, float* parts) {
   extern __shared__ float4 shared_memory[];
   auto* shared = reinterpret_cast<float*>(shared_memory);

@@ -63,6 +63,27 @@ __device__ inline void store(T* to, const float (&from)[kVector]) {
   *reinterpret_cast<Packed<T>*>(to) = packed;
 }
 
+// A vector as it is stored, in half the registers of fp32 where it is half precision.
+template <typename T>
+struct alignas(sizeof(T) * kVector) Stored {
+  std::uint32_t words[sizeof(T) * kVector / sizeof(std::uint32_t)];
+
+  __device__ void read(const void* numbers, std::int64_t place) {
+    *this = *reinterpret_cast<const Stored*>(static_cast<const T*>(numbers) + place);
+  }
+  __device__ void unpack(float (&to)[kVector]) const {
+    Packed<T> packed;
+    memcpy(&packed, words, sizeof packed);
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) to[i] = to_float(packed.numbers[i]);
+  }
+  // The compiler would rather keep what was unpacked for the next time, and run out of registers.
+  __device__ void forget_unpacked() {
+#pragma unroll
+    for (auto& word : words) asm volatile("" : "+r"(word));
+  }
+};
+
 __device__ inline float sum_of_warp(float number) {
 #pragma unroll
   for (int distance = kWarp / 2; distance > 0; distance /= 2) {
