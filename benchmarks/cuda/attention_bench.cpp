@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The attention kernels that LibTorch offers, forward and backward in one CUDA graph, on the shapes
-// of a training step: which one is worth taking. cuDNN's on packed rows is missing: through LibTorch
-// it failed while a graph was recorded, it seems because its plan is made anew at each call; that
-// cause is inferred, not isolated.
+// of a training step: which one is worth taking. cuDNN's on packed rows is missing: through
+// LibTorch it failed while a graph was recorded, it seems because its plan is made anew at each
+// call; that cause is inferred, not isolated.
 #include <cstdio>
 #include <functional>
 #include <string>

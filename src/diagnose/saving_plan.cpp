@@ -45,8 +45,7 @@ void tell(DevicePlan& found, const MemorySavers& plain) {
   if (found.savers == plain) return;
   found.notes.push_back(fmt::format(
       "To fit into {}, {}: {} by estimate; --moments, --recompute and --release-gradients set it.",
-      size_of(room_of(found)), what_is_saved(found.savers),
-      size_of(found.model.estimated_bytes)));
+      size_of(room_of(found)), what_is_saved(found.savers), size_of(found.model.estimated_bytes)));
 }
 
 }  // namespace
@@ -75,9 +74,8 @@ DevicePlan plan_with_savers(const RunConfig& config, const Machine& machine,
                             const ModelConfig& model, const std::string& cuda_fault) {
   const auto choices = saver_choices(config.train);
   const auto planned = [&](const MemorySavers& savers) {
-    DevicePlan plan =
-        plan_devices(config, machine, usual_memory_model(model, savers, config.train.grad_accum),
-                     cuda_fault);
+    DevicePlan plan = plan_devices(
+        config, machine, usual_memory_model(model, savers, config.train.grad_accum), cuda_fault);
     plan.savers = savers;
     return plan;
   };
@@ -96,8 +94,8 @@ DevicePlan plan_with_savers(const RunConfig& config, const Machine& machine,
   }
   if (fitting.empty()) return planned(choices.front());
   // Of equally large batches the first, which is the cheapest.
-  auto best = std::ranges::max_element(
-      fitting, {}, [](const DevicePlan& found) { return found.batch_size; });
+  auto best = std::ranges::max_element(fitting, {},
+                                       [](const DevicePlan& found) { return found.batch_size; });
   tell(*best, choices.front());
   return std::move(*best);
 }

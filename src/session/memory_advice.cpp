@@ -13,7 +13,8 @@ namespace myxtts {
 std::string batch_that_fits(const DevicePlan& plan, const ModelConfig& model) {
   const RolePlan& role = plan.model;
   if (!role.gpu) return {};
-  const MemoryNeeds needs = usual_memory_model(model, plan.savers, plan.grad_accum)(plan.precision, /*cpu=*/false);
+  const MemoryNeeds needs =
+      usual_memory_model(model, plan.savers, plan.grad_accum)(plan.precision, /*cpu=*/false);
   const std::int64_t room = role.memory_cap_bytes.value_or(role.gpu->free_bytes);
   const std::int64_t slots = plan.ring_slots * needs.slot_bytes;
   const std::int64_t clips =

@@ -82,7 +82,7 @@ class Training {
 // A run with one file that never changes and one tensor that is not trained.
 struct SavedRun {
   explicit SavedRun(const fs::path& folder, ThreadedDevice& device, Room room = Room::OnDevice)
-      : store(folder) {  // which makes the folder
+      : store(folder) {                        // which makes the folder
     const std::string_view vocabulary = "{}";  // whole at once: checkpoints are linked to it
     write_file_atomically(folder / "vocab.json", std::as_bytes(std::span(vocabulary)));
     saver.emplace(
