@@ -87,7 +87,7 @@ def table(peer, ours):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", required=True, type=pathlib.Path)
+    parser.add_argument("--program", required=True, type=lambda text: pathlib.Path(text).resolve())
     parser.add_argument("--peer", required=True, help="folder with the unpacked peer, or a line that was measured before (JSON)")
     parser.add_argument("--corpus", required=True)
     parser.add_argument("--vocab", required=True)
