@@ -71,7 +71,7 @@ class TrainSignalsWhileMeasuring : public TrainingBench {
 };
 
 TEST_F(TrainSignalsWhileMeasuring, AMeasurementThatWasInterruptedIsMadeAgain) {
-  const Words settings{"--max-steps", "3", "--eval-steps", "1", "--val-fraction", "0.8"};
+  const Words settings{"--max-steps", "3", "--eval-steps", "1", "--val-fraction", "0.5"};
   trained("whole", settings);
   Words resumed = settings;
   resumed.emplace_back("--resume");
