@@ -289,7 +289,10 @@ TEST(BackgroundSave, AKillAtAnyMomentLeavesAWholeLatestThatNeverGoesBack) {
   std::int64_t newest = 0;
   int unfinished = 0;
   const int kills = test::repetitions(100);
-  for (int kill_number = 0; kill_number < kills; ++kill_number) {
+  // On a slow or busy machine most kills may come too early to mean anything: those go on.
+  const auto met = [&] { return unfinished > kills / 10 && newest > 3; };
+  for (int kill_number = 0; kill_number < kills || (!met() && kill_number < 20 * kills);
+       ++kill_number) {
     test::run_and_kill([&] { save_some(folder.path(), newest, INT64_MAX); }, window);
     if (!fs::exists(folder / "checkpoints")) continue;
 
@@ -305,8 +308,7 @@ TEST(BackgroundSave, AKillAtAnyMomentLeavesAWholeLatestThatNeverGoesBack) {
     newest = found->step;
     expect_whole(found->folder, newest, 20'000);
   }
-  EXPECT_GT(unfinished, kills / 10);  // otherwise the kills missed what they are for
-  EXPECT_GT(newest, 3);
+  EXPECT_TRUE(met()) << unfinished << " kills while saving, newest step " << newest;
 }
 
 }  // namespace
