@@ -43,7 +43,7 @@ bool BackgroundSave::finish() {
 void BackgroundSave::write(const PlacedCheckpoint& checkpoint) {
   // On the CPU nothing here computes, and a scope would set the threads of others.
   const auto scope = device_.gpu() < 0 ? nullptr : device_.enter(device_.stream());
-  reader_.follow(snapshot_.taken());
+  snapshot_.taken().wait();  // of this thread alone: a copy in host memory is read without a stream
   succeeded_ = false;
   const auto say = [&](const std::string& why) {
     reader_.abandon();

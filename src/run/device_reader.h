@@ -23,9 +23,6 @@ class DeviceReader {
 
   explicit DeviceReader(RoleDevice& device, std::size_t block_bytes = kBlockBytes);
 
-  // Whatever read() asks for from now on follows this mark in another stream.
-  void follow(const Event& event) { event.hold_up(stream_); }
-
   // Queues a tensor; its bytes come to `sink` in pieces, after those of the tensors before it.
   // Waits for the device.
   void read(const PlacedTensor& tensor, const Sink& sink);
