@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What disks and other processes do to a feature cache.
-#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 
 #include "data/cache/cache_clips.h"
 #include "data/cache/feature_cache.h"
+#include "support/small_disk.h"
 #include "support/temporary_folder.h"
 
 namespace myxtts::test {
@@ -229,23 +229,8 @@ TEST(FeatureCacheOnDisk, AWriterThatIsKilledLeavesACacheThatTheNextOneGoesOnWith
   EXPECT_EQ(shards_in(folder.path()).size(), 1u);
 }
 
-// A small disk of a test's own.
-class SmallDisk {
- public:
-  SmallDisk() { mounted_ = ::mount("none", folder_.path().c_str(), "tmpfs", 0, "size=1m") == 0; }
-  ~SmallDisk() {
-    if (mounted_) ::umount2(folder_.path().c_str(), MNT_DETACH);
-  }
-  bool mounted() const { return mounted_; }
-  const std::filesystem::path& path() const { return folder_.path(); }
-
- private:
-  TemporaryFolder folder_;
-  bool mounted_ = false;
-};
-
 TEST(FeatureCacheOnDisk, AFullDiskStopsTheWritingAndNothingElse) {
-  const SmallDisk disk;
+  const SmallDisk disk(1024);
   if (!disk.mounted()) GTEST_SKIP() << "this user may not mount a tmpfs of 1 MB";
   FeatureCache cache(disk.path(), kKey);
   std::uint64_t clips = 0;
