@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "config/effective_config.h"
+#include "device/device_plan.h"
+#include "diagnose/profile/trial_reading.h"
+
+namespace myxtts {
+
+struct TrialSettings {
+  std::int64_t warm_up = 10;   // steps that are not counted
+  std::int64_t steps = 100;    // that are
+  std::int64_t resident = 20;  // steps on resident batches, the ceiling; 0: not measured
+};
+
+// Trains for some steps as `train` would, with the same pipeline and the same step, and measures;
+// what it learnt is thrown away, and nothing is written but indexes and caches. Shows progress.
+//
+// `plan` is open. Throws what TrainingRun throws; stopped() is asked between steps and ends the
+// trial with what was measured so far.
+TrialReading run_trial(const EffectiveConfig& settings, const DevicePlan& plan,
+                       const TrialSettings& trial, const std::function<bool()>& stopped = {});
+
+}  // namespace myxtts
