@@ -53,6 +53,8 @@ at::Tensor with_aligned_rows(const at::Tensor& tensor) {
   return copy;
 }
 
+const GradientTarget kNoGradient({}, false);
+
 // dx = dy · Wᵀ.
 Product input_gradient(const at::Tensor& dy, const at::Tensor& weight, bool in_out,
                        const at::Tensor& dx) {
@@ -131,6 +133,7 @@ void back_through_gelu(const at::Tensor& before, const at::Tensor& slopes,
                                          .d_bias = d_bias.data()});
 }
 
+// `out_bias` is added; its gradient is owed.
 class GeluMlp : public torch::autograd::Function<GeluMlp> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& in,
@@ -153,7 +156,7 @@ class GeluMlp : public torch::autograd::Function<GeluMlp> {
               .out = y.data_ptr(),
               .out_stride = y.stride(0),
               .bias = pointer(out_bias)});
-    context->save_for_backward({x, in, in_bias, out, out_bias, before, hidden});
+    context->save_for_backward({x, in, in_bias, out, before, hidden});
     context->saved_data["promised"] = ZeroGradientPromise::given();
     return y;
   }
@@ -162,25 +165,23 @@ class GeluMlp : public torch::autograd::Function<GeluMlp> {
     const auto saved = context->get_saved_variables();
     const bool promised = context->saved_data["promised"].toBool();
     const at::Tensor& x = saved[0];
-    const at::Tensor& before = saved[5];
+    const at::Tensor& before = saved[4];
     const auto dy = gradients[0].contiguous();
     const GradientTarget d_in(saved[1], promised);
     const GradientTarget d_in_bias(saved[2], promised);
     const GradientTarget d_out(saved[3], promised);
-    const GradientTarget d_out_bias(saved[4], promised);
 
-    weight_gradient(saved[6], dy, /*in_out=*/true, d_out, d_out_bias);
+    weight_gradient(saved[5], dy, /*in_out=*/true, d_out, kNoGradient);
     const auto d_before = at::empty_like(before);
     multiply(input_gradient(dy, saved[3], /*in_out=*/true, d_before));
     back_through_gelu(before, d_before, d_in_bias);
-    weight_gradient(x, d_before, /*in_out=*/true, d_in, GradientTarget({}, false));
+    weight_gradient(x, d_before, /*in_out=*/true, d_in, kNoGradient);
     at::Tensor dx;
     if (context->needs_input_grad(0)) {
       dx = at::empty_like(x);
       multiply(input_gradient(d_before, saved[1], /*in_out=*/true, dx));
     }
-    return {dx, d_in.for_autograd(), d_in_bias.for_autograd(), d_out.for_autograd(),
-            d_out_bias.for_autograd()};
+    return {dx, d_in.for_autograd(), d_in_bias.for_autograd(), d_out.for_autograd(), {}};
   }
 };
 
@@ -198,7 +199,20 @@ bool fits_mlp(const at::Tensor& x, const LinearWeights& in, const LinearWeights&
          in.weight.size(1) % kStrideMultiple == 0 && out.weight.size(1) % kStrideMultiple == 0;
 }
 
+// What is added, without its gradient.
+at::Tensor without_gradient(const at::Tensor& bias) {
+  return bias.defined() ? bias.detach() : bias;
+}
+
+at::Tensor owed(const at::Tensor& bias) {
+  return bias.defined() && bias.requires_grad() ? bias : at::Tensor();
+}
+
 }  // namespace
+
+at::Tensor Projection::settled() const {
+  return owed_bias.defined() ? rows + (owed_bias - owed_bias.detach()) : rows;
+}
 
 at::Tensor linear(const at::Tensor& x, const LinearWeights& weights) {
   if (!fits(x, weights)) return plain::linear(x, weights);
@@ -212,9 +226,18 @@ at::Tensor linear(const at::Tensor& x, const LinearWeights& weights) {
   return y.view(sizes);
 }
 
-at::Tensor gelu_mlp(const at::Tensor& x, const LinearWeights& in, const LinearWeights& out) {
-  if (!fits_mlp(x, in, out)) return plain::gelu_mlp(x, in, out);
-  return GeluMlp::apply(x.contiguous(), in.weight, in.bias, out.weight, out.bias);
+Projection project(const at::Tensor& x, const LinearWeights& weights) {
+  if (!fits(x, weights)) return {.rows = plain::linear(x, weights), .owed_bias = {}};
+  LinearWeights alone = weights;
+  alone.bias = without_gradient(weights.bias);
+  return {.rows = linear(x, alone), .owed_bias = owed(weights.bias)};
+}
+
+Projection gelu_mlp(const at::Tensor& x, const LinearWeights& in, const LinearWeights& out) {
+  if (!fits_mlp(x, in, out)) return {.rows = plain::gelu_mlp(x, in, out), .owed_bias = {}};
+  return {.rows = GeluMlp::apply(x.contiguous(), in.weight, in.bias, out.weight,
+                                 without_gradient(out.bias)),
+          .owed_bias = owed(out.bias)};
 }
 
 }  // namespace myxtts

@@ -9,241 +9,248 @@
 #include "kernels/training/parameter_sums.cuh"
 #include "kernels/training/vectors.cuh"
 
-// A warp holds a row in its registers, so the data is read once. kHeld: vectors of a row that each
-// lane holds.
+// A row is the work of a team: as many whole warps as give each vector of the row a thread. So a
+// row is read once, all of it at the same time, and little of it is in each thread's registers.
 namespace myxtts {
 namespace {
 
 using device::kVector;
 using device::kWarp;
+using device::Stored;
 
-constexpr int kWarps = 4;  // of a block: as many rows at a time
-constexpr int kRowsOfPart = 4;
-constexpr int kPartsOfMultiprocessor = 3;
+constexpr int kMostWarps = kNormWidest / kVector / kWarp;  // of a team
+constexpr int kThreads = kMostWarps * kWarp;               // of a block of the backward pass
+// As many as keep what they hold of a row in registers.
+constexpr int kPartsOfMultiprocessor = 2;
 
-template <typename T, int kHeld>
-__global__ void __launch_bounds__(kWarps* kWarp)
-    norm_forward(NormForward call, device::Dropout dropout) {
-  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarp;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  if (row >= call.rows) return;
+unsigned team_threads(std::int64_t width) {
+  return static_cast<unsigned>((width + kVector * kWarp - 1) / (kVector * kWarp)) * kWarp;
+}
+
+// The sum over a block's threads, of a block that is one team.
+__device__ inline float sum_of_block(float number, float (&of_warps)[kMostWarps]) {
+  const float of_warp = device::sum_of_warp(number);
+  if (blockDim.x == kWarp) return of_warp;
+  if (threadIdx.x % kWarp == 0) of_warps[threadIdx.x / kWarp] = of_warp;
+  __syncthreads();
+  float total = 0;
+  for (unsigned warp = 0; warp < blockDim.x / kWarp; ++warp) total += of_warps[warp];
+  return total;
+}
+
+// x + dropout(branch) as it is stored, with the sum and the mask written; x alone without branch.
+template <typename T>
+__device__ inline void read_sum(const NormForward& call, const device::Dropout& dropout,
+                                std::int64_t row, int column, float (&sum)[kVector]) {
   const std::int64_t source = call.selected != nullptr ? call.selected[row] : row;
-  const T* x = static_cast<const T*>(call.x) + source * call.width;
+  const std::int64_t place = row * call.width + column;
+  Stored<T> x;
+  Stored<T> branch;
+  x.read(call.x, source * call.width + column);
+  if (call.branch != nullptr) branch.read(call.branch, place);
+  x.unpack(sum);
+  if (call.branch == nullptr) return;
+  float added[kVector];
+  branch.unpack(added);
+  if (call.kept != nullptr) {
+    const std::uint8_t kept = device::draw_kept(dropout, place / kVector);
+    call.kept[place / kVector] = kept;
+    device::keep(kept, dropout.scale, added);
+  }
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) sum[i] = device::rounded<T>(sum[i] + added[i]);
+  device::store(static_cast<T*>(call.sum) + place, sum);
+}
 
-  float held[kHeld][kVector] = {};
+// One block for each row.
+template <typename T>
+__global__ void __launch_bounds__(kMostWarps* kWarp)
+    norm_forward(NormForward call, device::Dropout dropout) {
+  __shared__ float sums[kMostWarps];
+  __shared__ float squares[kMostWarps];
+  const std::int64_t row = blockIdx.x;
+  const int column = static_cast<int>(threadIdx.x) * kVector;
+  const bool inside = column < call.width;
+
+  float held[kVector] = {};
+  Stored<T> weight = {};
+  Stored<T> bias = {};
+  if (inside) {
+    weight.read(call.weight, column);
+    bias.read(call.bias, column);
+    read_sum<T>(call, dropout, row, column, held);
+  }
   float total = 0;
 #pragma unroll
-  for (int v = 0; v < kHeld; ++v) {
-    const int column = (v * kWarp + lane) * kVector;
-    if (column >= call.width) break;
-    device::load(x + column, held[v]);
-    if (call.branch != nullptr) {
-      const std::int64_t place = row * call.width + column;
-      float added[kVector];
-      device::load(static_cast<const T*>(call.branch) + place, added);
-      if (call.kept != nullptr) {
-        const std::uint8_t kept = device::draw_kept(dropout, place / kVector);
-        call.kept[place / kVector] = kept;
-        device::keep(kept, dropout.scale, added);
-      }
-#pragma unroll
-      for (int i = 0; i < kVector; ++i) held[v][i] = device::rounded<T>(held[v][i] + added[i]);
-      device::store(static_cast<T*>(call.sum) + place, held[v]);
-    }
-#pragma unroll
-    for (int i = 0; i < kVector; ++i) total += held[v][i];
-  }
+  for (int i = 0; i < kVector; ++i) total += held[i];
   const float count = static_cast<float>(call.width);
-  const float mean = device::sum_of_warp(total) / count;
+  const float mean = sum_of_block(total, sums) / count;
 
-  float squares = 0;
+  float square = 0;
 #pragma unroll
-  for (int v = 0; v < kHeld; ++v) {
-    if ((v * kWarp + lane) * kVector >= call.width) break;
-#pragma unroll
-    for (int i = 0; i < kVector; ++i) squares += (held[v][i] - mean) * (held[v][i] - mean);
-  }
-  const float variance = device::sum_of_warp(squares) / count;
+  for (int i = 0; i < kVector; ++i) square += (held[i] - mean) * (held[i] - mean);
+  const float variance = sum_of_block(inside ? square : 0.0F, squares) / count;
   const float inverse = rsqrtf(variance + static_cast<float>(call.epsilon));
-  if (lane == 0) {
+  if (threadIdx.x == 0) {
     call.mean[row] = mean;
     call.inverse[row] = inverse;
   }
+  if (!inside) return;
+  float scale[kVector];
+  float shift[kVector];
+  weight.unpack(scale);
+  bias.unpack(shift);
 #pragma unroll
-  for (int v = 0; v < kHeld; ++v) {
-    const int column = (v * kWarp + lane) * kVector;
-    if (column >= call.width) break;
-    float weight[kVector];
-    float bias[kVector];
-    device::load(static_cast<const T*>(call.weight) + column, weight);
-    device::load(static_cast<const T*>(call.bias) + column, bias);
-#pragma unroll
-    for (int i = 0; i < kVector; ++i) {
-      held[v][i] = (held[v][i] - mean) * inverse * weight[i] + bias[i];
-    }
-    device::store(static_cast<T*>(call.normed) + row * call.width + column, held[v]);
-  }
+  for (int i = 0; i < kVector; ++i) held[i] = (held[i] - mean) * inverse * scale[i] + shift[i];
+  device::store(static_cast<T*>(call.normed) + row * call.width + column, held);
 }
 
-// The sums over a block's rows of d_normed · normalised and of d_normed.
-template <int kHeld>
-struct WeightSums {
-  float weight[kHeld][kVector] = {};
-  float bias[kHeld][kVector] = {};
+// A thread's sums over its team's rows.
+struct ColumnSums {
+  float weight[kVector] = {};  // of d_normed · normalised
+  float bias[kVector] = {};    // of d_normed
+  float branch[kVector] = {};  // of d_branch
 };
 
-// What a lane holds of a row, as it is stored: half the registers of fp32. All of it is asked for
+// What a thread has of a row, as it is stored: half the registers of fp32. All of it is asked for
 // before any of it is used, so that the reads wait for memory together.
-template <typename T, int kHeld>
+template <typename T>
 struct BackwardRow {
-  device::Stored<T> x[kHeld];
-  device::Stored<T> slope[kHeld];
-  device::Stored<T> past[kHeld];
-  std::uint8_t kept[kHeld];
+  int target;
+  Stored<T> x;
+  Stored<T> slope;
+  Stored<T> past;
+  float mean;
+  float inverse;
+  std::uint8_t kept;
 };
 
-template <typename T, int kHeld>
-__device__ inline BackwardRow<T, kHeld> read_row(const NormBackward& call, std::int64_t row,
-                                                 std::int64_t target) {
-  BackwardRow<T, kHeld> held = {};
-#pragma unroll
-  for (int v = 0; v < kHeld; ++v) {
-    const int column = (v * kWarp + static_cast<int>(threadIdx.x) % kWarp) * kVector;
-    if (column >= call.width) continue;
-    const std::int64_t place = target * call.width + column;
-    held.x[v].read(call.sum, place);
-    held.slope[v].read(call.d_normed, row * call.width + column);
-    if (call.d_sum != nullptr) held.past[v].read(call.d_sum, place);
-    if (call.kept != nullptr) held.kept[v] = call.kept[place / kVector];
-  }
+template <typename T>
+__device__ inline BackwardRow<T> read_row(const NormBackward& call, int row, int column) {
+  BackwardRow<T> held = {};
+  if (row >= call.rows) return held;
+  held.target = call.selected != nullptr ? static_cast<int>(call.selected[row]) : row;
+  held.mean = call.mean[row];
+  held.inverse = call.inverse[row];
+  if (column >= call.width) return held;
+  const std::int64_t place = static_cast<std::int64_t>(held.target) * call.width + column;
+  held.x.read(call.sum, place);
+  held.slope.read(call.d_normed, static_cast<std::int64_t>(row) * call.width + column);
+  if (call.d_sum != nullptr) held.past.read(call.d_sum, place);
+  if (call.kept != nullptr) held.kept = call.kept[place / kVector];
   return held;
+}
+
+// The sums over a team's threads of two numbers. `of_warps` is the team's own, and another one the
+// next time, so that one barrier suffices.
+__device__ inline float2 sums_of_team(float2 numbers, float2* of_warps) {
+  numbers.x = device::sum_of_warp(numbers.x);
+  numbers.y = device::sum_of_warp(numbers.y);
+  if (blockDim.x == kWarp) return numbers;
+  if (threadIdx.x % kWarp == 0) of_warps[threadIdx.x / kWarp] = numbers;
+  // Barrier 0 is the whole block's.
+  asm volatile("bar.sync %0, %1;" ::"r"(threadIdx.y + 1), "r"(blockDim.x) : "memory");
+  float2 total = {0, 0};
+  for (unsigned warp = 0; warp < blockDim.x / kWarp; ++warp) {
+    total.x += of_warps[warp].x;
+    total.y += of_warps[warp].y;
+  }
+  return total;
 }
 
 // With n the normalised row, g = d_normed · weight: dx = (g - mean(g) - n · mean(g · n)) /
 // deviation, and what comes past the norm besides.
-template <typename T, int kHeld>
+template <typename T>
 __device__ inline void differentiate_row(const NormBackward& call, const device::Dropout& dropout,
-                                         std::int64_t row, WeightSums<kHeld>& sums) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const std::int64_t target = call.selected != nullptr ? call.selected[row] : row;
-  auto held = read_row<T, kHeld>(call, row, target);
-  const float mean = call.mean[row];
-  const float inverse = call.inverse[row];
-
-  float total = 0;
-  float total_normed = 0;
+                                         const BackwardRow<T>& held, const Stored<T>& weights,
+                                         float2* of_warps, ColumnSums& sums) {
+  const int column = static_cast<int>(threadIdx.x) * kVector;
+  float weight[kVector];
+  float normed[kVector];
+  float slope[kVector];
+  weights.unpack(weight);
+  held.x.unpack(normed);
+  held.slope.unpack(slope);
+  float2 total = {0, 0};
 #pragma unroll
-  for (int v = 0; v < kHeld; ++v) {
-    const int column = (v * kWarp + lane) * kVector;
-    if (column >= call.width) break;
-    float weight[kVector];
-    float x[kVector];
-    float slope[kVector];
-    device::load(static_cast<const T*>(call.weight) + column, weight);
-    held.x[v].unpack(x);
-    held.slope[v].unpack(slope);
-#pragma unroll
-    for (int i = 0; i < kVector; ++i) {
-      const float normed = (x[i] - mean) * inverse;
-      sums.weight[v][i] += slope[i] * normed;
-      sums.bias[v][i] += slope[i];
-      total += slope[i] * weight[i];
-      total_normed += slope[i] * weight[i] * normed;
-    }
-    held.x[v].forget_unpacked();
-    held.slope[v].forget_unpacked();
+  for (int i = 0; i < kVector; ++i) {
+    normed[i] = (normed[i] - held.mean) * held.inverse;
+    sums.weight[i] += slope[i] * normed[i];
+    sums.bias[i] += slope[i];
+    slope[i] *= weight[i];
+    total.x += slope[i];
+    total.y += slope[i] * normed[i];
   }
+  total = sums_of_team(total, of_warps);
   const float count = static_cast<float>(call.width);
-  const float mean_slope = device::sum_of_warp(total) / count;
-  const float mean_slope_normed = device::sum_of_warp(total_normed) / count;
+  const float mean_slope = total.x / count;
+  const float mean_slope_normed = total.y / count;
   // Row 0 among selected ones is padding; several of them may be.
-  if (call.selected != nullptr && target == 0) return;
+  if (column >= call.width || (call.selected != nullptr && held.target == 0)) return;
 
+  const std::int64_t place = static_cast<std::int64_t>(held.target) * call.width + column;
+  float dx[kVector];
+  held.past.unpack(dx);
 #pragma unroll
-  for (int v = 0; v < kHeld; ++v) {
-    const int column = (v * kWarp + lane) * kVector;
-    if (column >= call.width) break;
-    const std::int64_t place = target * call.width + column;
-    float weight[kVector];
-    float x[kVector];
-    float slope[kVector];
-    float dx[kVector];
-    device::load(static_cast<const T*>(call.weight) + column, weight);
-    held.x[v].unpack(x);
-    held.slope[v].unpack(slope);
-    held.past[v].unpack(dx);
-#pragma unroll
-    for (int i = 0; i < kVector; ++i) {
-      const float normed = (x[i] - mean) * inverse;
-      dx[i] += inverse * (slope[i] * weight[i] - mean_slope - normed * mean_slope_normed);
-    }
-    device::store(static_cast<T*>(call.dx) + place, dx);
-    if (call.kept != nullptr) {
-      device::keep(held.kept[v], dropout.scale, dx);
-      device::store(static_cast<T*>(call.d_branch) + place, dx);
-    }
+  for (int i = 0; i < kVector; ++i) {
+    dx[i] += held.inverse * (slope[i] - mean_slope - normed[i] * mean_slope_normed);
   }
+  device::store(static_cast<T*>(call.dx) + place, dx);
+  if (call.kept != nullptr) {
+    device::keep(held.kept, dropout.scale, dx);
+    device::store(static_cast<T*>(call.d_branch) + place, dx);
+  }
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) sums.branch[i] += dx[i];
 }
 
-template <int kHeld>
-__device__ inline void write_part(const float (&sums)[kHeld][kVector], float* shared, float* part,
+// The sums of a block's teams, one after another.
+__device__ inline void write_part(const float (&sums)[kVector], float* shared, float* part,
                                   std::int64_t width) {
-  const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-#pragma unroll
-  for (int v = 0; v < kHeld; ++v) {
-    const int column = (v * kWarp + lane) * kVector;
-    if (column >= width) break;
-    device::store(shared + warp * width + column, sums[v]);
-  }
+  const std::int64_t column = static_cast<std::int64_t>(threadIdx.x) * kVector;
   __syncthreads();
-  for (std::int64_t column = threadIdx.x; column < width; column += kWarps * kWarp) {
+  if (column < width) device::store(shared + threadIdx.y * width + column, sums);
+  __syncthreads();
+  for (std::int64_t place = threadIdx.y * blockDim.x + threadIdx.x; place < width;
+       place += blockDim.x * blockDim.y) {
     float total = 0;
-    for (int other = 0; other < kWarps; ++other) total += shared[other * width + column];
-    part[column] = total;
+    for (unsigned team = 0; team < blockDim.y; ++team) total += shared[team * width + place];
+    part[place] = total;
   }
-  __syncthreads();
 }
 
-// Fewer blocks where so many would have to keep part of a row outside of their registers.
-template <typename T, int kHeld>
-constexpr int kResidentParts = sizeof(T) * kHeld <= 8 ? kPartsOfMultiprocessor : 1;
-
-// parts [gridDim.x, 2, width]
-template <typename T, int kHeld>
-__global__ void __launch_bounds__(kWarps* kWarp, (kResidentParts<T, kHeld>))
+// Blocks of a team's threads x teams. parts [gridDim.x, 3, width]
+template <typename T>
+__global__ void __launch_bounds__(kThreads, kPartsOfMultiprocessor)
     norm_backward(NormBackward call, device::Dropout dropout, float* parts) {
-  extern __shared__ float4 shared_memory[];
-  auto* shared = reinterpret_cast<float*>(shared_memory);
-  WeightSums<kHeld> sums;
-  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * kWarps;
-  for (std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarp;
-       row < call.rows; row += step) {
-    differentiate_row<T, kHeld>(call, dropout, row, sums);
+  __shared__ float4 memory[kNormWidest / 4];
+  __shared__ float2 of_warps[2][kMostWarps];
+  const int column = static_cast<int>(threadIdx.x) * kVector;
+  Stored<T> weights = {};
+  if (column < call.width) weights.read(call.weight, column);
+  ColumnSums sums;
+  const int step = static_cast<int>(gridDim.x * blockDim.y);
+  int row = static_cast<int>(blockIdx.x * blockDim.y + threadIdx.y);
+  auto held = read_row<T>(call, row, column);
+  for (int turn = 0; row < call.rows; turn ^= 1, row += step) {
+    const auto next = read_row<T>(call, row + step, column);
+    differentiate_row<T>(call, dropout, held, weights,
+                         of_warps[turn] + threadIdx.y * (blockDim.x / kWarp), sums);
+    held = next;
   }
-  float* part = parts + 2 * static_cast<std::int64_t>(blockIdx.x) * call.width;
+  auto* shared = reinterpret_cast<float*>(memory);
+  float* part = parts + 3 * static_cast<std::int64_t>(blockIdx.x) * call.width;
   write_part(sums.weight, shared, part, call.width);
   write_part(sums.bias, shared, part + call.width, call.width);
-}
-
-// Calls `run` with how many vectors of a row a lane holds, as a constant.
-template <typename Run>
-void with_held(std::int64_t width, const Run& run) {
-  const std::int64_t held = (width + kWarp * kVector - 1) / (kWarp * kVector);
-  if (held <= 1) return run(std::integral_constant<int, 1>{});
-  if (held <= 2) return run(std::integral_constant<int, 2>{});
-  if (held <= 4) return run(std::integral_constant<int, 4>{});
-  run(std::integral_constant<int, 8>{});
+  write_part(sums.branch, shared, part + 2 * call.width, call.width);
 }
 
 void forward(const NormForward& call) {
   const auto dropout = device::make_dropout(call.kept != nullptr ? call.dropout : 0.0);
-  const auto blocks = static_cast<unsigned>((call.rows + kWarps - 1) / kWarps);
   device::with_number(call.number, [&](auto number) {
-    with_held(call.width, [&](auto held) {
-      norm_forward<decltype(number), decltype(held)::value>
-          <<<blocks, kWarps * kWarp, 0, current_stream()>>>(call, dropout);
-    });
+    norm_forward<decltype(number)>
+        <<<static_cast<unsigned>(call.rows), team_threads(call.width), 0, current_stream()>>>(
+            call, dropout);
   });
   check(cudaGetLastError(), "normalising rows");
 }
@@ -251,20 +258,18 @@ void forward(const NormForward& call) {
 void backward(const NormBackward& call) {
   device::Dropout dropout;
   dropout.scale = device::dropout_scale(device::dropout_threshold(call.dropout));
+  const unsigned threads = team_threads(call.width);
+  const unsigned teams = kThreads / threads;
   const std::int64_t most = kPartsOfMultiprocessor * multiprocessor_count();
-  const auto parts = static_cast<unsigned>(
-      std::clamp<std::int64_t>((call.rows + kRowsOfPart - 1) / kRowsOfPart, 1, most));
-  const auto width = static_cast<std::size_t>(call.width);
-  const Workspace sums(parts * 2 * width * sizeof(float));
-  const std::size_t shared = kWarps * width * sizeof(float);
+  const auto parts =
+      static_cast<unsigned>(std::clamp<std::int64_t>((call.rows + teams - 1) / teams, 1, most));
+  const Workspace sums(parts * 3 * static_cast<std::size_t>(call.width) * sizeof(float));
+  auto* of_parts = static_cast<float*>(sums.data());
   device::with_number(call.number, [&](auto number) {
     using T = decltype(number);
-    with_held(call.width, [&](auto held) {
-      norm_backward<T, decltype(held)::value><<<parts, kWarps * kWarp, shared, current_stream()>>>(
-          call, dropout, static_cast<float*>(sums.data()));
-    });
-    device::sum_parts(static_cast<const float*>(sums.data()), static_cast<int>(parts), call.width,
-                      static_cast<T*>(call.d_weight), static_cast<T*>(call.d_bias));
+    norm_backward<T><<<parts, dim3(threads, teams), 0, current_stream()>>>(call, dropout, of_parts);
+    device::sum_parts(of_parts, static_cast<int>(parts), call.width, static_cast<T*>(call.d_weight),
+                      static_cast<T*>(call.d_bias), static_cast<T*>(call.d_branch_sums));
   });
   check(cudaGetLastError(), "differentiating a norm");
 }
