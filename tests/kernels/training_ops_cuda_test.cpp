@@ -11,6 +11,7 @@
 #include "device/cuda_plugin.h"
 #include "kernels/training/cross_entropy.h"
 #include "kernels/training/flash_attention.h"
+#include "kernels/training/frame_attention.h"
 #include "kernels/training/gelu_kernels.h"
 #include "kernels/training/gradient_target.h"
 #include "kernels/training/group_norm.h"
@@ -252,8 +253,9 @@ TEST_P(TrainingOpsCuda, LinearNeedsNoBias) {
 }
 
 TEST_P(TrainingOpsCuda, TheMlpIsThePlainOne) {
-  for (const std::int64_t rows : {1, 77, 1116}) {
-    const std::int64_t width = rows == 77 ? 64 : 1024;
+  // From 4,096 rows on gelu's derivative is taken inside the product.
+  for (const std::int64_t rows : {1, 77, 1116, 4099}) {
+    const std::int64_t width = rows == 77 || rows == 4099 ? 64 : 1024;
     SCOPED_TRACE(rows);
     const Tensors inputs = {random({rows, width}), random({width, 4 * width}, 0.05),
                             random({4 * width}), random({4 * width, width}, 0.05), random({width})};
@@ -308,6 +310,17 @@ TEST_P(TrainingOpsCuda, FlashAttentionIsThatOfEachSegmentAndPaysTheBiasOfItsProj
   };
   const auto expression = [](const Tensors& t) -> Tensors {
     return {attention_of_segments(t[0] + t[1], 2)};
+  };
+  expect_equal(fused, expression, inputs, tolerance());
+}
+
+TEST_P(TrainingOpsCuda, FrameAttentionIsThePlainOneAndPaysTheBiasOfItsProjection) {
+  const Tensors inputs = {random({3 * 50, 3 * 128}), random({3 * 128}, 0.3)};
+  const auto fused = [&](const Tensors& t) -> Tensors {
+    return {frame_attention({.rows = t[0] + t[1].detach(), .owed_bias = t[1]}, 3, 2)};
+  };
+  const auto expression = [](const Tensors& t) -> Tensors {
+    return {plain::frame_attention(t[0] + t[1], 3, 2)};
   };
   expect_equal(fused, expression, inputs, tolerance());
 }

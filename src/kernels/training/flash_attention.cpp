@@ -70,7 +70,7 @@ class FlashAttention : public torch::autograd::Function<FlashAttention> {
 at::Tensor flash_attention(const Projection& qkv, std::int64_t heads,
                            const PackedSegments& segments, double dropout) {
   const bool fits = cuda_kernels<JoinKernels>() != nullptr && common_number({qkv.rows}) &&
-                    qkv.rows.size(1) % (3 * kJoinWidthMultiple) == 0;
+                    qkv.rows.size(1) % (3 * kJoinMultiple) == 0;
   if (!fits) return plain::flash_attention(qkv.settled(), heads, segments, dropout);
   const auto owed = qkv.owed_bias.defined() ? std::optional(qkv.owed_bias) : std::nullopt;
   return FlashAttention::apply(qkv.rows.contiguous(), owed, segments.ends, heads, segments.longest,

@@ -18,6 +18,8 @@ using device::kVector;
 using device::kWarp;
 
 constexpr int kBlocksOfMultiprocessor = 6;
+constexpr int kSumBlocksOfMultiprocessor = 4;
+constexpr int kAtOnce = 4;  // rows that a thread has asked for before it adds one
 
 // With s the logistic function of 2u, u = √(2/π) · (x + 0.044715 x³): gelu(x) = x · s.
 __device__ inline float gelu_slope(float x) {
@@ -69,7 +71,50 @@ void backward(const GeluBackward& call) {
   check(cudaGetLastError(), "differentiating gelu");
 }
 
-const CudaKernelRegistration<GeluKernels> kRegistered({.backward = backward});
+// Blocks of kWarp x kColumnRows threads; parts [gridDim.y, width].
+template <typename T>
+__global__ void __launch_bounds__(kWarp* kColumnRows, kSumBlocksOfMultiprocessor)
+    add_columns(ColumnTotals call, float* parts) {
+  const std::int64_t column =
+      static_cast<std::int64_t>(blockIdx.x) * kColumns + threadIdx.x * kVector;
+  float sums[kVector] = {};
+  if (column < call.width) {
+    const std::int64_t step = static_cast<std::int64_t>(gridDim.y) * kColumnRows;
+    for (std::int64_t row = static_cast<std::int64_t>(blockIdx.y) * kColumnRows + threadIdx.y;
+         row < call.rows; row += kAtOnce * step) {
+      device::Stored<T> held[kAtOnce] = {};
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        if (row + i * step < call.rows) {
+          held[i].read(call.numbers, (row + i * step) * call.width + column);
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        float numbers[kVector];
+        held[i].unpack(numbers);
+#pragma unroll
+        for (int n = 0; n < kVector; ++n) sums[n] += numbers[n];
+      }
+    }
+  }
+  device::write_column_part(sums, parts + blockIdx.y * call.width, call.width);
+}
+
+void sum_columns(const ColumnTotals& call) {
+  const dim3 blocks = device::column_blocks(call.rows, call.width, kSumBlocksOfMultiprocessor);
+  const Workspace sums(blocks.y * static_cast<std::size_t>(call.width) * sizeof(float));
+  auto* parts = static_cast<float*>(sums.data());
+  device::with_number(call.number, [&](auto number) {
+    using T = decltype(number);
+    add_columns<T><<<blocks, dim3(kWarp, kColumnRows), 0, current_stream()>>>(call, parts);
+    device::sum_parts(parts, static_cast<int>(blocks.y), call.width, static_cast<T*>(call.totals));
+  });
+  check(cudaGetLastError(), "summing columns");
+}
+
+const CudaKernelRegistration<GeluKernels> kRegistered({.backward = backward,
+                                                       .sum_columns = sum_columns});
 
 }  // namespace
 }  // namespace myxtts

@@ -18,7 +18,7 @@ using device::kVector;
 using device::kWarp;
 using device::Stored;
 
-constexpr int kBlocksOfMultiprocessor = 6;
+constexpr int kBlocksOfMultiprocessor = 4;
 constexpr int kAtOnce = 4;  // rows that a thread has asked for before it uses one
 
 // Blocks of kWarp x kColumnRows threads; parts [gridDim.y, 3 · width], or null.
@@ -30,8 +30,9 @@ __global__ void __launch_bounds__(kWarp* kColumnRows, kBlocksOfMultiprocessor)
       static_cast<std::int64_t>(blockIdx.x) * kColumns + threadIdx.x * kVector;
   float sums[kVector] = {};
   if (column < across) {
-    const std::int64_t which = column / call.width;
-    const T* from = static_cast<const T*>(call.parts[which]) + column - which * call.width;
+    const std::int64_t stretch = column / call.stretch;
+    const T* from = static_cast<const T*>(call.parts[stretch % 3]) + stretch / 3 * call.stretch +
+                    column % call.stretch;
     T* to = static_cast<T*>(call.joined) + column;
     const std::int64_t step = static_cast<std::int64_t>(gridDim.y) * kColumnRows;
     for (std::int64_t row = static_cast<std::int64_t>(blockIdx.y) * kColumnRows + threadIdx.y;

@@ -9,8 +9,8 @@
 #include "kernels/training/parameter_sums.cuh"
 #include "kernels/training/vectors.cuh"
 
-// A row is the work of a team: as many whole warps as give each vector of the row a thread. So a
-// row is read once, all of it at the same time, and little of it is in each thread's registers.
+// Both passes are bound by memory only as long as enough of it is asked for ahead: while a row is
+// computed the next ones are under way.
 namespace myxtts {
 namespace {
 
@@ -20,35 +20,38 @@ using device::Stored;
 
 constexpr int kMostWarps = kNormWidest / kVector / kWarp;  // of a team
 constexpr int kThreads = kMostWarps * kWarp;               // of a block of the backward pass
-// As many as keep what they hold of a row in registers.
 constexpr int kPartsOfMultiprocessor = 2;
+constexpr int kForwardWarps = 4;
+constexpr int kForwardBlocks = 4;  // of a multiprocessor
 
-unsigned team_threads(std::int64_t width) {
-  return static_cast<unsigned>((width + kVector * kWarp - 1) / (kVector * kWarp)) * kWarp;
-}
+// The vectors of x and branch that a lane has of a row, as they are stored: those at lane, lane +
+// kWarp, ... of the row.
+template <typename T, int kHeld>
+struct ForwardRow {
+  Stored<T> x[kHeld];
+  Stored<T> branch[kHeld];
+};
 
-// The sum over a block's threads, of a block that is one team.
-__device__ inline float sum_of_block(float number, float (&of_warps)[kMostWarps]) {
-  const float of_warp = device::sum_of_warp(number);
-  if (blockDim.x == kWarp) return of_warp;
-  if (threadIdx.x % kWarp == 0) of_warps[threadIdx.x / kWarp] = of_warp;
-  __syncthreads();
-  float total = 0;
-  for (unsigned warp = 0; warp < blockDim.x / kWarp; ++warp) total += of_warps[warp];
-  return total;
+template <typename T, int kHeld>
+__device__ inline ForwardRow<T, kHeld> read_row(const NormForward& call, std::int64_t row) {
+  ForwardRow<T, kHeld> held = {};
+  if (row >= call.rows) return held;
+  const std::int64_t source = call.selected != nullptr ? call.selected[row] : row;
+#pragma unroll
+  for (int v = 0; v < kHeld; ++v) {
+    const int column = (v * kWarp + static_cast<int>(threadIdx.x)) * kVector;
+    if (column >= call.width) continue;
+    held.x[v].read(call.x, source * call.width + column);
+    if (call.branch != nullptr) held.branch[v].read(call.branch, row * call.width + column);
+  }
+  return held;
 }
 
 // x + dropout(branch) as it is stored, with the sum and the mask written; x alone without branch.
 template <typename T>
-__device__ inline void read_sum(const NormForward& call, const device::Dropout& dropout,
-                                std::int64_t row, int column, float (&sum)[kVector]) {
-  const std::int64_t source = call.selected != nullptr ? call.selected[row] : row;
-  const std::int64_t place = row * call.width + column;
-  Stored<T> x;
-  Stored<T> branch;
-  x.read(call.x, source * call.width + column);
-  if (call.branch != nullptr) branch.read(call.branch, place);
-  x.unpack(sum);
+__device__ inline void add_branch(const NormForward& call, const device::Dropout& dropout,
+                                  std::int64_t place, const Stored<T>& branch,
+                                  float (&sum)[kVector]) {
   if (call.branch == nullptr) return;
   float added[kVector];
   branch.unpack(added);
@@ -62,47 +65,77 @@ __device__ inline void read_sum(const NormForward& call, const device::Dropout& 
   device::store(static_cast<T*>(call.sum) + place, sum);
 }
 
-// One block for each row.
-template <typename T>
-__global__ void __launch_bounds__(kMostWarps* kWarp)
-    norm_forward(NormForward call, device::Dropout dropout) {
-  __shared__ float sums[kMostWarps];
-  __shared__ float squares[kMostWarps];
-  const std::int64_t row = blockIdx.x;
-  const int column = static_cast<int>(threadIdx.x) * kVector;
-  const bool inside = column < call.width;
-
-  float held[kVector] = {};
-  Stored<T> weight = {};
-  Stored<T> bias = {};
-  if (inside) {
-    weight.read(call.weight, column);
-    bias.read(call.bias, column);
-    read_sum<T>(call, dropout, row, column, held);
-  }
+template <typename T, int kHeld>
+__device__ inline void normalise_row(const NormForward& call, const device::Dropout& dropout,
+                                     std::int64_t row, const ForwardRow<T, kHeld>& read) {
+  const int lane = static_cast<int>(threadIdx.x);
+  float held[kHeld][kVector] = {};
   float total = 0;
 #pragma unroll
-  for (int i = 0; i < kVector; ++i) total += held[i];
-  const float count = static_cast<float>(call.width);
-  const float mean = sum_of_block(total, sums) / count;
-
-  float square = 0;
+  for (int v = 0; v < kHeld; ++v) {
+    const int column = (v * kWarp + lane) * kVector;
+    if (column >= call.width) break;
+    read.x[v].unpack(held[v]);
+    add_branch(call, dropout, row * call.width + column, read.branch[v], held[v]);
 #pragma unroll
-  for (int i = 0; i < kVector; ++i) square += (held[i] - mean) * (held[i] - mean);
-  const float variance = sum_of_block(inside ? square : 0.0F, squares) / count;
+    for (int i = 0; i < kVector; ++i) total += held[v][i];
+  }
+  const float count = static_cast<float>(call.width);
+  const float mean = device::sum_of_warp(total) / count;
+
+  float squares = 0;
+#pragma unroll
+  for (int v = 0; v < kHeld; ++v) {
+    if ((v * kWarp + lane) * kVector >= call.width) break;
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) squares += (held[v][i] - mean) * (held[v][i] - mean);
+  }
+  const float variance = device::sum_of_warp(squares) / count;
   const float inverse = rsqrtf(variance + static_cast<float>(call.epsilon));
-  if (threadIdx.x == 0) {
+  if (lane == 0) {
     call.mean[row] = mean;
     call.inverse[row] = inverse;
   }
-  if (!inside) return;
-  float scale[kVector];
-  float shift[kVector];
-  weight.unpack(scale);
-  bias.unpack(shift);
 #pragma unroll
-  for (int i = 0; i < kVector; ++i) held[i] = (held[i] - mean) * inverse * scale[i] + shift[i];
-  device::store(static_cast<T*>(call.normed) + row * call.width + column, held);
+  for (int v = 0; v < kHeld; ++v) {
+    const int column = (v * kWarp + lane) * kVector;
+    if (column >= call.width) break;
+    float weight[kVector];
+    float bias[kVector];
+    device::load(static_cast<const T*>(call.weight) + column, weight);
+    device::load(static_cast<const T*>(call.bias) + column, bias);
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) {
+      held[v][i] = (held[v][i] - mean) * inverse * weight[i] + bias[i];
+    }
+    device::store(static_cast<T*>(call.normed) + row * call.width + column, held[v]);
+  }
+}
+
+// Fewer blocks where so many would have to keep part of a row outside of their registers.
+template <typename T, int kHeld>
+constexpr int kResidentBlocks = sizeof(T) * kHeld <= 8 ? kForwardBlocks : 1;
+
+// Blocks of kWarp x kForwardWarps threads: a warp for each row.
+template <typename T, int kHeld>
+__global__ void __launch_bounds__(kWarp* kForwardWarps, (kResidentBlocks<T, kHeld>))
+    norm_forward(NormForward call, device::Dropout dropout) {
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * kForwardWarps;
+  std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * kForwardWarps + threadIdx.y;
+  auto held = read_row<T, kHeld>(call, row);
+  for (; row < call.rows; row += step) {
+    const auto next = read_row<T, kHeld>(call, row + step);
+    normalise_row<T, kHeld>(call, dropout, row, held);
+    held = next;
+  }
+}
+
+// Note [A team for a row]
+// The backward pass sums over rows besides, for each column, so the less of a row a thread has the
+// fewer registers are taken by sums. There a row is the work of a team: as many whole warps as give
+// each of its vectors a thread.
+unsigned team_threads(std::int64_t width) {
+  return static_cast<unsigned>((width + kVector * kWarp - 1) / (kVector * kWarp)) * kWarp;
 }
 
 // A thread's sums over its team's rows.
@@ -112,32 +145,85 @@ struct ColumnSums {
   float branch[kVector] = {};  // of d_branch
 };
 
-// What a thread has of a row, as it is stored: half the registers of fp32. All of it is asked for
-// before any of it is used, so that the reads wait for memory together.
+// Copies that wait for memory without holding registers.
 template <typename T>
-struct BackwardRow {
-  int target;
-  Stored<T> x;
-  Stored<T> slope;
-  Stored<T> past;
-  float mean;
-  float inverse;
-  std::uint8_t kept;
+__device__ inline void copy_ahead(Stored<T>* to, const void* numbers, std::int64_t place) {
+  const auto at = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
+  const auto* from = static_cast<const char*>(numbers) + place * static_cast<int>(sizeof(T));
+#pragma unroll
+  for (unsigned i = 0; i < sizeof(Stored<T>); i += 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at + i), "l"(from + i)
+                 : "memory");
+  }
+}
+
+// The rows that a team is about to work on. Each thread copies and reads only what is its own, so
+// nobody waits for another.
+template <typename T>
+struct RowsAhead {
+  static constexpr int kRows = sizeof(T) == 2 ? 4 : 2;
+
+  Stored<T> x[kRows][kThreads];
+  Stored<T> slope[kRows][kThreads];
+  Stored<T> past[kRows][kThreads];
 };
 
 template <typename T>
-__device__ inline BackwardRow<T> read_row(const NormBackward& call, int row, int column) {
-  BackwardRow<T> held = {};
-  if (row >= call.rows) return held;
-  held.target = call.selected != nullptr ? static_cast<int>(call.selected[row]) : row;
-  held.mean = call.mean[row];
-  held.inverse = call.inverse[row];
-  if (column >= call.width) return held;
-  const std::int64_t place = static_cast<std::int64_t>(held.target) * call.width + column;
-  held.x.read(call.sum, place);
-  held.slope.read(call.d_normed, static_cast<std::int64_t>(row) * call.width + column);
-  if (call.d_sum != nullptr) held.past.read(call.d_sum, place);
-  if (call.kept != nullptr) held.kept = call.kept[place / kVector];
+__device__ inline void ask_for(const NormBackward& call, RowsAhead<T>& ahead, int row, int turn) {
+  const int column = static_cast<int>(threadIdx.x) * kVector;
+  if (row < call.rows && column < call.width) {
+    const int own = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
+    const int which = turn % RowsAhead<T>::kRows;
+    const std::int64_t target = call.selected != nullptr ? call.selected[row] : row;
+    const std::int64_t place = target * call.width + column;
+    copy_ahead(&ahead.x[which][own], call.sum, place);
+    copy_ahead(&ahead.slope[which][own], call.d_normed,
+               static_cast<std::int64_t>(row) * call.width + column);
+    if (call.d_sum != nullptr) copy_ahead(&ahead.past[which][own], call.d_sum, place);
+  }
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+// The little that a thread needs of a row besides, asked for one row ahead.
+struct RowFacts {
+  std::int64_t target = 0;
+  float mean = 0;
+  float inverse = 0;
+  std::uint8_t kept = 0;
+};
+
+__device__ inline RowFacts facts_of(const NormBackward& call, int row) {
+  RowFacts facts;
+  if (row >= call.rows) return facts;
+  const int column = static_cast<int>(threadIdx.x) * kVector;
+  facts.target = call.selected != nullptr ? call.selected[row] : row;
+  facts.mean = call.mean[row];
+  facts.inverse = call.inverse[row];
+  if (call.kept != nullptr && column < call.width) {
+    facts.kept = call.kept[(facts.target * call.width + column) / kVector];
+  }
+  return facts;
+}
+
+// What a thread has of a row.
+template <typename T>
+struct BackwardRow {
+  Stored<T> x = {};
+  Stored<T> slope = {};
+  Stored<T> past = {};
+};
+
+template <typename T>
+__device__ inline BackwardRow<T> take_row(const NormBackward& call, const RowsAhead<T>& ahead,
+                                          int turn) {
+  asm volatile("cp.async.wait_group %0;" ::"n"(RowsAhead<T>::kRows - 2) : "memory");
+  BackwardRow<T> held;
+  if (static_cast<int>(threadIdx.x) * kVector >= call.width) return held;
+  const int own = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
+  const int which = turn % RowsAhead<T>::kRows;
+  held.x = ahead.x[which][own];
+  held.slope = ahead.slope[which][own];
+  if (call.d_sum != nullptr) held.past = ahead.past[which][own];
   return held;
 }
 
@@ -162,8 +248,9 @@ __device__ inline float2 sums_of_team(float2 numbers, float2* of_warps) {
 // deviation, and what comes past the norm besides.
 template <typename T>
 __device__ inline void differentiate_row(const NormBackward& call, const device::Dropout& dropout,
-                                         const BackwardRow<T>& held, const Stored<T>& weights,
-                                         float2* of_warps, ColumnSums& sums) {
+                                         const RowFacts& facts, const BackwardRow<T>& held,
+                                         const Stored<T>& weights, float2* of_warps,
+                                         ColumnSums& sums) {
   const int column = static_cast<int>(threadIdx.x) * kVector;
   float weight[kVector];
   float normed[kVector];
@@ -174,7 +261,7 @@ __device__ inline void differentiate_row(const NormBackward& call, const device:
   float2 total = {0, 0};
 #pragma unroll
   for (int i = 0; i < kVector; ++i) {
-    normed[i] = (normed[i] - held.mean) * held.inverse;
+    normed[i] = (normed[i] - facts.mean) * facts.inverse;
     sums.weight[i] += slope[i] * normed[i];
     sums.bias[i] += slope[i];
     slope[i] *= weight[i];
@@ -186,18 +273,18 @@ __device__ inline void differentiate_row(const NormBackward& call, const device:
   const float mean_slope = total.x / count;
   const float mean_slope_normed = total.y / count;
   // Row 0 among selected ones is padding; several of them may be.
-  if (column >= call.width || (call.selected != nullptr && held.target == 0)) return;
+  if (column >= call.width || (call.selected != nullptr && facts.target == 0)) return;
 
-  const std::int64_t place = static_cast<std::int64_t>(held.target) * call.width + column;
+  const std::int64_t place = facts.target * call.width + column;
   float dx[kVector];
   held.past.unpack(dx);
 #pragma unroll
   for (int i = 0; i < kVector; ++i) {
-    dx[i] += held.inverse * (slope[i] - mean_slope - normed[i] * mean_slope_normed);
+    dx[i] += facts.inverse * (slope[i] - mean_slope - normed[i] * mean_slope_normed);
   }
   device::store(static_cast<T*>(call.dx) + place, dx);
   if (call.kept != nullptr) {
-    device::keep(held.kept, dropout.scale, dx);
+    device::keep(facts.kept, dropout.scale, dx);
     device::store(static_cast<T*>(call.d_branch) + place, dx);
   }
 #pragma unroll
@@ -223,21 +310,28 @@ __device__ inline void write_part(const float (&sums)[kVector], float* shared, f
 template <typename T>
 __global__ void __launch_bounds__(kThreads, kPartsOfMultiprocessor)
     norm_backward(NormBackward call, device::Dropout dropout, float* parts) {
-  __shared__ float4 memory[kNormWidest / 4];
+  extern __shared__ float4 memory[];
   __shared__ float2 of_warps[2][kMostWarps];
+  auto& ahead = *reinterpret_cast<RowsAhead<T>*>(memory);
   const int column = static_cast<int>(threadIdx.x) * kVector;
   Stored<T> weights = {};
   if (column < call.width) weights.read(call.weight, column);
   ColumnSums sums;
   const int step = static_cast<int>(gridDim.x * blockDim.y);
   int row = static_cast<int>(blockIdx.x * blockDim.y + threadIdx.y);
-  auto held = read_row<T>(call, row, column);
-  for (int turn = 0; row < call.rows; turn ^= 1, row += step) {
-    const auto next = read_row<T>(call, row + step, column);
-    differentiate_row<T>(call, dropout, held, weights,
-                         of_warps[turn] + threadIdx.y * (blockDim.x / kWarp), sums);
-    held = next;
+  constexpr int kDistance = RowsAhead<T>::kRows - 1;
+  for (int turn = 0; turn < kDistance; ++turn) ask_for(call, ahead, row + turn * step, turn);
+  RowFacts facts = facts_of(call, row);
+  for (int turn = 0; row < call.rows; ++turn, row += step) {
+    const auto held = take_row<T>(call, ahead, turn);
+    ask_for(call, ahead, row + kDistance * step, turn + kDistance);
+    const RowFacts next = facts_of(call, row + step);
+    differentiate_row<T>(call, dropout, facts, held, weights,
+                         of_warps[turn % 2] + threadIdx.y * (blockDim.x / kWarp), sums);
+    facts = next;
   }
+  // Where rows were, sums of teams follow: nothing is under way any more, as none was asked for
+  // beyond the last row.
   auto* shared = reinterpret_cast<float*>(memory);
   float* part = parts + 3 * static_cast<std::int64_t>(blockIdx.x) * call.width;
   write_part(sums.weight, shared, part, call.width);
@@ -245,12 +339,26 @@ __global__ void __launch_bounds__(kThreads, kPartsOfMultiprocessor)
   write_part(sums.branch, shared, part + 2 * call.width, call.width);
 }
 
+// Calls `run` with how many vectors of a row a lane holds, as a constant.
+template <typename Run>
+void with_held(std::int64_t width, const Run& run) {
+  const std::int64_t held = (width + kWarp * kVector - 1) / (kWarp * kVector);
+  if (held <= 1) return run(std::integral_constant<int, 1>{});
+  if (held <= 2) return run(std::integral_constant<int, 2>{});
+  if (held <= 4) return run(std::integral_constant<int, 4>{});
+  run(std::integral_constant<int, 8>{});
+}
+
 void forward(const NormForward& call) {
   const auto dropout = device::make_dropout(call.kept != nullptr ? call.dropout : 0.0);
+  const std::int64_t most = kForwardBlocks * multiprocessor_count();
+  const auto blocks = static_cast<unsigned>(
+      std::min<std::int64_t>((call.rows + kForwardWarps - 1) / kForwardWarps, most));
   device::with_number(call.number, [&](auto number) {
-    norm_forward<decltype(number)>
-        <<<static_cast<unsigned>(call.rows), team_threads(call.width), 0, current_stream()>>>(
-            call, dropout);
+    with_held(call.width, [&](auto held) {
+      norm_forward<decltype(number), decltype(held)::value>
+          <<<blocks, dim3(kWarp, kForwardWarps), 0, current_stream()>>>(call, dropout);
+    });
   });
   check(cudaGetLastError(), "normalising rows");
 }
