@@ -375,7 +375,12 @@ void backward(const NormBackward& call) {
   auto* of_parts = static_cast<float*>(sums.data());
   device::with_number(call.number, [&](auto number) {
     using T = decltype(number);
-    norm_backward<T><<<parts, dim3(threads, teams), 0, current_stream()>>>(call, dropout, of_parts);
+    constexpr int kShared = sizeof(RowsAhead<T>);
+    check(cudaFuncSetAttribute(norm_backward<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               kShared),
+          "differentiating a norm");
+    norm_backward<T>
+        <<<parts, dim3(threads, teams), kShared, current_stream()>>>(call, dropout, of_parts);
     device::sum_parts(of_parts, static_cast<int>(parts), call.width, static_cast<T*>(call.d_weight),
                       static_cast<T*>(call.d_bias), static_cast<T*>(call.d_branch_sums));
   });
