@@ -58,6 +58,7 @@ class FlashAttention : public torch::autograd::Function<FlashAttention> {
         {.number = *common_number({d_qkv}),
          .rows = d_qkv.size(0),
          .width = d_qkv.size(1) / 3,
+         .stretch = d_qkv.size(1) / 3,
          .parts = {pointer(sides[0]), pointer(sides[1]), pointer(sides[2])},
          .joined = pointer(d_qkv),
          .sums = d_owed.data()});
