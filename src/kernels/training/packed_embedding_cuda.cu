@@ -15,7 +15,7 @@ using device::kWarp;
 
 constexpr int kThreads = 128;
 constexpr int kIdsOfBlock = 8;
-constexpr int kAhead = 8;  // stretches of kThreads rows whose ids are read at a time
+constexpr int kAhead = 8;  // of ids, and of rows found, that a thread reads at a time
 constexpr int kColumnsOfBlock = kThreads * kVector;
 
 // Row `id` of several tables one after another; null where the table is.
@@ -148,13 +148,25 @@ __device__ inline void add_up_ids(const EmbeddingShape& shape, const T* d_out,
       found_ids[place] = static_cast<std::int8_t>(id);
     }
     __syncthreads();
-    for (int i = 0; in_width && i < count; ++i) {
-      const std::int64_t place = found_rows[i] * shape.width + column;
-      float numbers[kVector];
-      device::load(d_out + place, numbers);
-      if (kept != nullptr) device::keep(kept[place / kVector], scale, numbers);
+    for (int first = 0; in_width && first < count; first += kAhead) {
+      device::Stored<T> held[kAhead];
+      std::uint8_t masks[kAhead];
 #pragma unroll
-      for (int n = 0; n < kVector; ++n) sums[found_ids[i]][mine + n] += numbers[n];
+      for (int i = 0; i < kAhead; ++i) {  // again asked for together
+        if (first + i >= count) break;
+        const std::int64_t place = found_rows[first + i] * shape.width + column;
+        held[i].read(d_out, place);
+        masks[i] = kept != nullptr ? kept[place / kVector] : std::uint8_t{0};
+      }
+#pragma unroll
+      for (int i = 0; i < kAhead; ++i) {
+        if (first + i >= count) break;
+        float numbers[kVector];
+        held[i].unpack(numbers);
+        if (kept != nullptr) device::keep(masks[i], scale, numbers);
+#pragma unroll
+        for (int n = 0; n < kVector; ++n) sums[found_ids[first + i]][mine + n] += numbers[n];
+      }
     }
   }
   for (int id = 0; in_width && id < kIdsOfBlock && first_id + id < id_count; ++id) {
