@@ -39,6 +39,15 @@ struct StepTime {
   bool saving = false;
 };
 
+RowSizes sizes_for(const GptConfig& config, std::int64_t clips) {
+  const std::int64_t row = config.perceiver_latents + kText + 1 + kCodes + 4;
+  return {.tokens = (clips * row + 63) / 64 * 64,
+          .text_targets = clips * (kText + 1),
+          .audio_targets = clips * (kCodes + 4),
+          .longest = row + 64,
+          .segments = clips + 1};
+}
+
 struct Bench {
   Bench(const fs::path& folder, std::int64_t batch_size, const RolePlan& plan)
       : device(open_role_device(Role::Model, plan)),
@@ -49,12 +58,19 @@ struct Bench {
                                   .longest_text = kText,
                                   .fewest_codes = kCodes,
                                   .most_codes = kCodes,
-                                  .prompt_frames = kFrames},
+                                  .prompt_frames = kFrames,
+                                  .sizes = sizes_for(config, batch_size)},
                                  1)),
         training(config, test::random_gpt_weights(config), *device,
-                 {.precision = Precision::Bf16, .update = {.clip = 1.0}}),
+                 {.precision = Precision::Bf16,
+                  .update = {.clip = 1.0},
+                  .graphs = true,
+                  .sizes = {sizes_for(config, batch_size)},
+                  .slots = batch_size}),
         store(folder),
-        saver(store, *device, {}, {}) {}
+        saver(store, *device, {}, {}) {
+    saver.prepare({.weights = training.weights(), .optimiser = training.optimiser()});
+  }
 
   double save() {
     const auto start = std::chrono::steady_clock::now();

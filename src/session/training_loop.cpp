@@ -107,11 +107,13 @@ void TrainingLoop::save() {
   saving_.saved(contents.state.step);
 }
 
+// Tells everybody and waits for nobody: the last checkpoint is written while the stages finish the
+// clips they are at.
 void TrainingLoop::stop() {
   const std::lock_guard lock(mutex_);
   stopped_ = true;
-  parts_.feed.stop();
-  if (validation_ != nullptr) validation_->stop();
+  parts_.feed.close();
+  if (validation_ != nullptr) validation_->close();
 }
 
 bool TrainingLoop::stopped() const {

@@ -80,6 +80,7 @@ struct TrainingRun::Parts {
       trainer.observe(*observer);
     }
     if (given.values.run.test_sentences) speak_samples();
+    prepare_saving();
   }
 
   // Runs `work`; an error of LibTorch in it becomes one of the model device.
@@ -119,6 +120,12 @@ struct TrainingRun::Parts {
       return newest;
     };
     return chosen;
+  }
+
+  // With graphs the device holds by now what it will hold; without, only steps will show.
+  void prepare_saving() {
+    if (!gpt_training_settings(settings.values, plan, data).graphs) return;
+    saver.prepare({.weights = training->weights(), .optimiser = training->optimiser()});
   }
 
   MetricsSettings metrics_settings() {
