@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/training_run.h"
 
+#include <atomic>
+
 #include <c10/util/Exception.h>
 
 #include "base/error.h"
@@ -96,8 +98,12 @@ struct TrainingRun::Parts {
   std::unique_ptr<GptTraining> place_model() {
     say(placing_model(plan));
     return on_device([this] {
-      return std::make_unique<GptTraining>(shared.gpt, start.trained(), *devices.model,
-                                           gpt_training_settings(settings.values, plan, data));
+      GptTrainingSettings chosen = gpt_training_settings(settings.values, plan, data);
+      // A step on the CPU can take longer than a person who wants it to end is patient.
+      chosen.on_the_way = [this] {
+        if (stopping) throw GivenUp();
+      };
+      return std::make_unique<GptTraining>(shared.gpt, start.trained(), *devices.model, chosen);
     });
   }
 
@@ -149,6 +155,7 @@ struct TrainingRun::Parts {
   }
 
   const EffectiveConfig& settings;
+  std::atomic<bool> stopping = false;
   const DevicePlan plan;
   const RunDirectory& run;
   const StartingModel start;
@@ -206,6 +213,7 @@ bool TrainingRun::train() {
 }
 
 void TrainingRun::stop() {
+  parts_->stopping = true;
   if (parts_->samples) parts_->samples->stop();
   parts_->loop.stop();
 }

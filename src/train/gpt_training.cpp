@@ -118,10 +118,21 @@ struct GptTraining::State {
     recording = false;
   }
 
+  // Asks whether to go on, here and when the backward pass comes by. Not where that pass updates:
+  // half an update is none.
+  void on_the_way(const at::Tensor& passed) const {
+    if (!settings.on_the_way || recording || settings.savers.release_gradients) return;
+    settings.on_the_way();
+    if (!passed.requires_grad()) return;
+    passed.register_hook([this](const at::Tensor&) { settings.on_the_way(); });
+  }
+
   GptLosses forward(const StepInputs& inputs, double dropout) const {
     const auto latents = gpt.conditioning(inputs.prompt_mel);
-    return gpt_losses(inputs.rows,
-                      gpt.logits(inputs.rows, gpt.states(inputs.rows, latents, dropout)));
+    on_the_way(latents);
+    const auto states = gpt.states(inputs.rows, latents, dropout);
+    on_the_way(states);
+    return gpt_losses(inputs.rows, gpt.logits(inputs.rows, states));
   }
 
   // Before each backward pass: after an update, and after each batch where sums are kept apart.
