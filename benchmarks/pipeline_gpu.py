@@ -134,6 +134,8 @@ def judge_mode(mode, options, judge):
     prefix = str(Path(options.out) / f"kernels-{mode}")
     found, _ = run(["--mode", mode, "--steps", options.steps, "--warm-up", 30, "--kernels", prefix,
                     "--phases", "smid,features,features_warm,warm,cold,trace"], options)
+    Path(f"{prefix}-steps.json").write_text(json.dumps(
+        {"resident": found["warm"]["resident"], "warm": found["warm"]["step"], "cold": found["cold"]["step"]}))
     warm, cold = found["warm"], found["cold"]
     resident = warm["resident"]
     feature_ms = found["features"]["feature_ms"]

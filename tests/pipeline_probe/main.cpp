@@ -37,6 +37,8 @@ constexpr int kFromPipeline = 2;
 constexpr std::int64_t kResident = 8;  // batches that stay on the device
 constexpr std::int64_t kRounds = 12;   // of resident steps and steps from the pipeline, in turn
 constexpr std::int64_t kTraced = 10;   // steps
+constexpr std::int64_t kBehind =
+    8;  // batches that are never trained on: data work goes on to the end
 
 void say(const Json& line) {
   std::puts(line.dump().c_str());
@@ -277,7 +279,7 @@ class Probe {
     source_.use_cache(true);
     ResidentBatches resident(*this);
     auto stage = make_stage();
-    Pipeline batches(source_, stage, pipeline_options(options_.steps + options_.warm_up));
+    Pipeline batches(source_, stage, pipeline_options(options_.steps + options_.warm_up + kBehind));
     batches.start({});
     batches.wait_until_ready();
     StepMarks marks;
@@ -291,7 +293,7 @@ class Probe {
     const Json memory_before = memory();
     for (std::int64_t round = 0; round < kRounds; ++round) {
       const auto steps = options_.steps / kRounds;
-      for (std::int64_t i = 0; i < (steps + 1) / 2; ++i) train(resident.next(), marks, kOnResident);
+      for (std::int64_t i = 0; i < steps / 3 + 1; ++i) train(resident.next(), marks, kOnResident);
       train_from_pipeline(steps, kFromPipeline);
     }
     marks.finish();
@@ -307,13 +309,15 @@ class Probe {
   void cold() {
     source_.use_cache(false);
     auto stage = make_stage();
-    Pipeline batches(source_, stage, pipeline_options(options_.steps + options_.warm_up));
+    const auto steps = options_.steps + options_.warm_up;
+    Pipeline batches(source_, stage, pipeline_options(steps + kBehind));
     batches.start({});
     const auto start = batches.wait_until_ready();
     StepMarks marks;
     PipelineReading before;
     Json memory_before;
-    while (auto slot = batches.next()) {
+    for (std::int64_t step = 0; step < steps; ++step) {
+      auto slot = batches.next();
       const bool counts = (*slot)->number >= options_.warm_up;
       if ((*slot)->number == options_.warm_up) {
         before = batches.meters();
