@@ -82,7 +82,6 @@ struct TrainingRun::Parts {
       trainer.observe(*observer);
     }
     if (given.values.run.test_sentences) speak_samples();
-    prepare_saving();
   }
 
   // Runs `work`; an error of LibTorch in it becomes one of the model device.
@@ -194,6 +193,7 @@ void TrainingRun::start() {
   const PipelineFacts facts = parts.feed->facts();
   say(pipeline_made(parts.plan, facts));
   parts.feed->start(parts.state.position);
+  parts.prepare_saving();  // beside the wait for data
   say(waiting(parts.plan, facts, parts.feed->start_delay()));
   say(training_starts(parts.plan, parts.feed->wait_until_ready()));
 }

@@ -36,8 +36,9 @@ struct GptTrainingSettings {
   std::int64_t slots = 0;            // clips a batch holds at most
   std::int64_t prompt_frames = 517;  // of a clip's prompt: six seconds
 
-  // Called a few times in each pass that is not a graph. What it throws ends the step, whose batch
-  // then counts as never seen; afterwards only weights(), optimiser() and restore() may be called.
+  // Called again and again in each pass, where graphs are not asked for and gradients not released.
+  // What it throws ends the step, whose batch then counts as never seen; afterwards only weights(),
+  // optimiser() and restore() may be called.
   std::function<void()> on_the_way = {};
 };
 
