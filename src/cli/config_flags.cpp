@@ -41,7 +41,17 @@ CLI::Option* add_field(CLI::App& app, const Field& field) {
 
 }  // namespace
 
-ConfigFlags::ConfigFlags(CLI::App& app) {
+ConfigFlags::ConfigFlags(CLI::App& app)
+    : ConfigFlags(app, [&app](const Field& field) {
+        return std::ranges::find(field.commands, app.get_name()) != field.commands.end();
+      }) {}
+
+ConfigFlags::ConfigFlags(CLI::App& app, const std::vector<std::string_view>& keys)
+    : ConfigFlags(app, [&keys](const Field& field) {
+        return std::ranges::find(keys, field.key) != keys.end();
+      }) {}
+
+ConfigFlags::ConfigFlags(CLI::App& app, const std::function<bool(const Field&)>& has) {
   preset_ = add_text_option(app, "--preset",
                             fmt::format("Starts from the settings of {}.", listed(preset_names())))
                 ->type_name("NAME")
@@ -50,8 +60,7 @@ ConfigFlags::ConfigFlags(CLI::App& app) {
               ->type_name("FILE")
               ->group("Configuration");
   for (const Field& field : all_fields()) {
-    const auto& commands = field.commands;
-    if (std::find(commands.begin(), commands.end(), app.get_name()) == commands.end()) continue;
+    if (!has(field)) continue;
     fields_.emplace_back(&field, add_field(app, field));
   }
 }

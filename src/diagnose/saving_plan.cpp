@@ -50,6 +50,10 @@ void tell(DevicePlan& found, const MemorySavers& plain) {
 
 }  // namespace
 
+bool fits_by_estimate(const DevicePlan& plan) {
+  return plan.model.estimated_bytes <= room_of(plan);
+}
+
 std::vector<MemorySavers> saver_choices(const TrainConfig& train) {
   const bool can_release =
       !train.grad_clip && train.grad_accum == 1 && train.precision != Precision::Fp16;
@@ -74,8 +78,7 @@ DevicePlan plan_with_savers(const RunConfig& config, const Machine& machine,
                             const ModelConfig& model, const std::string& cuda_fault) {
   const auto choices = saver_choices(config.train);
   const auto planned = [&](const MemorySavers& savers) {
-    DevicePlan plan = plan_devices(
-        config, machine, usual_memory_model(model, savers, config.train.grad_accum), cuda_fault);
+    DevicePlan plan = plan_devices(config, machine, usual_memory_model(model, savers), cuda_fault);
     plan.savers = savers;
     return plan;
   };
@@ -83,9 +86,7 @@ DevicePlan plan_with_savers(const RunConfig& config, const Machine& machine,
   for (const MemorySavers& savers : choices) {
     try {
       DevicePlan found = planned(savers);
-      if (found.model.estimated_bytes <= room_of(found)) {
-        fitting.push_back(std::move(found));
-      }
+      if (fits_by_estimate(found)) fitting.push_back(std::move(found));
     } catch (const ConfigError&) {
       continue;  // too little for these savers, or a fault that the plan without any meets again
     }
