@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 #include <c10/util/Exception.h>
 
+#include "base/error.h"
 #include "diagnose/validate/prerequisites.h"
 #include "model/gpt.h"
 #include "model/gpt_specs.h"
@@ -54,26 +55,32 @@ NamedTensors new_weights(const GptConfig& gpt) {
   return weights;
 }
 
+// An error of LibTorch in `checks` becomes one of the device.
+CheckResults on_device(const RoleDevice& device, const std::function<CheckResults()>& checks) {
+  try {
+    return checks();
+  } catch (const c10::Error&) {
+    device.rethrow();
+  }
+  throw InternalError("the device threw nothing");
+}
+
 // Without graphs, whose tensors are made once and for all: here each is made while it is watched.
 CheckResults try_model(const ValidationParts& parts, RoleDevice& device) {
-  try {
+  return on_device(device, [&] {
     GptTraining training(parts.model.gpt, new_weights(parts.model.gpt), device,
                          {.precision = parts.plan.precision});
     DeviceBatch batch = made_up_batch(parts.model.gpt, device, kClips);
     ModelTrial trial(training, batch);
     if (parts.before_model) parts.before_model(trial);
     return check_model(trial);
-  } catch (const c10::Error&) {
-    device.rethrow();
-  }
+  });
 }
 
 CheckResults try_transfer(const ValidationParts& parts, const Devices& devices) {
-  try {
+  return on_device(*devices.model, [&] {
     return check_transfer(*devices.data, *devices.model, parts.plan.path, parts.transfer);
-  } catch (const c10::Error&) {
-    devices.model->rethrow();
-  }
+  });
 }
 
 }  // namespace

@@ -28,12 +28,14 @@ class BrokenDevice final : public RoleDevice {
             std::size_t bytes) const override {
     sound_->copy(stream, to, from, bytes);
     if (after_copy) after_copy(static_cast<unsigned char*>(to.data), bytes);
+    if (on_queued_copy) on_queued_copy(stream, to, bytes);
   }
   std::unique_ptr<Scope> enter(const Stream& stream) override { return sound_->enter(stream); }
   const RoleMemory& memory() const override { return sound_->memory(); }
   void rethrow() const override { sound_->rethrow(); }
 
-  std::function<void(unsigned char* to, std::size_t bytes)> after_copy = {};
+  std::function<void(unsigned char* to, std::size_t bytes)> after_copy = {};  // on the CPU
+  std::function<void(const Stream&, DeviceBytes to, std::size_t bytes)> on_queued_copy = {};
   std::optional<int> gpu_number = {};
 
  private:
@@ -81,7 +83,8 @@ class BusyFeatures {
     busy_for(work_.idle);
     std::unique_lock lock(one_at_a_time_, std::defer_lock);
     if (work_.in_series) lock.lock();
-    Times times{.number = host.number};
+    Times times;
+    times.number = host.number;
     times.began.record({});
     busy_for(work_.features);
     times.ended.record({});
