@@ -39,12 +39,17 @@ CLI::Option* add_field(CLI::App& app, const Field& field) {
   return option->group(field.group);
 }
 
+// `profile` is a training without a run directory: it has the flags of `train` but for those.
+bool has_flag(const std::string& command, const Field& field) {
+  const bool is_profile = command == "profile";
+  if (is_profile && section_of(field.key) == "run" && field.key != "run.trace") return false;
+  return std::ranges::find(field.commands, is_profile ? "train" : command) != field.commands.end();
+}
+
 }  // namespace
 
 ConfigFlags::ConfigFlags(CLI::App& app)
-    : ConfigFlags(app, [&app](const Field& field) {
-        return std::ranges::find(field.commands, app.get_name()) != field.commands.end();
-      }) {}
+    : ConfigFlags(app, [&app](const Field& field) { return has_flag(app.get_name(), field); }) {}
 
 ConfigFlags::ConfigFlags(CLI::App& app, const std::vector<std::string_view>& keys)
     : ConfigFlags(app, [&keys](const Field& field) {
