@@ -207,11 +207,11 @@ bool report(const Case& given, const ModelConfig& model, const Measured& measure
       "{{\"size\": \"{}\", \"batch\": {}, \"case\": \"{}\", \"predicted_gb\": {:.3f}, "
       "\"measured_gb\": {:.3f}, \"off_percent\": {:.1f}, \"allocated_gb\": {:.3f}, "
       "\"weights\": {:.3f}, \"gradients\": {:.3f}, \"moments\": {:.3f}, \"layers\": {:.3f}, "
-      "\"conditioning\": {:.3f}, \"logits\": {:.3f}, \"slack\": {:.3f}}}\n",
+      "\"conditioning\": {:.3f}, \"heads\": {:.3f}, \"slack\": {:.3f}}}\n",
       given.size, given.clips, given.name, gigabytes(total), gigabytes(measured.reserved),
       100 * off, gigabytes(measured.allocated), gigabytes(predicted.weights),
       gigabytes(predicted.gradients), gigabytes(predicted.moments), gigabytes(predicted.layers),
-      gigabytes(predicted.conditioning), gigabytes(predicted.logits), gigabytes(predicted.slack));
+      gigabytes(predicted.conditioning), gigabytes(predicted.heads), gigabytes(predicted.slack));
   std::fflush(stdout);
   return std::abs(off) <= kTolerance;
 }

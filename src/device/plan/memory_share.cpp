@@ -126,7 +126,7 @@ class MemoryShare {
 
   bool fits(std::int64_t batch) const {
     const std::int64_t data = data_need(batch);
-    const std::int64_t model = model_need(batch);
+    const std::int64_t model = with_margin(model_need(batch));
     if (data > plan_.data.memory_cap_bytes.value_or(kNoLimit)) return false;
     if (model > plan_.model.memory_cap_bytes.value_or(kNoLimit)) return false;
     if (!plan_.model.gpu) return data + model <= machine_.memory.available_bytes;
@@ -230,8 +230,8 @@ class MemoryShare {
 
   // A default that is too small for the smallest batch is no default.
   void raise_cap(RolePlan& role) {
-    if (role.estimated_bytes <= *role.memory_cap_bytes) return;
-    role.memory_cap_bytes = rounded_up(role.estimated_bytes);
+    if (with_margin(role.estimated_bytes) <= *role.memory_cap_bytes) return;
+    role.memory_cap_bytes = rounded_up(with_margin(role.estimated_bytes));
   }
 
   void warn_of_too_little() {
