@@ -24,7 +24,7 @@ struct StageReading {
 struct QueueReading {
   std::string name;
   std::size_t capacity = 0;  // now
-  DepthReading depth;
+  DepthReading depth = {};
 };
 
 // What a device did, by its own clock.

@@ -20,10 +20,10 @@ namespace myxtts {
 namespace {
 
 constexpr const char* kUsualSize = "tiny";
-constexpr std::int64_t kUsualBatch = 4;  // clips
+constexpr std::int64_t kUsualBatch = 2;  // clips
 constexpr std::int64_t kWarmUp = 4;      // steps
-constexpr std::int64_t kSteps = 24;
-constexpr GeneratedCorpus kCorpus = {.clips = 48, .shortest = 1.5, .longest = 4.0};
+constexpr std::int64_t kSteps = 20;
+constexpr GeneratedCorpus kCorpus = {.clips = 48, .shortest = 1.5, .longest = 3.0};
 
 bool is_default(const EffectiveConfig& settings, const char* key) {
   return settings.origins.empty() || settings.origin_of(key).kind == Origin::Kind::Default;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <chrono>
+#include <sys/resource.h>
+
 #include <map>
 
 #include <gtest/gtest.h>
@@ -28,10 +29,17 @@ std::map<std::string, std::string> verdicts(const nlohmann::json& report) {
   return found;
 }
 
+double processor_seconds_of_children() {
+  rusage usage{};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec);
+}
+
+// Processor time, not wall time: a busy machine must not fail the test.
 TEST(Validate, TheCpuPassesFiveStepsWithinAMinute) {
-  const auto began = std::chrono::steady_clock::now();
+  const double before = processor_seconds_of_children();
   const auto result = validate({"--device", "cpu", "--json"});
-  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(60));
+  EXPECT_LT(processor_seconds_of_children() - before, 60);
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
   const auto report = nlohmann::json::parse(result.out);
   EXPECT_TRUE(report.at("passed"));

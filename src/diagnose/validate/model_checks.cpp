@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnose/validate/model_checks.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <ATen/ATen.h>
@@ -136,8 +137,8 @@ DeviceBatch made_up_batch(const GptConfig& gpt, RoleDevice& device, std::int64_t
   };
   std::vector<std::vector<std::int64_t>> numbers;
   for (std::int64_t clip = 0; clip < clips; ++clip) {
-    numbers.push_back(ids(kText, gpt.text_ids));
-    numbers.push_back(ids(kCodes, gpt.start_audio));
+    numbers.push_back(ids(std::min(kText, gpt.max_text_tokens / 2), gpt.text_ids));
+    numbers.push_back(ids(std::min(kCodes, gpt.max_audio_tokens / 2), gpt.start_audio));
   }
   std::vector<GptClip> rows;
   for (std::size_t clip = 0; clip < numbers.size(); clip += 2) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/human.h"
 #include "device/memory_owner.h"
 
 namespace myxtts {
@@ -35,7 +36,7 @@ void TensorPlaces::look_at(const std::string& name, const at::Tensor& tensor,
 }
 
 std::string TensorPlaces::describe() const {
-  if (strays == 0) return fmt::format("{} tensors, {} numbers", tensors, numbers);
+  if (strays == 0) return fmt::format("{} tensors, {} numbers", tensors, human_count(numbers));
   std::vector<std::string> named;
   for (const Stray& stray : examples)
     named.push_back(fmt::format("{} ({})", stray.name, stray.where));

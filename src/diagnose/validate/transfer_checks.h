@@ -13,7 +13,7 @@
 namespace myxtts {
 
 struct TransferTrial {
-  std::size_t largest = std::size_t{32} << 20;  // bytes of the largest send
+  std::size_t largest = std::size_t{16} << 20;  // bytes of the largest send
   int sends = 20;                               // of that size, for the bandwidth
 };
 

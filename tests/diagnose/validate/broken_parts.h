@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -42,16 +43,41 @@ class BrokenDevice final : public RoleDevice {
   const std::unique_ptr<RoleDevice> sound_;
 };
 
+// As a device at work does: takes time and no processor, so that a busy machine changes little.
 inline void busy_for(std::chrono::microseconds time) {
-  const auto end = system_clock().now() + time;
-  while (system_clock().now() < end) {
+  std::mutex mutex;
+  std::condition_variable never;
+  std::unique_lock lock(mutex);
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (never.wait_until(lock, end) != std::cv_status::timeout) {
   }
 }
 
+// A lock that goes to whoever has waited longest.
+class FairLock {
+ public:
+  void lock() {
+    std::unique_lock guard(mutex_);
+    const int own = next_++;
+    changed_.wait(guard, [&] { return served_ == own; });
+  }
+  void unlock() {
+    const std::lock_guard guard(mutex_);
+    ++served_;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int next_ = 0;
+  int served_ = 0;
+};
+
 // How a pipeline without a device works, and what is wrong with it.
 struct BusyWork {
-  std::chrono::microseconds features{3000};
-  std::chrono::microseconds step{4000};
+  std::chrono::microseconds features{12'000};
+  std::chrono::microseconds step{16'000};
   std::chrono::microseconds idle{0};  // of the feature stage, before each batch
   bool in_series = false;
   std::size_t batches = 24;  // that there are
@@ -60,7 +86,7 @@ struct BusyWork {
 // Takes time for each batch, by its own clock, and does nothing else.
 class BusyFeatures {
  public:
-  BusyFeatures(const BusyWork& work, std::mutex& one_at_a_time)
+  BusyFeatures(const BusyWork& work, FairLock& one_at_a_time)
       : work_(work), one_at_a_time_(one_at_a_time) {}
 
   struct Batch {
@@ -97,14 +123,14 @@ class BusyFeatures {
 
  private:
   const BusyWork work_;
-  std::mutex& one_at_a_time_;
+  FairLock& one_at_a_time_;
   std::vector<Times> times_;
 };
 
 // A training of busy steps through the real pipeline.
 inline PipelineTrial busy_pipeline(const BusyWork& work) {
   constexpr std::int64_t kWanted = 20;
-  std::mutex one_at_a_time;
+  FairLock one_at_a_time;
   MemoryCorpus corpus({.clips = work.batches * 4, .batch_size = 4});
   BusyFeatures features(work, one_at_a_time);
   DataPipeline<BusyFeatures> pipeline(corpus, features, pipeline_options({}));

@@ -8,6 +8,7 @@
 #include "diagnose/validate/broken_parts.h"
 #include "diagnose/validate/validate_report.h"
 #include "diagnose/validate/validation.h"
+#include "support/training_batches.h"
 
 namespace myxtts::test {
 namespace {
@@ -19,13 +20,21 @@ ValidationParts sound_parts() {
   parts.plan.mode = Mode::Cpu;
   parts.plan.data.memory_cap_bytes = std::int64_t{256} << 20;
   parts.plan.model.memory_cap_bytes = std::int64_t{1024} << 20;
-  parts.model = model_preset("tiny");
+  parts.model.gpt = small_gpt();
   for (const char* id : {"libtorch", "disk", "sound"}) {
     parts.checklist.push_back(
         {.id = id, .name = id, .found = "here", .needed_by = "train", .cpu_run_needs_it = true});
   }
   parts.transfer = {.largest = std::size_t{1} << 20, .sends = 3};
-  parts.pipeline = [] { return busy_pipeline({}); };
+  parts.pipeline = [] {
+    return PipelineTrial{.wanted_batches = 20,
+                         .batches = 20,
+                         .clips = 80,
+                         .whole_seconds = 1.0,
+                         .feature_seconds = 0.6,
+                         .step_seconds = 0.95,
+                         .readiness = {.steps = 19, .ready = 19}};
+  };
   return parts;
 }
 
@@ -55,7 +64,8 @@ std::string failures(const ValidationParts& parts) {
 }
 
 TEST(PlantedFaults, ASoundMachinePasses) {
-  const ValidationParts parts = sound_parts();
+  ValidationParts parts = sound_parts();
+  parts.pipeline = [] { return busy_pipeline({}); };
   const auto results = run_steps(validation_steps(parts));
   ASSERT_EQ(results.size(), 5U);
   EXPECT_TRUE(all_passed(results)) << validation_text(parts.plan, results);
@@ -264,12 +274,12 @@ TEST(PlantedFaults, BatchesThatDoNotComeAreFound) {
 
 TEST(PlantedFaults, AModelThatWaitsWhileNobodyWorksIsFound) {
   ValidationParts parts = sound_parts();
-  parts.pipeline = [] { return busy_pipeline({.idle = std::chrono::milliseconds(20)}); };
+  parts.pipeline = [] { return busy_pipeline({.idle = std::chrono::milliseconds(60)}); };
   EXPECT_EQ(failures(parts), "pipeline.readiness");
 }
 
 TEST(PlantedFaults, AModelThatWaitsForADataDeviceAtWorkIsNoFault) {
-  const auto checks = check_pipeline(busy_pipeline({.features = std::chrono::milliseconds(8)}));
+  const auto checks = check_pipeline(busy_pipeline({.features = std::chrono::milliseconds(32)}));
   EXPECT_TRUE(all_passed(checks));
   EXPECT_NE(checks[1].remedy.find("myxtts profile"), std::string::npos);
 }
