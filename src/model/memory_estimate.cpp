@@ -9,12 +9,13 @@ namespace myxtts {
 namespace {
 
 constexpr std::int64_t kSampleRate = 22'050;
-constexpr std::int64_t kPromptFrames = 517;       // of six seconds
-constexpr std::int64_t kPromptSamples = 132'300;  // of six seconds
-constexpr std::int64_t kFeatureFrames = 4096;     // of a row of clips that the DVAE works on
-constexpr std::int64_t kFloat = 4;                // bytes
-constexpr std::int64_t kStopCodes = 4;            // that follow a row's codes
-constexpr std::int64_t kWorkSpaces = 4 * (32 << 20);
+constexpr std::int64_t kPromptFrames = 517;           // of six seconds
+constexpr std::int64_t kPromptSamples = 132'300;      // of six seconds
+constexpr std::int64_t kFeatureFrames = 4096;         // of a row of clips that the DVAE works on
+constexpr std::int64_t kFloat = 4;                    // bytes
+constexpr std::int64_t kStopCodes = 4;                // that follow a row's codes
+constexpr std::int64_t kWorkSpaces = 4 * (32 << 20);  // of cuBLAS and cublasLt
+constexpr std::int64_t kHalfEmpty = 24 << 20;         // of LibTorch's pieces for small tensors
 
 std::int64_t bytes_of(Precision precision) {
   return precision == Precision::Bf16 || precision == Precision::Fp16 ? 2 : kFloat;
@@ -39,8 +40,9 @@ std::int64_t bytes_of(Precision precision) {
 // loss also keeps the logarithm of the softmax and makes a gradient of it.
 //
 // Besides, cuBLAS and cublasLt have a work space of 32 MiB each in both of LibTorch's pools, the
-// role's own and that of its graphs, and what LibTorch takes from a GPU has gaps: a fourteenth of
-// the activations by measuring (docs/recommendations.md), between nothing and a seventh.
+// role's own and that of its graphs; LibTorch takes pieces of 2 and 20 MiB for smaller tensors and
+// leaves one of each unfilled; and what it takes for larger ones has gaps: a fourteenth of the
+// activations by measuring (docs/recommendations.md), between nothing and a seventh.
 std::int64_t one_layer_bytes(const GptConfig& gpt, const BatchShape& batch, const StepKind& kind) {
   const std::int64_t number = bytes_of(kind.precision);
   const std::int64_t masks = kind.cpu ? 2 * gpt.width : gpt.width / 4;
@@ -128,7 +130,8 @@ TrainingMemory training_memory(const ModelConfig& model, const BatchShape& batch
                         .conditioning = conditioning_bytes(model.gpt, batch, kind),
                         .heads = head_bytes(model.gpt, batch, kind)};
   const std::int64_t activations = memory.layers + memory.conditioning + memory.heads;
-  memory.slack = kind.cpu ? activations / 8 + memory.weights / 32 : activations / 14 + kWorkSpaces;
+  memory.slack = kind.cpu ? activations / 8 + memory.weights / 32
+                          : activations / 14 + kWorkSpaces + kHalfEmpty;
   return memory;
 }
 
