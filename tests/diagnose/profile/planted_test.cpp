@@ -3,6 +3,7 @@
 // Bottlenecks planted in real stages, at strengths drawn at random: the verdict has to name them,
 // and turning the knob that it names has to give what it predicts.
 
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 
@@ -77,15 +78,25 @@ PlantedTraining healthy(std::uint64_t seed) {
   return training;
 }
 
+double model_seconds_a_clip(const Profile& profile) {
+  return profile.reading.pipeline.model_device.busy_seconds /
+         static_cast<double>(profile.reading.clips);
+}
+
 void expect_named_and_cured(const PlantedTraining& training, Cause expected) {
   const Profile before = profile_of(training);
   const Finding& said = before.findings.front();
   ASSERT_EQ(name_of(said.cause), name_of(expected)) << describe(before);
   if (!said.knob) return;
   const Profile after = profile_of(test::with(training, *said.knob));
-  EXPECT_NEAR(after.clips_per_second / said.predicted_clips_per_second, 1, 0.15)
-      << said.knob->flag << "\n"
-      << describe(before) << describe(after);
+  // Other work on the machine changes how long a wait really takes, in all stages alike: so the
+  // measure is the model's own work.
+  const double slower = model_seconds_a_clip(after) / model_seconds_a_clip(before);
+  const double error = after.clips_per_second * slower / said.predicted_clips_per_second - 1;
+  std::printf("%-16s %-22s predicted %6.1f clips/s, measured %6.1f, at equal waits %+.0f %%\n",
+              name_of(said.cause).c_str(), said.knob->flag.c_str(), said.predicted_clips_per_second,
+              after.clips_per_second, 100 * error);
+  EXPECT_NEAR(error, 0, 0.15) << describe(before) << describe(after);
 }
 
 struct Case {

@@ -10,7 +10,7 @@ namespace myxtts::test {
 // A training of real stages whose work is timed waits: seconds of each. Only the model and the
 // features are not real ones. No core is busy, so what is measured follows from the stages alone.
 struct PlantedTraining {
-  double step = 0.008;      // for `kBaseClips`
+  double step = 0.016;      // for `kBaseClips`
   double listing = 0;       // a clip, in the reader
   double files = 0;         // a clip, in a decoder, waiting for its file
   double decoding = 0;      // a clip, in a decoder
@@ -25,7 +25,7 @@ struct PlantedTraining {
   std::size_t buffer = 4;
   bool cached = false;
   std::uint64_t seed = 1;
-  int steps = 60;
+  int steps = 40;
 
   static constexpr double kBaseClips = 4;
 };
