@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <chrono>
+#include <array>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -21,8 +21,11 @@ constexpr std::string_view kStyle = R"(
   --bad: #f08a7e; --fine: #7fd0a0; } }
 .verdict { border-left: .3rem solid var(--bar); background: var(--card); padding: .75rem 1rem;
   margin: 1rem 0; } .verdict code { font-size: 1.05rem; } .verdict p { margin: .3rem 0; }
-.in { fill: var(--wait-in); background: var(--wait-in); }
-.out { fill: var(--wait-out); background: var(--wait-out); } .busy { background: var(--bar); }
+.in { background: var(--wait-in); } .out { background: var(--wait-out); }
+.busy { background: var(--bar); }
+.stage { display: grid; grid-template-columns: 5.5rem 1fr; gap: .5rem; margin: .35rem 0;
+  align-items: center; } .stage div { display: flex; height: 1.2rem; min-width: 0; }
+th, td { overflow-wrap: normal; }
 .line { stroke: var(--bad); stroke-width: 1.5; stroke-dasharray: 5 3; }
 .key span { display: inline-block; width: .8rem; height: .8rem; margin: 0 .3rem 0 .8rem; }
 .crossed { color: var(--bad); } .fine { color: var(--fine); }
@@ -33,7 +36,7 @@ std::string number(const Json& json, const std::string& pointer, double factor, 
   const Json& value = json.at(Json::json_pointer(pointer));
   const std::string shown =
       value.is_null() ? "–" : fmt::format("{:.{}f}", factor * value.get<double>(), digits);
-  return fmt::format("<span data-key=\"{}\" data-value=\"{}\">{}</span>", pointer, value.dump(),
+  return fmt::format("<data data-key=\"{}\" data-value=\"{}\">{}</data>", pointer, value.dump(),
                      shown);
 }
 
@@ -58,10 +61,14 @@ std::string figures(const Json& json) {
 std::string finding_html(const Json& json, std::size_t index) {
   const std::string at = fmt::format("/findings/{}", index);
   const Json& finding = json.at("findings").at(index);
-  std::string html = fmt::format(
-      "<div class=\"verdict\"><p><b>{}: {}</b>, {} % of the time</p><p>{}.</p>\n",
-      index == 0 ? "Verdict" : "Then", escaped(finding.at("cause").get<std::string>()),
-      number(json, at + "/cost_share", 100, 0), escaped(finding.at("reason").get<std::string>()));
+  std::string html =
+      fmt::format("<div class=\"verdict\"><p><b>{}: {}</b>", index == 0 ? "Verdict" : "Then",
+                  escaped(finding.at("cause").get<std::string>()));
+  if (finding.at("cost_share").get<double>() > 0) {
+    html += fmt::format(", {} % of the time", number(json, at + "/cost_share", 100, 0));
+  }
+  html +=
+      fmt::format("</p><p>Measured: {}.</p>\n", escaped(finding.at("reason").get<std::string>()));
   if (!finding.at("flag").is_null()) {
     html +=
         fmt::format("<p>Type <code>{}</code>: predicted {} clips/s ({} %), a step of {} ms.</p>\n",
@@ -71,7 +78,7 @@ std::string finding_html(const Json& json, std::size_t index) {
                     number(json, at + "/predicted_step_ms", 1, 1));
   }
   const auto remark = finding.at("remark").get<std::string>();
-  if (!remark.empty()) html += fmt::format("<p>{}.</p>\n", escaped(remark));
+  if (!remark.empty()) html += fmt::format("<p>Note: {}.</p>\n", escaped(remark));
   return html + "</div>\n";
 }
 
@@ -90,9 +97,11 @@ std::string timeline(const Json& json) {
   double highest = ceiling.is_null() ? 0.0 : ceiling.get<double>();
   for (const double step : steps) highest = std::max(highest, step);
   const double width = kWidth / static_cast<double>(std::max<std::size_t>(1, steps.size()));
-  std::string svg =
-      "<figure><figcaption>Steps in order, milliseconds; the line is the ceiling</figcaption>\n"
-      "<svg viewBox=\"0 0 800 170\" role=\"img\" aria-label=\"Steps in order\">\n";
+  std::string svg = fmt::format(
+      "<figure><figcaption>{} steps in order, the highest of {} ms; the line is the "
+      "same step without a pipeline</figcaption>\n<svg viewBox=\"0 0 800 150\" "
+      "role=\"img\" aria-label=\"Steps in order\">\n",
+      steps.size(), number(json, "/step/highest_ms", 1, 1));
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const double height = highest > 0 ? kHeight * steps[i] / highest : 0.0;
     svg += fmt::format(
@@ -106,41 +115,32 @@ std::string timeline(const Json& json) {
     svg += fmt::format("<line class=\"line\" x1=\"0\" x2=\"800\" y1=\"{0:.2f}\" y2=\"{0:.2f}\"/>\n",
                        y);
   }
-  return svg + fmt::format(
-                   "<text x=\"0\" y=\"166\">1</text><text x=\"800\" y=\"166\" "
-                   "text-anchor=\"end\">{}</text>\n</svg></figure>\n",
-                   steps.size());
+  return svg + "</svg></figure>\n";
 }
 
 // Where the threads of each stage spent their time.
 std::string stages(const Json& json) {
-  std::string svg =
-      "<figure><figcaption>Stages <span class=\"key\"><span class=\"busy\"></span>busy <span "
+  constexpr std::array<std::pair<const char*, const char*>, 3> kParts = {
+      {{"busy", "busy_seconds"},
+       {"in", "waiting_for_input_seconds"},
+       {"out", "waiting_for_output_seconds"}}};
+  std::string html =
+      "<figure><figcaption class=\"key\"><span class=\"busy\"></span>busy <span "
       "class=\"in\"></span>waits for input <span class=\"out\"></span>waits for "
-      "output</span></figcaption>\n";
-  svg += fmt::format("<svg viewBox=\"0 0 800 {}\" role=\"img\" aria-label=\"Stages\">\n",
-                     30 * json.at("stages").size());
-  double y = 0;
+      "output</figcaption>\n";
   for (const Json& stage : json.at("stages")) {
-    const double busy = stage.at("busy_seconds").get<double>();
-    const double in = stage.at("waiting_for_input_seconds").get<double>();
-    const double out = stage.at("waiting_for_output_seconds").get<double>();
-    const double all = std::max(1e-12, busy + in + out);
-    double x = 110;
-    for (const auto& [name, seconds] :
-         {std::pair("", busy), std::pair("in", in), std::pair("out", out)}) {
-      const double width = 690 * seconds / all;
-      svg += fmt::format(
-          "<rect class=\"{}\" x=\"{:.2f}\" y=\"{}\" width=\"{:.2f}\" height=\"22\"><title>{:.1f} "
-          "%</title></rect>\n",
-          name, x, y, width, 100 * seconds / all);
-      x += width;
+    html +=
+        fmt::format("<div class=\"stage\">{}<div>", escaped(stage.at("name").get<std::string>()));
+    double all = 0;
+    for (const auto& part : kParts) all += stage.at(part.second).get<double>();
+    for (const auto& part : kParts) {
+      const double share = all > 0 ? 100 * stage.at(part.second).get<double>() / all : 0.0;
+      html += fmt::format("<i class=\"{0}\" style=\"width:{1:.2f}%\" title=\"{1:.1f} %\"></i>",
+                          part.first, share);
     }
-    svg += fmt::format("<text x=\"0\" y=\"{}\" style=\"font-size:15px\">{}</text>\n", y + 16,
-                       escaped(stage.at("name").get<std::string>()));
-    y += 30;
+    html += "</div></div>\n";
   }
-  return svg + "</svg></figure>\n";
+  return html + "</figure>\n";
 }
 
 std::string thresholds_table(const Json& json) {
@@ -182,9 +182,10 @@ std::string devices_table(const Json& json) {
 
 std::string to_html(const Profile& profile) {
   const Json json = Json::parse(to_json(profile));
-  const std::string title = fmt::format(
-      "{} in {} mode, {} clips a step", profile.setup.model_size, name_of(profile.setup.plan.mode),
-      profile.setup.plan.batch_size * profile.setup.plan.grad_accum);
+  const std::string title =
+      fmt::format("{} in {} mode, {} clips in a step", profile.setup.model_size,
+                  name_of(profile.setup.plan.mode),
+                  profile.setup.plan.batch_size * profile.setup.plan.grad_accum);
   return page_head("Profile: " + title, kStyle) + "<h1>" + escaped(title) + "</h1>\n" +
          findings_html(json) + figures(json) + "<h2>Timeline</h2>\n" + timeline(json) +
          "<h2>Stages</h2>\n" + stages(json) + thresholds_table(json) + devices_table(json) +

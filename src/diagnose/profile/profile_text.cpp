@@ -89,7 +89,7 @@ std::string findings(const Profile& profile) {
 
 std::string describe(const Profile& profile) {
   const ProfileSetup& setup = profile.setup;
-  return fmt::format("{} steps of {}, {} clips each, {} mode, {}\n",
+  return fmt::format("{} steps of {}, clips in each: {}, {} mode, {}\n",
                      profile.reading.step_seconds.size(), setup.model_size,
                      setup.plan.batch_size * setup.plan.grad_accum, name_of(setup.plan.mode),
                      name_of(setup.plan.precision)) +

@@ -36,11 +36,24 @@ StepStatistics statistics_of(std::span<const double> seconds) {
 
 double variation_at_equal_work(std::span<const double> seconds,
                                std::span<const std::int64_t> tokens) {
-  std::vector<double> rates;
-  for (std::size_t step = 0; step < std::min(seconds.size(), tokens.size()); ++step) {
-    if (tokens[step] > 0) rates.push_back(seconds[step] / static_cast<double>(tokens[step]));
+  const std::size_t count = std::min(seconds.size(), tokens.size());
+  if (count < 2) return 0;
+  const std::vector<double> work(tokens.begin(),
+                                 tokens.begin() + static_cast<std::ptrdiff_t>(count));
+  const double mean_time = statistics_of(seconds.first(count)).mean;
+  const double mean_work = statistics_of(work).mean;
+  double together = 0;
+  double squares = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    together += (work[i] - mean_work) * (seconds[i] - mean_time);
+    squares += (work[i] - mean_work) * (work[i] - mean_work);
   }
-  return statistics_of(rates).variation;
+  const double a_token = squares > 0 ? std::max(0.0, together / squares) : 0.0;
+  std::vector<double> alike;  // each step as it would be with the mean number of tokens
+  for (std::size_t i = 0; i < count; ++i) {
+    alike.push_back(seconds[i] - a_token * (work[i] - mean_work));
+  }
+  return statistics_of(alike).variation;
 }
 
 }  // namespace myxtts

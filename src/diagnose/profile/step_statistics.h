@@ -18,8 +18,9 @@ struct StepStatistics {
 // All zero where there is no step.
 StepStatistics statistics_of(std::span<const double> seconds);
 
-// How much steps of equal work differ: the variation of seconds for each token. Steps of different
-// clips differ by their tokens, which is nobody's fault.
+// How much steps of equal work differ: the variation that is left when what each more token costs,
+// by the straight line that fits best, is taken off. Steps of different clips differ by their
+// tokens, which is nobody's fault.
 double variation_at_equal_work(std::span<const double> seconds,
                                std::span<const std::int64_t> tokens);
 

@@ -12,7 +12,7 @@ constexpr double kReady = 0.9;         // share of steps
 constexpr double kBusyEnough = 0.7;    // of the time: a device that cannot do more
 constexpr double kLeastOverlap = 0.3;  // in series there is none
 constexpr double kWorthwhile = 0.05;   // the shorter part against the longer: less cannot be judged
-constexpr double kIdle = 1.25;         // the whole against the sum: in series there is little more
+constexpr double kIdle = 1.5;          // the whole against the sum: in series there is little more
 constexpr const char* kProfile = "Type: myxtts profile, which names the stage and the setting";
 
 CheckResult check_batches(const PipelineTrial& trial) {

@@ -262,7 +262,11 @@ TEST(PlantedFaults, ACopyThatTakesAnotherWayThanThePlannedOneIsFound) {
 
 TEST(PlantedFaults, StagesInSeriesAreFound) {
   ValidationParts parts = sound_parts();
-  parts.pipeline = [] { return busy_pipeline({.in_series = true}); };
+  parts.pipeline = [] {
+    return busy_pipeline({.features = std::chrono::milliseconds(30),
+                          .step = std::chrono::milliseconds(40),
+                          .in_series = true});
+  };
   EXPECT_EQ(failures(parts), "pipeline.overlap");
 }
 
