@@ -81,7 +81,12 @@ double overlap(const PipelineTrial& trial) {
 }
 
 CheckResults check_pipeline(const PipelineTrial& trial) {
-  return {check_batches(trial), check_readiness(trial), check_overlap(trial)};
+  CheckResult readiness = check_readiness(trial);
+  const CheckResult in_parallel = check_overlap(trial);
+  if (in_parallel.verdict == Verdict::Fail && readiness.verdict == Verdict::Fail) {
+    readiness = skipped(readiness.id, readiness.name, readiness.found + ": see overlap");
+  }
+  return {check_batches(trial), readiness, in_parallel};
 }
 
 }  // namespace myxtts

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <semaphore>
 #include <utility>
 
 #include "diagnose/validate/validation.h"
@@ -53,41 +54,20 @@ inline void busy_for(std::chrono::microseconds time) {
   }
 }
 
-// A lock that goes to whoever has waited longest.
-class FairLock {
- public:
-  void lock() {
-    std::unique_lock guard(mutex_);
-    const int own = next_++;
-    changed_.wait(guard, [&] { return served_ == own; });
-  }
-  void unlock() {
-    const std::lock_guard guard(mutex_);
-    ++served_;
-    changed_.notify_all();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int next_ = 0;
-  int served_ = 0;
-};
-
 // How a pipeline without a device works, and what is wrong with it.
 struct BusyWork {
   std::chrono::microseconds features{12'000};
   std::chrono::microseconds step{16'000};
   std::chrono::microseconds idle{0};  // of the feature stage, before each batch
-  bool in_series = false;
+  bool in_series = false;    // features are made when the trainer has no batch left, not before
   std::size_t batches = 24;  // that there are
 };
 
 // Takes time for each batch, by its own clock, and does nothing else.
 class BusyFeatures {
  public:
-  BusyFeatures(const BusyWork& work, FairLock& one_at_a_time)
-      : work_(work), one_at_a_time_(one_at_a_time) {}
+  BusyFeatures(const BusyWork& work, std::counting_semaphore<>& permits)
+      : work_(work), permits_(permits) {}
 
   struct Batch {
     std::int64_t number = -1;
@@ -107,8 +87,7 @@ class BusyFeatures {
 
   void fill(HostBatch& host, Batch& slot) {
     busy_for(work_.idle);
-    std::unique_lock lock(one_at_a_time_, std::defer_lock);
-    if (work_.in_series) lock.lock();
+    if (work_.in_series) permits_.acquire();
     Times times;
     times.number = host.number;
     times.began.record({});
@@ -123,16 +102,16 @@ class BusyFeatures {
 
  private:
   const BusyWork work_;
-  FairLock& one_at_a_time_;
+  std::counting_semaphore<>& permits_;
   std::vector<Times> times_;
 };
 
 // A training of busy steps through the real pipeline.
 inline PipelineTrial busy_pipeline(const BusyWork& work) {
   constexpr std::int64_t kWanted = 20;
-  FairLock one_at_a_time;
+  std::counting_semaphore<> permits(3);  // that fill the ring
   MemoryCorpus corpus({.clips = work.batches * 4, .batch_size = 4});
-  BusyFeatures features(work, one_at_a_time);
+  BusyFeatures features(work, permits);
   DataPipeline<BusyFeatures> pipeline(corpus, features, pipeline_options({}));
   pipeline.start({});
   pipeline.wait_until_ready();
@@ -141,16 +120,16 @@ inline PipelineTrial busy_pipeline(const BusyWork& work) {
   const auto began = system_clock().now();
   PipelineTrial trial{.wanted_batches = kWanted};
   while (trial.batches < kWanted) {
+    if (pipeline.meters().queue("ring").depth.current == 0) permits.release();
     const auto slot = pipeline.next();
     if (!slot) break;
-    std::unique_lock lock(one_at_a_time, std::defer_lock);
-    if (work.in_series) lock.lock();
     busy_for(work.step);
     ++trial.batches;
     trial.clips += 4;
   }
   trial.whole_seconds = seconds(system_clock().now() - began);
   const PipelineReading after = pipeline.meters();
+  permits.release(static_cast<std::ptrdiff_t>(work.batches));  // so that nobody is left waiting
   pipeline.stop();
   const auto starved = [](const PipelineReading& reading) {
     return reading.stage("features").load.waiting_for_input;
