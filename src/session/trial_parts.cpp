@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/trial_parts.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -13,6 +14,8 @@
 
 namespace myxtts {
 namespace {
+
+constexpr std::int64_t kStagedAhead = 4;  // batches between buffer and ring
 
 // A trial ends when it has measured enough, not with the data.
 EffectiveConfig without_end(EffectiveConfig settings) {
@@ -61,9 +64,13 @@ std::unique_ptr<BatchFeed> TrialParts::make_feed() const {
 
 void TrialParts::fill_cache(std::int64_t batches) const {
   if (data.cache() == nullptr) return;
-  Progress progress({.title = "Filling the cache", .total = static_cast<std::uint64_t>(batches)});
   const auto feed = make_feed();
-  for (std::int64_t batch = 0; batch < batches; ++batch) {
+  // What stages work on ahead of the trainer counts as well; an epoch holds every clip.
+  const PipelineFacts facts = feed->facts();
+  const std::int64_t ahead = facts.buffer_batches + facts.ring_slots + kStagedAhead;
+  const std::int64_t wanted = std::min(batches + ahead, data.training().batches.steps_per_epoch());
+  Progress progress({.title = "Filling the cache", .total = static_cast<std::uint64_t>(wanted)});
+  for (std::int64_t batch = 0; batch < wanted; ++batch) {
     auto slot = feed->next();
     if (!slot) break;
     (*slot)->consumed.record(devices.model->stream());

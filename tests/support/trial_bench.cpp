@@ -20,13 +20,23 @@ EffectiveConfig config_of(const Settings& settings) {
   return make_effective_config(sources);
 }
 
+// Devices are opened once in a process; later plans are for the same ones.
+DevicePlan opened_plan(const EffectiveConfig& config) {
+  const ModelConfig sizes = sizes_to_train(config.values.train);
+  static const DevicePlan kOpened = plan_and_open_devices(config.values, sizes);
+  DevicePlan plan = plan_run(config.values, sizes);
+  plan.data = kOpened.data;
+  plan.model = kOpened.model;
+  return plan;
+}
+
 }  // namespace
 
 Profile TrialBench::run(const TrialSettings& trial, const Settings& more) const {
   Settings all = settings_;
   all.insert(all.end(), more.begin(), more.end());
   const EffectiveConfig config = config_of(all);
-  const DevicePlan plan = plan_and_open_devices(config.values, sizes_to_train(config.values.train));
+  const DevicePlan plan = opened_plan(config);
   SystemProbe probe;
   const ProfileSetup setup{
       .plan = plan,

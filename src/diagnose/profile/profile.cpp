@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnose/profile/profile.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -18,8 +19,8 @@ double share_of(double part, double whole) {
 std::optional<double> ceiling_of(const TrialReading& reading, double tokens_a_step) {
   if (reading.resident_seconds.empty()) return std::nullopt;
   const double mean = statistics_of(reading.resident_seconds).mean;
-  if (reading.resident_tokens <= 0) return mean;
-  return mean * tokens_a_step / reading.resident_tokens;
+  const double a_token = seconds_a_token(reading.step_seconds, reading.step_tokens);
+  return std::max(0.0, mean + a_token * (tokens_a_step - reading.resident_tokens));
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ const Knob kCache{"--cache-dataset", "data.cache_dataset", "true"};
 
 bool share_a_device(const DevicePlan& plan) {
   if (!plan.model.gpu || !plan.data.gpu) return !plan.model.gpu && !plan.data.gpu;
-  return plan.mode == Mode::Single;
+  return plan.mode == Mode::Single || plan.mode == Mode::Split;
 }
 
 // How far the difference of the mean step and the mean resident step may be off by chance.

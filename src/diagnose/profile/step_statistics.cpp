@@ -34,10 +34,8 @@ StepStatistics statistics_of(std::span<const double> seconds) {
           .variation = mean > 0 ? std::sqrt(squares / count) / mean : 0.0};
 }
 
-double variation_at_equal_work(std::span<const double> seconds,
-                               std::span<const std::int64_t> tokens) {
+double seconds_a_token(std::span<const double> seconds, std::span<const std::int64_t> tokens) {
   const std::size_t count = std::min(seconds.size(), tokens.size());
-  if (count < 2) return 0;
   const std::vector<double> work(tokens.begin(),
                                  tokens.begin() + static_cast<std::ptrdiff_t>(count));
   const double mean_time = statistics_of(seconds.first(count)).mean;
@@ -48,12 +46,19 @@ double variation_at_equal_work(std::span<const double> seconds,
     together += (work[i] - mean_work) * (seconds[i] - mean_time);
     squares += (work[i] - mean_work) * (work[i] - mean_work);
   }
-  const double a_token = squares > 0 ? std::max(0.0, together / squares) : 0.0;
-  std::vector<double> alike;  // each step as it would be with the mean number of tokens
-  for (std::size_t i = 0; i < count; ++i) {
-    alike.push_back(seconds[i] - a_token * (work[i] - mean_work));
+  return squares > 0 ? std::max(0.0, together / squares) : 0.0;
+}
+
+double variation_at_equal_work(std::span<const double> seconds,
+                               std::span<const std::int64_t> tokens) {
+  const double a_token = seconds_a_token(seconds, tokens);
+  std::vector<double> alike;  // each step as it would be with as many tokens as the first
+  for (std::size_t i = 0; i < std::min(seconds.size(), tokens.size()); ++i) {
+    alike.push_back(seconds[i] - a_token * static_cast<double>(tokens[i] - tokens[0]));
   }
-  return statistics_of(alike).variation;
+  const StepStatistics steps = statistics_of(alike);
+  const double mean = statistics_of(seconds).mean;
+  return mean > 0 ? steps.variation * steps.mean / mean : 0.0;
 }
 
 }  // namespace myxtts

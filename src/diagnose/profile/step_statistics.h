@@ -18,6 +18,9 @@ struct StepStatistics {
 // All zero where there is no step.
 StepStatistics statistics_of(std::span<const double> seconds);
 
+// What each more token of a step costs, by the straight line that fits best.
+double seconds_a_token(std::span<const double> seconds, std::span<const std::int64_t> tokens);
+
 // How much steps of equal work differ: the variation that is left when what each more token costs,
 // by the straight line that fits best, is taken off. Steps of different clips differ by their
 // tokens, which is nobody's fault.

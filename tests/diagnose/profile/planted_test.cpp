@@ -133,7 +133,7 @@ TEST(PlantedPair, TheLargerOfTwoFaultsIsNamed) {
                                     {Fault::Transfer, Cause::Transfer, ""},
                                     {Fault::Model, Cause::ModelBound, ""}};
   const RandomStream draw(seed_of(0), "pairs");
-  for (std::uint64_t pair = 0; pair < static_cast<std::uint64_t>(3 * runs()); ++pair) {
+  for (std::uint64_t pair = 0; pair < static_cast<std::uint64_t>(2 * runs()); ++pair) {
     const auto order = RandomStream(draw.bits(pair), "order").permutation(faults.size());
     PlantedTraining training = healthy(seed_of(static_cast<int>(pair)));
     const double smaller = strength(draw.bits(pair), 1);
@@ -148,7 +148,7 @@ TEST(PlantedPair, TheLargerOfTwoFaultsIsNamed) {
 }
 
 TEST(PlantedNothing, AHealthyTrainingRaisesNoAlarm) {
-  for (int run = 0; run < 2 * runs(); ++run) {
+  for (int run = 0; run < runs(); ++run) {
     const Profile profile = profile_of(healthy(seed_of(100 + run)));
     EXPECT_EQ(name_of(profile.findings.front().cause), "model-bound") << describe(profile);
   }

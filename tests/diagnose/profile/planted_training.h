@@ -25,7 +25,7 @@ struct PlantedTraining {
   std::size_t buffer = 4;
   bool cached = false;
   std::uint64_t seed = 1;
-  int steps = 40;
+  int steps = 30;
 
   static constexpr double kBaseClips = 4;
 };
