@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/auto_mode.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <set>
 
-#include "base/atomic_file.h"
-#include "base/checksum.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/compare_placements.h"
 #include "cli/report.h"
-#include "data/corpus.h"
+#include "cli/run_outline.h"
 #include "device/system_probe.h"
 #include "diagnose/auto/choice_file.h"
-#include "run/model_folder.h"
-#include "session/starting_model.h"
-#include "text/vocabulary.h"
 
 namespace myxtts {
 namespace {
@@ -48,43 +42,6 @@ std::set<fs::path> features_in(const fs::path& folder) {
     if (entry.path().filename().string().starts_with("features-")) found.insert(entry.path());
   }
   return found;
-}
-
-// What the run reads clips with, and where it begins.
-struct Beginning {
-  EffectiveConfig settings;  // with a file for the vocabulary where one was learnt
-  Vocabulary vocabulary;
-};
-
-// A learnt vocabulary is learnt once, and not again by each measurement.
-Beginning beginning_of(EffectiveConfig settings, const std::optional<Checkpoint>& resumed,
-                       const fs::path& folder) {
-  TrainConfig& train = settings.values.train;
-  if (resumed) {
-    train.init = resumed->folder;
-    train.vocab.reset();
-  }
-  if (train.init) {
-    Vocabulary vocabulary = Vocabulary::load(*train.init / files::kVocabulary);
-    return {.settings = std::move(settings), .vocabulary = std::move(vocabulary)};
-  }
-  const std::string json = vocabulary_of_new_model(settings.values);
-  write_file_atomically(folder / files::kVocabulary, bytes_of(json));
-  train.vocab = folder / files::kVocabulary;
-  Vocabulary vocabulary = Vocabulary::parse(json, "the new vocabulary");
-  return {.settings = std::move(settings), .vocabulary = std::move(vocabulary)};
-}
-
-// The share of the run's steps that its first way through the clips takes.
-double first_epoch_share(const TrainConfig& train, const DevicePlan& usual, const Corpus& corpus) {
-  std::int64_t visits = 0;
-  for (const VisitGroup& group : corpus.training_groups()) visits += group.visits;
-  const double epoch = std::max(
-      1.0, static_cast<double>(visits) / static_cast<double>(usual.batch_size * usual.grad_accum));
-  const double by_epochs = static_cast<double>(train.epochs) * epoch;
-  const double steps =
-      train.max_steps ? std::min(by_epochs, static_cast<double>(*train.max_steps)) : by_epochs;
-  return std::min(1.0, epoch / steps);
 }
 
 EffectiveConfig with_placement(EffectiveConfig settings, const Placement& placement,
@@ -119,23 +76,23 @@ std::optional<EffectiveConfig> settle_placement(const EffectiveConfig& settings,
                                                 const std::optional<Checkpoint>& resumed,
                                                 const Interruption& interruption) {
   const CalibrationFolder folder(run);
-  const Beginning beginning = beginning_of(settings, resumed, folder.path());
-  const Corpus corpus = Corpus::open(settings.values.data, beginning.vocabulary, run.path());
+  const RunOutline outline =
+      outline_run(settings, resumed ? std::optional(resumed->folder) : std::nullopt,
+                  {.scratch = folder.path(), .indexes = run.path()});
   SystemProbe probe;
   const Machine machine = discover_machine(probe);
-  const AutoConditions conditions =
-      auto_conditions(settings.values, machine, fmt::format("{:016x}", corpus.fingerprint()));
+  const AutoConditions conditions = auto_conditions(settings.values, machine, outline.corpus);
   if (const auto kept = kept_choice(run, conditions)) return with_placement(settings, *kept, usual);
 
   const auto features_before = features_in(run.path());
-  const PlacementAnswer answer = compare_placements(
-      {.settings = beginning.settings,
-       .machine = machine,
-       .usual = usual,
-       .folder = folder.path(),
-       .cache = run.path(),
-       .first_epoch_share = first_epoch_share(settings.values.train, usual, corpus)},
-      interruption);
+  const PlacementAnswer answer =
+      compare_placements({.settings = outline.settings,
+                          .machine = machine,
+                          .usual = usual,
+                          .folder = folder.path(),
+                          .cache = run.path(),
+                          .first_epoch_share = outline.first_epoch_share(usual)},
+                         interruption);
   if (!answer.fastest || !answer.fastest->cached || interruption.came()) {
     forget_features(run.path(), features_before);
   }

@@ -10,7 +10,9 @@
 namespace myxtts {
 namespace {
 
-constexpr std::int64_t kSteps = 40;  // measured in each placement, after those that warm it up
+// Measured in each placement, after those that warm it up. Steps on a CPU are longer.
+constexpr std::int64_t kGpuSteps = 40;
+constexpr std::int64_t kCpuSteps = 24;
 // Batches decoded ahead of time would hide how fast clips really come.
 constexpr std::int64_t kBuffer = 8;
 
@@ -18,7 +20,10 @@ constexpr std::int64_t kBuffer = 8;
 RunConfig trial_settings(RunConfig config, const PlacementQuestion& question) {
   const std::int64_t buffer = config.data.pipeline_buffer_size.value_or(kBuffer);
   config.data.pipeline_buffer_size = std::min(buffer, kBuffer);
-  if (!config.data.cache_dir) config.data.cache_dir = question.cache;
+  const bool named = question.settings.origin_of("data.cache_dir").kind != Origin::Kind::Default;
+  if (!config.data.cache_dir || (config.data.cache_dataset && !named)) {
+    config.data.cache_dir = question.cache;
+  }
   config.run = RunDirectoryConfig{};
   config.run.checkpoint_dir = question.folder / "run";
   return config;
@@ -45,19 +50,20 @@ PlacementAnswer compare_placements(const PlacementQuestion& question,
                                    const Interruption& interruption) {
   const RunConfig& config = question.settings.values;
   const auto placements = possible_placements(config, question.machine, question.usual);
-  PlacementTrials trials(question.folder, kSteps, interruption);
+  const bool on_cpu = !question.usual.model.gpu;
+  const std::int64_t steps = question.steps.value_or(on_cpu ? kCpuSteps : kGpuSteps);
+  PlacementTrials trials(question.folder, steps, interruption);
   const auto measure = [&](const Placement& placement) {
     return trials.measure(trial_settings(placed(config, placement, question.usual), question));
   };
-  const bool on_cpu = !question.usual.model.gpu;
   const CalibrationSettings settings{.may_cache = may_cache(question.settings),
                                      .first_epoch_share = question.first_epoch_share,
                                      .noisy = on_cpu,
                                      .stopped = [&interruption] { return interruption.came(); },
                                      .begins =
-                                         [](const Placement& placement) {
+                                         [steps](const Placement& placement) {
                                            log_info("auto", "measuring {} for {} steps",
-                                                    name_of(placement), kSteps);
+                                                    name_of(placement), steps);
                                          },
                                      .ended = tell};
   PlacementAnswer answer{.table = calibrate(placements, measure, settings)};

@@ -19,10 +19,11 @@ RunConfig without_auto(RunConfig config);
 struct PlacementQuestion {
   const EffectiveConfig& settings;
   const Machine& machine;
-  const DevicePlan& usual;       // without --mode auto
-  std::filesystem::path folder;  // for files in passing; exists
-  std::filesystem::path cache;   // for indexes and features, unless --cache-dir names one
-  double first_epoch_share = 1;  // of the run
+  const DevicePlan& usual;                 // without --mode auto
+  std::filesystem::path folder;            // for files in passing; exists
+  std::filesystem::path cache;             // for indexes and features, unless --cache-dir names one
+  double first_epoch_share = 1;            // of the run
+  std::optional<std::int64_t> steps = {};  // to measure in each; nothing: a few dozen
 };
 
 struct PlacementAnswer {

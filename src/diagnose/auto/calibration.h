@@ -33,10 +33,10 @@ struct MeasuredPlacement {
 using MeasurePlacement = std::function<PlacementReading(const Placement& placement)>;
 
 struct CalibrationSettings {
-  bool may_cache = false;         // the feature cache may be turned on
-  double first_epoch_share = 1;   // of the run: a cache that is filled while training pays after it
-  bool noisy = false;             // a machine that others use too: what is close is measured twice
-  std::function<bool()> stopped;  // ends the calibration before the next measurement
+  bool may_cache = false;        // the feature cache may be turned on
+  double first_epoch_share = 1;  // of the run: a cache that is filled while training pays after it
+  bool noisy = false;            // a machine that others use too: what is close is measured twice
+  std::function<bool()> stopped = {};  // ends the calibration before the next measurement
   std::function<void(const Placement&)> begins = {};  // for progress
   std::function<void(const MeasuredPlacement&)> ended = {};
 };
@@ -57,7 +57,9 @@ const MeasuredPlacement* fastest(const std::vector<MeasuredPlacement>& table, do
 inline constexpr double kGpuTie = 0.01;
 inline constexpr double kCpuTie = 0.02;
 
-// The table for people; `chosen` is marked. What this version cannot measure is named too.
-std::string describe(const std::vector<MeasuredPlacement>& table, const Placement* chosen);
+// The table for people; `chosen`, if any, is marked by the word. What this version cannot measure
+// is named too.
+std::string describe(const std::vector<MeasuredPlacement>& table, const Placement* chosen,
+                     const std::string& mark = "taken");
 
 }  // namespace myxtts

@@ -18,8 +18,8 @@ std::string size_of(std::int64_t bytes) {
 }
 
 // A cached placement has two speeds; the third is what the run will have on the whole.
-std::string remark_on(const MeasuredPlacement& line, bool chosen) {
-  std::string remark = chosen ? "<- taken" : "";
+std::string remark_on(const MeasuredPlacement& line, const std::string& mark) {
+  std::string remark = mark.empty() ? "" : "<- " + mark;
   if (line.cold_clips_per_second && line.reading) {
     remark += fmt::format("{}{:.1f} clips/s in the first epoch, {:.1f} in later ones",
                           remark.empty() ? "" : "; ", *line.cold_clips_per_second,
@@ -28,7 +28,7 @@ std::string remark_on(const MeasuredPlacement& line, bool chosen) {
   return remark;
 }
 
-Cells cells_of(const MeasuredPlacement& line, bool chosen) {
+Cells cells_of(const MeasuredPlacement& line, const std::string& mark) {
   const std::string name = name_of(line.placement);
   if (!line.reading) return {name, "-", "-", "-", "-", "-", "not measured: " + line.reason};
   const PlacementReading& reading = *line.reading;
@@ -38,7 +38,7 @@ Cells cells_of(const MeasuredPlacement& line, bool chosen) {
           fmt::format("{:.1f} %", reading.ready_share * 100),
           size_of(reading.data_bytes),
           size_of(reading.model_bytes),
-          remark_on(line, chosen)};
+          remark_on(line, mark)};
 }
 
 bool has_mode(const std::vector<MeasuredPlacement>& table, Mode mode) {
@@ -68,10 +68,12 @@ std::string joined(const Cells& cells, const std::array<std::size_t, kColumns>& 
 
 }  // namespace
 
-std::string describe(const std::vector<MeasuredPlacement>& table, const Placement* chosen) {
+std::string describe(const std::vector<MeasuredPlacement>& table, const Placement* chosen,
+                     const std::string& mark) {
   std::vector<Cells> lines{{"placement", "clips/s", "step ms", "ready", "data", "model", ""}};
   for (const MeasuredPlacement& line : table) {
-    lines.push_back(cells_of(line, chosen != nullptr && line.placement == *chosen));
+    const bool is_chosen = chosen != nullptr && line.placement == *chosen;
+    lines.push_back(cells_of(line, is_chosen ? mark : ""));
   }
   for (Cells& cells : absent_lines(table)) lines.push_back(std::move(cells));
   std::array<std::size_t, kColumns> widths{};
