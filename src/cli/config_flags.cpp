@@ -39,6 +39,13 @@ CLI::Option* add_field(CLI::App& app, const Field& field) {
   return option->group(field.group);
 }
 
+// `profile` is a training without a run directory: it has the flags of `train` but for those.
+bool has_flag(const std::string& command, const Field& field) {
+  const bool is_profile = command == "profile";
+  if (is_profile && section_of(field.key) == "run" && field.key != "run.trace") return false;
+  return std::ranges::find(field.commands, is_profile ? "train" : command) != field.commands.end();
+}
+
 }  // namespace
 
 ConfigFlags::ConfigFlags(CLI::App& app) {
@@ -50,8 +57,7 @@ ConfigFlags::ConfigFlags(CLI::App& app) {
               ->type_name("FILE")
               ->group("Configuration");
   for (const Field& field : all_fields()) {
-    const auto& commands = field.commands;
-    if (std::find(commands.begin(), commands.end(), app.get_name()) == commands.end()) continue;
+    if (!has_flag(app.get_name(), field)) continue;
     fields_.emplace_back(&field, add_field(app, field));
   }
 }

@@ -104,6 +104,7 @@ class DataPipeline {
     reading.queues.push_back({.name = "ring", .capacity = ring_.size(), .depth = ring_.depth()});
     reading.readiness = steps_.readiness();
     reading.data_device = loop_.device_time();
+    reading.features = loop_.feature_time();
     reading.model_device = steps_.device_time();
     return reading;
   }

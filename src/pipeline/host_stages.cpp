@@ -64,8 +64,12 @@ void HostStages::stop() {
 
 PipelineReading HostStages::read() const {
   PipelineReading reading;
-  reading.stages = {{.name = "reader", .load = reader_.load()},
-                    {.name = "decoder", .workers = decoder_.workers(), .load = decoder_.load()},
+  reading.stages = {{.name = "reader", .load = reader_.load(), .clips = reader_.clips()},
+                    {.name = "decoder",
+                     .workers = decoder_.workers(),
+                     .load = decoder_.load(),
+                     .clips = decoder_.clips(),
+                     .cpu_seconds = decoder_.cpu_seconds()},
                     {.name = "batcher", .load = batcher_.load()},
                     {.name = "collator", .load = collator_.load()}};
   const WindowLimits limits = window_.limits();

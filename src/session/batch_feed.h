@@ -21,6 +21,7 @@ struct FeedParts {
   const GptConfig& gpt;
   const RunData& data;
   RunDevices& devices;
+  const StageProbe* probe = nullptr;  // of a trial
 };
 
 // Batches on the model device, from the files of one part of the data: the pipeline with its

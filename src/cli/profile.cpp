@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "base/atomic_file.h"
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/trace.h"
+#include "cli/command.h"
+#include "cli/config_flags.h"
+#include "cli/interruption.h"
+#include "cli/profile_corpus.h"
+#include "cli/profile_setup.h"
+#include "cli/report.h"
+#include "diagnose/profile/profile_text.h"
+#include "session/plan_run.h"
+#include "session/trial.h"
+
+namespace myxtts {
+namespace {
+
+constexpr int kExitBySignal = 128;
+
+struct ProfileArguments {
+  explicit ProfileArguments(CLI::App& app) : flags(app) {}
+
+  ConfigFlags flags;
+  std::int64_t num_steps = 100;
+  std::int64_t warm_up_steps = 10;
+  std::optional<std::string> json;
+};
+
+void write(const std::string& place, const std::string& text) {
+  if (place == "-") {
+    print(text);
+  } else {
+    write_file_atomically(place, bytes_of(text));
+  }
+}
+
+// Everything that was asked for, of what was measured.
+void tell(const ProfileArguments& arguments, const Profile& profile) {
+  if (arguments.json != "-") print(describe(profile));
+  if (arguments.json) write(*arguments.json, to_json(profile));
+}
+
+int run_profile(const ProfileArguments& arguments) {
+  EffectiveConfig settings = make_effective_config(arguments.flags.sources());
+  check_can_be_profiled(settings.values);
+  const DevicePlan planned = plan_run(settings.values, sizes_to_train(settings.values.train));
+  const ProfileCorpus corpus(settings.values.data, planned);
+  settings.values.data = corpus.settings();
+
+  if (settings.values.run.trace) start_trace(*settings.values.run.trace);
+  const Interruption interruption;
+  TrialReading reading =
+      run_trial(settings, open_and_tell(planned),
+                {.warm_up = arguments.warm_up_steps, .steps = arguments.num_steps},
+                [&interruption] { return interruption.came(); });
+  finish_trace();
+  if (reading.step_seconds.empty()) {
+    if (interruption.came()) return kExitBySignal + interruption.signal();
+    throw DataError("The corpus gave no step to measure; give a larger one with --train-data.");
+  }
+  ProfileSetup setup = profile_setup(settings, planned);
+  setup.warm_up = arguments.warm_up_steps;
+  setup.corpus = corpus.name();
+  tell(arguments, make_profile(setup, std::move(reading)));
+  return interruption.came() ? kExitBySignal + interruption.signal() : 0;
+}
+
+std::function<int()> declare_profile(CLI::App& app) {
+  const auto arguments = std::make_shared<ProfileArguments>(app);
+  app.add_option("--num-steps", arguments->num_steps, "Steps that are measured. [100]")
+      ->check(CLI::Range(std::int64_t{2}, std::int64_t{1'000'000}))
+      ->type_name("N")
+      ->group("Profile");
+  app.add_option("--warm-up-steps", arguments->warm_up_steps,
+                 "Steps before those, which are not counted. [10]")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}))
+      ->type_name("N")
+      ->group("Profile");
+  app.add_option("--json", arguments->json,
+                 "Writes everything as one JSON object; - for the standard output.")
+      ->type_name("FILE|-")
+      ->group("Profile");
+  return [arguments] { return run_profile(*arguments); };
+}
+
+}  // namespace
+
+Command profile_command() {
+  return {.name = "profile",
+          .group = "Training",
+          .summary = "Measures a short training and names what holds it up, and the knob to turn",
+          .declare = declare_profile,
+          .examples = {"myxtts profile --train-data corpora/ljspeech --model-size xtts-v2",
+                       "myxtts profile --model-size tiny --device cpu --num-steps 20 --json -"}};
+}
+
+}  // namespace myxtts
