@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/placement_trials.h"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <sstream>
@@ -23,6 +24,7 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr std::size_t kLargestOutput = 64 << 20;
+constexpr std::int64_t kFewestWarmUp = 3;  // steps
 constexpr const char* kSettings = "settings.yaml";
 constexpr const char* kReading = "reading.json";
 constexpr const char* kOutput = "output.txt";
@@ -75,6 +77,10 @@ std::vector<std::string> PlacementTrials::command() const {
           (folder_ / kSettings).string(),
           "--num-steps",
           std::to_string(steps_),
+          "--warm-up-steps",
+          std::to_string(std::max<std::int64_t>(kFewestWarmUp, steps_ / 4)),
+          "--resident-steps",
+          "0",
           "--json",
           (folder_ / kReading).string()};
 }
