@@ -39,14 +39,14 @@ def make_corpus(folder, clips):
     chance = random.Random(3)
     rows = []
     for number in range(clips):
-        seconds = chance.uniform(1.0, 2.0)
+        seconds = chance.uniform(0.6, 0.9)
         samples = (int(9000 * math.sin(k * (0.05 + 0.01 * math.sin(k / 4000)))) for k in range(int(seconds * 22050)))
         with wave.open(str(folder / f"wavs/{number:04}.wav"), "wb") as clip:
             clip.setnchannels(1)
             clip.setsampwidth(2)
             clip.setframerate(22050)
             clip.writeframes(b"".join(struct.pack("<h", sample) for sample in samples))
-        text = " ".join(chance.choices(words, k=round(seconds * 3)))
+        text = " ".join(chance.choices(words, k=2))
         rows.append(f"{number:04}|{text}.|{text}.")
     (folder / "metadata.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
 
