@@ -28,15 +28,15 @@ class TrainAuto : public TrainingBench {
     return words;
   }
 
-  // One placement is possible, so one measurement is made.
-  const Words one_{"--mode",          "auto", "--data-threads",    "1",
-                   "--model-threads", "1",    "--no-cache-dataset"};
+  // The bench gives each role one thread, so that one placement is possible; without the cache one
+  // measurement is made.
+  const Words one_{"--mode", "auto", "--no-cache-dataset", "--batch-size", "1"};
 };
 
 TEST_F(TrainAuto, TrainsTheSameAsTheModeItTakesAndLosesNoClip) {
-  const Words settings{"--max-steps", "10", "--log-steps", "1"};
+  const Words settings{"--max-steps", "10", "--batch-size", "1"};
   Words measured = settings;
-  measured.insert(measured.end(), {"--mode", "auto", "--model-threads", "auto"});
+  measured.insert(measured.end(), {"--mode", "auto"});
   const auto result = trained("auto", measured);
   EXPECT_TRUE(has(result.out, "Placements\n")) << result.out;
   EXPECT_TRUE(has(result.out, "<- taken")) << result.out;
