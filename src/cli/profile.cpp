@@ -37,6 +37,8 @@ struct ProfileArguments {
   std::int64_t resident_steps = 20;
   bool compare = false;
   std::optional<std::string> json;
+  std::optional<std::filesystem::path> html;
+  std::optional<std::filesystem::path> apply;
   CLI::Option* steps_option = nullptr;
 };
 
@@ -48,10 +50,16 @@ void write(const std::string& place, const std::string& text) {
   }
 }
 
-// Everything that was asked for, of what was measured.
-void tell(const ProfileArguments& arguments, const Profile& profile) {
+// Everything that was asked for, of what was measured with these settings.
+void tell(const ProfileArguments& arguments, const EffectiveConfig& settings,
+          const Profile& profile) {
   if (arguments.json != "-") print(describe(profile));
   if (arguments.json) write(*arguments.json, to_json(profile));
+  if (arguments.html) write_file_atomically(*arguments.html, bytes_of(to_html(profile)));
+  if (!arguments.apply) return;
+  write_file_atomically(*arguments.apply, bytes_of(print_config(with_knobs(settings, profile))));
+  log_info("profile", "myxtts train --config {} trains with what is recommended",
+           arguments.apply->string());
 }
 
 CompareArguments compare_arguments(const ProfileArguments& arguments) {
@@ -61,7 +69,8 @@ CompareArguments compare_arguments(const ProfileArguments& arguments) {
 }
 
 int run_profile(const ProfileArguments& arguments) {
-  EffectiveConfig settings = make_effective_config(arguments.flags.sources());
+  const EffectiveConfig asked = make_effective_config(arguments.flags.sources());
+  EffectiveConfig settings = asked;
   check_can_be_profiled(settings.values);
   if (arguments.compare) return compare_and_tell(settings, compare_arguments(arguments));
   const DevicePlan planned = plan_run(settings.values, sizes_to_train(settings.values.train));
@@ -83,7 +92,7 @@ int run_profile(const ProfileArguments& arguments) {
   ProfileSetup setup = profile_setup(settings, planned);
   setup.warm_up = arguments.warm_up_steps;
   setup.corpus = corpus.name();
-  tell(arguments, make_profile(setup, std::move(reading)));
+  tell(arguments, asked, make_profile(setup, std::move(reading)));
   return interruption.came() ? kExitBySignal + interruption.signal() : 0;
 }
 
@@ -111,6 +120,13 @@ std::function<int()> declare_profile(CLI::App& app) {
   app.add_option("--json", arguments->json,
                  "Writes everything as one JSON object; - for the standard output.")
       ->type_name("FILE|-")
+      ->group("Profile");
+  app.add_option("--html", arguments->html, "Writes a page with the same numbers and pictures.")
+      ->type_name("FILE")
+      ->group("Profile");
+  app.add_option("--apply", arguments->apply,
+                 "Writes these settings with the recommended ones changed, for train --config.")
+      ->type_name("FILE")
       ->group("Profile");
   return [arguments] { return run_profile(*arguments); };
 }

@@ -2,6 +2,7 @@
 #include "cli/profile_setup.h"
 
 #include "base/error.h"
+#include "config/field.h"
 #include "device/system_probe.h"
 
 namespace myxtts {
@@ -21,6 +22,21 @@ ProfileSetup profile_setup(const EffectiveConfig& settings, const DevicePlan& pl
           .cache_dataset = config.data.cache_dataset,
           .host_path_was_asked = config.devices.transfer_path == TransferPath::Host,
           .cores = probe.cpu().usable_cores()};
+}
+
+EffectiveConfig with_knobs(EffectiveConfig settings, const Profile& profile) {
+  const auto fields = all_fields();
+  for (const Finding& finding : profile.findings) {
+    if (!finding.knob) continue;
+    const Field* field = find_field(finding.knob->key);
+    MYXTTS_CHECK(field != nullptr && field->assign({.text = finding.knob->value}, settings.values),
+                 "{} cannot be {}", finding.knob->key, finding.knob->value);
+    settings.origins.at(static_cast<std::size_t>(field - fields.data())) = {
+        .kind = Origin::Kind::Flag, .name = "--apply of profile"};
+    if (finding.knob->key == "train.batch_tokens") settings.values.train.batch_size.reset();
+  }
+  check_consistency(settings);
+  return settings;
 }
 
 }  // namespace myxtts

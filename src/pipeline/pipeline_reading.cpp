@@ -59,6 +59,8 @@ PipelineReading between(const PipelineReading& earlier, const PipelineReading& l
   reading.readiness.steps -= earlier.readiness.steps;
   reading.readiness.ready -= earlier.readiness.ready;
   reading.readiness.waited_seconds -= earlier.readiness.waited_seconds;
+  reading.readiness.step_seconds -= earlier.readiness.step_seconds;
+  reading.readiness.step_squares -= earlier.readiness.step_squares;
   for (auto device : {&PipelineReading::data_device, &PipelineReading::model_device}) {
     (reading.*device).batches -= (earlier.*device).batches;
     (reading.*device).busy_seconds -= (earlier.*device).busy_seconds;

@@ -15,7 +15,7 @@ namespace myxtts {
 struct StageReading {
   std::string name;
   std::size_t workers = 1;  // at work now
-  LoadReading load;         // of all of them together
+  LoadReading load = {};    // of all of them together
   std::int64_t clips = 0;   // of the stages that work clip by clip: how many they did
   double cpu_seconds = 0;   // of the decoders: the part of their busy time that they computed
 };
@@ -24,7 +24,7 @@ struct StageReading {
 struct QueueReading {
   std::string name;
   std::size_t capacity = 0;  // now
-  DepthReading depth;
+  DepthReading depth = {};
 };
 
 // What a device did, by its own clock.
@@ -49,6 +49,8 @@ struct ReadinessReading {
   std::int64_t steps = 0;
   std::int64_t ready = 0;
   double waited_seconds = 0;  // of the model device, for batches
+  double step_seconds = 0;    // of all steps, waits included
+  double step_squares = 0;    // their squares: how much steps differ follows from both
 
   double share() const;  // 1 before the first step
 };

@@ -13,6 +13,7 @@
 #include "session/progress_observer.h"
 #include "session/run_data.h"
 #include "session/run_devices.h"
+#include "session/run_monitor.h"
 #include "session/run_records.h"
 #include "session/run_summary.h"
 #include "session/run_tally.h"
@@ -65,6 +66,7 @@ struct TrainingRun::Parts {
         feed(BatchFeed::for_training(shared)),
         state(restore(resumed)),
         trainer(*training, trainer_settings_with(checkpoints), state),
+        monitor({.plan = plan, .meters = [this] { return feed->meters(); }}),
         metrics(run.path(), metrics_settings()),
         progress(plan, {.first_step = state.step,
                         .last_step = data.steps_of_run(),
@@ -76,7 +78,7 @@ struct TrainingRun::Parts {
               .metrics_position = [this] { return metrics.position(); }},
              state) {
     for (TrainingObserver* observer :
-         std::initializer_list<TrainingObserver*>{&progress, &tally, &metrics}) {
+         std::initializer_list<TrainingObserver*>{&progress, &tally, &monitor, &metrics}) {
       trainer.observe(*observer);
     }
     if (given.values.run.test_sentences) speak_samples();
@@ -121,10 +123,17 @@ struct TrainingRun::Parts {
     return chosen;
   }
 
+  Metrics all_gauges() const {
+    Metrics all = gauges(feed->meters(), devices);
+    const Metrics monitored = monitor.gauges();
+    all.insert(all.end(), monitored.begin(), monitored.end());
+    return all;
+  }
+
   MetricsSettings metrics_settings() {
     MetricsSettings chosen{.log_steps = settings.values.run.log_steps,
                            .start = state,
-                           .gauges = [this] { return gauges(feed->meters(), devices); }};
+                           .gauges = [this] { return all_gauges(); }};
     if (settings.values.run.histograms) {
       chosen.histograms = [this] { return weight_histograms(training->weights()); };
     }
@@ -153,6 +162,7 @@ struct TrainingRun::Parts {
   std::unique_ptr<BatchFeed> feed;
   const TrainingState state;  // that training began with
   Trainer trainer;
+  RunMonitor monitor;
   MetricsObserver metrics;
   ProgressObserver progress;
   RunTally tally;

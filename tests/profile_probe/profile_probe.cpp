@@ -55,9 +55,9 @@ Settings settings_of(const Arguments& arguments, const std::string& corpus) {
 // What was planted, what was said, and what turning the knob gave.
 struct Row {
   std::string planted;
-  std::vector<PlantedFault> faults;
-  Profile before;
-  std::optional<Profile> after;
+  std::vector<PlantedFault> faults = {};
+  Profile before = {};
+  std::optional<Profile> after = {};
 };
 
 const PlantedFault* largest(const std::vector<PlantedFault>& faults) {

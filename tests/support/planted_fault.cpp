@@ -17,7 +17,7 @@ void wait_for(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
-constexpr double kStallEvery = 12;  // steps, on average, of jittery storage
+constexpr double kStallEvery = 20;  // steps, on average, of jittery storage
 
 // One fault's waits. Called by the threads of its stage.
 class Waits {
@@ -71,7 +71,7 @@ PlantedFault make_fault(const std::string& name, double strength, const Healthy&
   const auto found = kExpected.find(name);
   MYXTTS_CHECK(found != kExpected.end(), "there is no fault '{}'", name);
   // A stall has to be longer than what the ring and the buffer bridge.
-  const double steps = name == "jittery storage" ? 4 * strength : strength;
+  const double steps = name == "jittery storage" ? 10 + 3 * strength : strength;
   return {.name = name, .expected = found->second, .seconds = steps * healthy.step_seconds};
 }
 

@@ -12,11 +12,11 @@ namespace myxtts {
 // A limit that people know from earlier tools, beside what was measured. It is shown; verdicts
 // follow from waiting times.
 struct Threshold {
-  std::string name;                // "data loading"
-  std::string meaning;             // "of the step's time that the model waits for batches"
-  double limit = 0;                // 0 to 1
-  bool is_least = false;           // the value should be above the limit, not below
-  std::optional<double> measured;  // nothing: there is no such device
+  std::string name = {};                // "data loading"
+  std::string meaning = {};             // "of the step's time that the model waits for batches"
+  double limit = 0;                     // 0 to 1
+  bool is_least = false;                // the value should be above the limit, not below
+  std::optional<double> measured = {};  // nothing: there is no such device
 
   bool is_crossed() const { return measured && (is_least ? *measured < limit : *measured > limit); }
 };

@@ -7,17 +7,15 @@
 
 #include <fmt/format.h>
 
-#include "base/human.h"
-
 namespace myxtts {
 namespace {
 
 constexpr double kHeadroom = 1.2;         // a stage that is just fast enough is not fast enough
-constexpr double kNearlyFull = 0.95;      // of a role's memory
 constexpr double kMemoryBandwidth = 2e9;  // bytes a second that no copy within a machine is below
+constexpr double kClearlySlower = 0.1;    // a step beside other work than alone
 constexpr std::int64_t kMostWorkers = 1024;
 constexpr std::int64_t kMostBuffer = 1000;
-constexpr double kLargestBatchFactor = 8;
+constexpr std::int64_t kLargestBatchFactor = 8;
 
 std::string milliseconds(double seconds) {
   return fmt::format("{:.3g} ms", 1000 * seconds);
@@ -34,24 +32,27 @@ bool share_a_device(const DevicePlan& plan) {
   return plan.mode == Mode::Single;
 }
 
+// How far the difference of the mean step and the mean resident step may be off by chance.
+double doubt(const Profile& profile) {
+  const auto error = [](const std::vector<double>& seconds) {
+    const StepStatistics steps = statistics_of(seconds);
+    return steps.mean * steps.variation /
+           std::sqrt(static_cast<double>(std::max<std::size_t>(1, seconds.size())));
+  };
+  return std::hypot(error(profile.reading.step_seconds), error(profile.reading.resident_seconds));
+}
+
 // The features' work that runs where the model does, and takes that much of its time away at most.
 double interference(const Profile& profile, const StepModel& model) {
   if (!profile.ceiling_seconds || !share_a_device(profile.setup.plan)) return 0;
-  const double slower = std::max(0.0, model.model - *profile.ceiling_seconds);
+  const double slower = model.model - *profile.ceiling_seconds;
+  if (slower < std::max(kClearlySlower * *profile.ceiling_seconds, 3 * doubt(profile))) return 0;
   return std::min(slower, model.encoding + model.prompts + model.upload);
 }
 
 // Time of the model's work that goes with a part of the features' work.
 void relieve(StepModel& model, double interference, double removed, double all) {
   model.model -= interference * share_of(removed, all);
-}
-
-// A slower stage makes larger holes; they shrink with it.
-StepModel with_holes_scaled(StepModel after, const StepModel& before) {
-  const double now = std::max(before.slowest_stage(), before.model);
-  const double then = std::max(after.slowest_stage(), after.model);
-  after.unevenness = before.unevenness * std::min(1.0, share_of(then, now));
-  return after;
 }
 
 void take_from_features(StepModel& model, double seconds) {
@@ -151,37 +152,37 @@ Remedy features(const Profile& profile, const StepModel& model) {
   return remedy;
 }
 
-// Copies that are slower than any memory wait for something else, whatever their size: fewer and
-// larger ones wait less often.
-void add_larger_batch(Remedy& remedy, const Profile& profile, const StepModel& model) {
+// Seconds a step that the measured bytes need at least, however they are copied.
+double copying_of(const Profile& profile, const StepModel& model) {
   const TrialReading& reading = profile.reading;
-  const auto steps = static_cast<double>(reading.step_seconds.size());
-  const double bytes = static_cast<double>(reading.pipeline.features.transfer_bytes) /
-                       std::max(1.0, static_cast<double>(reading.pipeline.features.batches)) *
-                       static_cast<double>(reading.batches) / std::max(1.0, steps);
-  const double copying = std::min(model.transfer, bytes / kMemoryBandwidth);
+  const FeatureTimeReading& features = reading.pipeline.features;
+  const double a_batch =
+      share_of(static_cast<double>(features.transfer_bytes), static_cast<double>(features.batches));
+  const double batches = share_of(static_cast<double>(reading.batches),
+                                  static_cast<double>(reading.step_seconds.size()));
+  return std::min(model.transfer, a_batch * batches / kMemoryBandwidth);
+}
+
+// Copies that are slower than any memory wait for something else, whatever their size: fewer and
+// larger ones wait less often. So large that the model is the slowest again, if that can be.
+void add_larger_batch(Remedy& remedy, const Profile& profile, const StepModel& model) {
+  const double copying = copying_of(profile, model);
   const double waiting = model.transfer - copying;
+  if (waiting < 0.5 * model.transfer) return;
   StepModel others = model;
   others.transfer = copying;
   take_from_features(others, waiting);
-  const double rest = std::max(others.slowest_stage(), model.model);
-  const double factor =
-      std::min(kLargestBatchFactor, std::ceil(share_of(model.step(), std::max(1e-9, rest))));
-  if (waiting < 0.5 * model.transfer || factor < 2) return;
-  const auto batch = static_cast<std::int64_t>(factor) * profile.setup.plan.batch_size;
+  std::int64_t factor = 1;
+  do {
+    ++factor;
+    remedy.after = scaled(others, static_cast<double>(factor));
+    remedy.after.transfer += waiting;
+    if (model.serial) remedy.after.feeding += waiting;
+  } while (remedy.after.slowest_stage() > remedy.after.model && factor < kLargestBatchFactor);
+  const auto batch = factor * profile.setup.plan.batch_size;
   remedy.knob =
       Knob{fmt::format("--batch-size {}", batch), "train.batch_size", std::to_string(batch)};
   remedy.remark = "larger batches are larger steps: the learning rate may want to grow with them";
-  StepModel after = others;
-  for (double* part :
-       {&after.listing, &after.files, &after.decoding, &after.decoding_cpu, &after.batching,
-        &after.collating, &after.upload, &after.encoding, &after.prompts, &after.transfer,
-        &after.feeding, &after.model, &after.clips, &after.unevenness}) {
-    *part *= factor;
-  }
-  after.transfer += waiting;
-  if (after.serial) after.feeding += waiting;
-  remedy.after = with_holes_scaled(after, after);
 }
 
 Remedy transfer(const Profile& profile, const StepModel& model) {
@@ -227,95 +228,14 @@ Remedy oscillation(const Profile& profile, const StepModel& model) {
   return remedy;
 }
 
-const Tried* tried_with(const Profile& profile, std::string_view key) {
-  for (const Tried& tried : profile.reading.tried) {
-    if (tried.knob.key == key) return &tried;
-  }
-  return nullptr;
-}
-
-// The step as it was measured with another setting, beside the same pipeline.
-StepModel with_tried(const StepModel& model, const Tried& tried) {
-  StepModel after = model;
-  const double factor = tried.clips > 0 && model.clips > 0 ? tried.clips / model.clips : 1.0;
-  for (double* part : {&after.listing, &after.files, &after.decoding, &after.decoding_cpu,
-                       &after.batching, &after.collating, &after.upload, &after.encoding,
-                       &after.prompts, &after.transfer, &after.feeding, &after.clips}) {
-    *part *= factor;
-  }
-  after.model = tried.step_seconds;
-  return with_holes_scaled(after, model);
-}
-
-std::optional<Remedy> launch(const Profile& profile, const StepModel& model) {
-  const Tried* graphs = tried_with(profile, "train.enable_static_shapes");
-  if (graphs == nullptr || !profile.reading.lone) return std::nullopt;
-  const LoneStep& lone = *profile.reading.lone;
-  const StepModel after = with_tried(model, *graphs);
-  return Remedy{
-      .cause = Cause::Launch,
-      .reason = fmt::format("the host takes {} to hand a step over, and {} later the "
-                            "device has done it: it waits for the host all the time",
-                            milliseconds(lone.host_seconds), milliseconds(lone.after_seconds)),
-      .knob = graphs->knob,
-      .remark = "measured: the same steps, recorded as graphs",
-      .without = after,
-      .after = after};
-}
-
-std::optional<Remedy> padding(const Profile& profile, const StepModel& model) {
-  const Tried* budget = tried_with(profile, "train.batch_tokens");
-  if (budget == nullptr) return std::nullopt;
-  const StepModel after = with_tried(model, *budget);
-  return Remedy{.cause = Cause::Padding,
-                .reason = fmt::format("{:.0f} % of the tokens that are computed are padding",
-                                      100 * profile.padding_share),
-                .knob = budget->knob,
-                .remark = "measured: the same clips in batches of that many tokens",
-                .without = after,
-                .after = after};
-}
-
 }  // namespace
 
 std::vector<Remedy> remedies(const Profile& profile, const StepModel& model) {
   std::vector<Remedy> all{reading(profile, model), decoding(profile, model),
                           features(profile, model), transfer(profile, model),
                           oscillation(profile, model)};
-  for (auto& remedy : {launch(profile, model), padding(profile, model)}) {
-    if (remedy) all.push_back(*remedy);
-  }
+  for (const Remedy& remedy : step_remedies(profile, model)) all.push_back(remedy);
   return all;
-}
-
-Finding model_bound(const Profile& profile, const StepModel& model) {
-  return {.cause = Cause::ModelBound,
-          .reason = fmt::format("the model device worked {:.0f} % of the time, and {:.0f} % of the "
-                                "batches were there before they were wanted",
-                                100 * (1 - profile.waited_share),
-                                100 * profile.reading.pipeline.readiness.share()),
-          .predicted_step_seconds = model.step(),
-          .predicted_clips_per_second = model.clips_per_second()};
-}
-
-std::optional<Finding> memory_pressure(const Profile& profile) {
-  const RoleSeen& role = profile.reading.model;
-  const double by_cap =
-      role.cap ? share_of(static_cast<double>(role.peak_bytes), static_cast<double>(*role.cap)) : 0;
-  const double by_card = role.gpu ? share_of(static_cast<double>(role.gpu->used_bytes),
-                                             static_cast<double>(role.gpu->total_bytes))
-                                  : 0;
-  if (std::max(by_cap, by_card) < kNearlyFull) return std::nullopt;
-  Finding finding{
-      .cause = Cause::MemoryPressure,
-      .reason = fmt::format("the model's memory is {:.0f} % full", 100 * std::max(by_cap, by_card)),
-      .predicted_step_seconds = profile.steps.mean,
-      .predicted_clips_per_second = profile.clips_per_second};
-  if (!profile.setup.plan.savers.recompute) {
-    finding.knob = Knob{"--recompute on", "train.recompute", "on"};
-    finding.remark = "slower by up to a third, and safe from longer clips";
-  }
-  return finding;
 }
 
 }  // namespace myxtts

@@ -25,6 +25,9 @@ struct Remedy {
 // here.
 std::vector<Remedy> remedies(const Profile& profile, const StepModel& model);
 
+// Those of the step itself, by what was tried.
+std::vector<Remedy> step_remedies(const Profile& profile, const StepModel& model);
+
 // Nothing holds the training up but its own arithmetic; with the knob that was found to make that
 // faster, where there is one.
 Finding model_bound(const Profile& profile, const StepModel& model);

@@ -90,4 +90,21 @@ StepModel model_of(const Profile& profile) {
   return model;
 }
 
+StepModel scaled(StepModel model, double factor) {
+  for (double* part :
+       {&model.listing, &model.files, &model.decoding, &model.decoding_cpu, &model.batching,
+        &model.collating, &model.upload, &model.encoding, &model.prompts, &model.transfer,
+        &model.feeding, &model.model, &model.unevenness, &model.clips}) {
+    *part *= factor;
+  }
+  return model;
+}
+
+StepModel with_holes_scaled(StepModel after, const StepModel& before) {
+  const double now = std::max(before.slowest_stage(), before.model);
+  const double then = std::max(after.slowest_stage(), after.model);
+  after.unevenness = before.unevenness * std::min(1.0, now > 0 ? then / now : 0.0);
+  return after;
+}
+
 }  // namespace myxtts

@@ -47,4 +47,11 @@ struct StepModel {
 
 StepModel model_of(const Profile& profile);
 
+// The same with batches of `factor` times as many clips.
+StepModel scaled(StepModel model, double factor);
+
+// `after` with the unevenness of `before` in proportion: a slower stage makes larger holes, and
+// they shrink with it.
+StepModel with_holes_scaled(StepModel after, const StepModel& before);
+
 }  // namespace myxtts

@@ -97,8 +97,8 @@ TEST(Verdict, AWaitAtEveryCopyIsPaidLessOftenWithLargerBatches) {
   const Profile profile = profile_of({.transfer = 0.275});
   const Finding& finding = profile.findings.front();
   ASSERT_EQ(finding.cause, Cause::Transfer);
-  EXPECT_EQ(finding.knob->flag, "--batch-size 12");
-  EXPECT_NEAR(finding.predicted_clips_per_second, 12 / 0.350, 1.0);
+  EXPECT_EQ(finding.knob->flag, "--batch-size 16");
+  EXPECT_NEAR(finding.predicted_clips_per_second, 16 / 0.400, 0.5);
 }
 
 TEST(Verdict, TheHostPathThatWasAskedForIsTheKnobOfASlowTransfer) {
