@@ -69,6 +69,7 @@ def main():
     parser.add_argument("--log-steps", type=int, default=10)
     parser.add_argument("--warm-up", type=int, default=20)
     parser.add_argument("--tolerance", type=float)
+    parser.add_argument("--behind", type=float, default=0.5, help="no long run of what was measured below this share")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no long run after so many")
     parser.add_argument("--timeout", type=float, default=3600)
     parser.add_argument("--out", default="check-auto")
@@ -84,8 +85,10 @@ def main():
     lines = sorted((line for line in kept["table"] if "clips_per_second" in line),
                    key=lambda line: (line["flags"] != taken, -line["clips_per_second"]))
     for number, line in enumerate(lines):
-        if time.monotonic() - began > options.seconds:
-            left_out.append(line["flags"])
+        far_behind = line["clips_per_second"] < options.behind * lines[0]["clips_per_second"]
+        if far_behind or time.monotonic() - began > options.seconds:
+            left_out.append(dict(flags=line["flags"], measured=line["clips_per_second"],
+                                 why="far behind" if far_behind else "no time"))
             continue
         rows.append(dict(flags=line["flags"], measured=line["clips_per_second"],
                          long_run=long_run(options, number, line["flags"])))
@@ -96,8 +99,8 @@ def main():
     for row in rows:
         mark = " (taken)" if row["flags"] == taken else ""
         print(f"| `{row['flags']}`{mark} | {row['measured']:.1f} | {row['long_run']:.1f} | {100 * row['long_run'] / fastest:.1f} % |")
-    for flags in left_out:
-        print(f"| `{flags}` | | not run: no time | |")
+    for row in left_out:
+        print(f"| `{row['flags']}` | {row['measured']:.1f} | not run: {row['why']} | |")
     share = rows[0]["long_run"] / fastest
     holds = share >= 1 - tolerance
     print(f"the run of --mode auto itself: {own:.1f} clips/s")

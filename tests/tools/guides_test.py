@@ -115,6 +115,7 @@ class Guides(unittest.TestCase):
         for name in NAMES:
             page = ENGLISH / f"{name}.md"
             guide = Guide(page)
+            self.addCleanup(guide.folder.cleanup)
             for block in read_blocks(page):
                 needs_gpu = block.options.get("needs") == "gpu"
                 if needs_gpu != ON_GPU and "file" not in block.options:
