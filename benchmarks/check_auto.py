@@ -18,10 +18,20 @@ import sys
 import time
 
 
+def merged(flags, more):
+    """The flags without those that the placement sets."""
+    own = {word for word in more if word.startswith("--")}
+    kept, skipping = [], False
+    for word in flags:
+        skipping = word in own if word.startswith("--") else skipping
+        kept += [] if skipping else [word]
+    return [*kept, *more]
+
+
 def train(options, folder, more, steps):
     command = [options.program, "train", "--train-data", options.corpus, "--checkpoint-dir", folder, "--max-steps",
                steps, "--epochs", options.epochs, "--eval-steps", 1000000, "--save-steps", 1000000, "--log-steps",
-               options.log_steps, *options.flags.split(), *more]
+               options.log_steps, *merged(options.flags.split(), more)]
     shutil.rmtree(folder, ignore_errors=True)
     began = time.monotonic()
     ended = subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
