@@ -39,9 +39,24 @@ CLI::Option* add_field(CLI::App& app, const Field& field) {
   return option->group(field.group);
 }
 
+// `profile` is a training without a run directory: it has the flags of `train` but for those.
+bool has_flag(const std::string& command, const Field& field) {
+  const bool is_profile = command == "profile";
+  if (is_profile && section_of(field.key) == "run" && field.key != "run.trace") return false;
+  return std::ranges::find(field.commands, is_profile ? "train" : command) != field.commands.end();
+}
+
 }  // namespace
 
-ConfigFlags::ConfigFlags(CLI::App& app) {
+ConfigFlags::ConfigFlags(CLI::App& app)
+    : ConfigFlags(app, [&app](const Field& field) { return has_flag(app.get_name(), field); }) {}
+
+ConfigFlags::ConfigFlags(CLI::App& app, const std::vector<std::string_view>& keys)
+    : ConfigFlags(app, [&keys](const Field& field) {
+        return std::ranges::find(keys, field.key) != keys.end();
+      }) {}
+
+ConfigFlags::ConfigFlags(CLI::App& app, const std::function<bool(const Field&)>& has) {
   preset_ = add_text_option(app, "--preset",
                             fmt::format("Starts from the settings of {}.", listed(preset_names())))
                 ->type_name("NAME")
@@ -50,8 +65,7 @@ ConfigFlags::ConfigFlags(CLI::App& app) {
               ->type_name("FILE")
               ->group("Configuration");
   for (const Field& field : all_fields()) {
-    const auto& commands = field.commands;
-    if (std::find(commands.begin(), commands.end(), app.get_name()) == commands.end()) continue;
+    if (!has(field)) continue;
     fields_.emplace_back(&field, add_field(app, field));
   }
 }

@@ -52,9 +52,15 @@ std::optional<GpuUse> GpuMeter::read() const {
       library.utilisation(state_->device, &load) != nvml::kSuccess) {
     return std::nullopt;
   }
+  unsigned power = 0;  // milliwatts
+  unsigned limit = 0;
+  if (library.power != nullptr) library.power(state_->device, &power);
+  if (library.power_limit != nullptr) library.power_limit(state_->device, &limit);
   return GpuUse{.percent = static_cast<int>(load.gpu),
                 .used_bytes = static_cast<std::int64_t>(memory.used),
-                .total_bytes = static_cast<std::int64_t>(memory.total)};
+                .total_bytes = static_cast<std::int64_t>(memory.total),
+                .watts = power / 1000.0,
+                .watts_limit = limit / 1000.0};
 }
 
 }  // namespace myxtts

@@ -13,6 +13,8 @@ struct GpuUse {
   int percent = 0;  // of the time in which it did anything, as NVML measures it
   std::int64_t used_bytes = 0;
   std::int64_t total_bytes = 0;
+  double watts = 0;        // 0: the driver does not tell
+  double watts_limit = 0;  // the same
 };
 
 // Asks NVIDIA's management library again and again about one GPU. An answer takes well under a

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/batch_transfer.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace myxtts {
@@ -10,6 +12,15 @@ constexpr std::size_t kAlignment = 64;
 
 std::size_t rounded_up(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+using Copy = BatchTransfer::Times::Copy;
+
+// What is queued on `stream` until end() belongs to the copy.
+Copy begin(const RoleDevice& device, const Stream& stream) {
+  Copy copy{.began = device.make_event(), .ended = device.make_event()};
+  copy.began.record(stream);
+  return copy;
 }
 
 }  // namespace
@@ -28,27 +39,47 @@ BatchTransfer::BatchTransfer(RoleDevice& data, RoleDevice& model, BatchPath path
   }
 }
 
-void BatchTransfer::send(std::span<const TransferPiece> pieces, const Marks& marks) {
-  if (path_ == BatchPath::PinnedHost) {
-    send_through_host(pieces, marks);
-  } else {
-    send_directly(pieces, marks);
-  }
+bool BatchTransfer::Times::completed() const {
+  return std::ranges::all_of(copies, &Copy::completed);
 }
 
-void BatchTransfer::send_directly(std::span<const TransferPiece> pieces, const Marks& marks) {
+double BatchTransfer::Times::seconds() const {
+  double longest = 0;
+  for (const Copy& copy : copies) longest = std::max(longest, copy.seconds());
+  return longest;
+}
+
+BatchTransfer::Times BatchTransfer::send(std::span<const TransferPiece> pieces,
+                                         const Marks& marks) {
+  Times times = path_ == BatchPath::PinnedHost ? send_through_host(pieces, marks)
+                                               : send_directly(pieces, marks);
+  for (const auto& piece : pieces) times.bytes += static_cast<std::int64_t>(piece.bytes);
+  return times;
+}
+
+BatchTransfer::Times BatchTransfer::send_directly(std::span<const TransferPiece> pieces,
+                                                  const Marks& marks) {
   marks.made.hold_up(arriving_);
   marks.free.hold_up(arriving_);
+  Times times;
+  Copy& copy = times.copies.emplace_back(begin(model_, arriving_));
+  if (probe_ != nullptr) probe_->tell(Work::Transfer);
   for (const auto& piece : pieces) model_.copy(arriving_, piece.to, piece.from, piece.bytes);
+  copy.ended.record(arriving_);
   marks.left.record(arriving_);
   marks.arrived.record(arriving_);
+  return times;
 }
 
-void BatchTransfer::send_through_host(std::span<const TransferPiece> pieces, const Marks& marks) {
+BatchTransfer::Times BatchTransfer::send_through_host(std::span<const TransferPiece> pieces,
+                                                      const Marks& marks) {
   Halt& halt = halts_[next_halt_];
   next_halt_ = (next_halt_ + 1) % halts_.size();
   marks.made.hold_up(leaving_);
   halt.read.hold_up(leaving_);  // what it held before has left
+  Times times;
+  times.copies.push_back(begin(data_, leaving_));
+  if (probe_ != nullptr) probe_->tell(Work::Transfer);
   std::vector<TransferPiece> second_half;
   std::size_t offset = 0;
   for (const auto& piece : pieces) {
@@ -58,14 +89,18 @@ void BatchTransfer::send_through_host(std::span<const TransferPiece> pieces, con
     second_half.push_back({.to = piece.to, .from = stop, .bytes = piece.bytes});
     offset += rounded_up(piece.bytes);
   }
+  times.copies.back().ended.record(leaving_);
   halt.written.record(leaving_);
   marks.left.record(leaving_);
 
   halt.written.hold_up(arriving_);
   marks.free.hold_up(arriving_);
+  times.copies.push_back(begin(model_, arriving_));
   for (const auto& piece : second_half) model_.copy(arriving_, piece.to, piece.from, piece.bytes);
+  times.copies.back().ended.record(arriving_);
   halt.read.record(arriving_);
   marks.arrived.record(arriving_);
+  return times;
 }
 
 }  // namespace myxtts

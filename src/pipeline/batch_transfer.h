@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
 #include "device/role_device.h"
+#include "pipeline/stage_probe.h"
 
 namespace myxtts {
 
@@ -32,14 +34,32 @@ class BatchTransfer {
     Event& left;
     Event& arrived;
   };
-  void send(std::span<const TransferPiece> pieces, const Marks& marks);
+  // What it took, once both have completed: through the host two copies one after the other, which
+  // those of two batches overlap.
+  struct Times {
+    struct Copy {
+      Event began;
+      Event ended;
+
+      bool completed() const { return ended.completed(); }
+      double seconds() const { return ended.milliseconds_since(began) / 1000; }
+    };
+    std::vector<Copy> copies;
+    std::int64_t bytes = 0;
+
+    bool completed() const;
+    double seconds() const;  // of the longer one: batches can follow each other no faster
+  };
+  Times send(std::span<const TransferPiece> pieces, const Marks& marks);
 
   // Where the model device's end of the copies runs; work queued on it comes after them.
   const Stream& stream() const { return arriving_; }
 
+  void set_probe(const StageProbe* probe) { probe_ = probe; }  // of a trial; outlives it
+
  private:
-  void send_directly(std::span<const TransferPiece> pieces, const Marks& marks);
-  void send_through_host(std::span<const TransferPiece> pieces, const Marks& marks);
+  Times send_directly(std::span<const TransferPiece> pieces, const Marks& marks);
+  Times send_through_host(std::span<const TransferPiece> pieces, const Marks& marks);
 
   // Host memory on the way, for one batch; two take turns.
   struct Halt {
@@ -56,6 +76,7 @@ class BatchTransfer {
   Stream arriving_;  // on the model device
   std::vector<Halt> halts_;
   std::size_t next_halt_ = 0;
+  const StageProbe* probe_ = nullptr;
 };
 
 }  // namespace myxtts

@@ -15,6 +15,7 @@
 #include "data/corpus.h"
 #include "data/skip_list.h"
 #include "pipeline/batch_source.h"
+#include "pipeline/stage_probe.h"
 #include "text/text_encoder.h"
 
 namespace myxtts {
@@ -24,6 +25,7 @@ struct CorpusBatchesOptions {
   std::optional<std::uint64_t> prompt_seed = 0;
   const FeatureCache* cache = nullptr;      // outlives the batches
   std::filesystem::path skipped_file = {};  // skipped.jsonl; empty: none is written
+  StageProbe* probe = nullptr;              // of a trial; outlives the batches
 };
 
 // The batches of a corpus on disk. What was left out when the corpus was opened counts together

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/decoder.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -9,6 +11,16 @@
 #include "pipeline/clip_loader.h"
 
 namespace myxtts {
+namespace {
+
+// That this thread has computed so far.
+std::int64_t thread_nanoseconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::int64_t{1'000'000'000} * time.tv_sec + time.tv_nsec;
+}
+
+}  // namespace
 
 Decoder::Decoder(const BatchSource& source, BoundedQueue<ClipJob>& jobs, BatchWindow& window,
                  const DecoderOptions& options)
@@ -45,7 +57,11 @@ void Decoder::work(std::size_t worker) {
     if (!job) return;
     const auto busy = meter.busy();
     const TraceScope trace("decode", job->batch);
-    if (!window_.put(job->batch, job->index, load_clip(source_, job->clip, code_stride_))) return;
+    const std::int64_t began = thread_nanoseconds();
+    ClipResult clip = load_clip(source_, job->clip, code_stride_);
+    ++clips_;
+    cpu_nanoseconds_ += thread_nanoseconds() - began;
+    if (!window_.put(job->batch, job->index, std::move(clip))) return;
   }
 }
 
@@ -76,6 +92,10 @@ LoadReading Decoder::load() const {
   LoadReading sum;
   for (const auto& meter : meters_) sum = sum + meter->read();
   return sum;
+}
+
+double Decoder::cpu_seconds() const {
+  return 1e-9 * static_cast<double>(cpu_nanoseconds_.load());
 }
 
 }  // namespace myxtts

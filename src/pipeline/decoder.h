@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -45,6 +46,8 @@ class Decoder {
   void stop();
 
   LoadReading load() const;  // of all workers together; `other` is the time they stood by
+  std::int64_t clips() const { return clips_; }  // that they loaded
+  double cpu_seconds() const;  // of all workers: what they computed, without waiting for a disk
 
  private:
   bool wait_for_turn(std::size_t worker);
@@ -55,6 +58,8 @@ class Decoder {
   BatchWindow& window_;
   const std::int64_t code_stride_;
   std::vector<std::unique_ptr<LoadMeter>> meters_;  // one for each worker
+  std::atomic<std::int64_t> clips_ = 0;
+  std::atomic<std::int64_t> cpu_nanoseconds_ = 0;
 
   // Everything below is guarded by mutex_.
   mutable std::mutex mutex_;

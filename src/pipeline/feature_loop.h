@@ -64,6 +64,10 @@ class FeatureLoop {
     const std::lock_guard lock(mutex_);
     return device_time_;
   }
+  FeatureTimeReading feature_time() const {
+    const std::lock_guard lock(mutex_);
+    return feature_time_;
+  }
 
  private:
   void work() {
@@ -97,6 +101,7 @@ class FeatureLoop {
       const std::lock_guard lock(mutex_);
       ++device_time_.batches;
       device_time_.busy_seconds += busy;
+      if constexpr (requires { times.add_to(feature_time_); }) times.add_to(feature_time_);
     }
     const bool is_first = !timeline_.has_anchor();
     const auto from = is_first ? began_ : timeline_.time_of(times.began);
@@ -118,6 +123,7 @@ class FeatureLoop {
   // Everything below is guarded by mutex_.
   mutable std::mutex mutex_;
   DeviceTimeReading device_time_;
+  FeatureTimeReading feature_time_;  // where the features tell that much
 };
 
 }  // namespace myxtts

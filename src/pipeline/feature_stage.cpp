@@ -132,18 +132,23 @@ void FeatureStage::fill(HostBatch& host, DeviceBatch& slot) {
   Side& side = *sides_[static_cast<std::size_t>(filled_++) % sides_.size()];
   try {
     const auto scope = data_.enter(data_.stream());
-    FeatureTimes times{
-        .number = host.number, .began = data_.make_event(), .ended = data_.make_event()};
+    FeatureTimes times{.number = host.number,
+                       .began = data_.make_event(),
+                       .uploaded = data_.make_event(),
+                       .encoded = data_.make_event(),
+                       .ended = data_.make_event()};
     side.left.hold_up(data_.stream());
     times.began.record(data_.stream());
     upload(host, side);
+    times.uploaded.record(data_.stream());
     const auto encoded = encode(host, side);
+    times.encoded.record(data_.stream());
     complete_rows(host, encoded, side);
     make_prompts(host, encoded, side);
     side.made.record(data_.stream());
     times.ended.record(data_.stream());
+    times.transfer = send(host, side, slot);
     times_.push_back(std::move(times));
-    send(host, side, slot);
     if (filler_ != nullptr) keep(host, encoded);
   } catch (const c10::Error&) {
     data_.rethrow();
@@ -173,6 +178,7 @@ std::vector<EncodedClip> FeatureStage::encode(const HostBatch& host, const Side&
     unknown.push_back({.samples = samples.narrow(0, clip.first_sample, clip.source_samples),
                        .rate = clip.source_rate});
   }
+  if (probe_ != nullptr && !unknown.empty()) probe_->tell(Work::Features);
   return features_->encode(unknown);
 }
 
@@ -222,7 +228,7 @@ void FeatureStage::keep(const HostBatch& host, std::span<const EncodedClip> enco
   filler_->keep(clips);
 }
 
-void FeatureStage::send(const HostBatch& host, Side& side, DeviceBatch& slot) {
+BatchTransfer::Times FeatureStage::send(const HostBatch& host, Side& side, DeviceBatch& slot) {
   GptBatch& rows = slot.rows;
   const auto counts = side.view(host, host.counts, at::kFloat);
   const std::array<Array, 11> arrays = {{
@@ -246,7 +252,7 @@ void FeatureStage::send(const HostBatch& host, Side& side, DeviceBatch& slot) {
         {.to = bytes_of(*array.slot), .from = bytes_of(array.made), .bytes = array.made.nbytes()});
   }
   slot.filled = model_.make_event();  // the trainer keeps the last one to measure with
-  transfer_->send(
+  auto times = transfer_->send(
       pieces,
       {.made = side.made, .free = slot.consumed, .left = side.left, .arrived = slot.filled});
   slot.number = host.number;
@@ -259,12 +265,27 @@ void FeatureStage::send(const HostBatch& host, Side& side, DeviceBatch& slot) {
   rows.clips = static_cast<std::int64_t>(host.clips.size());
   rows.lengths = host.lengths;
   rows.longest = host.longest;
+  return times;
+}
+
+void FeatureStage::set_probe(const StageProbe* probe) {
+  probe_ = probe;
+  transfer_->set_probe(probe);
+}
+
+void FeatureTimes::add_to(FeatureTimeReading& sum) const {
+  ++sum.batches;
+  sum.upload_seconds += uploaded.milliseconds_since(began) / 1000;
+  sum.encode_seconds += encoded.milliseconds_since(uploaded) / 1000;
+  sum.prompt_seconds += ended.milliseconds_since(encoded) / 1000;
+  sum.transfer_seconds += transfer.seconds();
+  sum.transfer_bytes += transfer.bytes;
 }
 
 std::vector<FeatureTimes> FeatureStage::take_times() {
   std::vector<FeatureTimes> ended;
   std::size_t count = 0;
-  while (count < times_.size() && times_[count].ended.completed()) ++count;
+  while (count < times_.size() && times_[count].completed()) ++count;
   for (std::size_t i = 0; i < count; ++i) ended.push_back(std::move(times_[i]));
   times_.erase(times_.begin(), times_.begin() + static_cast<std::ptrdiff_t>(count));
   return ended;

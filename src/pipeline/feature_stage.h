@@ -16,7 +16,9 @@
 #include "pipeline/cache_filler.h"
 #include "pipeline/clip_features.h"
 #include "pipeline/host_batch.h"
+#include "pipeline/pipeline_reading.h"
 #include "pipeline/prompt_mels.h"
+#include "pipeline/stage_probe.h"
 
 namespace myxtts {
 
@@ -37,7 +39,13 @@ struct BatchBounds {
 struct FeatureTimes {
   std::int64_t number = -1;
   Event began;
+  Event uploaded;
+  Event encoded;
   Event ended;
+  BatchTransfer::Times transfer = {};
+
+  bool completed() const { return ended.completed() && transfer.completed(); }
+  void add_to(FeatureTimeReading& sum) const;
 };
 
 // The last stage on the data device: sound becomes codes and prompt spectrograms, rows are
@@ -64,6 +72,8 @@ class FeatureStage {
   // stage.
   void set_cache_filler(CacheFiller* filler) { filler_ = filler; }
 
+  void set_probe(const StageProbe* probe);  // of a trial; outlives the stage
+
   // Of the batches filled since the last call whose work has ended, oldest first.
   std::vector<FeatureTimes> take_times();
 
@@ -75,7 +85,7 @@ class FeatureStage {
   void complete_rows(const HostBatch& host, std::span<const EncodedClip> encoded, Side& side);
   void make_prompts(const HostBatch& host, std::span<const EncodedClip> encoded, Side& side);
   void keep(const HostBatch& host, std::span<const EncodedClip> encoded);
-  void send(const HostBatch& host, Side& side, DeviceBatch& slot);
+  BatchTransfer::Times send(const HostBatch& host, Side& side, DeviceBatch& slot);
 
   RoleDevice& data_;
   RoleDevice& model_;
@@ -86,6 +96,7 @@ class FeatureStage {
   std::unique_ptr<BatchTransfer> transfer_;
   std::array<std::unique_ptr<Side>, 2> sides_;
   CacheFiller* filler_ = nullptr;
+  const StageProbe* probe_ = nullptr;
   std::int64_t filled_ = 0;
   std::vector<FeatureTimes> times_;
 };

@@ -52,20 +52,28 @@ void HostStages::start(DataPosition position) {
   threads_.start("collator", [this] { collator_.run(staged_); });
 }
 
-void HostStages::stop() {
+void HostStages::close() {
   staged_.stop();
   blocks_.stop();
   settled_.stop();
   window_.stop();
   jobs_.stop();
   decoder_.stop();
+}
+
+void HostStages::stop() {
+  close();
   threads_.join();
 }
 
 PipelineReading HostStages::read() const {
   PipelineReading reading;
-  reading.stages = {{.name = "reader", .load = reader_.load()},
-                    {.name = "decoder", .workers = decoder_.workers(), .load = decoder_.load()},
+  reading.stages = {{.name = "reader", .load = reader_.load(), .clips = reader_.clips()},
+                    {.name = "decoder",
+                     .workers = decoder_.workers(),
+                     .load = decoder_.load(),
+                     .clips = decoder_.clips(),
+                     .cpu_seconds = decoder_.cpu_seconds()},
                     {.name = "batcher", .load = batcher_.load()},
                     {.name = "collator", .load = collator_.load()}};
   const WindowLimits limits = window_.limits();

@@ -41,6 +41,40 @@ const QueueReading& PipelineReading::queue(std::string_view name) const {
   return named(queues, name);
 }
 
+PipelineReading between(const PipelineReading& earlier, const PipelineReading& later) {
+  PipelineReading reading = later;
+  for (StageReading& stage : reading.stages) {
+    const StageReading& before = earlier.stage(stage.name);
+    stage.load = stage.load - before.load;
+    stage.clips -= before.clips;
+    stage.cpu_seconds -= before.cpu_seconds;
+  }
+  for (QueueReading& queue : reading.queues) {
+    const DepthReading& before = earlier.queue(queue.name).depth;
+    queue.depth.observed -= before.observed;
+    queue.depth.empty -= before.empty;
+    queue.depth.item_seconds -= before.item_seconds;
+  }
+  reading.batches -= earlier.batches;
+  reading.readiness.steps -= earlier.readiness.steps;
+  reading.readiness.ready -= earlier.readiness.ready;
+  reading.readiness.waited_seconds -= earlier.readiness.waited_seconds;
+  reading.readiness.step_seconds -= earlier.readiness.step_seconds;
+  reading.readiness.step_squares -= earlier.readiness.step_squares;
+  for (auto device : {&PipelineReading::data_device, &PipelineReading::model_device}) {
+    (reading.*device).batches -= (earlier.*device).batches;
+    (reading.*device).busy_seconds -= (earlier.*device).busy_seconds;
+  }
+  FeatureTimeReading& features = reading.features;
+  features.batches -= earlier.features.batches;
+  features.upload_seconds -= earlier.features.upload_seconds;
+  features.encode_seconds -= earlier.features.encode_seconds;
+  features.prompt_seconds -= earlier.features.prompt_seconds;
+  features.transfer_seconds -= earlier.features.transfer_seconds;
+  features.transfer_bytes -= earlier.features.transfer_bytes;
+  return reading;
+}
+
 std::string describe(const PipelineReading& reading) {
   std::string text;
   for (const StageReading& stage : reading.stages) {

@@ -15,14 +15,16 @@ namespace myxtts {
 struct StageReading {
   std::string name;
   std::size_t workers = 1;  // at work now
-  LoadReading load;         // of all of them together
+  LoadReading load = {};    // of all of them together
+  std::int64_t clips = 0;   // of the stages that work clip by clip: how many they did
+  double cpu_seconds = 0;   // of the decoders: the part of their busy time that they computed
 };
 
 // What waits between two stages.
 struct QueueReading {
   std::string name;
   std::size_t capacity = 0;  // now
-  DepthReading depth;
+  DepthReading depth = {};
 };
 
 // What a device did, by its own clock.
@@ -31,12 +33,24 @@ struct DeviceTimeReading {
   double busy_seconds = 0;
 };
 
+// Where the time of a batch went between its staging block and its slot, by the devices' clocks.
+struct FeatureTimeReading {
+  std::int64_t batches = 0;
+  double upload_seconds = 0;    // from the staging block to the data device
+  double encode_seconds = 0;    // sound to codes: what a feature cache saves
+  double prompt_seconds = 0;    // rows and prompt spectrograms
+  double transfer_seconds = 0;  // from the data device to the slot
+  std::int64_t transfer_bytes = 0;
+};
+
 // How often the trainer found its batch waiting. A step is ready when its batch was on the model
 // device before the step before it had ended there.
 struct ReadinessReading {
   std::int64_t steps = 0;
   std::int64_t ready = 0;
   double waited_seconds = 0;  // of the model device, for batches
+  double step_seconds = 0;    // of all steps, waits included
+  double step_squares = 0;    // their squares: how much steps differ follows from both
 
   double share() const;  // 1 before the first step
 };
@@ -53,12 +67,16 @@ struct PipelineReading {
   std::size_t staging_bytes = 0;  // pinned, where the data device is a GPU
   ReadinessReading readiness;
   DeviceTimeReading data_device;
+  FeatureTimeReading features;  // its parts, and the way to the model device
   DeviceTimeReading model_device;
 
   // Throws InternalError when there is none of that name.
   const StageReading& stage(std::string_view name) const;
   const QueueReading& queue(std::string_view name) const;
 };
+
+// What happened between two readings of one pipeline. What is counted "now" is as in the later one.
+PipelineReading between(const PipelineReading& earlier, const PipelineReading& later);
 
 // A line for each stage and queue, for logs: "decoder   7 workers  busy 83 %  waits for input 17
 // %".

@@ -53,6 +53,7 @@ bool Reader::hand_out(std::int64_t number, const PlannedBatch& planned) {
     source_.read_ahead(source_.clip(clip));
     const auto waiting = meter_.waiting_for_output();
     if (!jobs_.push({.batch = number, .index = index, .clip = clip})) return false;
+    ++clips_;
   }
   return true;
 }

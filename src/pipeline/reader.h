@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <optional>
 
 #include "base/bounded_queue.h"
@@ -24,6 +26,7 @@ class Reader {
   void run(DataPosition position, std::optional<DataPosition> end);
 
   LoadReading load() const { return meter_.read(); }
+  std::int64_t clips() const { return clips_; }  // that were handed out
 
  private:
   void read(DataPosition position, std::optional<DataPosition> end);
@@ -33,6 +36,7 @@ class Reader {
   BatchWindow& window_;
   BoundedQueue<ClipJob>& jobs_;
   LoadMeter meter_;
+  std::atomic<std::int64_t> clips_ = 0;
 };
 
 }  // namespace myxtts

@@ -65,6 +65,9 @@ void StepClock::count(const Step& step, const Event& ended) {
   ++readiness_.steps;
   if (waited <= kReadyMilliseconds) ++readiness_.ready;
   readiness_.waited_seconds += waited / 1000;
+  const double whole = (waited + busy) / 1000;
+  readiness_.step_seconds += whole;
+  readiness_.step_squares += whole * whole;
   ++device_time_.batches;
   device_time_.busy_seconds += busy / 1000;
 }

@@ -63,6 +63,7 @@ BatchFeed::BatchFeed(const FeedParts& parts, const RunData::Part& part,
                              .mel_stats = parts.devices.mel_stats},
              part.bounds),
       pipeline_(*part.source, stage_, options_) {
+  stage_.set_probe(parts.probe);
   if (filler_ == nullptr) return;
   stage_.set_cache_filler(filler_.get());
   filler_->start();

@@ -21,6 +21,7 @@ struct FeedParts {
   const GptConfig& gpt;
   const RunData& data;
   RunDevices& devices;
+  const StageProbe* probe = nullptr;  // of a trial
 };
 
 // Batches on the model device, from the files of one part of the data: the pipeline with its
@@ -39,6 +40,7 @@ class BatchFeed {
   void start(DataPosition position) { pipeline_.start(position); }
   StartWait wait_until_ready();
   [[nodiscard]] std::optional<Pipeline::Slot> next() { return pipeline_.next(); }
+  void close() { pipeline_.close(); }
   void stop() { pipeline_.stop(); }
   // The same, and waits until what was computed is in the feature cache, where there is one.
   void finish();

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/memory_watch.h"
 
-#include "base/log.h"
-
 namespace myxtts {
 
 MemoryWatch::MemoryWatch(const RunDevices& devices, std::int64_t first_step)
     : first_step_(first_step),
-      data_{*devices.data, GrowthWatch("the feature stage")},
-      model_{*devices.model, GrowthWatch("training")} {}
+      data_{.device = *devices.data, .growth = GrowthWatch("the feature stage")},
+      model_{.device = *devices.model, .growth = GrowthWatch("training")} {}
 
 void MemoryWatch::look(std::int64_t step) {
   data_.look(step - first_step_ - 1);
@@ -18,7 +16,7 @@ void MemoryWatch::look(std::int64_t step) {
 void MemoryWatch::Watched::look(std::int64_t step) {
   if (device.gpu() < 0) return;
   const auto grown = growth.observe(step, device.memory().read().reserved);
-  if (grown) log_warning("train", "{}", *grown);
+  if (grown) warnings.warn("memory growth", *grown);
 }
 
 }  // namespace myxtts

@@ -12,12 +12,19 @@
 namespace myxtts {
 namespace {
 
-BatchSettings settings_of(const RunConfig& config, const DevicePlan& plan) {
-  return {.batch_size = plan.batch_size,
-          .batch_tokens = plan.batch_tokens,
-          // Padding is for graphs, which only GPUs replay.
-          .static_shapes = config.train.enable_static_shapes && plan.model.gpu.has_value(),
-          .seed = static_cast<std::uint64_t>(config.train.seed)};
+BatchSettings settings_of(const RunConfig& config, const DevicePlan& plan,
+                          const StageProbe* probe) {
+  BatchSettings settings{
+      .batch_size = plan.batch_size,
+      .batch_tokens = plan.batch_tokens,
+      // Padding is for graphs, which only GPUs replay.
+      .static_shapes = config.train.enable_static_shapes && plan.model.gpu.has_value(),
+      .seed = static_cast<std::uint64_t>(config.train.seed)};
+  if (probe != nullptr && probe->token_counts > 0) {
+    settings.static_shapes = true;
+    settings.most_token_counts = probe->token_counts;
+  }
+  return settings;
 }
 
 BatchSettings in_order(BatchSettings settings) {
@@ -69,9 +76,9 @@ RunData::Part::Part(const Corpus& corpus, const GptConfig& gpt, const BatchSetti
     : batches(corpus, gpt, settings), bounds(bounds_of(BatchPlan(corpus, gpt, padded(settings)))) {}
 
 RunData::RunData(const RunConfig& config, const DevicePlan& plan, const StartingModel& start,
-                 const std::filesystem::path& run)
+                 const std::filesystem::path& run, StageProbe* probe)
     : config_(config),
-      settings_(settings_of(config, plan)),
+      settings_(settings_of(config, plan, probe)),
       batches_a_step_(plan.grad_accum),
       corpus_(Corpus::open(config.data, start.vocabulary, run)),
       cache_(open_cache(config, start, run)) {
@@ -85,7 +92,8 @@ RunData::RunData(const RunConfig& config, const DevicePlan& plan, const Starting
       std::make_unique<CorpusBatches>(corpus_, training_->batches, start.vocabulary, config.data,
                                       CorpusBatchesOptions{.prompt_seed = settings_.seed,
                                                            .cache = cache_.get(),
-                                                           .skipped_file = run / "skipped.jsonl"});
+                                                           .skipped_file = run / "skipped.jsonl",
+                                                           .probe = probe});
   if (corpus_.validation().empty()) return;
   validation_ = std::make_unique<Part>(corpus_, corpus_.validation(), gpt, in_order(settings_));
   validation_->source = std::make_unique<CorpusBatches>(

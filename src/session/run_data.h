@@ -23,9 +23,10 @@ namespace myxtts {
 class RunData {
  public:
   // Opens the corpora, which scans them where that is needed, and the feature cache where
-  // --cache-dataset asks for it. Throws DataError, ConfigError.
+  // --cache-dataset asks for it. A trial has a probe, which outlives it. Throws DataError,
+  // ConfigError.
   RunData(const RunConfig& config, const DevicePlan& plan, const StartingModel& start,
-          const std::filesystem::path& run);
+          const std::filesystem::path& run, StageProbe* probe = nullptr);
   RunData(const RunData&) = delete;
   RunData& operator=(const RunData&) = delete;
   ~RunData();

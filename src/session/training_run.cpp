@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/training_run.h"
 
+#include <atomic>
+
 #include <c10/util/Exception.h>
 
 #include "base/error.h"
@@ -13,6 +15,7 @@
 #include "session/progress_observer.h"
 #include "session/run_data.h"
 #include "session/run_devices.h"
+#include "session/run_monitor.h"
 #include "session/run_records.h"
 #include "session/run_summary.h"
 #include "session/run_tally.h"
@@ -65,6 +68,7 @@ struct TrainingRun::Parts {
         feed(BatchFeed::for_training(shared)),
         state(restore(resumed)),
         trainer(*training, trainer_settings_with(checkpoints), state),
+        monitor({.plan = plan, .meters = [this] { return feed->meters(); }}),
         metrics(run.path(), metrics_settings()),
         progress(plan, {.first_step = state.step,
                         .last_step = data.steps_of_run(),
@@ -76,7 +80,7 @@ struct TrainingRun::Parts {
               .metrics_position = [this] { return metrics.position(); }},
              state) {
     for (TrainingObserver* observer :
-         std::initializer_list<TrainingObserver*>{&progress, &tally, &metrics}) {
+         std::initializer_list<TrainingObserver*>{&progress, &tally, &monitor, &metrics}) {
       trainer.observe(*observer);
     }
     if (given.values.run.test_sentences) speak_samples();
@@ -95,8 +99,12 @@ struct TrainingRun::Parts {
   std::unique_ptr<GptTraining> place_model() {
     say(placing_model(plan));
     return on_device([this] {
-      return std::make_unique<GptTraining>(shared.gpt, start.trained(), *devices.model,
-                                           gpt_training_settings(settings.values, plan, data));
+      GptTrainingSettings chosen = gpt_training_settings(settings.values, plan, data);
+      // A step on the CPU can take longer than a person who wants it to end is patient.
+      chosen.on_the_way = [this] {
+        if (stopping) throw GivenUp();
+      };
+      return std::make_unique<GptTraining>(shared.gpt, start.trained(), *devices.model, chosen);
     });
   }
 
@@ -121,10 +129,23 @@ struct TrainingRun::Parts {
     return chosen;
   }
 
+  // With graphs the device holds by now what it will hold; without, only steps will show.
+  void prepare_saving() {
+    if (!gpt_training_settings(settings.values, plan, data).graphs) return;
+    saver.prepare({.weights = training->weights(), .optimiser = training->optimiser()});
+  }
+
+  Metrics all_gauges() const {
+    Metrics all = gauges(feed->meters(), devices);
+    const Metrics monitored = monitor.gauges();
+    all.insert(all.end(), monitored.begin(), monitored.end());
+    return all;
+  }
+
   MetricsSettings metrics_settings() {
     MetricsSettings chosen{.log_steps = settings.values.run.log_steps,
                            .start = state,
-                           .gauges = [this] { return gauges(feed->meters(), devices); }};
+                           .gauges = [this] { return all_gauges(); }};
     if (settings.values.run.histograms) {
       chosen.histograms = [this] { return weight_histograms(training->weights()); };
     }
@@ -142,6 +163,7 @@ struct TrainingRun::Parts {
   }
 
   const EffectiveConfig& settings;
+  std::atomic<bool> stopping = false;
   const DevicePlan plan;
   const RunDirectory& run;
   const StartingModel start;
@@ -153,6 +175,7 @@ struct TrainingRun::Parts {
   std::unique_ptr<BatchFeed> feed;
   const TrainingState state;  // that training began with
   Trainer trainer;
+  RunMonitor monitor;
   MetricsObserver metrics;
   ProgressObserver progress;
   RunTally tally;
@@ -180,6 +203,7 @@ void TrainingRun::start() {
   const PipelineFacts facts = parts.feed->facts();
   say(pipeline_made(parts.plan, facts));
   parts.feed->start(parts.state.position);
+  parts.prepare_saving();  // beside the wait for data
   say(waiting(parts.plan, facts, parts.feed->start_delay()));
   say(training_starts(parts.plan, parts.feed->wait_until_ready()));
 }
@@ -199,6 +223,7 @@ bool TrainingRun::train() {
 }
 
 void TrainingRun::stop() {
+  parts_->stopping = true;
   if (parts_->samples) parts_->samples->stop();
   parts_->loop.stop();
 }

@@ -7,6 +7,7 @@
 #include "config/effective_config.h"
 #include "device/device_plan.h"
 #include "diagnose/profile/trial_reading.h"
+#include "pipeline/stage_probe.h"
 
 namespace myxtts {
 
@@ -14,10 +15,16 @@ struct TrialSettings {
   std::int64_t warm_up = 10;   // steps that are not counted
   std::int64_t steps = 100;    // that are
   std::int64_t resident = 20;  // steps on resident batches, the ceiling; 0: not measured
+
+  // For tests alone: called where each kind of work is done, and may make it slow.
+  std::function<void(Work)> on_work = {};
+  std::int64_t token_counts = 0;  // that batches are padded to, wherever the model is; 0: as a run
 };
 
 // Trains for some steps as `train` would, with the same pipeline and the same step, and measures;
 // what it learnt is thrown away, and nothing is written but indexes and caches. Shows progress.
+// With --cache-dataset, what the measured steps need is in the cache before they are measured: they
+// are those of an epoch after the first.
 //
 // `plan` is open. Throws what TrainingRun throws; stopped() is asked between steps and ends the
 // trial with what was measured so far.

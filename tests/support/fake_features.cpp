@@ -90,9 +90,9 @@ void FakeFeatures::keep(const HostBatch& host) {
 }
 
 void FakeFeatures::fill(HostBatch& host, FakeBatch& slot) {
-  if (on_fill) on_fill(host);
   FakeTimes times{.number = host.number, .began = Event(), .ended = Event()};
   times.began.record({});
+  if (on_fill) on_fill(host);
   slot.number = host.number;
   slot.position = host.position;
   slot.ends_step = host.ends_step;
@@ -111,9 +111,13 @@ void FakeFeatures::fill(HostBatch& host, FakeBatch& slot) {
   complete(host, text_ids_, stride, slot);
   slot.hash = hash_everything(host, slot);
   keep(host);
+  times.encoded.record({});
+  if (on_prompts) on_prompts(host);
+  times.ended.record({});
+  if (on_send) on_send(host);
+  times.sent.record({});
   slot.filled.record({});
   host.block.reset();
-  times.ended.record({});
   times_.push_back(std::move(times));
 }
 

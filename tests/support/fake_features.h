@@ -9,6 +9,7 @@
 #include "device/event.h"
 #include "pipeline/cache_filler.h"
 #include "pipeline/host_batch.h"
+#include "pipeline/pipeline_reading.h"
 
 namespace myxtts::test {
 
@@ -32,6 +33,16 @@ struct FakeTimes {
   std::int64_t number = -1;
   Event began;
   Event ended;
+  Event encoded = Event();
+  Event sent = Event();  // the slot has it
+
+  void add_to(FeatureTimeReading& sum) const {
+    ++sum.batches;
+    sum.encode_seconds += encoded.milliseconds_since(began) / 1000;
+    sum.prompt_seconds += ended.milliseconds_since(encoded) / 1000;
+    sum.transfer_seconds += sent.milliseconds_since(ended) / 1000;
+    sum.transfer_bytes += 1000;
+  }
 };
 
 // Does what FeatureStage does, with codes from fake_codes() and without a device.
@@ -50,6 +61,10 @@ class FakeFeatures {
 
   // Called at the beginning of fill().
   std::function<void(const HostBatch&)> on_fill = {};
+  // Called where prompts would be made.
+  std::function<void(const HostBatch&)> on_prompts = {};
+  // Called where the batch would be copied to the model device.
+  std::function<void(const HostBatch&)> on_send = {};
 
  private:
   void keep(const HostBatch& host);

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/profile/alternatives.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "diagnose/profile/verdict.h"
+
+namespace myxtts {
+namespace {
+
+// The host is what a step waits for when the device has so small a part of it left to do once the
+// host is through.
+constexpr double kLeftToDo = 0.15;
+
+bool host_is_slower(const TrialReading& reading) {
+  if (!reading.lone) return false;
+  const LoneStep& lone = *reading.lone;
+  return lone.after_seconds < kLeftToDo * (lone.host_seconds + lone.after_seconds);
+}
+
+}  // namespace
+
+std::vector<Knob> worth_trying(const TrialReading& reading, const DevicePlan& plan,
+                               bool static_shapes) {
+  std::vector<Knob> knobs;
+  if (plan.model.gpu && !static_shapes && host_is_slower(reading)) {
+    knobs.push_back({"--enable-static-shapes", "train.enable_static_shapes", "true"});
+  }
+  const std::int64_t padding = reading.tokens - reading.useful_tokens;
+  if (!plan.batch_tokens && reading.batches > 0 &&
+      static_cast<double>(padding) > kWorthSaying * static_cast<double>(reading.tokens)) {
+    // As many as are computed now, so that nothing needs more memory.
+    const std::int64_t budget = reading.tokens / reading.batches;
+    knobs.push_back(
+        {fmt::format("--batch-tokens {}", budget), "train.batch_tokens", std::to_string(budget)});
+  }
+  return knobs;
+}
+
+}  // namespace myxtts

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/profile/remedies.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace myxtts {
+namespace {
+
+constexpr double kHeadroom = 1.2;         // a stage that is just fast enough is not fast enough
+constexpr double kMemoryBandwidth = 2e9;  // bytes a second that no copy within a machine is below
+constexpr double kClearlySlower = 0.1;    // a step beside other work than alone
+constexpr std::int64_t kMostWorkers = 1024;
+constexpr std::int64_t kMostBuffer = 1000;
+constexpr std::int64_t kLargestBatchFactor = 8;
+
+std::string milliseconds(double seconds) {
+  return fmt::format("{:.3g} ms", 1000 * seconds);
+}
+
+double share_of(double part, double whole) {
+  return whole > 0 ? part / whole : 0.0;
+}
+
+const Knob kCache{"--cache-dataset", "data.cache_dataset", "true"};
+
+bool share_a_device(const DevicePlan& plan) {
+  if (!plan.model.gpu || !plan.data.gpu) return !plan.model.gpu && !plan.data.gpu;
+  return plan.mode == Mode::Single || plan.mode == Mode::Split;
+}
+
+// How far the difference of the mean step and the mean resident step may be off by chance.
+double doubt(const Profile& profile) {
+  const auto error = [](const std::vector<double>& seconds) {
+    const StepStatistics steps = statistics_of(seconds);
+    return steps.mean * steps.variation /
+           std::sqrt(static_cast<double>(std::max<std::size_t>(1, seconds.size())));
+  };
+  return std::hypot(error(profile.reading.step_seconds), error(profile.reading.resident_seconds));
+}
+
+// The features' work that runs where the model does, and takes that much of its time away at most.
+double interference(const Profile& profile, const StepModel& model) {
+  if (!profile.ceiling_seconds || !share_a_device(profile.setup.plan)) return 0;
+  const double slower = model.model - *profile.ceiling_seconds;
+  if (slower < std::max(kClearlySlower * *profile.ceiling_seconds, 3 * doubt(profile))) return 0;
+  return std::min(slower, model.encoding + model.prompts + model.upload);
+}
+
+// Time of the model's work that goes with a part of the features' work.
+void relieve(StepModel& model, double interference, double removed, double all) {
+  model.model -= interference * share_of(removed, all);
+}
+
+void take_from_features(StepModel& model, double seconds) {
+  model.feeding = model.serial ? std::max(0.0, model.feeding - seconds) : model.feeding;
+}
+
+// Clips come as codes and samples from the cache: nothing is read, decoded or encoded any more.
+StepModel with_cache(const Profile& profile, const StepModel& model) {
+  StepModel after = model;
+  relieve(after, interference(profile, model), model.encoding,
+          model.encoding + model.prompts + model.upload);
+  after.listing = 0;
+  after.files = 0;
+  after.decoding = 0;
+  after.decoding_cpu = 0;
+  take_from_features(after, model.encoding);
+  if (!model.serial) {
+    after.feeding *= share_of(model.prompts, model.prompts + model.encoding);
+  }
+  after.encoding = 0;
+  return with_holes_scaled(after, model);
+}
+
+// The cache where it is not in use already.
+void add_cache(Remedy& remedy, const Profile& profile, const StepModel& model) {
+  remedy.after = remedy.without;
+  if (profile.setup.cache_dataset) return;
+  remedy.knob = kCache;
+  remedy.remark =
+      "from the second epoch on; myxtts prepare --codes fills the cache before the first";
+  remedy.after = with_cache(profile, model);
+}
+
+Remedy reading(const Profile& profile, const StepModel& model) {
+  Remedy remedy{.cause = Cause::Reading};
+  remedy.without = model;
+  remedy.without.listing = 0;
+  remedy.without.files = 0;
+  remedy.without = with_holes_scaled(remedy.without, model);
+  remedy.reason = fmt::format(
+      "asking for files takes the reader {} a step, and waiting for them takes each of {:.0f} "
+      "decoders {}",
+      milliseconds(model.listing), model.workers, milliseconds(model.files / model.workers));
+  add_cache(remedy, profile, model);
+  return remedy;
+}
+
+Remedy decoding(const Profile& profile, const StepModel& model) {
+  Remedy remedy{.cause = Cause::Decoding};
+  remedy.without = model;
+  remedy.without.decoding = 0;
+  remedy.without.decoding_cpu = 0;
+  remedy.without = with_holes_scaled(remedy.without, model);
+  remedy.reason = fmt::format("decoding keeps each of {:.0f} decoders busy for {} of a step of {}",
+                              model.workers, milliseconds(model.decoding / model.workers),
+                              milliseconds(model.step()));
+  StepModel others = model;
+  others.files = 0;
+  others.decoding = 0;
+  others.decoding_cpu = 0;
+  const double wanted = std::max(others.slowest_stage(), model.model) / kHeadroom;
+  const double together = model.files + model.decoding;
+  const double workers = wanted > 0 ? std::ceil(together / wanted) : kMostWorkers;
+  if (workers > model.workers && workers <= kMostWorkers &&
+      model.decoding_cpu / model.cores <= wanted) {
+    const auto count = static_cast<std::int64_t>(workers);
+    remedy.knob =
+        Knob{fmt::format("--num-workers {}", count), "data.num_workers", std::to_string(count)};
+    remedy.after = model;
+    remedy.after.workers = workers;
+    remedy.after = with_holes_scaled(remedy.after, model);
+  } else {
+    add_cache(remedy, profile, model);
+    remedy.reason += fmt::format(", and {:.0f} cores cannot decode faster", model.cores);
+  }
+  return remedy;
+}
+
+Remedy features(const Profile& profile, const StepModel& model) {
+  Remedy remedy{.cause = Cause::Features};
+  const double beside = interference(profile, model);
+  remedy.without = model;
+  relieve(remedy.without, beside, 1, 1);
+  take_from_features(remedy.without, model.encoding + model.prompts);
+  if (!model.serial) remedy.without.feeding = 0;
+  remedy.without.encoding = 0;
+  remedy.without.prompts = 0;
+  remedy.without = with_holes_scaled(remedy.without, model);
+  remedy.reason = fmt::format(
+      "codes take the data device {} a step and prompts {}, of a step of {}",
+      milliseconds(model.encoding), milliseconds(model.prompts), milliseconds(model.step()));
+  if (beside > 0) {
+    remedy.reason +=
+        fmt::format("; the model's own work takes {} longer beside them", milliseconds(beside));
+  }
+  add_cache(remedy, profile, model);
+  return remedy;
+}
+
+// Seconds a step that the measured bytes need at least, however they are copied.
+double copying_of(const Profile& profile, const StepModel& model) {
+  const TrialReading& reading = profile.reading;
+  const FeatureTimeReading& features = reading.pipeline.features;
+  const double a_batch =
+      share_of(static_cast<double>(features.transfer_bytes), static_cast<double>(features.batches));
+  const double batches = share_of(static_cast<double>(reading.batches),
+                                  static_cast<double>(reading.step_seconds.size()));
+  return std::min(model.transfer, a_batch * batches / kMemoryBandwidth);
+}
+
+// Copies that are slower than any memory wait for something else, whatever their size: fewer and
+// larger ones wait less often. So large that the model is the slowest again, if that can be.
+void add_larger_batch(Remedy& remedy, const Profile& profile, const StepModel& model) {
+  const double copying = copying_of(profile, model);
+  const double waiting = model.transfer - copying;
+  if (waiting < 0.5 * model.transfer) return;
+  StepModel others = model;
+  others.transfer = copying;
+  take_from_features(others, waiting);
+  std::int64_t factor = 1;
+  do {
+    ++factor;
+    remedy.after = scaled(others, static_cast<double>(factor));
+    remedy.after.transfer += waiting;
+    if (model.serial) remedy.after.feeding += waiting;
+  } while (remedy.after.slowest_stage() > remedy.after.model && factor < kLargestBatchFactor);
+  const auto batch = factor * profile.setup.plan.batch_size;
+  remedy.knob =
+      Knob{fmt::format("--batch-size {}", batch), "train.batch_size", std::to_string(batch)};
+  remedy.remark = "larger batches are larger steps: the learning rate may want to grow with them";
+}
+
+Remedy transfer(const Profile& profile, const StepModel& model) {
+  Remedy remedy{.cause = Cause::Transfer};
+  remedy.without = model;
+  take_from_features(remedy.without, model.transfer + model.upload);
+  remedy.without.transfer = 0;
+  remedy.without.upload = 0;
+  remedy.without.collating = 0;
+  remedy.without = with_holes_scaled(remedy.without, model);
+  remedy.reason = fmt::format(
+      "copies to the model device take {} a step, by {}, and those to the data device {}",
+      milliseconds(model.transfer), name_of(profile.setup.plan.path), milliseconds(model.upload));
+  remedy.after = remedy.without;
+  if (profile.setup.host_path_was_asked) {
+    remedy.knob = Knob{"--transfer-path auto", "devices.transfer_path", "auto"};
+    remedy.remark = "peer access is used where the cards have it";
+  } else {
+    add_larger_batch(remedy, profile, model);
+  }
+  return remedy;
+}
+
+// Unevenness is bridged by batches that are ready. How many: as long as the longest hole lasts.
+Remedy oscillation(const Profile& profile, const StepModel& model) {
+  Remedy remedy{.cause = Cause::Oscillation};
+  remedy.without = model;
+  remedy.without.unevenness = 0;
+  remedy.after = remedy.without;
+  const PipelineReading& pipeline = profile.reading.pipeline;
+  const QueueReading& buffer = pipeline.queue("buffer");
+  remedy.reason = fmt::format(
+      "steps differ by {:.0f} % (the longest took {}), although no stage is busy all the time: "
+      "batches come in bursts",
+      100 * profile.steps.variation, milliseconds(profile.steps.highest));
+  const double batches = static_cast<double>(profile.setup.plan.grad_accum) *
+                         profile.steps.highest / std::max(1e-9, remedy.without.step());
+  const auto more = static_cast<std::int64_t>(std::ceil(kHeadroom * batches));
+  const auto count = std::min(kMostBuffer, static_cast<std::int64_t>(buffer.capacity) +
+                                               std::max<std::int64_t>(4, 2 * more));
+  remedy.knob = Knob{fmt::format("--buffer-size {}", count), "data.pipeline_buffer_size",
+                     std::to_string(count)};
+  return remedy;
+}
+
+}  // namespace
+
+std::vector<Remedy> remedies(const Profile& profile, const StepModel& model) {
+  std::vector<Remedy> all{reading(profile, model), decoding(profile, model),
+                          features(profile, model), transfer(profile, model),
+                          oscillation(profile, model)};
+  for (const Remedy& remedy : step_remedies(profile, model)) all.push_back(remedy);
+  return all;
+}
+
+}  // namespace myxtts

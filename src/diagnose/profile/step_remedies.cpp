@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "diagnose/profile/remedies.h"
+
+namespace myxtts {
+namespace {
+
+constexpr double kNearlyFull = 0.95;  // of a role's memory
+
+std::string milliseconds(double seconds) {
+  return fmt::format("{:.3g} ms", 1000 * seconds);
+}
+
+double share_of(double part, double whole) {
+  return whole > 0 ? part / whole : 0.0;
+}
+
+const Tried* tried_with(const Profile& profile, std::string_view key) {
+  for (const Tried& tried : profile.reading.tried) {
+    if (tried.knob.key == key) return &tried;
+  }
+  return nullptr;
+}
+
+// The step as it was measured with another setting, beside the same pipeline.
+StepModel with_tried(const StepModel& model, const Tried& tried) {
+  const double factor = tried.clips > 0 && model.clips > 0 ? tried.clips / model.clips : 1.0;
+  StepModel after = scaled(model, factor);
+  after.model = tried.step_seconds;
+  return with_holes_scaled(after, model);
+}
+
+std::optional<Remedy> launch(const Profile& profile, const StepModel& model) {
+  const Tried* graphs = tried_with(profile, "train.enable_static_shapes");
+  if (graphs == nullptr || !profile.reading.lone) return std::nullopt;
+  const LoneStep& lone = *profile.reading.lone;
+  const StepModel after = with_tried(model, *graphs);
+  return Remedy{
+      .cause = Cause::Launch,
+      .reason = fmt::format("the host takes {} to hand a step over, and {} later the "
+                            "device has done it: it waits for the host all the time",
+                            milliseconds(lone.host_seconds), milliseconds(lone.after_seconds)),
+      .knob = graphs->knob,
+      .remark = "measured: the same steps, recorded as graphs",
+      .without = after,
+      .after = after};
+}
+
+std::optional<Remedy> padding(const Profile& profile, const StepModel& model) {
+  const Tried* budget = tried_with(profile, "train.batch_tokens");
+  if (budget == nullptr) return std::nullopt;
+  const StepModel after = with_tried(model, *budget);
+  return Remedy{.cause = Cause::Padding,
+                .reason = fmt::format("{:.0f} % of the tokens that are computed are padding",
+                                      100 * profile.padding_share),
+                .knob = budget->knob,
+                .remark = "measured: the same clips in batches of that many tokens",
+                .without = after,
+                .after = after};
+}
+
+}  // namespace
+
+std::vector<Remedy> step_remedies(const Profile& profile, const StepModel& model) {
+  std::vector<Remedy> all;
+  for (const auto& remedy : {launch(profile, model), padding(profile, model)}) {
+    if (remedy) all.push_back(*remedy);
+  }
+  return all;
+}
+
+Finding model_bound(const Profile& profile, const StepModel& model) {
+  return {.cause = Cause::ModelBound,
+          .reason = fmt::format("the model device worked {:.0f} % of the time, and {:.0f} % of the "
+                                "batches were there before they were wanted",
+                                100 * (1 - profile.waited_share),
+                                100 * profile.reading.pipeline.readiness.share()),
+          .predicted_step_seconds = model.step(),
+          .predicted_clips_per_second = model.clips_per_second()};
+}
+
+std::optional<Finding> memory_pressure(const Profile& profile) {
+  const RoleSeen& role = profile.reading.model;
+  const double by_cap =
+      role.cap ? share_of(static_cast<double>(role.peak_bytes), static_cast<double>(*role.cap)) : 0;
+  const double by_card = role.gpu ? share_of(static_cast<double>(role.gpu->used_bytes),
+                                             static_cast<double>(role.gpu->total_bytes))
+                                  : 0;
+  if (std::max(by_cap, by_card) < kNearlyFull) return std::nullopt;
+  Finding finding{
+      .cause = Cause::MemoryPressure,
+      .reason = fmt::format("the model's memory is {:.0f} % full", 100 * std::max(by_cap, by_card)),
+      .predicted_step_seconds = profile.steps.mean,
+      .predicted_clips_per_second = profile.clips_per_second};
+  if (!profile.setup.plan.savers.recompute) {
+    finding.knob = Knob{"--recompute on", "train.recompute", "on"};
+    finding.remark = "slower by up to a third, and safe from longer clips";
+  }
+  return finding;
+}
+
+}  // namespace myxtts

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/profile/verdict.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "diagnose/profile/remedies.h"
+
+namespace myxtts {
+namespace {
+
+constexpr std::size_t kMostFindings = 3;
+
+double seconds_a_clip(const StepModel& model) {
+  return model.clips > 0 ? model.step() / model.clips : 0.0;
+}
+
+double cost_share(const Remedy& remedy, const StepModel& now) {
+  const double seconds = seconds_a_clip(now);
+  return seconds > 0 ? 1 - seconds_a_clip(remedy.without) / seconds : 0.0;
+}
+
+// How large a cost has to be. Unevenness is what is left when everything is explained, so the
+// machine's own noise is in it.
+double worth_saying(Cause cause) {
+  return cause == Cause::Oscillation ? 2 * kWorthSaying : kWorthSaying;
+}
+
+const Remedy* largest(const std::vector<Remedy>& remedies, const StepModel& now,
+                      const std::vector<Finding>& named) {
+  const Remedy* found = nullptr;
+  for (const Remedy& remedy : remedies) {
+    const bool is_named = std::ranges::find(named, remedy.cause, &Finding::cause) != named.end();
+    const double cost = cost_share(remedy, now);
+    if (is_named || cost < worth_saying(remedy.cause)) continue;
+    if (found == nullptr || cost > cost_share(*found, now)) found = &remedy;
+  }
+  return found;
+}
+
+Finding finding_of(const Remedy& remedy, const StepModel& now) {
+  return {.cause = remedy.cause,
+          .cost_share = cost_share(remedy, now),
+          .reason = remedy.reason,
+          .knob = remedy.knob,
+          .remark = remedy.remark,
+          .predicted_step_seconds = remedy.after.step(),
+          .predicted_clips_per_second = remedy.after.clips_per_second()};
+}
+
+}  // namespace
+
+std::vector<Finding> find_causes(const Profile& profile) {
+  std::vector<Finding> findings;
+  StepModel model = model_of(profile);
+  while (findings.size() < kMostFindings) {
+    const std::vector<Remedy> all = remedies(profile, model);
+    const Remedy* found = largest(all, model, findings);
+    if (found == nullptr) break;
+    findings.push_back(finding_of(*found, model));
+    if (!found->knob) break;  // what comes after a cause that stays cannot be told
+    model = found->after;
+  }
+  if (findings.empty()) findings.push_back(model_bound(profile, model));
+  if (auto pressure = memory_pressure(profile)) findings.push_back(std::move(*pressure));
+  return findings;
+}
+
+}  // namespace myxtts

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/run_monitor.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "diagnose/profile/grades.h"
+#include "session/run_summary.h"
+
+namespace myxtts {
+namespace {
+
+constexpr const char* kAsk = "myxtts profile with the same settings names the knob to turn";
+
+double waited_share(const PipelineReading& reading) {
+  const double waited = reading.readiness.waited_seconds;
+  const double all = waited + reading.model_device.busy_seconds;
+  return all > 0 ? waited / all : 0.0;
+}
+
+double variation(const ReadinessReading& readiness) {
+  const auto steps = static_cast<double>(readiness.steps);
+  if (steps < 2 || readiness.step_seconds <= 0) return 0;
+  const double mean = readiness.step_seconds / steps;
+  const double squares = readiness.step_squares / steps;
+  return std::sqrt(std::max(0.0, squares - mean * mean)) / mean;
+}
+
+void add_gpu(Metrics& metrics, const std::string& role, const std::optional<GpuSeen>& seen) {
+  if (!seen) return;
+  metrics.emplace_back("gpu." + role + ".use", seen->busy_share);
+  metrics.emplace_back("gpu." + role + ".watts", seen->watts);
+}
+
+}  // namespace
+
+std::vector<MonitorWarning> warnings_of(const MonitoredTime& time) {
+  std::vector<MonitorWarning> warnings;
+  const bool starves = time.waited_share > kMostDataLoading;
+  if (starves) {
+    warnings.push_back(
+        {"data loading",
+         fmt::format(
+             "The model device waited {:.0f} % of the last minute for batches (limit {:.0f} "
+             "%). {} {}.",
+             100 * time.waited_share, 100 * kMostDataLoading, pipeline_verdict(time.pipeline),
+             kAsk)});
+  }
+  // Where batches are late, what follows from that is not said again.
+  if (!starves && time.variation > kMostVariation) {
+    warnings.push_back(
+        {"variation",
+         fmt::format("The time of steps varied by {:.0f} % in the last minute (limit {:.0f} %) "
+                     "though batches were ready: clips of very different lengths, or other work on "
+                     "the machine. --batch-tokens makes steps more alike; {}.",
+                     100 * time.variation, 100 * kMostVariation, kAsk)});
+  }
+  if (!starves && time.model && time.model->busy_share < kLeastModelGpu) {
+    warnings.push_back(
+        {"model GPU",
+         fmt::format("The model GPU was in use {:.0f} % of the last minute (limit {:.0f} %) though "
+                     "batches were ready: the host may hand work over too slowly. Use "
+                     "--enable-static-shapes or a larger --batch-size; {}.",
+                     100 * time.model->busy_share, 100 * kLeastModelGpu, kAsk)});
+  }
+  if (time.two_cards && time.data && time.data->busy_share > kMostDataGpu) {
+    warnings.push_back(
+        {"data GPU",
+         fmt::format("The data GPU was in use {:.0f} % of the last minute (limit {:.0f} %): it is "
+                     "about to be what the run waits for. Keep its results with --cache-dataset.",
+                     100 * time.data->busy_share, 100 * kMostDataGpu)});
+  }
+  return warnings;
+}
+
+RunMonitor::RunMonitor(const RunMonitorOptions& options, const Clock& clock)
+    : options_(options),
+      clock_(clock),
+      data_(options.plan.data, clock),
+      model_(options.plan.model, clock),
+      warnings_(clock) {
+  begin();
+}
+
+void RunMonitor::begin() {
+  since_ = clock_.now();
+  before_ = options_.meters();
+  data_.take();
+  model_.take();
+}
+
+MonitoredTime RunMonitor::ended() {
+  MonitoredTime time{.two_cards = options_.plan.mode == Mode::Dual,
+                     .pipeline = between(before_, options_.meters())};
+  time.waited_share = waited_share(time.pipeline);
+  time.variation = variation(time.pipeline.readiness);
+  time.data = options_.gpu ? options_.gpu(Role::Data) : data_.take();
+  time.model = options_.gpu ? options_.gpu(Role::Model) : model_.take();
+  return time;
+}
+
+void RunMonitor::stepped(const StepReport&) {
+  data_.look();
+  model_.look();
+  if (clock_.now() - since_ < kWindow) return;
+  if (options_.meters().readiness.steps - before_.readiness.steps < kFewest) return;
+  last_ = ended();
+  for (const MonitorWarning& warning : warnings_of(*last_)) {
+    warnings_.warn(warning.cause, warning.sentence);
+  }
+  begin();
+}
+
+void RunMonitor::evaluated(const EvaluationReport&) {
+  begin();
+}
+
+Metrics RunMonitor::gauges() const {
+  if (!last_) return {};
+  Metrics metrics{{"monitor.waited_share", last_->waited_share},
+                  {"monitor.step_variation", last_->variation}};
+  add_gpu(metrics, "data", last_->data);
+  add_gpu(metrics, "model", last_->model);
+  return metrics;
+}
+
+}  // namespace myxtts

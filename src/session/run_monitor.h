@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "device/device_plan.h"
+#include "device/role_memory.h"
+#include "pipeline/pipeline_reading.h"
+#include "run/metrics_log.h"
+#include "session/gpu_watch.h"
+#include "session/hourly_warnings.h"
+#include "train/observer.h"
+
+namespace myxtts {
+
+// How a run went for a while.
+struct MonitoredTime {
+  double waited_share = 0;  // of the model device's time, for batches
+  double variation = 0;     // of the time of batches on the model device
+  std::optional<GpuSeen> data = {};
+  std::optional<GpuSeen> model = {};
+  bool two_cards = false;
+  PipelineReading pipeline = {};  // of that time
+};
+
+struct MonitorWarning {
+  std::string cause;     // "model GPU"
+  std::string sentence;  // with the figure, the limit and the remedy
+};
+
+// What is wrong with it, by the thresholds of `profile`.
+std::vector<MonitorWarning> warnings_of(const MonitoredTime& time);
+
+struct RunMonitorOptions {
+  DevicePlan plan = {};
+  std::function<PipelineReading()> meters;  // of the pipeline that feeds the run
+  // Called where a GPU is looked at; for tests. Empty: the driver.
+  std::function<std::optional<GpuSeen>(Role)> gpu = {};
+};
+
+// Watches a run while it trains: how busy each role's GPU is, how long the model waits and how
+// evenly it steps. Warns with a remedy when a threshold is crossed for a minute, each cause at most
+// once an hour. The trainer's thread; nothing waits for a device. The clock outlives it.
+class RunMonitor final : public TrainingObserver {
+ public:
+  static constexpr std::chrono::seconds kWindow{60};
+  static constexpr std::int64_t kFewest = 30;  // batches that a judgement needs
+
+  explicit RunMonitor(const RunMonitorOptions& options, const Clock& clock = system_clock());
+
+  void stepped(const StepReport& report) override;
+  // Nothing is trained meanwhile, so that what is judged begins anew.
+  void evaluated(const EvaluationReport& report) override;
+
+  Metrics gauges() const;  // of the last whole minute; empty before it
+
+ private:
+  void begin();
+  MonitoredTime ended();
+
+  const RunMonitorOptions options_;
+  const Clock& clock_;
+  GpuWatch data_;
+  GpuWatch model_;
+  HourlyWarnings warnings_;
+  Clock::Time since_{};
+  PipelineReading before_;
+  std::optional<MonitoredTime> last_;
+};
+
+}  // namespace myxtts

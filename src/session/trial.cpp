@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/trial.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/progress.h"
+#include "base/scratch_folder.h"
+#include "config/field.h"
+#include "diagnose/profile/alternatives.h"
+#include "diagnose/profile/step_statistics.h"
+#include "session/gpu_watch.h"
+#include "session/resident_batches.h"
+#include "session/trial_parts.h"
+
+namespace myxtts {
+namespace {
+
+constexpr std::int64_t kMostResident = 8;  // steps whose batches are kept
+constexpr int kLoneSteps = 5;
+
+double seconds_between(Clock::Time from, Clock::Time to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+double process_seconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// Marks behind steps on the model device; nobody waits until the times are asked for.
+class StepMarks {
+ public:
+  explicit StepMarks(const RoleDevice& device) : device_(device) {}
+
+  void mark() {
+    marks_.push_back(device_.make_event());
+    marks_.back().record(device_.stream());
+  }
+
+  std::vector<double> seconds() const {
+    std::vector<double> times;
+    if (marks_.empty()) return times;
+    marks_.back().wait();
+    for (std::size_t i = 1; i < marks_.size(); ++i) {
+      times.push_back(marks_[i].milliseconds_since(marks_[i - 1]) / 1000);
+    }
+    return times;
+  }
+
+ private:
+  const RoleDevice& device_;
+  std::vector<Event> marks_;
+};
+
+// One trial, phase after phase: fill the cache, warm up, measure, run resident steps.
+class Trial {
+ public:
+  Trial(TrialParts& parts, const TrialSettings& settings, const std::function<bool()>& stopped)
+      : parts_(parts),
+        settings_(settings),
+        stopped_(stopped),
+        resident_(*parts.devices.model, parts.plan.grad_accum),
+        data_gpu_(parts.plan.data),
+        model_gpu_(parts.plan.model) {}
+
+  void with_pipeline(TrialReading& reading);
+  void on_resident_batches(TrialReading& reading);
+
+  // Only the resident steps, for what another setting would give.
+  Tried attempt(const Knob& knob, double tokens_a_clip);
+
+ private:
+  using Seen = std::function<void(const DeviceBatch&)>;
+
+  bool is_stopped() const { return stopped_ && stopped_(); }
+  bool step_from(BatchFeed& feed, const Seen& before, double* host_seconds = nullptr);
+  void warm_up(BatchFeed& feed, Progress& progress);
+  void measure(BatchFeed& feed, TrialReading& reading, Progress& progress);
+  void count(const DeviceBatch& batch, TrialReading& reading) const;
+  std::vector<double> resident_steps(std::int64_t steps);
+  void resident_step();
+  LoneStep lone_step();
+
+  TrialParts& parts_;
+  const TrialSettings& settings_;
+  const std::function<bool()>& stopped_;
+  ResidentBatches resident_;
+  std::int64_t kept_ = 0;  // steps
+  BatchTokens kept_tokens_ = {};
+  GpuWatch data_gpu_;
+  GpuWatch model_gpu_;
+};
+
+// False: there was no whole step any more.
+bool Trial::step_from(BatchFeed& feed, const Seen& before, double* host_seconds) {
+  while (auto slot = feed.next()) {
+    before(**slot);
+    const auto began = system_clock().now();
+    parts_.step(**slot);
+    if (host_seconds != nullptr) *host_seconds += seconds_between(began, system_clock().now());
+    slot.reset();
+    if (parts_.trainer.between_steps()) return true;
+  }
+  return false;
+}
+
+void Trial::warm_up(BatchFeed& feed, Progress& progress) {
+  for (std::int64_t step = 0; step < settings_.warm_up && !is_stopped(); ++step) {
+    const bool keeps = settings_.resident > 0 && kept_ < kMostResident;
+    const auto keep = [&](const DeviceBatch& batch) {
+      if (!keeps) return;
+      resident_.keep(batch);
+      kept_tokens_.all += tokens_of(batch).all;
+      kept_tokens_.useful += tokens_of(batch).useful;
+    };
+    if (!step_from(feed, keep)) return;
+    kept_ += keeps ? 1 : 0;
+    progress.advance();
+  }
+}
+
+void Trial::count(const DeviceBatch& batch, TrialReading& reading) const {
+  const BatchTokens tokens = tokens_of(batch);
+  ++reading.batches;
+  reading.clips += std::ssize(batch.clips);
+  reading.audio_seconds += batch.audio_seconds;
+  reading.tokens += tokens.all;
+  reading.useful_tokens += tokens.useful;
+}
+
+void Trial::measure(BatchFeed& feed, TrialReading& reading, Progress& progress) {
+  StepMarks marks(*parts_.devices.model);
+  const PipelineReading before = feed.meters();
+  const std::int64_t file_before = parts_.probe.file_nanoseconds;
+  const double cpu_before = process_seconds();
+  const auto began = system_clock().now();
+  marks.mark();
+  std::int64_t steps = 0;
+  std::int64_t tokens_before = 0;
+  for (; steps < settings_.steps && !is_stopped(); ++steps) {
+    const auto seen = [&](const DeviceBatch& batch) { count(batch, reading); };
+    if (!step_from(feed, seen, &reading.host_step_seconds)) break;
+    marks.mark();
+    reading.step_tokens.push_back(reading.tokens - std::exchange(tokens_before, reading.tokens));
+    data_gpu_.look();
+    model_gpu_.look();
+    progress.advance();
+  }
+  reading.step_seconds = marks.seconds();
+  reading.wall_seconds = seconds_between(began, system_clock().now());
+  reading.cpu_seconds = process_seconds() - cpu_before;
+  reading.file_seconds = 1e-9 * static_cast<double>(parts_.probe.file_nanoseconds - file_before);
+  reading.pipeline = between(before, feed.meters());
+  reading.host_step_seconds /= static_cast<double>(std::max<std::int64_t>(1, steps));
+}
+
+void Trial::with_pipeline(TrialReading& reading) {
+  parts_.fill_cache((settings_.warm_up + settings_.steps) * parts_.plan.grad_accum);
+  Progress progress({.title = "Measuring",
+                     .total = static_cast<std::uint64_t>(settings_.warm_up + settings_.steps)});
+  const auto feed = parts_.make_feed();
+  warm_up(*feed, progress);
+  measure(*feed, reading, progress);
+  feed->finish();
+  reading.data.gpu = data_gpu_.take();
+  reading.model.gpu = model_gpu_.take();
+}
+
+void Trial::resident_step() {
+  do {
+    parts_.step(resident_.next());
+  } while (!parts_.trainer.between_steps());
+}
+
+std::vector<double> Trial::resident_steps(std::int64_t steps) {
+  for (int step = 0; step < 2; ++step) resident_step();
+  StepMarks marks(*parts_.devices.model);
+  marks.mark();
+  for (std::int64_t step = 0; step < steps && !is_stopped(); ++step) {
+    resident_step();
+    marks.mark();
+  }
+  return marks.seconds();
+}
+
+LoneStep Trial::lone_step() {
+  LoneStep sum;
+  const RoleDevice& device = *parts_.devices.model;
+  for (int step = 0; step < kLoneSteps; ++step) {
+    Event before = device.make_event();
+    before.record(device.stream());
+    before.wait();
+    const auto began = system_clock().now();
+    resident_step();
+    Event ended = device.make_event();
+    ended.record(device.stream());
+    const auto handed_over = system_clock().now();
+    ended.wait();
+    sum.host_seconds += seconds_between(began, handed_over) / kLoneSteps;
+    sum.after_seconds += seconds_between(handed_over, system_clock().now()) / kLoneSteps;
+  }
+  return sum;
+}
+
+void Trial::on_resident_batches(TrialReading& reading) {
+  if (resident_.empty() || kept_ == 0 || is_stopped()) return;
+  reading.resident_seconds = resident_steps(settings_.resident);
+  reading.resident_tokens = static_cast<double>(kept_tokens_.all) / static_cast<double>(kept_);
+  reading.lone = lone_step();
+  parts_.trainer.finish();
+}
+
+Tried Trial::attempt(const Knob& knob, double tokens_a_clip) {
+  Progress progress({.title = "Trying " + knob.flag});
+  const auto feed = parts_.make_feed();
+  warm_up(*feed, progress);
+  feed->finish();
+  Tried tried{.knob = knob};
+  if (kept_ == 0) return tried;
+  tried.step_seconds = statistics_of(resident_steps(settings_.resident)).mean;
+  tried.clips = static_cast<double>(kept_tokens_.useful) / static_cast<double>(kept_) /
+                std::max(1.0, tokens_a_clip);
+  parts_.trainer.finish();
+  return tried;
+}
+
+void read_memory(const RoleDevice& device, RoleSeen& seen) {
+  const MemoryReading memory = device.memory().read();
+  seen.peak_bytes = memory.peak;
+  seen.cap = memory.cap;
+}
+
+// Another setting, and the plan that follows from it.
+struct Alternative {
+  Alternative(const Knob& knob, EffectiveConfig given, const DevicePlan& planned)
+      : settings(std::move(given)), plan(planned) {
+    const Field* field = find_field(knob.key);
+    MYXTTS_CHECK(field != nullptr && field->assign({.text = knob.value}, settings.values),
+                 "{} cannot be {}", knob.key, knob.value);
+    if (knob.key == "train.batch_tokens") plan.batch_tokens = settings.values.train.batch_tokens;
+  }
+
+  EffectiveConfig settings;
+  DevicePlan plan;
+};
+
+}  // namespace
+
+TrialReading run_trial(const EffectiveConfig& settings, const DevicePlan& plan,
+                       const TrialSettings& trial, const std::function<bool()>& stopped) {
+  const ScratchFolder folder("profile");
+  StageProbe probe{.on_work = trial.on_work, .token_counts = trial.token_counts};
+  TrialReading reading;
+  {
+    TrialParts parts(settings, plan, folder.path(), probe);
+    Trial phases(parts, trial, stopped);
+    phases.with_pipeline(reading);
+    phases.on_resident_batches(reading);
+    read_memory(*parts.devices.data, reading.data);
+    read_memory(*parts.devices.model, reading.model);
+  }
+  if (stopped && stopped()) return reading;
+  const double tokens_a_clip = static_cast<double>(reading.useful_tokens) /
+                               static_cast<double>(std::max<std::int64_t>(1, reading.clips));
+  const bool graphs = settings.values.train.enable_static_shapes;
+  for (const Knob& knob : worth_trying(reading, plan, graphs)) {
+    const Alternative other(knob, settings, plan);
+    TrialParts parts(other.settings, other.plan, folder.path(), probe);
+    reading.tried.push_back(Trial(parts, trial, stopped).attempt(knob, tokens_a_clip));
+  }
+  return reading;
+}
+
+}  // namespace myxtts

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/profile/verdict.h"
+
+#include <gtest/gtest.h>
+
+#include "diagnose/profile/made_reading.h"
+
+namespace myxtts {
+namespace {
+
+using test::MadeTraining;
+using test::profile_of;
+
+Cause verdict_of(const Profile& profile) {
+  return profile.findings.front().cause;
+}
+
+TEST(Verdict, ATrainingThatWaitsForNothingIsBoundByItsModel) {
+  const Profile profile = profile_of({});
+  ASSERT_EQ(profile.findings.size(), 1);
+  EXPECT_EQ(verdict_of(profile), Cause::ModelBound);
+  EXPECT_FALSE(profile.findings.front().knob);
+}
+
+TEST(Verdict, ALongTimeOfAStageIsNoFaultWhileNobodyWaitsForIt) {
+  // Decoders take 1.5 steps' time together, but there are two of them.
+  EXPECT_EQ(verdict_of(profile_of({.decoding = 0.150})), Cause::ModelBound);
+}
+
+TEST(Verdict, SlowDecodersAreNamedWithTheNumberThatIsEnough) {
+  const Profile profile = profile_of({.decoding = 0.498});
+  const Finding& finding = profile.findings.front();
+  ASSERT_EQ(finding.cause, Cause::Decoding);
+  EXPECT_EQ(finding.knob->flag, "--num-workers 6");  // 0.5 s in 0.1 s, and a fifth to spare
+  EXPECT_EQ(finding.knob->key, "data.num_workers");
+  EXPECT_NEAR(finding.predicted_step_seconds, 0.100, 0.001);
+  EXPECT_NEAR(finding.cost_share, 1 - 0.1 / 0.25, 0.01);
+  EXPECT_NEAR(finding.predicted_gain(profile.clips_per_second), 1.5, 0.02);
+}
+
+TEST(Verdict, WhereTheCoresCannotDecodeFasterTheCacheIsTheKnob) {
+  const Profile profile = profile_of({.decoding = 1.6, .decoding_cpu = 1.5});
+  ASSERT_EQ(verdict_of(profile), Cause::Decoding);
+  EXPECT_EQ(profile.findings.front().knob->key, "data.cache_dataset");
+}
+
+TEST(Verdict, FilesThatDecodersWaitForAreReadingAndNotDecoding) {
+  EXPECT_EQ(verdict_of(profile_of({.files = 0.6})), Cause::Reading);
+  EXPECT_EQ(verdict_of(profile_of({.listing = 0.3})), Cause::Reading);
+}
+
+TEST(Verdict, TheLargerOfTwoPartsOfOneThreadIsNamed) {
+  EXPECT_EQ(verdict_of(profile_of({.encoding = 0.200, .transfer = 0.090})), Cause::Features);
+  EXPECT_EQ(verdict_of(profile_of({.encoding = 0.090, .transfer = 0.200})), Cause::Transfer);
+}
+
+TEST(Verdict, TheCacheIsPredictedToLeaveThePromptsAndTheModel) {
+  const Profile profile = profile_of({.encoding = 0.300, .prompts = 0.150});
+  const Finding& finding = profile.findings.front();
+  ASSERT_EQ(finding.cause, Cause::Features);
+  EXPECT_EQ(finding.knob->flag, "--cache-dataset");
+  EXPECT_NEAR(finding.predicted_step_seconds, 0.151, 0.002);
+}
+
+TEST(Verdict, OfTwoSlowStagesTheSlowerIsFirstAndTheOtherSecond) {
+  const Profile profile = profile_of({.decoding = 0.8, .encoding = 0.2});
+  ASSERT_GE(profile.findings.size(), 2);
+  EXPECT_EQ(profile.findings[0].cause, Cause::Decoding);
+  EXPECT_NEAR(profile.findings[0].predicted_step_seconds, 0.206, 0.01);
+  EXPECT_EQ(profile.findings[1].cause, Cause::Features);
+  EXPECT_NEAR(profile.findings[1].predicted_step_seconds, 0.100, 0.005);
+}
+
+TEST(Verdict, WaitsThatNoStageExplainsAreOscillation) {
+  const Profile profile = profile_of({.waits_beside = 0.050});
+  const Finding& finding = profile.findings.front();
+  ASSERT_EQ(finding.cause, Cause::Oscillation);
+  EXPECT_EQ(finding.knob->key, "data.pipeline_buffer_size");
+  EXPECT_GT(std::stoi(finding.knob->value), 4);
+  EXPECT_NEAR(finding.predicted_step_seconds, 0.100, 0.001);
+}
+
+TEST(Verdict, ALargerModelHidesTheSameSlowStage) {
+  EXPECT_EQ(verdict_of(profile_of({.encoding = 0.2, .model = 0.1})), Cause::Features);
+  EXPECT_EQ(verdict_of(profile_of({.encoding = 0.2, .model = 0.3, .ceiling = 0.3})),
+            Cause::ModelBound);
+}
+
+TEST(Verdict, FeaturesThatSlowTheModelDownOnTheSameDeviceAreNamedThoughNothingWaits) {
+  const Profile profile = profile_of({.encoding = 0.060, .model = 0.150, .ceiling = 0.100});
+  const Finding& finding = profile.findings.front();
+  ASSERT_EQ(finding.cause, Cause::Features);
+  EXPECT_NEAR(finding.predicted_step_seconds, 0.104, 0.005);
+}
+
+TEST(Verdict, AWaitAtEveryCopyIsPaidLessOftenWithLargerBatches) {
+  const Profile profile = profile_of({.transfer = 0.275});
+  const Finding& finding = profile.findings.front();
+  ASSERT_EQ(finding.cause, Cause::Transfer);
+  EXPECT_EQ(finding.knob->flag, "--batch-size 16");
+  EXPECT_NEAR(finding.predicted_clips_per_second, 16 / 0.400, 0.5);
+}
+
+TEST(Verdict, TheHostPathThatWasAskedForIsTheKnobOfASlowTransfer) {
+  const Profile profile = profile_of({.transfer = 0.3}, {.host_path_was_asked = true});
+  EXPECT_EQ(profile.findings.front().knob->flag, "--transfer-path auto");
+}
+
+TEST(Verdict, ABufferThatFillsMeanwhileDoesNotMakeItsStageSlower) {
+  // Decoders did twice the work that was used.
+  MadeTraining made{.decoding = 0.090};
+  TrialReading reading = test::reading_of(made);
+  for (StageReading& stage : reading.pipeline.stages) stage.clips *= 2;
+  reading.pipeline.stages[1].load.busy *= 2;
+  EXPECT_EQ(verdict_of(make_profile({.cores = 8}, reading)), Cause::ModelBound);
+}
+
+TEST(Verdict, WhatWasTriedIsPredictedAsItWasMeasured) {
+  TrialReading reading = test::reading_of({});
+  reading.lone = LoneStep{.host_seconds = 0.1, .after_seconds = 0.001};
+  reading.tried = {{.knob = {"--enable-static-shapes", "train.enable_static_shapes", "true"},
+                    .step_seconds = 0.040,
+                    .clips = 4}};
+  ProfileSetup setup{.cores = 8};
+  setup.plan.model.gpu.emplace();
+  setup.plan.data.gpu.emplace();
+  const Profile profile = make_profile(setup, reading);
+  ASSERT_EQ(verdict_of(profile), Cause::Launch);
+  EXPECT_NEAR(profile.findings.front().predicted_step_seconds, 0.040, 0.001);
+}
+
+TEST(Verdict, AlmostFullMemoryIsToldBesideTheVerdict) {
+  TrialReading reading = test::reading_of({});
+  reading.model.cap = 1000;
+  reading.model.peak_bytes = 970;
+  const Profile profile = make_profile({.cores = 8}, reading);
+  ASSERT_EQ(profile.findings.size(), 2);
+  EXPECT_EQ(profile.findings[1].cause, Cause::MemoryPressure);
+}
+
+}  // namespace
+}  // namespace myxtts
