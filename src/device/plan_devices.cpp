@@ -37,10 +37,25 @@ const CudaDevice& device_of(const PlannedGpu& gpu, std::span<const CudaDevice> d
                   label(gpu), devices.size()));
 }
 
-// About a quarter of the card, in the steps that newer cards can be divided by.
+// About half of the card, in the steps that newer cards can be divided by. Training goes first
+// there as everywhere, so data work gets what is left between its kernels.
 std::int64_t usual_part(int multiprocessors) {
-  return std::clamp<std::int64_t>(multiprocessors / 4 / 8 * 8, std::min(8, multiprocessors),
+  return std::clamp<std::int64_t>(multiprocessors / 2 / 8 * 8, std::min(8, multiprocessors),
                                   multiprocessors);
+}
+
+// Features of clips take about a fifth of a card's time beside training. Training goes first, so a
+// part of the card must be well larger than that to get it.
+constexpr std::int64_t kFewestParts = 3;
+
+void warn_of_few(DevicePlan& plan, const CudaDevice& device) {
+  const std::int64_t given = *plan.data.multiprocessors;
+  if (given * kFewestParts >= device.multiprocessors) return;
+  plan.warnings.push_back(fmt::format(
+      "{} of {} multiprocessors are few for data work, which gets them only while training leaves "
+      "them: clips whose features are not cached may be waited for. Give --split-gpu {}:{}, or "
+      "cache them with myxtts prepare --codes.",
+      given, device.multiprocessors, plan.data.gpu->listed, usual_part(device.multiprocessors)));
 }
 
 void divide(DevicePlan& plan, const CudaDevice& device) {
@@ -51,6 +66,7 @@ void divide(DevicePlan& plan, const CudaDevice& device) {
         fmt::format("Data work gets {} of {} multiprocessors; --split-gpu {}:N sets it.",
                     *plan.data.multiprocessors, device.multiprocessors, gpu.listed));
   }
+  warn_of_few(plan, device);
   if (*plan.data.multiprocessors <= device.multiprocessors) return;
   throw DeviceError(fmt::format(
       "--split-gpu {}:{} asks for {} multiprocessors, but {} has {}; give at most {}, as in "

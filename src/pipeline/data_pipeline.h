@@ -39,7 +39,8 @@ struct StartReport {
 // Batches come in the order of the plan, whatever the threads do. The device's part is a template
 // argument: FeatureStage, or in tests one without a device.
 //
-// start(), wait_until_ready(), next() and stop() are the trainer's thread; meters() any thread's.
+// start(), wait_until_ready(), next() and stop() are the trainer's thread; close() and meters() any
+// thread's.
 // The source and the features outlive the pipeline, the pipeline every Slot it gave.
 template <Features F>
 class DataPipeline {
@@ -84,16 +85,23 @@ class DataPipeline {
     return slot;
   }
 
-  // Everybody leaves, whatever they wait for; waits for the threads' end. May be called again, and
-  // by any thread while another one is in next().
-  void stop() {
-    const std::lock_guard one_at_a_time(stopping_);
+  // Everybody leaves, whatever they wait for, after the clip or batch they are at. Any thread;
+  // waits for nothing.
+  void close() {
     {
       const std::lock_guard lock(mutex_);
       stopped_ = true;
       stop_called_.notify_all();
     }
     ring_.stop();
+    host_.close();
+  }
+
+  // The same, and waits for the threads' end. May be called again, and by any thread while another
+  // one is in next().
+  void stop() {
+    const std::lock_guard one_at_a_time(stopping_);
+    close();
     host_.stop();
     threads_.join();
   }

@@ -52,13 +52,17 @@ void HostStages::start(DataPosition position) {
   threads_.start("collator", [this] { collator_.run(staged_); });
 }
 
-void HostStages::stop() {
+void HostStages::close() {
   staged_.stop();
   blocks_.stop();
   settled_.stop();
   window_.stop();
   jobs_.stop();
   decoder_.stop();
+}
+
+void HostStages::stop() {
+  close();
   threads_.join();
 }
 

@@ -52,7 +52,11 @@ class HostStages {
 
   BoundedQueue<HostBatch>& output() { return staged_; }
 
-  // Wakes everybody, whatever they wait for, and waits for the threads' end. May be called again.
+  // Wakes everybody, whatever they wait for: they leave after the clip or batch they are at. Any
+  // thread; waits for nothing.
+  void close();
+
+  // The same, and waits for the threads' end. May be called again.
   void stop();
 
   // Any thread. Readings of the device's side are left empty.

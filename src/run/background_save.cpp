@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/background_save.h"
 
+#include <array>
 #include <utility>
 
 #include "base/error.h"
@@ -24,12 +25,19 @@ BackgroundSave::BackgroundSave(const Places& places, PlacedTensors untrained,
       device_(places.device),
       untrained_(std::move(untrained)),
       fixed_(std::move(fixed)),
-      snapshot_(places.device, places.device_memory),
+      snapshot_(places.device, places.device_memory, places.host_piece),
       reader_(places.device) {}
+
+void BackgroundSave::prepare_in_host_memory(PlacedCheckpoint checkpoint) {
+  finish();
+  thread_.start("save memory", [this, job = std::move(checkpoint)]() mutable {
+    snapshot_.prepare_in_host_memory(std::array{&job.model, &job.optimiser});
+  });
+}
 
 void BackgroundSave::save(PlacedCheckpoint checkpoint) {
   finish();  // one copy of the tensors is enough
-  const bool copied = snapshot_.take({&checkpoint.model, &checkpoint.optimiser});
+  const bool copied = snapshot_.take(std::array{&checkpoint.model, &checkpoint.optimiser});
   checkpoint.model.insert(untrained_.begin(), untrained_.end());
   thread_.start("checkpoint", [this, job = std::move(checkpoint)] { write(job); });
   if (!copied) finish();

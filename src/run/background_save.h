@@ -27,11 +27,13 @@ class BackgroundSave {
     CheckpointStore& store;
     RoleDevice& device;
     Snapshot::TakeMemory device_memory = {};  // nothing: host memory
+    std::size_t host_piece = Snapshot::kHostPiece;
   };
 
   BackgroundSave(const Places& places, PlacedTensors untrained,
                  std::vector<std::filesystem::path> fixed);
 
+  void prepare_in_host_memory(PlacedCheckpoint checkpoint);
   void save(PlacedCheckpoint checkpoint);
   bool finish();
 

@@ -79,6 +79,18 @@ CheckpointSaver::CheckpointSaver(CheckpointStore& store, RoleDevice& device, Nam
 
 CheckpointSaver::~CheckpointSaver() = default;
 
+void CheckpointSaver::prepare(const CheckpointContents& contents) {
+  if (state_->device.gpu() < 0) return;
+  std::size_t bytes = 0;
+  for (const auto* tensors : {&contents.weights, &contents.optimiser}) {
+    for (const auto& [name, tensor] : *tensors) bytes += tensor.nbytes();
+  }
+  if (has_room(state_->device, static_cast<std::int64_t>(bytes))) return;
+  log_debug("run", "checkpoints are copied into {} of host memory", human_size(bytes));
+  state_->background.prepare_in_host_memory(
+      {.model = placed(contents.weights), .optimiser = placed(contents.optimiser)});
+}
+
 void CheckpointSaver::save(const CheckpointContents& contents) {
   const auto scope = state_->device.enter(state_->device.stream());
   // Those that had to be made dense are needed until their copies are queued: their memory is used

@@ -42,6 +42,11 @@ class CheckpointSaver {
                   std::vector<std::filesystem::path> fixed);
   ~CheckpointSaver();
 
+  // Before the first step, when the device holds what it will hold: where a copy of such tensors
+  // has no room beside that, host memory for it is pinned in the background, so that the first save
+  // need not. Waits for nothing.
+  void prepare(const CheckpointContents& contents);
+
   void save(const CheckpointContents& contents);
 
   // Waits for the save at work. False: it failed, and why was said.

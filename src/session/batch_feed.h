@@ -40,6 +40,7 @@ class BatchFeed {
   void start(DataPosition position) { pipeline_.start(position); }
   StartWait wait_until_ready();
   [[nodiscard]] std::optional<Pipeline::Slot> next() { return pipeline_.next(); }
+  void close() { pipeline_.close(); }
   void stop() { pipeline_.stop(); }
   // The same, and waits until what was computed is in the feature cache, where there is one.
   void finish();

@@ -6,13 +6,6 @@
 #include "base/trace.h"
 
 namespace myxtts {
-namespace {
-
-// Ends a measurement that nobody waits for any more: half of one would be a wrong one.
-struct MeasurementStopped {};
-
-}  // namespace
-
 TrainingLoop::TrainingLoop(const LoopParts& parts, const TrainingState& start)
     : parts_(parts),
       saving_(parts.shared.config.run),
@@ -42,7 +35,7 @@ bool TrainingLoop::train() {
   if (parts_.trainer.done()) return !stopped();  // before it was continued
   while (auto slot = parts_.feed.next()) {
     const DataPosition position = (*slot)->position;
-    parts_.trainer.step(**slot);
+    if (!step(**slot)) return false;
     slot.reset();  // the feature stage may have it again
     if (stopped()) return false;
     if (!parts_.trainer.between_steps()) continue;
@@ -51,6 +44,16 @@ bool TrainingLoop::train() {
     if (parts_.trainer.done()) return true;
   }
   return !stopped();
+}
+
+// False: given up.
+bool TrainingLoop::step(DeviceBatch& batch) {
+  try {
+    parts_.trainer.step(batch);
+    return true;
+  } catch (const GivenUp&) {
+    return false;
+  }
 }
 
 void TrainingLoop::after_step(DataPosition position) {
@@ -77,7 +80,7 @@ bool TrainingLoop::measure() {
   const auto next = [&]() -> DeviceBatch* {
     slot.reset();
     slot = feed->next();
-    if (stopped()) throw MeasurementStopped();
+    if (stopped()) throw GivenUp();  // half a measurement would be a wrong one
     return slot ? &**slot : nullptr;
   };
   try {
@@ -90,7 +93,7 @@ bool TrainingLoop::measure() {
     feed->finish();
     if (report.best && parts_.shared.config.run.keep_best > 0) save();
     return !stopped();
-  } catch (const MeasurementStopped&) {
+  } catch (const GivenUp&) {
     set_validation(nullptr);
     return false;
   } catch (...) {
@@ -107,11 +110,13 @@ void TrainingLoop::save() {
   saving_.saved(contents.state.step);
 }
 
+// Tells everybody and waits for nobody: the last checkpoint is written while the stages finish the
+// clips they are at.
 void TrainingLoop::stop() {
   const std::lock_guard lock(mutex_);
   stopped_ = true;
-  parts_.feed.stop();
-  if (validation_ != nullptr) validation_->stop();
+  parts_.feed.close();
+  if (validation_ != nullptr) validation_->close();
 }
 
 bool TrainingLoop::stopped() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -13,6 +14,10 @@
 #include "train/trainer.h"
 
 namespace myxtts {
+
+// Thrown in the middle of a step or a measurement that nobody waits for any more. A standard
+// exception, since autograd hands on no others.
+class GivenUp final : public std::exception {};
 
 // What the loop joins. All of it outlives the loop.
 struct LoopParts {
@@ -46,6 +51,7 @@ class TrainingLoop {
  private:
   bool measurement_is_missing() const;
   bool train();
+  bool step(DeviceBatch& batch);
   void after_step(DataPosition position);
   bool measure();
   void save();

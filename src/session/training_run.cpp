@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/training_run.h"
 
+#include <atomic>
+
 #include <c10/util/Exception.h>
 
 #include "base/error.h"
@@ -97,8 +99,12 @@ struct TrainingRun::Parts {
   std::unique_ptr<GptTraining> place_model() {
     say(placing_model(plan));
     return on_device([this] {
-      return std::make_unique<GptTraining>(shared.gpt, start.trained(), *devices.model,
-                                           gpt_training_settings(settings.values, plan, data));
+      GptTrainingSettings chosen = gpt_training_settings(settings.values, plan, data);
+      // A step on the CPU can take longer than a person who wants it to end is patient.
+      chosen.on_the_way = [this] {
+        if (stopping) throw GivenUp();
+      };
+      return std::make_unique<GptTraining>(shared.gpt, start.trained(), *devices.model, chosen);
     });
   }
 
@@ -130,6 +136,12 @@ struct TrainingRun::Parts {
     return all;
   }
 
+  // With graphs the device holds by now what it will hold; without, only steps will show.
+  void prepare_saving() {
+    if (!gpt_training_settings(settings.values, plan, data).graphs) return;
+    saver.prepare({.weights = training->weights(), .optimiser = training->optimiser()});
+  }
+
   MetricsSettings metrics_settings() {
     MetricsSettings chosen{.log_steps = settings.values.run.log_steps,
                            .start = state,
@@ -151,6 +163,7 @@ struct TrainingRun::Parts {
   }
 
   const EffectiveConfig& settings;
+  std::atomic<bool> stopping = false;
   const DevicePlan plan;
   const RunDirectory& run;
   const StartingModel start;
@@ -190,6 +203,7 @@ void TrainingRun::start() {
   const PipelineFacts facts = parts.feed->facts();
   say(pipeline_made(parts.plan, facts));
   parts.feed->start(parts.state.position);
+  parts.prepare_saving();  // beside the wait for data
   say(waiting(parts.plan, facts, parts.feed->start_delay()));
   say(training_starts(parts.plan, parts.feed->wait_until_ready()));
 }
@@ -209,6 +223,7 @@ bool TrainingRun::train() {
 }
 
 void TrainingRun::stop() {
+  parts_->stopping = true;
   if (parts_->samples) parts_->samples->stop();
   parts_->loop.stop();
 }

@@ -93,6 +93,7 @@ struct GptTraining::State {
     if (settings.savers.recompute) gpt.recompute_layers(remember_random());
     if (settings.savers.release_gradients) release_gradients(parameters, optimiser);
     if (settings.graphs) record_graphs();
+    ask_on_the_way_back();
   }
 
   RememberRandom remember_random() {
@@ -118,10 +119,30 @@ struct GptTraining::State {
     recording = false;
   }
 
+  // Not where the backward pass updates: half an update is none.
+  bool asks_on_the_way() const {
+    return settings.on_the_way && !settings.graphs && !settings.savers.release_gradients;
+  }
+
+  void on_the_way() const {
+    if (asks_on_the_way()) settings.on_the_way();
+  }
+
+  // With each gradient that it has found.
+  void ask_on_the_way_back() const {
+    if (!asks_on_the_way()) return;
+    for (const auto& [name, tensor] : parameters.tensors()) {
+      if (!tensor.requires_grad()) continue;
+      tensor.register_hook([this](const at::Tensor&) { settings.on_the_way(); });
+    }
+  }
+
   GptLosses forward(const StepInputs& inputs, double dropout) const {
     const auto latents = gpt.conditioning(inputs.prompt_mel);
-    return gpt_losses(inputs.rows,
-                      gpt.logits(inputs.rows, gpt.states(inputs.rows, latents, dropout)));
+    on_the_way();
+    const auto states = gpt.states(inputs.rows, latents, dropout);
+    on_the_way();
+    return gpt_losses(inputs.rows, gpt.logits(inputs.rows, states));
   }
 
   // Before each backward pass: after an update, and after each batch where sums are kept apart.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,11 @@ struct GptTrainingSettings {
   std::vector<RowSizes> sizes = {};  // that batches have; empty: any
   std::int64_t slots = 0;            // clips a batch holds at most
   std::int64_t prompt_frames = 517;  // of a clip's prompt: six seconds
+
+  // Called again and again in each pass, where graphs are not asked for and gradients not released.
+  // What it throws ends the step, whose batch then counts as never seen; afterwards only weights(),
+  // optimiser() and restore() may be called.
+  std::function<void()> on_the_way = {};
 };
 
 }  // namespace myxtts

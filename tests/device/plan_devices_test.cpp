@@ -164,16 +164,30 @@ TEST(PlanDevices, ASplitOfMoreMultiprocessorsThanThereAreIsAnError) {
   } catch (const DeviceError& error) {
     EXPECT_STREQ(error.what(),
                  "--split-gpu 0:133 asks for 133 multiprocessors, but GPU 0 (NVIDIA H200) has 132; "
-                 "give at most 132, as in --split-gpu 0:32.");
+                 "give at most 132, as in --split-gpu 0:64.");
   }
   EXPECT_EQ(with_cuda_facts(split, shown(split, 133)).data.multiprocessors, 133);
 }
 
-TEST(PlanDevices, ASplitWithoutANumberTakesAnEighthInStepsOfEight) {
+TEST(PlanDevices, ASplitWithoutANumberTakesHalfInStepsOfEight) {
   const DevicePlan split = plan({{"devices.split_gpu", "0"}}, FakeGpus{}.h200());
-  EXPECT_EQ(with_cuda_facts(split, shown(split, 132)).data.multiprocessors, 32);
-  EXPECT_EQ(with_cuda_facts(split, shown(split, 58)).data.multiprocessors, 8);
+  EXPECT_EQ(with_cuda_facts(split, shown(split, 132)).data.multiprocessors, 64);
+  EXPECT_EQ(with_cuda_facts(split, shown(split, 58)).data.multiprocessors, 24);
   EXPECT_EQ(with_cuda_facts(split, shown(split, 6)).data.multiprocessors, 6);
+}
+
+TEST(PlanDevices, ASplitOfTooFewMultiprocessorsIsSaidWithTheNumberToType) {
+  const auto warnings = [](const std::string& asked) {
+    const DevicePlan split = plan({{"devices.split_gpu", asked}}, FakeGpus{}.h200());
+    return with_cuda_facts(split, shown(split, 132)).warnings;
+  };
+  EXPECT_TRUE(warnings("0").empty());
+  EXPECT_TRUE(warnings("0:48").empty());
+  ASSERT_EQ(warnings("0:40").size(), 1u);
+  EXPECT_EQ(warnings("0:40").front(),
+            "40 of 132 multiprocessors are few for data work, which gets them only while training "
+            "leaves them: clips whose features are not cached may be waited for. Give --split-gpu "
+            "0:64, or cache them with myxtts prepare --codes.");
 }
 
 TEST(PlanDevices, ACudaThatShowsOtherCardsThanThePlannedOnesIsAnError) {

@@ -148,6 +148,24 @@ TEST(PipelineFaults, StopsWhileTheTrainerWaitsForABatch) {
   stopper.join();
 }
 
+TEST(PipelineFaults, ClosingItWaitsForNobody) {
+  MemoryCorpus corpus;
+  std::latch go_on(1);
+  corpus.on_decode = [&](ClipNumber) -> std::optional<Skipped> {
+    go_on.wait();
+    return std::nullopt;
+  };
+  FakeFeatures features(tiny_gpt().text_ids);
+  FakePipeline pipeline(corpus, features, pipeline_options({.workers = 3}));
+  pipeline.start({});
+  BlockedThread trainer([&] { EXPECT_FALSE(pipeline.next().has_value()); });
+  trainer.wait_until_asleep();
+  pipeline.close();  // a wait for the decoders, which hang, would never end
+  trainer.join();
+  go_on.count_down();
+  expect_soon(pipeline);
+}
+
 TEST(PipelineFaults, StopsWhileTheStartWaitsForItsDelay) {
   MemoryCorpus corpus;
   FakeFeatures features(tiny_gpt().text_ids);

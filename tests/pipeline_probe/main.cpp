@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Drives the real pipeline and the model's forward and backward pass, and says how long everything
-// took, one JSON object a line. benchmarks/pipeline_gpu.py starts it and judges the figures.
+// Drives the real pipeline and the training step beside it, and says how long everything took, one
+// JSON object a line. benchmarks/pipeline_gpu.py starts it and judges the figures.
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
-#include <numeric>
+#include <functional>
+#include <set>
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/profiler_kineto.h>
@@ -21,6 +21,7 @@
 #include "probe_model.h"
 #include "probe_options.h"
 #include "probe_source.h"
+#include "step_marks.h"
 
 namespace myxtts::test {
 namespace {
@@ -28,32 +29,20 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Pipeline = DataPipeline<FeatureStage>;
 
-constexpr std::size_t kResident = 60;  // batches after the warm-up
+// Kinds of steps.
+constexpr int kWarmUp = 0;
+constexpr int kOnResident = 1;
+constexpr int kFromPipeline = 2;
+
+constexpr std::int64_t kResident = 8;  // batches that stay on the device
+constexpr std::int64_t kRounds = 12;   // of resident steps and steps from the pipeline, in turn
+constexpr std::int64_t kTraced = 10;   // steps
+constexpr std::int64_t kBehind =
+    8;  // batches that are never trained on: data work goes on to the end
 
 void say(const Json& line) {
   std::puts(line.dump().c_str());
   std::fflush(stdout);
-}
-
-// Milliseconds from each mark to the next, by the device's clock.
-Json spread(const std::vector<Event>& marks, std::int64_t warm_up) {
-  std::vector<double> times;
-  double first = 0;  // of the batches that are also measured resident
-  for (auto i = static_cast<std::size_t>(warm_up) + 1; i < marks.size(); ++i) {
-    times.push_back(marks[i].milliseconds_since(marks[i - 1]));
-    if (times.size() <= kResident) first += times.back();
-  }
-  const auto count = static_cast<double>(times.size());
-  const double mean = std::accumulate(times.begin(), times.end(), 0.0) / count;
-  double squares = 0;
-  for (const double time : times) squares += (time - mean) * (time - mean);
-  std::ranges::sort(times);
-  return {{"steps", times.size()},
-          {"mean_ms", mean},
-          {"mean_of_resident_ms", first / static_cast<double>(std::min(times.size(), kResident))},
-          {"median_ms", times[times.size() / 2]},
-          {"std_over_mean", std::sqrt(squares / count) / mean},
-          {"most_ms", times.back()}};
 }
 
 ModelConfig config_for(const ProbeOptions& options) {
@@ -78,7 +67,8 @@ class Probe {
 
   void run() {
     try {
-      networks_ = std::make_unique<ProbeModel>(config_, *data_, *model_);
+      networks_ =
+          std::make_unique<ProbeModel>(config_, *data_, *model_, source_.sizes(), options_.batch);
       const std::string phases = "," + options_.phases + ",";
       const auto wanted = [&](const std::string& name) {
         return phases.find("," + name + ",") != std::string::npos;
@@ -90,10 +80,9 @@ class Probe {
       if (wanted("features")) features_alone("features", false);
       if (wanted("features_warm")) features_alone("features_warm", true);
       if (wanted("overlap")) overlap();
-      if (wanted("resident")) resident("resident");
-      if (wanted("warm")) pipeline("warm", true);
-      if (wanted("resident_after")) resident("resident_after");
-      if (wanted("cold")) pipeline("cold", false);
+      if (wanted("warm")) warm();
+      if (wanted("cold")) cold();
+      if (wanted("trace")) trace_kernels();
     } catch (const c10::Error&) {
       model_->rethrow();
     }
@@ -206,7 +195,7 @@ class Probe {
     HostStages host(source_, pipeline_options(options_.warm_up + options_.steps).host);
     auto slots = stage.make_slots(1);
     host.start({});
-    std::vector<Event> ends;
+    StepMarks marks;
     const auto seconds = [] {
       return std::chrono::duration<double>(system_clock().now().time_since_epoch()).count();
     };
@@ -215,8 +204,8 @@ class Probe {
       stage.fill(*batch, slots[0]);
       slots[0].filled.wait();
       const double filled = seconds();
-      train(slots[0], ends);
-      ends.back().wait();
+      train(slots[0], marks, kFromPipeline);
+      marks.finish();
       if (batch->number < options_.warm_up) continue;
       features += filled - began;
       steps += seconds() - filled;
@@ -231,9 +220,9 @@ class Probe {
     double began = seconds();
     while (auto slot = batches.next()) {
       if ((*slot)->number == options_.warm_up) began = seconds();
-      train(**slot, ends);
+      train(**slot, marks, kFromPipeline);
     }
-    ends.back().wait();
+    marks.finish();
     const double overlapped = (seconds() - began) / count;
     say({{"phase", "overlap"},
          {"features_ms", 1000 * features / count},
@@ -244,79 +233,141 @@ class Probe {
          {"times_faster", series / overlapped}});
   }
 
-  // The same steps on batches that are all on the device already, with nothing else at work.
-  void resident(const char* phase) {
+  // Batches that are all on the device already.
+  struct ResidentBatches {
+    explicit ResidentBatches(Probe& probe)
+        : stage(probe.make_stage()), pipeline(probe.source_, stage, options_of(probe)) {
+      pipeline.start({});
+      while (auto slot = pipeline.next()) slots.push_back(std::move(*slot));
+    }
+
+    static PipelineOptions options_of(Probe& probe) {
+      PipelineOptions options = probe.pipeline_options(kResident);
+      options.ring_slots = static_cast<std::size_t>(kResident);
+      return options;
+    }
+
+    DeviceBatch& next() { return *slots[next_++ % slots.size()]; }
+
+    FeatureStage stage;
+    Pipeline pipeline;
+    std::vector<Pipeline::Slot> slots;
+    std::size_t next_ = 0;
+  };
+
+  void train(DeviceBatch& batch, StepMarks& marks, int kind) {
+    networks_->step(batch);
+    marks.end_of_step(*model_, kind);
+  }
+
+  // What a pipeline did between two readings of its meters.
+  Json between(const PipelineReading& before, const PipelineReading& after) const {
+    const auto batches = after.data_device.batches - before.data_device.batches;
+    return {
+        {"ready", after.readiness.ready - before.readiness.ready},
+        {"of", after.readiness.steps - before.readiness.steps},
+        {"waited_s", after.readiness.waited_seconds - before.readiness.waited_seconds},
+        {"feature_ms", 1000 * (after.data_device.busy_seconds - before.data_device.busy_seconds) /
+                           static_cast<double>(std::max<std::int64_t>(batches, 1))},
+        {"stages", describe(after)}};
+  }
+
+  // With everything cached, in turn with steps on resident batches: a GPU that grows slower as it
+  // grows warmer does so for both. While the one is measured the other's threads have nothing to
+  // do: every slot is filled.
+  void warm() {
     source_.use_cache(true);
+    ResidentBatches resident(*this);
     auto stage = make_stage();
-    const auto count = options_.warm_up + static_cast<std::int64_t>(kResident) + 1;
-    PipelineOptions options = pipeline_options(count);
-    options.ring_slots = static_cast<std::size_t>(count);
-    Pipeline batches(source_, stage, options);
+    Pipeline batches(source_, stage, pipeline_options(options_.steps + options_.warm_up + kBehind));
     batches.start({});
     batches.wait_until_ready();
-    std::vector<Pipeline::Slot> slots;
-    while (auto slot = batches.next()) slots.push_back(std::move(*slot));
-    std::vector<Event> ends;
-    for (auto& slot : slots) train(*slot, ends);
-    ends.back().wait();
-    say({{"phase", phase}, {"step", spread(ends, options_.warm_up)}, {"memory", memory()}});
+    StepMarks marks;
+    const auto train_from_pipeline = [&](std::int64_t count, int kind) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        if (auto slot = batches.next()) train(**slot, marks, kind);
+      }
+    };
+    train_from_pipeline(options_.warm_up, kWarmUp);
+    const auto before = batches.meters();
+    const Json memory_before = memory();
+    for (std::int64_t round = 0; round < kRounds; ++round) {
+      const auto steps = options_.steps / kRounds;
+      for (std::int64_t i = 0; i < steps / 3 + 1; ++i) train(resident.next(), marks, kOnResident);
+      train_from_pipeline(steps, kFromPipeline);
+    }
+    marks.finish();
+    Json line = {{"phase", "warm"},
+                 {"resident", marks.spread(kOnResident)},
+                 {"step", marks.spread(kFromPipeline)},
+                 {"memory_before", memory_before},
+                 {"memory", memory()}};
+    line.update(between(before, batches.meters()));
+    say(line);
   }
 
-  void train(DeviceBatch& batch, std::vector<Event>& ends) {
-    const auto scope = model_->enter(model_->stream());
-    networks_->step(batch);
-    batch.consumed.record(model_->stream());
-    ends.push_back(model_->make_event());
-    ends.back().record(model_->stream());
-    if (ends.size() > 3) ends[ends.size() - 3].wait();
-  }
-
-  void pipeline(const char* phase, bool warm) {
-    source_.use_cache(warm);
+  void cold() {
+    source_.use_cache(false);
     auto stage = make_stage();
-    Pipeline batches(source_, stage, pipeline_options(options_.steps + options_.warm_up));
+    const auto steps = options_.steps + options_.warm_up;
+    Pipeline batches(source_, stage, pipeline_options(steps + kBehind));
     batches.start({});
     const auto start = batches.wait_until_ready();
-    std::vector<Event> ends;
+    StepMarks marks;
     PipelineReading before;
     Json memory_before;
-    while (auto slot = batches.next()) {
-      const auto number = (*slot)->number;
-      if (number == options_.warm_up) {
+    for (std::int64_t step = 0; step < steps; ++step) {
+      auto slot = batches.next();
+      const bool counts = (*slot)->number >= options_.warm_up;
+      if ((*slot)->number == options_.warm_up) {
         before = batches.meters();
         memory_before = memory();
       }
-      start_or_end_kineto(number, warm ? options_.kineto_warm : options_.kineto);
-      train(**slot, ends);
+      train(**slot, marks, counts ? kFromPipeline : kWarmUp);
     }
-    ends.back().wait();
-    const auto after = batches.meters();
-    const auto count = after.data_device.batches - before.data_device.batches;
-    say({{"phase", phase},
-         {"step", spread(ends, options_.warm_up)},
-         {"ready", after.readiness.ready - before.readiness.ready},
-         {"of", after.readiness.steps - before.readiness.steps},
-         {"waited_s", after.readiness.waited_seconds - before.readiness.waited_seconds},
-         {"start_waited_s", std::chrono::duration<double>(start.for_data).count()},
-         {"feature_ms", 1000 * (after.data_device.busy_seconds - before.data_device.busy_seconds) /
-                            static_cast<double>(std::max<std::int64_t>(count, 1))},
-         {"memory_before", memory_before},
-         {"memory", memory()},
-         {"stages", describe(after)}});
+    marks.finish();
+    Json line = {{"phase", "cold"},
+                 {"step", marks.spread(kFromPipeline)},
+                 {"start_waited_s", std::chrono::duration<double>(start.for_data).count()},
+                 {"memory_before", memory_before},
+                 {"memory", memory()}};
+    line.update(between(before, batches.meters()));
+    say(line);
   }
 
-  // Of ten batches before the measured ones.
-  void start_or_end_kineto(std::int64_t number, const std::string& file) {
-    if (file.empty()) return;
+  // The kernels of some steps on resident batches, with a warm cache and uncached: a file each.
+  void trace_kernels() {
+    source_.use_cache(true);
+    {
+      ResidentBatches resident(*this);
+      trace_steps("resident", [&] { return &resident.next(); });
+    }
+    for (const bool is_warm : {true, false}) {
+      source_.use_cache(is_warm);
+      auto stage = make_stage();
+      Pipeline batches(source_, stage, pipeline_options(3 * kTraced));
+      batches.start({});
+      batches.wait_until_ready();
+      std::optional<Pipeline::Slot> slot;
+      trace_steps(is_warm ? "warm" : "cold", [&] {
+        slot.reset();
+        slot = batches.next();
+        return &**slot;
+      });
+    }
+  }
+
+  void trace_steps(const std::string& name, const std::function<DeviceBatch*()>& next) {
     namespace profiler = torch::profiler::impl;
     const std::set<profiler::ActivityType> kernels = {profiler::ActivityType::CUDA};
     const profiler::ProfilerConfig config(profiler::ProfilerState::KINETO);
-    if (number == options_.warm_up - 15) {
-      torch::autograd::profiler::prepareProfiler(config, kernels);
-      torch::autograd::profiler::enableProfiler(config, kernels);
-    } else if (number == options_.warm_up - 5) {
-      torch::autograd::profiler::disableProfiler()->save(file);
-    }
+    StepMarks marks;
+    for (std::int64_t i = 0; i < kTraced; ++i) train(*next(), marks, kWarmUp);
+    torch::autograd::profiler::prepareProfiler(config, kernels);
+    torch::autograd::profiler::enableProfiler(config, kernels);
+    for (std::int64_t i = 0; i < kTraced; ++i) train(*next(), marks, kWarmUp);
+    marks.finish();
+    torch::autograd::profiler::disableProfiler()->save(options_.kernels + "-" + name + ".json");
   }
 
   const ProbeOptions options_;

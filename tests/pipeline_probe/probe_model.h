@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include <ATen/core/Tensor.h>
 
@@ -10,28 +9,28 @@
 #include "data/device_batch.h"
 #include "device/role_device.h"
 #include "model/dvae.h"
-#include "model/gpt.h"
+#include "train/gpt_training.h"
 
 namespace myxtts::test {
 
-// Networks with random weights, each on the device of its role.
+// Networks with random weights, each on the device of its role: the frozen one, and the GPT as the
+// trainer trains it.
 class ProbeModel {
  public:
-  ProbeModel(const ModelConfig& config, RoleDevice& data, RoleDevice& model);
+  // Batches have `sizes` and at most `clips` rows. On a GPU the step is recorded as a graph.
+  ProbeModel(const ModelConfig& config, RoleDevice& data, RoleDevice& model, const RowSizes& sizes,
+             std::int64_t clips);
 
   const Dvae& dvae() const { return *dvae_; }
   const at::Tensor& mel_stats() const { return mel_stats_; }
 
-  // Forward, backward and clearing of the gradients, queued on the model's stream: what a trainer
-  // does without its optimiser.
-  void step(const DeviceBatch& batch);
+  // A training step as users run it, queued on the model's stream.
+  void step(DeviceBatch& batch);
 
  private:
   std::unique_ptr<Dvae> dvae_;
   at::Tensor mel_stats_;
-  std::vector<at::Tensor> weights_;
-  std::unique_ptr<Gpt> gpt_;
-  at::ScalarType dtype_;
+  std::unique_ptr<GptTraining> training_;
 };
 
 // On the device that a role has.

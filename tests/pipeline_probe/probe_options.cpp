@@ -18,13 +18,18 @@ DevicePlan plan_for(const std::string& mode) {
   plan.path = BatchPath::SameDevice;
   plan.data = {.gpu = gpu, .priority = StreamPriority::Low};
   plan.model = {.gpu = gpu, .priority = StreamPriority::High};
-  if (mode == "split") plan.data.multiprocessors = 32;
+  if (mode == "split") plan.data.multiprocessors = 64;
   return plan;
 }
 
 BatchPath path_of(const std::string& name) {
   if (name == "peer") return BatchPath::Peer;
   return name == "host" ? BatchPath::PinnedHost : BatchPath::SameDevice;
+}
+
+StreamPriority priority_of(const std::string& name) {
+  if (name == "low") return StreamPriority::Low;
+  return name == "high" ? StreamPriority::High : StreamPriority::Normal;
 }
 
 }  // namespace
@@ -36,8 +41,7 @@ ProbeOptions read_options(int count, char** arguments) {
       {"--clips", [&](const auto& value) { options.clips = value; }},
       {"--model", [&](const auto& value) { options.model = value; }},
       {"--phases", [&](const auto& value) { options.phases = value; }},
-      {"--kineto", [&](const auto& value) { options.kineto = value; }},
-      {"--kineto-warm", [&](const auto& value) { options.kineto_warm = value; }},
+      {"--kernels", [&](const auto& value) { options.kernels = value; }},
       {"--trace", [&](const auto& value) { options.trace = value; }},
       {"--batch", [&](const auto& value) { options.batch = std::stoll(value); }},
       {"--steps", [&](const auto& value) { options.steps = std::stoll(value); }},
@@ -49,6 +53,7 @@ ProbeOptions read_options(int count, char** arguments) {
       {"--path", [&](const auto& value) { options.plan.path = path_of(value); }},
       {"--slots", [&](const auto& value) { options.plan.ring_slots = std::stoll(value); }},
       {"--split", [&](const auto& v) { options.plan.data.multiprocessors = std::stoll(v); }},
+      {"--data-priority", [&](const auto& v) { options.plan.data.priority = priority_of(v); }},
       {"--data-threads", [&](const auto& v) { options.plan.data.threads = std::stoi(v); }},
       {"--model-threads", [&](const auto& v) { options.plan.model.threads = std::stoi(v); }},
       {"--data-cap", [&](const auto& v) { options.plan.data.memory_cap_bytes = std::stoll(v); }},

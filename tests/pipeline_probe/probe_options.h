@@ -13,10 +13,9 @@ namespace myxtts::test {
 struct ProbeOptions {
   std::string clips = {};  // a folder of sound files
   std::string model = "xtts-v2";
-  std::string phases = "features,resident,warm,cold";
-  std::string kineto = {};       // a file for the kernels of some steps of the phase `cold`
-  std::string kineto_warm = {};  // and of the phase `warm`
-  std::string trace = {};        // a file for the pipeline's own trace
+  std::string phases = "features,warm,cold";
+  std::string kernels = "kernels";  // what files with kernels' times begin with
+  std::string trace = {};           // a file for the pipeline's own trace
   std::int64_t batch = 32;
   std::int64_t steps = 300;
   std::int64_t warm_up = 30;     // steps that are not counted

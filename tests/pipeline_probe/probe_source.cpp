@@ -59,7 +59,8 @@ ProbeSource::ProbeSource(const std::filesystem::path& folder, const GptConfig& g
     sizes_.audio_targets = std::max(sizes_.audio_targets, rounded_up(own.audio_targets));
     sizes_.longest = std::max(sizes_.longest, own.longest);
   }
-  sizes_.longest = sizes_.tokens;  // the padding is a segment too
+  // Clips and pieces of padding, as a plan of batches counts them.
+  sizes_.segments = batch_size_ + (sizes_.tokens + sizes_.longest - 1) / sizes_.longest;
 }
 
 // Batches go through the clips in an order of each epoch's own, as a corpus does, and take an equal

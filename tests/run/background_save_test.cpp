@@ -81,7 +81,8 @@ class Training {
 
 // A run with one file that never changes and one tensor that is not trained.
 struct SavedRun {
-  explicit SavedRun(const fs::path& folder, ThreadedDevice& device, Room room = Room::OnDevice)
+  explicit SavedRun(const fs::path& folder, ThreadedDevice& device, Room room = Room::OnDevice,
+                    std::size_t host_piece = Snapshot::kHostPiece)
       : store(folder) {                        // which makes the folder
     const std::string_view vocabulary = "{}";  // whole at once: checkpoints are linked to it
     write_file_atomically(folder / "vocab.json", std::as_bytes(std::span(vocabulary)));
@@ -89,7 +90,8 @@ struct SavedRun {
         BackgroundSave::Places{
             .store = store,
             .device = device,
-            .device_memory = room == Room::OnDevice ? Snapshot::TakeMemory(take) : nullptr},
+            .device_memory = room == Room::OnDevice ? Snapshot::TakeMemory(take) : nullptr,
+            .host_piece = host_piece},
         PlacedTensors{{"decoder.weight",
                        {.kind = {Dtype::F32, {2}},
                         .place = {.data = untrained.data(), .gpu = -1},
@@ -144,6 +146,28 @@ TEST_P(BackgroundSaveIn, ACheckpointHoldsItsOwnStepThoughTrainingGoesOn) {
 
 INSTANTIATE_TEST_SUITE_P(Rooms, BackgroundSaveIn,
                          ::testing::Values(Room::OnDevice, Room::InHostMemory, Room::Nowhere));
+
+// Two tensors to a piece, one to a piece, and tensors larger than a piece.
+TEST(BackgroundSave, HostMemoryThatWasPreparedIsEnoughAndHoldsEveryTensorWhole) {
+  for (const std::size_t piece : {9000, 5000, 1000}) {
+    const TemporaryFolder folder;
+    ThreadedDevice device;
+    Training training(device);
+    SavedRun run(folder.path(), device, Room::InHostMemory, piece);
+    run.saver->prepare_in_host_memory(training.checkpoint());
+    ASSERT_TRUE(run.saver->finish());
+    device.limit_host_memory(0);
+    std::atomic<bool> go = false;
+    device.run(device.stream(), [&go] { go.wait(false); });
+    training.step();
+    run.saver->save(training.checkpoint());  // without memory for a copy it would never return
+    training.step();
+    go = true;
+    go.notify_all();
+    ASSERT_TRUE(run.saver->finish());
+    expect_whole(folder / "latest", 1);
+  }
+}
 
 TEST(BackgroundSave, TheCopyIsMadeInTheOrderOfTheStreamAndNotWhenTheFileIsWritten) {
   const TemporaryFolder folder;

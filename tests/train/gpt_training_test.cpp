@@ -139,6 +139,40 @@ TEST_F(GptTrainingOnCpu, AStepThatIsNotFiniteChangesNoByte) {
   EXPECT_TRUE(std::isfinite(after.gradient_norm));
 }
 
+// In the forward pass and in the backward pass, which are all of a step that takes long.
+TEST_F(GptTrainingOnCpu, AStepThatIsGivenUpOnTheWayChangesNoByte) {
+  struct GaveUp : std::exception {};
+  int calls = 0;
+  int last = 0;  // 0: to the end
+  auto training = make({.on_the_way = [&] {
+    if (++calls == last) throw GaveUp();
+  }});
+  auto first = batch(1);
+  training.accumulate(first);
+  training.update(1e-3);
+  const int all = calls;
+  EXPECT_GE(all, 4);
+  const auto weights = copies(training.weights());
+  const auto optimiser = copies(training.optimiser());
+  for (last = 1; last <= all; ++last) {
+    calls = 0;
+    auto next = batch(2);
+    EXPECT_THROW(training.accumulate(next), GaveUp);
+    EXPECT_EQ(training.step(), 1);
+    expect_equal(training.weights(), weights);
+    expect_equal(training.optimiser(), optimiser);
+  }
+}
+
+// There the backward pass updates, and half an update would be kept.
+TEST_F(GptTrainingOnCpu, AStepThatUpdatesOnTheWayIsNotGivenUp) {
+  auto training = make({.savers = {.release_gradients = true},
+                        .on_the_way = [] { throw std::runtime_error("half an update"); }});
+  auto first = batch(1);
+  training.accumulate(first);
+  EXPECT_NO_THROW(training.update(1e-3));
+}
+
 TEST_F(GptTrainingOnCpu, DropoutIsAFunctionOfSeedStepAndBatch) {
   const auto losses = [this](std::uint64_t seed, std::int64_t draws_between) {
     auto training = make({.dropout = 0.3, .seed = seed});

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/cuda/check.h"
 
+#include <atomic>
+
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -53,6 +55,8 @@ void check(CUresult result, const std::string& doing) {
 void log_failure(cudaError_t result, const std::string& doing) noexcept {
   if (result == cudaSuccess || result == cudaErrorCudartUnloading) return;
   cudaGetLastError();
+  static std::atomic<bool> said_lost = false;  // nothing can be given back then, which is said once
+  if (is_lost(result) && said_lost.exchange(true)) return;
   try {
     log_warning("device", "CUDA failed while {}: {}", doing, cudaGetErrorString(result));
   } catch (...) {  // NOLINT(bugprone-empty-catch): nowhere is left to say it
