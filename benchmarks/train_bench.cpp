@@ -6,10 +6,12 @@
 //
 //   train_bench --batch 3,16,32,64 [--precision bf16] [--steps 30] [--accum 1] [--eager]
 //               [--deterministic] [--dropout 0.1] [--recompute] [--moments fp32|bf16|8bit]
-//               [--release] [--cap MB] [--profile] [--losses]
+//               [--release] [--cap MB] [--profile] [--losses] [--seed 1] [--size xtts-v2]
+//               [--plain: no kernel of ours] [--spread: clips of half the length and more]
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
@@ -23,6 +25,7 @@
 #include "base/error.h"
 #include "config/model.h"
 #include "device/cuda_plugin.h"
+#include "kernels/training/cuda_kernels.h"
 #include "model/gpt.h"
 #include "model/gpt_specs.h"
 #include "model/initialise.h"
@@ -47,6 +50,9 @@ struct Options {
   std::int64_t cap_mb = 0;
   bool profile = false;
   bool losses = false;
+  bool plain = false;
+  bool spread = false;
+  std::string size = "xtts-v2";
 };
 
 std::vector<std::int64_t> numbers_in(const std::string& list) {
@@ -61,6 +67,8 @@ bool read_switch(const std::string& flag, Options& options) {
   GptTrainingSettings& training = options.training;
   const std::map<std::string, bool*> on = {{"--profile", &options.profile},
                                            {"--losses", &options.losses},
+                                           {"--plain", &options.plain},
+                                           {"--spread", &options.spread},
                                            {"--deterministic", &training.deterministic},
                                            {"--recompute", &training.savers.recompute},
                                            {"--release", &training.savers.release_gradients}};
@@ -89,6 +97,10 @@ void read_value(const std::string& flag, const std::string& value, Options& opti
     training.batches_a_step = std::stoll(value);
   } else if (flag == "--dropout") {
     training.dropout = std::stod(value);
+  } else if (flag == "--seed") {
+    training.seed = std::stoull(value);
+  } else if (flag == "--size") {
+    options.size = value;
   } else if (flag == "--cap") {
     options.cap_mb = std::stoll(value);
   } else {
@@ -137,8 +149,21 @@ RowSizes sizes_for(const GptConfig& config, std::int64_t clips) {
           .segments = clips + 1};
 }
 
-void train_step(GptTraining& training, DeviceBatch& batch, std::int64_t batches) {
+struct StepTimes {
+  std::vector<double> whole;   // ms
+  std::vector<double> update;  // ms of clipping and AdamW
+};
+
+double median(std::vector<double> times) {
+  std::ranges::sort(times);
+  return times[times.size() / 2];
+}
+
+// `passed` is recorded between the passes and the update.
+void train_step(GptTraining& training, DeviceBatch& batch, std::int64_t batches,
+                Event* passed = nullptr) {
   for (std::int64_t i = 0; i < batches; ++i) training.accumulate(batch);
+  if (passed != nullptr) passed->record(training.device().stream());
   training.update(kRate);
 }
 
@@ -168,21 +193,24 @@ void print_kernels(const std::map<std::string, double>& kernels, double step) {
   }
 }
 
-// Milliseconds of each step, by events.
-std::vector<double> measure(GptTraining& training, RoleDevice& device,
-                            std::vector<DeviceBatch>& batches, const Options& options) {
+// By events, without the first steps.
+StepTimes measure(GptTraining& training, RoleDevice& device, std::vector<DeviceBatch>& batches,
+                  const Options& options) {
   std::vector<Event> marks;
+  std::vector<Event> passed;
   for (std::int64_t step = 0; step <= options.steps + kWarmUps; ++step) {
     const auto which = static_cast<std::size_t>(step) % batches.size();
-    train_step(training, batches[which], options.training.batches_a_step);
+    passed.push_back(device.make_event());
+    train_step(training, batches[which], options.training.batches_a_step, &passed.back());
     marks.push_back(device.make_event());
     marks.back().record(device.stream());
     if (marks.size() > 3) marks[marks.size() - 3].wait();
   }
   marks.back().wait();
-  std::vector<double> times;
+  StepTimes times;
   for (std::size_t i = kWarmUps + 1; i < marks.size(); ++i) {
-    times.push_back(marks[i].milliseconds_since(marks[i - 1]));
+    times.whole.push_back(marks[i].milliseconds_since(marks[i - 1]));
+    times.update.push_back(marks[i].milliseconds_since(passed[i]));
   }
   return times;
 }
@@ -193,15 +221,17 @@ void bench(const Options& options, const GptConfig& config, const NamedTensors& 
   GptTrainingSettings settings = options.training;
   settings.slots = clips;
   settings.sizes = {sizes_for(config, clips)};
+  std::optional<PlainExpressions> plain;
+  if (options.plain) plain.emplace();
   std::vector<DeviceBatch> batches;
   {
     const auto scope = device->enter(device->stream());
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
       batches.push_back(test::random_batch(config, *device,
                                            {.clips = clips,
-                                            .shortest_text = kText,
+                                            .shortest_text = kText / (options.spread ? 2 : 1),
                                             .longest_text = kText,
-                                            .fewest_codes = kCodes,
+                                            .fewest_codes = kCodes / (options.spread ? 2 : 1),
                                             .most_codes = kCodes,
                                             .prompt_frames = kFrames,
                                             .sizes = settings.sizes[0]},
@@ -211,22 +241,25 @@ void bench(const Options& options, const GptConfig& config, const NamedTensors& 
     }
   }
   GptTraining training(config, weights, *device, settings);
-  auto times = measure(training, *device, batches, options);
+  const auto times = measure(training, *device, batches, options);
   const auto numbers = training.finish_numbers();
-  std::ranges::sort(times);
-  const double median = times[times.size() / 2];
+  const double step_ms = median(times.whole);
   fmt::print(
-      "{{\"batch\": {}, \"step_ms\": {:.3f}, \"fastest_ms\": {:.3f}, \"slowest_ms\": {:.3f}, "
-      "\"memory_gb\": {:.3f}, \"tokens\": {}, \"loss\": {:.5f}, \"skipped\": {}}}\n",
-      clips, median, times.front(), times.back(),
-      static_cast<double>(device->memory().read().peak) / 1e9, settings.sizes[0].tokens,
-      numbers.back().loss, std::ranges::count_if(numbers, &StepNumbers::skipped));
+      "{{\"size\": \"{}\", \"batch\": {}, \"step_ms\": {:.3f}, \"fastest_ms\": {:.3f}, "
+      "\"slowest_ms\": {:.3f}, "
+      "\"update_ms\": {:.3f}, \"memory_gb\": {:.3f}, \"tokens\": {}, \"loss\": {:.5f}, "
+      "\"skipped\": {}}}\n",
+      options.size, clips, step_ms, std::ranges::min(times.whole), std::ranges::max(times.whole),
+      median(times.update), static_cast<double>(device->memory().read().peak) / 1e9,
+      settings.sizes[0].tokens, numbers.back().loss,
+      std::ranges::count_if(numbers, &StepNumbers::skipped));
   if (options.losses) {
     std::vector<double> losses;
     for (const auto& step : numbers) losses.push_back(step.loss);
     fmt::print("# losses {:.5f}\n", fmt::join(losses, " "));
   }
-  if (options.profile) print_kernels(profile(training, batches[0], 1), median);
+  std::fflush(stdout);
+  if (options.profile) print_kernels(profile(training, batches[0], 1), step_ms);
   std::fflush(stdout);
 }
 
@@ -238,7 +271,7 @@ int main(int argc, char** argv) {
   try {
     const Options options = parse({argv + 1, argv + argc});
     require_cuda();
-    const auto config = model_preset("xtts-v2").gpt;
+    const auto config = model_preset(options.size).gpt;
     const auto weights = random_weights(config);
     for (const auto clips : options.batches) {
       try {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/child_process.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/syscall.h>
@@ -47,13 +48,30 @@ struct Attributes {
   posix_spawnattr_t value;
 };
 
+// What it writes goes to a file, which is made anew; empty: where ours goes.
+struct Files {
+  explicit Files(const std::string& output) {
+    ::posix_spawn_file_actions_init(&value);
+    if (output.empty()) return;
+    ::posix_spawn_file_actions_addopen(&value, STDOUT_FILENO, output.c_str(),
+                                       O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    ::posix_spawn_file_actions_adddup2(&value, STDOUT_FILENO, STDERR_FILENO);
+  }
+  Files(const Files&) = delete;
+  Files& operator=(const Files&) = delete;
+  ~Files() { ::posix_spawn_file_actions_destroy(&value); }
+
+  posix_spawn_file_actions_t value;
+};
+
 }  // namespace
 
-ChildProcess::ChildProcess(const std::vector<std::string>& command) {
+ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::string& output) {
   std::vector<std::string> words = command;
   const Attributes attributes;
-  const int failure = ::posix_spawnp(&process_, words.front().c_str(), nullptr, &attributes.value,
-                                     pointers_to(words).data(), environ);
+  const Files files(output);
+  const int failure = ::posix_spawnp(&process_, words.front().c_str(), &files.value,
+                                     &attributes.value, pointers_to(words).data(), environ);
   if (failure == 0) handle_ = static_cast<int>(::syscall(SYS_pidfd_open, process_, 0));
   if (failure == 0 && handle_ >= 0) return;
   const int code = failure != 0 ? failure : errno;

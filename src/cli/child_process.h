@@ -13,9 +13,9 @@ namespace myxtts {
 // Another program, started with our own input, output and errors. One thread.
 class ChildProcess {
  public:
-  // `command` is a program, looked for in PATH, and its arguments. Throws DataError when it cannot
-  // be started.
-  explicit ChildProcess(const std::vector<std::string>& command);
+  // `command` is a program, looked for in PATH, and its arguments. What it writes goes to the file
+  // `output` where that is given. Throws DataError when it cannot be started.
+  explicit ChildProcess(const std::vector<std::string>& command, const std::string& output = {});
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
   ~ChildProcess();  // waits for its end

@@ -48,7 +48,15 @@ bool has_flag(const std::string& command, const Field& field) {
 
 }  // namespace
 
-ConfigFlags::ConfigFlags(CLI::App& app) {
+ConfigFlags::ConfigFlags(CLI::App& app)
+    : ConfigFlags(app, [&app](const Field& field) { return has_flag(app.get_name(), field); }) {}
+
+ConfigFlags::ConfigFlags(CLI::App& app, const std::vector<std::string_view>& keys)
+    : ConfigFlags(app, [&keys](const Field& field) {
+        return std::ranges::find(keys, field.key) != keys.end();
+      }) {}
+
+ConfigFlags::ConfigFlags(CLI::App& app, const std::function<bool(const Field&)>& has) {
   preset_ = add_text_option(app, "--preset",
                             fmt::format("Starts from the settings of {}.", listed(preset_names())))
                 ->type_name("NAME")
@@ -57,7 +65,7 @@ ConfigFlags::ConfigFlags(CLI::App& app) {
               ->type_name("FILE")
               ->group("Configuration");
   for (const Field& field : all_fields()) {
-    if (!has_flag(app.get_name(), field)) continue;
+    if (!has(field)) continue;
     fields_.emplace_back(&field, add_field(app, field));
   }
 }

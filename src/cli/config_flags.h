@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,11 +20,15 @@ class ConfigFlags {
  public:
   // Adds the flags to `app`, which must outlive this.
   explicit ConfigFlags(CLI::App& app);
+  // --preset, --config and the flags of these fields alone.
+  ConfigFlags(CLI::App& app, const std::vector<std::string_view>& keys);
 
   // What was given, once the command line was read.
   ConfigSources sources() const;
 
  private:
+  ConfigFlags(CLI::App& app, const std::function<bool(const Field&)>& has);
+
   CLI::Option* preset_;
   CLI::Option* file_;
   std::vector<std::pair<const Field*, CLI::Option*>> fields_;

@@ -9,11 +9,13 @@
 #include "cli/command.h"
 #include "cli/report.h"
 #include "config/effective_config.h"
+#include "config/model.h"
 #include "device/cuda_plugin.h"
 #include "device/system_probe.h"
 #include "diagnose/bundle.h"
 #include "diagnose/libtorch_facts.h"
 #include "diagnose/measure.h"
+#include "diagnose/recommend.h"
 #include "diagnose/report.h"
 
 namespace myxtts {
@@ -24,7 +26,23 @@ struct DoctorArguments {
   std::optional<std::filesystem::path> bundle;
   std::optional<std::filesystem::path> config;
   std::optional<std::filesystem::path> run_directory;
+  bool recommend = false;
+  std::optional<std::string> model_size;  // nothing: each
+  std::optional<std::int64_t> batch_size;
 };
+
+int print_recommendations(const DoctorArguments& arguments) {
+  SystemProbe probe;
+  const Machine here = discover_machine(probe);
+  std::vector<RecommendationTable> tables;
+  for (const std::string_view size : model_preset_names()) {
+    if (arguments.model_size && *arguments.model_size != size) continue;
+    tables.push_back(recommend(std::string(size), arguments.batch_size, here));
+  }
+  if (tables.empty()) model_preset(*arguments.model_size);  // throws, and names the sizes
+  print(arguments.json ? recommendation_json(tables) : recommendation_text(tables));
+  return 0;
+}
 
 void pack(const DoctorArguments& arguments, std::string text, std::string json) {
   BundleContent content{.report_text = std::move(text),
@@ -38,6 +56,7 @@ void pack(const DoctorArguments& arguments, std::string text, std::string json) 
 }
 
 int run_doctor(const DoctorArguments& arguments) {
+  if (arguments.recommend) return print_recommendations(arguments);
   SystemProbe probe;
   Findings findings = measure(probe, cuda_plugin(), std::filesystem::current_path());
   findings.libtorch = libtorch_facts();
@@ -67,6 +86,19 @@ std::function<int()> declare_doctor(CLI::App& app) {
                  "Packs log and profile of this run directory into the bundle.")
       ->type_name("DIR")
       ->needs(bundle);
+  CLI::Option* recommended =
+      app.add_flag("--recommend", arguments->recommend,
+                   "Prints what to train with on cards of 8 to 141 GB and on this machine: batch, "
+                   "memory caps and savers by the memory model, each row with its command.")
+          ->excludes(bundle);
+  app.add_option("--model-size", arguments->model_size, "Recommends for this size alone.")
+      ->type_name("SIZE")
+      ->needs(recommended);
+  app.add_option("--batch-size", arguments->batch_size,
+                 "Recommends what makes batches of so many clips fit.")
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096))
+      ->needs(recommended);
   return [arguments] { return run_doctor(*arguments); };
 }
 
@@ -77,7 +109,8 @@ Command doctor_command() {
           .group = "Setting up",
           .summary = "Says what is installed, found and missing here, and what to type next",
           .declare = declare_doctor,
-          .examples = {"myxtts doctor", "myxtts doctor --bundle for-help.tar --run runs/mine"}};
+          .examples = {"myxtts doctor", "myxtts doctor --recommend --model-size xtts-v2",
+                       "myxtts doctor --bundle for-help.tar --run runs/mine"}};
 }
 
 }  // namespace myxtts

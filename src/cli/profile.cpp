@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/config_flags.h"
 #include "cli/interruption.h"
+#include "cli/profile_compare.h"
 #include "cli/profile_corpus.h"
 #include "cli/profile_setup.h"
 #include "cli/report.h"
@@ -33,9 +34,12 @@ struct ProfileArguments {
   ConfigFlags flags;
   std::int64_t num_steps = 100;
   std::int64_t warm_up_steps = 10;
+  std::int64_t resident_steps = 20;
+  bool compare = false;
   std::optional<std::string> json;
   std::optional<std::filesystem::path> html;
   std::optional<std::filesystem::path> apply;
+  CLI::Option* steps_option = nullptr;
 };
 
 void write(const std::string& place, const std::string& text) {
@@ -58,20 +62,28 @@ void tell(const ProfileArguments& arguments, const EffectiveConfig& settings,
            arguments.apply->string());
 }
 
+CompareArguments compare_arguments(const ProfileArguments& arguments) {
+  const bool given = arguments.steps_option->count() > 0;
+  return {.json = arguments.json,
+          .steps = given ? std::optional(arguments.num_steps) : std::nullopt};
+}
+
 int run_profile(const ProfileArguments& arguments) {
   const EffectiveConfig asked = make_effective_config(arguments.flags.sources());
   EffectiveConfig settings = asked;
   check_can_be_profiled(settings.values);
+  if (arguments.compare) return compare_and_tell(settings, compare_arguments(arguments));
   const DevicePlan planned = plan_run(settings.values, sizes_to_train(settings.values.train));
   const ProfileCorpus corpus(settings.values.data, planned);
   settings.values.data = corpus.settings();
 
   if (settings.values.run.trace) start_trace(*settings.values.run.trace);
   const Interruption interruption;
-  TrialReading reading =
-      run_trial(settings, open_and_tell(planned),
-                {.warm_up = arguments.warm_up_steps, .steps = arguments.num_steps},
-                [&interruption] { return interruption.came(); });
+  TrialReading reading = run_trial(settings, open_and_tell(planned),
+                                   {.warm_up = arguments.warm_up_steps,
+                                    .steps = arguments.num_steps,
+                                    .resident = arguments.resident_steps},
+                                   [&interruption] { return interruption.came(); });
   finish_trace();
   if (reading.step_seconds.empty()) {
     if (interruption.came()) return kExitBySignal + interruption.signal();
@@ -86,14 +98,24 @@ int run_profile(const ProfileArguments& arguments) {
 
 std::function<int()> declare_profile(CLI::App& app) {
   const auto arguments = std::make_shared<ProfileArguments>(app);
-  app.add_option("--num-steps", arguments->num_steps, "Steps that are measured. [100]")
-      ->check(CLI::Range(std::int64_t{2}, std::int64_t{1'000'000}))
-      ->type_name("N")
-      ->group("Profile");
+  arguments->steps_option =
+      app.add_option("--num-steps", arguments->num_steps, "Steps that are measured. [100]")
+          ->check(CLI::Range(std::int64_t{2}, std::int64_t{1'000'000}))
+          ->type_name("N")
+          ->group("Profile");
   app.add_option("--warm-up-steps", arguments->warm_up_steps,
                  "Steps before those, which are not counted. [10]")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}))
       ->type_name("N")
+      ->group("Profile");
+  app.add_option(
+         "--resident-steps", arguments->resident_steps,
+         "Steps on batches that stay on the device, for the ceiling; 0 leaves them out. [20]")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{100'000}))
+      ->type_name("N")
+      ->group("Profile");
+  app.add_flag("--compare", arguments->compare,
+               "Measures every placement that is possible here, and prints them side by side.")
       ->group("Profile");
   app.add_option("--json", arguments->json,
                  "Writes everything as one JSON object; - for the standard output.")
@@ -117,7 +139,8 @@ Command profile_command() {
           .summary = "Measures a short training and names what holds it up, and the knob to turn",
           .declare = declare_profile,
           .examples = {"myxtts profile --train-data corpora/ljspeech --model-size xtts-v2",
-                       "myxtts profile --model-size tiny --device cpu --num-steps 20 --json -"}};
+                       "myxtts profile --model-size tiny --device cpu --num-steps 20 --json -",
+                       "myxtts profile --compare --train-data corpora/ljspeech"}};
 }
 
 }  // namespace myxtts

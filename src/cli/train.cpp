@@ -6,7 +6,9 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/trace.h"
+#include "cli/auto_mode.h"
 #include "cli/command.h"
+#include "cli/compare_placements.h"
 #include "cli/config_flags.h"
 #include "cli/interruption.h"
 #include "cli/report.h"
@@ -31,9 +33,12 @@ struct TrainArguments {
 };
 
 int check_only(const RunConfig& config) {
-  const RunFacts facts = gather_run_facts(config);
+  const RunFacts facts = gather_run_facts(without_auto(config));
   const std::vector<RunCheck> checks = check_run(facts);
   print(describe(facts, checks));
+  if (config.devices.mode == Mode::Auto) {
+    print("--mode auto measures this placement and others when the run starts.\n");
+  }
   return all_pass(checks) ? 0 : 1;
 }
 
@@ -47,15 +52,17 @@ void refuse_what_is_to_come(const RunConfig& config) {
   }
 }
 
-int train(const EffectiveConfig& settings, const RunDirectory& run, const DevicePlan& plan) {
-  const RunDirectoryConfig& config = settings.values.run;
-  CheckpointStore checkpoints(run.path(), {.last = static_cast<std::size_t>(config.keep_last),
-                                           .best = static_cast<std::size_t>(config.keep_best)});
-  const auto resumed = find_starting_point(run, checkpoints, config.resume);
-  write_settings(run, settings);
-  write_plan(plan, run.path());
+struct RunStart {
+  const RunDirectory& run;
+  CheckpointStore& checkpoints;
+  std::optional<Checkpoint> resumed;
+};
 
-  TrainingRun training(settings, plan, run, checkpoints, resumed);
+int train_as_planned(const EffectiveConfig& settings, const DevicePlan& planned,
+                     const RunStart& start) {
+  const DevicePlan plan = open_and_tell(planned);
+  write_plan(plan, start.run.path());
+  TrainingRun training(settings, plan, start.run, start.checkpoints, start.resumed);
   const Interruption interruption;
   const InterruptionWatch watch([&training] { training.stop(); });
   training.start();
@@ -63,19 +70,46 @@ int train(const EffectiveConfig& settings, const RunDirectory& run, const Device
   print(training.summary());
   if (!whole) {
     log_info("train", "interrupted at step {}; to continue, type: {}", training.state().step,
-             resume_command(run));
+             resume_command(start.run));
     return kExitBySignal + interruption.signal();
   }
-  log_info("train", "{} is a model now: --model {}", run.path().string(),
-           (run / "latest").string());
+  log_info("train", "{} is a model now: --model {}", start.run.path().string(),
+           (start.run / "latest").string());
   return 0;
+}
+
+int train_in_fastest(const EffectiveConfig& settings, const DevicePlan& usual,
+                     const RunStart& start) {
+  std::optional<EffectiveConfig> chosen;
+  {
+    const Interruption interruption;
+    chosen = settle_placement(settings, usual, start.run, start.resumed, interruption);
+    if (!chosen) {
+      log_info("train", "interrupted while placements were measured; to begin again, type: {}",
+               resume_command(start.run));
+      return kExitBySignal + interruption.signal();
+    }
+  }
+  const RunConfig& config = chosen->values;
+  return train_as_planned(*chosen, plan_run(config, sizes_to_train(config.train)), start);
+}
+
+int train(const EffectiveConfig& settings, const RunDirectory& run, const DevicePlan& planned) {
+  const RunDirectoryConfig& config = settings.values.run;
+  CheckpointStore checkpoints(run.path(), {.last = static_cast<std::size_t>(config.keep_last),
+                                           .best = static_cast<std::size_t>(config.keep_best)});
+  const RunStart start{run, checkpoints, find_starting_point(run, checkpoints, config.resume)};
+  write_settings(run, settings);
+  const bool measures = settings.values.devices.mode == Mode::Auto;
+  return measures ? train_in_fastest(settings, planned, start)
+                  : train_as_planned(settings, planned, start);
 }
 
 int run_train(const TrainArguments& arguments) {
   const EffectiveConfig settings = make_effective_config(arguments.flags.sources());
   const RunConfig& config = settings.values;
   if (arguments.dry_run) return check_only(config);
-  const DevicePlan planned = plan_run(config, sizes_to_train(config.train));
+  const DevicePlan planned = plan_run(without_auto(config), sizes_to_train(config.train));
   refuse_what_is_to_come(config);
   for (const std::string& caution : cautions(settings)) log_warning("train", "{}", caution);
 
@@ -83,7 +117,7 @@ int run_train(const TrainArguments& arguments) {
   add_log_file(run / "log.txt");
   if (config.run.trace) start_trace(*config.run.trace);
   try {
-    const int result = train(settings, run, open_and_tell(planned));
+    const int result = train(settings, run, planned);
     finish_trace();
     return result;
   } catch (const std::exception& error) {
@@ -112,6 +146,7 @@ Command train_command() {
           .examples = {"myxtts train --init models/xtts-v2 --train-data corpora/ljspeech "
                        "--checkpoint-dir runs/voice",
                        "myxtts train --config runs/voice/config.yaml --resume",
+                       "myxtts train --mode auto --train-data corpora/ljspeech",
                        "myxtts train --dry-run --config run.yaml --data-gpu 1 --model-gpu 0"}};
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <tuple>
+
 #include "base/error.h"
 #include "config/effective_config.h"
 
@@ -60,10 +62,29 @@ void check_cpu_only(const EffectiveConfig& config) {
   }
 }
 
+// What --mode auto is to choose cannot be chosen already, and a measurement comes out a little
+// differently each time.
+void check_auto(const EffectiveConfig& config) {
+  for (const auto& [is_set, key, flags] :
+       {std::tuple(config.values.devices.split_gpu.has_value(), "devices.split_gpu", "--split-gpu"),
+        std::tuple(config.values.data.data_gpu.has_value(), "data.data_gpu",
+                   "--data-gpu and --model-gpu")}) {
+    if (!is_set) continue;
+    refuse(config, "devices.mode", key,
+           fmt::format("leave out --mode to have that, or {} to have it measured", flags));
+  }
+  if (config.values.train.deterministic) {
+    refuse(config, "devices.mode", "train.deterministic",
+           "a measured choice can differ from run to run: name a mode, as in --mode single, or "
+           "leave --deterministic out");
+  }
+}
+
 void check_mode(const EffectiveConfig& config) {
   const DevicesConfig& devices = config.values.devices;
   const bool two_gpus = config.values.data.data_gpu.has_value();
   if (!devices.mode) return;
+  if (*devices.mode == Mode::Auto) check_auto(config);
   if (*devices.mode == Mode::Dual && !two_gpus) {
     refuse(config, "devices.mode", "data.data_gpu", "add --data-gpu 0 --model-gpu 1");
   }
@@ -73,10 +94,10 @@ void check_mode(const EffectiveConfig& config) {
   if (*devices.mode == Mode::Cpu && devices.device == DeviceKind::Cuda) {
     refuse(config, "devices.mode", "devices.device", "use --device cpu");
   }
-  if (two_gpus && *devices.mode != Mode::Dual && *devices.mode != Mode::Auto) {
+  if (two_gpus && *devices.mode != Mode::Dual) {
     refuse(config, "devices.mode", "data.data_gpu", "use --mode dual, or leave the GPUs out");
   }
-  if (devices.split_gpu && *devices.mode != Mode::Split && *devices.mode != Mode::Auto) {
+  if (devices.split_gpu && *devices.mode != Mode::Split) {
     refuse(config, "devices.mode", "devices.split_gpu",
            "use --mode split, or leave --split-gpu out");
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "config/effective_config.h"
+#include "config/print_differences.h"
 #include "config/value_text.h"
 
 namespace myxtts {
@@ -76,6 +77,22 @@ std::string print_config(const EffectiveConfig& config) {
                    yaml += fmt::format("  {:<{}}  # {}\n", yaml_line(field, config.values), widest,
                                        one_line(describe(config.origin_of(field.key))));
                  });
+  return yaml;
+}
+
+std::string print_differences(const RunConfig& config) {
+  std::string yaml;
+  std::string_view section;
+  const RunConfig defaults;
+  for (const Field& field : all_fields()) {
+    const std::string line = yaml_line(field, config);
+    if (line == yaml_line(field, defaults)) continue;
+    if (section_of(field.key) != section) {
+      section = section_of(field.key);
+      yaml += fmt::format("{}:\n", section);
+    }
+    yaml += fmt::format("  {}\n", line);
+  }
   return yaml;
 }
 

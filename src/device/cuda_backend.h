@@ -47,11 +47,15 @@ class CudaBackend {
   // The multiprocessors that a kernel on `stream` runs on, ascending: by a probe that fills all it
   // can get. Waits for the device.
   virtual std::vector<int> multiprocessors_of(const Stream& stream) const = 0;
+
+  // The role that took the memory of a GPU in which `address` is; null: none did. Good as long as
+  // the role's device.
+  virtual const RoleMemory* owner_of(const void* address) const = 0;
 };
 
 // The one symbol the program looks for in the plugin. The plugin answers null when it was built for
 // another version of this interface.
-inline constexpr int kCudaInterface = 3;
+inline constexpr int kCudaInterface = 4;
 inline constexpr const char* kCudaEntryPoint = "myxtts_cuda_backend";
 using CudaEntryPoint = CudaBackend* (*)(int interface_version);
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -23,8 +24,11 @@ struct MemoryNeed {
 
 // What a run needs on its devices.
 struct MemoryNeeds {
-  MemoryNeed model = {};         // weights, gradients, moments; activations
-  MemoryNeed data = {};          // frozen networks; features
+  MemoryNeed model = {};  // weights, gradients, moments; activations
+  MemoryNeed data = {};   // frozen networks; features
+  // More on the model device where gradients of several batches are summed; nothing: they cannot
+  // be.
+  std::optional<std::int64_t> sum_bytes = 0;
   std::int64_t slot_bytes = 0;   // of one clip in one slot of the ring, on the model device
   std::int64_t clip_tokens = 1;  // of one clip
 };

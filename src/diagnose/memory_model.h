@@ -9,7 +9,6 @@ namespace myxtts {
 
 // What a run of this network needs on its devices with clips as they usually are, for
 // plan_devices().
-MemoryModel usual_memory_model(const ModelConfig& model, const MemorySavers& savers = {},
-                               std::int64_t batches_a_step = 1);
+MemoryModel usual_memory_model(const ModelConfig& model, const MemorySavers& savers = {});
 
 }  // namespace myxtts

@@ -21,11 +21,12 @@ constexpr std::int64_t kWorthwhileBatch = 4;  // clips; smaller ones leave most 
 
 // What the model role may take.
 std::int64_t room_of(const DevicePlan& plan) {
-  if (plan.model.memory_cap_bytes) return *plan.model.memory_cap_bytes;
-  if (!plan.model.gpu) return std::numeric_limits<std::int64_t>::max();
+  const std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t cap = plan.model.memory_cap_bytes.value_or(no_limit);
+  if (!plan.model.gpu) return cap;
   const std::int64_t card = plan.model.gpu->memory_bytes;
   const bool shared = plan.mode != Mode::Dual;
-  return card - card / 32 - kContextBytes - (shared ? plan.data.estimated_bytes : 0);
+  return std::min(cap, card - card / 32 - kContextBytes - (shared ? plan.data.estimated_bytes : 0));
 }
 
 std::string size_of(std::int64_t bytes) {
@@ -49,6 +50,10 @@ void tell(DevicePlan& found, const MemorySavers& plain) {
 }
 
 }  // namespace
+
+bool fits_by_estimate(const DevicePlan& plan) {
+  return with_margin(plan.model.estimated_bytes) <= room_of(plan);
+}
 
 std::vector<MemorySavers> saver_choices(const TrainConfig& train) {
   const bool can_release =
@@ -74,8 +79,7 @@ DevicePlan plan_with_savers(const RunConfig& config, const Machine& machine,
                             const ModelConfig& model, const std::string& cuda_fault) {
   const auto choices = saver_choices(config.train);
   const auto planned = [&](const MemorySavers& savers) {
-    DevicePlan plan = plan_devices(
-        config, machine, usual_memory_model(model, savers, config.train.grad_accum), cuda_fault);
+    DevicePlan plan = plan_devices(config, machine, usual_memory_model(model, savers), cuda_fault);
     plan.savers = savers;
     return plan;
   };
@@ -83,9 +87,7 @@ DevicePlan plan_with_savers(const RunConfig& config, const Machine& machine,
   for (const MemorySavers& savers : choices) {
     try {
       DevicePlan found = planned(savers);
-      if (found.model.estimated_bytes <= room_of(found)) {
-        fitting.push_back(std::move(found));
-      }
+      if (fits_by_estimate(found)) fitting.push_back(std::move(found));
     } catch (const ConfigError&) {
       continue;  // too little for these savers, or a fault that the plan without any meets again
     }

@@ -20,6 +20,9 @@ namespace myxtts {
 // clipping, accumulation or fp16.
 std::vector<MemorySavers> saver_choices(const TrainConfig& train);
 
+// Whether training fits into its cap, or into what its card has besides.
+bool fits_by_estimate(const DevicePlan& plan);
+
 // plan_devices() with the cheapest savers that make the run fit by estimate; its notes say what is
 // saved, and why. A batch that was not set is as large as fits, and savers are used rather than let
 // it fall below four clips. Throws what plan_devices() throws; about memory only where no savers

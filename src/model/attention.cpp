@@ -6,6 +6,8 @@
 
 #include <ATen/ATen.h>
 
+#include "kernels/training/flash_attention.h"
+
 namespace myxtts {
 namespace {
 
@@ -28,13 +30,6 @@ at::Tensor row_by_row(const at::Tensor& qkv, const GptBatch& batch, double dropo
   return at::cat(mixed);  // [N, H, width]
 }
 
-at::Tensor flash(const at::Tensor& qkv, const GptBatch& batch, double dropout) {
-  const auto parts = qkv.unbind(1);  // each [N, H, width]
-  return std::get<0>(at::_flash_attention_forward(
-      parts[0], parts[1], parts[2], batch.segment_ends, batch.segment_ends, batch.longest,
-      batch.longest, dropout, /*is_causal=*/true, /*return_debug_mask=*/false));
-}
-
 at::Tensor memory_efficient(const at::Tensor& qkv, const GptBatch& batch, double dropout) {
   const auto parts = qkv.unsqueeze(0).unbind(2);  // each [1, N, H, width]
   return std::get<0>(at::_efficient_attention_forward(
@@ -44,21 +39,25 @@ at::Tensor memory_efficient(const at::Tensor& qkv, const GptBatch& batch, double
       .squeeze(0);
 }
 
-bool fits_flash(const at::Tensor& qkv) {
-  const std::int64_t width = qkv.size(3);
+bool fits_flash(const at::Tensor& qkv, std::int64_t heads) {
+  const std::int64_t width = qkv.size(1) / 3 / heads;
   return qkv.scalar_type() != at::kFloat && width % kFlashHeadMultiple == 0 &&
          width <= kFlashWidestHead;
 }
 
 }  // namespace
 
-at::Tensor packed_attention(const at::Tensor& qkv, std::int64_t heads, const GptBatch& batch,
+at::Tensor packed_attention(const Projection& qkv, std::int64_t heads, const GptBatch& batch,
                             double dropout) {
-  const auto split = qkv.view({qkv.size(0), 3, heads, -1});  // [N, 3, H, width]
-  const auto mixed = !qkv.is_cuda()      ? row_by_row(split, batch, dropout)
-                     : fits_flash(split) ? flash(split, batch, dropout)
-                                         : memory_efficient(split, batch, dropout);
-  return mixed.reshape({qkv.size(0), -1});
+  const std::int64_t rows = qkv.rows.size(0);
+  if (qkv.rows.is_cuda() && fits_flash(qkv.rows, heads)) {
+    return flash_attention(qkv, heads, {.ends = batch.segment_ends, .longest = batch.longest},
+                           dropout);
+  }
+  const auto split = qkv.settled().view({rows, 3, heads, -1});  // [N, 3, H, width]
+  const auto mixed = qkv.rows.is_cuda() ? memory_efficient(split, batch, dropout)
+                                        : row_by_row(split, batch, dropout);
+  return mixed.reshape({rows, -1});
 }
 
 }  // namespace myxtts

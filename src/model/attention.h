@@ -5,6 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "kernels/training/linear.h"
 #include "model/gpt_batch.h"
 
 namespace myxtts {
@@ -15,7 +16,7 @@ namespace myxtts {
 // the device: flash in half precision, the memory-efficient one in fp32. All give equal numbers.
 //
 // qkv [N, 3 · D] as [q | k | v], each split into heads -> [N, D]
-at::Tensor packed_attention(const at::Tensor& qkv, std::int64_t heads, const GptBatch& batch,
+at::Tensor packed_attention(const Projection& qkv, std::int64_t heads, const GptBatch& batch,
                             double dropout);
 
 }  // namespace myxtts

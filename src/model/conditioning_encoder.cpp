@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include "kernels/training/frame_attention.h"
 #include "model/conditioning_norm.h"
 
 namespace myxtts {
@@ -32,13 +33,9 @@ at::Tensor ConditioningEncoder::operator()(const at::Tensor& mel) const {
 }
 
 at::Tensor ConditioningEncoder::attend(const Block& block, const at::Tensor& x) const {
-  const std::int64_t batch = x.size(0);
-  const std::int64_t frames = x.size(1);
-  // Channels are split into heads first and into query, key and value inside each head.
-  const auto parts = block.qkv(x).view({batch, frames, heads_, 3, -1}).unbind(3);
-  const auto mixed = at::scaled_dot_product_attention(
-      parts[0].transpose(1, 2), parts[1].transpose(1, 2), parts[2].transpose(1, 2));
-  return mixed.transpose(1, 2).reshape({batch, frames, -1});  // [B, F, D]
+  const auto rows = x.flatten(0, 1);  // [B · F, D]
+  const auto qkv = project(rows, {.weight = block.qkv.weight, .bias = block.qkv.bias});
+  return frame_attention(qkv, x.size(0), heads_).view(x.sizes());  // [B, F, D]
 }
 
 }  // namespace myxtts

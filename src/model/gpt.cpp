@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/gpt.h"
 
+#include <memory>
 #include <tuple>
 #include <utility>
 
@@ -50,12 +51,18 @@ ResidualStream Gpt::stream(const GptBatch& batch, const at::Tensor& latents, dou
       stream = block(std::move(stream), batch, dropout);
       continue;
     }
-    const auto layer = [&block, batch, dropout](const TensorPair& in) {
-      auto out = block({.x = in.first, .pending = in.second}, batch, dropout);
-      return TensorPair(out.x, out.pending);
+    // Which bias the layer's output owes is a parameter, and known once it was computed.
+    const auto owed = std::make_shared<at::Tensor>();
+    const auto layer = [&block, batch, dropout, before = stream.pending.owed_bias,
+                        owed](const TensorPair& in) {
+      const Projection pending = {.rows = in.second, .owed_bias = before};
+      auto out = block({.x = in.first, .pending = pending}, batch, dropout);
+      *owed = out.pending.owed_bias;
+      return TensorPair(out.x, out.pending.rows);
     };
-    std::tie(stream.x, stream.pending) =
-        recomputed(layer, {stream.x, stream.pending}, remember_random_);
+    std::tie(stream.x, stream.pending.rows) =
+        recomputed(layer, {stream.x, stream.pending.rows}, remember_random_);
+    stream.pending.owed_bias = *owed;
   }
   return stream;
 }

@@ -10,16 +10,17 @@
 namespace myxtts {
 
 at::Tensor ResidualStream::settle(const LayerNorm& norm, double dropout) {
-  if (!pending.defined()) return norm(x);
+  if (!pending.rows.defined()) return norm(x);
   auto both = residual_norm(x, pending, norm.weights(), dropout);
   x = std::move(both.sum);
-  pending.reset();
+  pending = {};
   return both.normed;
 }
 
 at::Tensor ResidualStream::settled(double dropout) const {
-  if (!pending.defined()) return x;
-  return x + (dropout > 0.0 ? at::dropout(pending, dropout, /*train=*/true) : pending);
+  if (!pending.rows.defined()) return x;
+  const auto branch = pending.settled();
+  return x + (dropout > 0.0 ? at::dropout(branch, dropout, /*train=*/true) : branch);
 }
 
 GptBlock::GptBlock(std::int64_t heads, const TensorScope& scope)
@@ -34,7 +35,8 @@ GptBlock::GptBlock(std::int64_t heads, const TensorScope& scope)
 ResidualStream GptBlock::operator()(ResidualStream stream, const GptBatch& batch,
                                     double dropout) const {
   const auto seen = stream.settle(before_attention_, dropout);
-  stream.pending = attention_out_(packed_attention(qkv_(seen), heads_, batch, dropout));
+  const auto mixed = packed_attention(qkv_.project(seen), heads_, batch, dropout);
+  stream.pending = attention_out_.project(mixed);
   const auto attended = stream.settle(before_mlp_, dropout);
   stream.pending = gelu_mlp(attended, mlp_in_.weights(), mlp_out_.weights());
   return stream;

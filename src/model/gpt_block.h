@@ -15,7 +15,7 @@ namespace myxtts {
 // norm that follows, which does both in one pass over the data.
 struct ResidualStream {
   at::Tensor x;        // [N, D]
-  at::Tensor pending;  // [N, D], or undefined: nothing
+  Projection pending;  // [N, D], or undefined: nothing
 
   // The norm of the sum, which becomes x: nothing is pending then. [N, D]
   at::Tensor settle(const LayerNorm& norm, double dropout);

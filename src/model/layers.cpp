@@ -22,4 +22,8 @@ at::Tensor TransposedLinear::operator()(const at::Tensor& x) const {
   return linear(x, weights());
 }
 
+Projection TransposedLinear::project(const at::Tensor& x) const {
+  return myxtts::project(x, weights());
+}
+
 }  // namespace myxtts

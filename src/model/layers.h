@@ -32,6 +32,7 @@ struct Linear {
 struct TransposedLinear {
   explicit TransposedLinear(const TensorScope& scope);
   at::Tensor operator()(const at::Tensor& x) const;  // [N, in] -> [N, out]
+  Projection project(const at::Tensor& x) const;     // the same
   LinearWeights weights() const {
     return {.weight = weight, .bias = bias, .layout = WeightLayout::InOut};
   }

@@ -9,11 +9,13 @@ namespace myxtts {
 namespace {
 
 constexpr std::int64_t kSampleRate = 22'050;
-constexpr std::int64_t kPromptFrames = 517;       // of six seconds
-constexpr std::int64_t kPromptSamples = 132'300;  // of six seconds
-constexpr std::int64_t kFeatureFrames = 4096;     // of a row of clips that the DVAE works on
-constexpr std::int64_t kFloat = 4;                // bytes
-constexpr std::int64_t kStopCodes = 4;            // that follow a row's codes
+constexpr std::int64_t kPromptFrames = 517;           // of six seconds
+constexpr std::int64_t kPromptSamples = 132'300;      // of six seconds
+constexpr std::int64_t kFeatureFrames = 4096;         // of a row of clips that the DVAE works on
+constexpr std::int64_t kFloat = 4;                    // bytes
+constexpr std::int64_t kStopCodes = 4;                // that follow a row's codes
+constexpr std::int64_t kWorkSpaces = 4 * (32 << 20);  // of cuBLAS and cublasLt
+constexpr std::int64_t kHalfEmpty = 24 << 20;         // of LibTorch's pieces for small tensors
 
 std::int64_t bytes_of(Precision precision) {
   return precision == Precision::Bf16 || precision == Precision::Fp16 ? 2 : kFloat;
@@ -27,14 +29,24 @@ std::int64_t bytes_of(Precision precision) {
 //   query, key and value        3D      the MLP before gelu       4D
 //   attention's output           D      the MLP after gelu        4D     = 16 D
 //
-// and two dropout masks of D bytes. A layer norm's two statistics and attention's logarithm of sums
-// are fp32: 4 + H numbers. Elsewhere: a block of the conditioning encoder keeps its input, its
-// norm, 3D of query, key and value, attention's output twice (it is transposed) and the sum, 8 D
-// for each frame; a layer of the perceiver keys and values of all frames and its context. The loss
-// keeps logits, their fp32 copy and the logarithm of the softmax, and makes a gradient of each.
+// and two dropout masks of D bits; on the CPU, whose operations are not fused, of D bytes. A layer
+// norm's two statistics and attention's logarithm of sums are fp32: 4 + H numbers.
+//
+// A block of the conditioning encoder keeps of a frame its input, its norm, 3D of query, key and
+// value and attention's output, 6 D; a layer of the perceiver its context with keys and values, and
+// of each latent what its gated MLP of width 8/3 D needs. Behind the layers there are the last two
+// norms' inputs, the states that have a target, and the logits, with their gradients when the
+// backward pass begins, which is when most is in use. Half precision has a fused loss; in fp32 the
+// loss also keeps the logarithm of the softmax and makes a gradient of it.
+//
+// Besides, cuBLAS and cublasLt have a work space of 32 MiB each in both of LibTorch's pools, the
+// role's own and that of its graphs; LibTorch takes pieces of 2 and 20 MiB for smaller tensors and
+// leaves one of each unfilled; and what it takes for larger ones has gaps: a fourteenth of the
+// activations by measuring (docs/recommendations.md), between nothing and a seventh.
 std::int64_t one_layer_bytes(const GptConfig& gpt, const BatchShape& batch, const StepKind& kind) {
   const std::int64_t number = bytes_of(kind.precision);
-  const std::int64_t token = 16 * gpt.width * number + 2 * gpt.width + (4 + gpt.heads) * kFloat;
+  const std::int64_t masks = kind.cpu ? 2 * gpt.width : gpt.width / 4;
+  const std::int64_t token = 16 * gpt.width * number + masks + (4 + gpt.heads) * kFloat;
   std::int64_t bytes = batch.tokens * token;
   if (kind.cpu && batch.clips > 0) {
     // Probabilities before and after dropout and what they are multiplied by; scaled queries, keys.
@@ -53,16 +65,28 @@ std::int64_t layer_bytes(const GptConfig& gpt, const BatchShape& batch, const St
 }
 
 std::int64_t conditioning_bytes(const GptConfig& gpt, const BatchShape& batch,
-                                std::int64_t number) {
-  const std::int64_t encoder = gpt.conditioning_blocks * 8 * gpt.width;
-  const std::int64_t perceiver = gpt.perceiver_depth * (gpt.width + 2 * gpt.perceiver_width());
-  return batch.clips * (kPromptFrames + gpt.perceiver_latents) * (encoder + perceiver) * number;
+                                const StepKind& kind) {
+  // On the CPU attention's output is transposed into a copy, and the sum is another tensor.
+  const std::int64_t block = (kind.cpu ? 8 : 6) * gpt.width;
+  const std::int64_t frames = kPromptFrames * gpt.conditioning_blocks * block;
+  const std::int64_t context =
+      (kPromptFrames + gpt.perceiver_latents) * (gpt.width + 2 * gpt.perceiver_width());
+  const std::int64_t gated = gpt.width * 8 / 3;
+  const std::int64_t latents =
+      gpt.perceiver_latents * (4 * gpt.width + 2 * gpt.perceiver_width() + 4 * gated);
+  return batch.clips * (frames + gpt.perceiver_depth * (context + latents)) *
+         bytes_of(kind.precision);
 }
 
-std::int64_t logit_bytes(const GptConfig& gpt, const BatchShape& batch, std::int64_t number) {
+// The heads, with what they read and what the loss makes of their logits.
+std::int64_t head_bytes(const GptConfig& gpt, const BatchShape& batch, const StepKind& kind) {
+  const std::int64_t number = bytes_of(kind.precision);
   const std::int64_t logits =
       batch.text_targets * gpt.text_ids + batch.audio_targets * gpt.audio_ids;
-  return logits * (2 * number + 3 * kFloat);
+  const std::int64_t states =
+      (2 * batch.tokens + batch.text_targets + batch.audio_targets) * gpt.width * number;
+  if (kind.cpu) return states + logits * (2 * number + 3 * kFloat);
+  return states + logits * number * (number < kFloat ? 2 : 4);
 }
 
 // Released gradients are there for a layer at a time, and for the largest table.
@@ -103,9 +127,11 @@ TrainingMemory training_memory(const ModelConfig& model, const BatchShape& batch
                         .gradients = gradient_bytes(model.gpt, parameters, kind),
                         .moments = moment_bytes(parameters, kind.savers.moments),
                         .layers = layer_bytes(model.gpt, batch, kind),
-                        .conditioning = conditioning_bytes(model.gpt, batch, number),
-                        .logits = logit_bytes(model.gpt, batch, number)};
-  memory.slack = (memory.layers + memory.conditioning + memory.logits) / 8 + memory.weights / 32;
+                        .conditioning = conditioning_bytes(model.gpt, batch, kind),
+                        .heads = head_bytes(model.gpt, batch, kind)};
+  const std::int64_t activations = memory.layers + memory.conditioning + memory.heads;
+  memory.slack = kind.cpu ? activations / 8 + memory.weights / 32
+                          : activations / 14 + kWorkSpaces + kHalfEmpty;
   return memory;
 }
 

@@ -32,11 +32,11 @@ struct TrainingMemory {
   std::int64_t moments = 0;       // two of AdamW
   std::int64_t layers = 0;        // activations of the GPT's layers
   std::int64_t conditioning = 0;  // activations of the conditioning encoder and the perceiver
-  std::int64_t logits = 0;        // of both heads, with what the loss makes of them
-  std::int64_t slack = 0;         // gradients of activations in flight, gaps of the allocator
+  std::int64_t heads = 0;  // last norms, logits of both heads and what the loss makes of them
+  std::int64_t slack = 0;  // work spaces of libraries, gaps of the allocator
 
   std::int64_t total() const {
-    return weights + gradients + moments + layers + conditioning + logits + slack;
+    return weights + gradients + moments + layers + conditioning + heads + slack;
   }
 };
 

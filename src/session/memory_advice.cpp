@@ -13,12 +13,13 @@ namespace myxtts {
 std::string batch_that_fits(const DevicePlan& plan, const ModelConfig& model) {
   const RolePlan& role = plan.model;
   if (!role.gpu) return {};
-  const MemoryNeeds needs =
-      usual_memory_model(model, plan.savers, plan.grad_accum)(plan.precision, /*cpu=*/false);
+  const MemoryNeeds needs = usual_memory_model(model, plan.savers)(plan.precision, /*cpu=*/false);
+  if (!needs.sum_bytes) return {};
+  const std::int64_t fixed = needs.model.fixed_bytes + *needs.sum_bytes;
   const std::int64_t room = role.memory_cap_bytes.value_or(role.gpu->free_bytes);
   const std::int64_t slots = plan.ring_slots * needs.slot_bytes;
   const std::int64_t clips =
-      std::min((room - needs.model.fixed_bytes) / (needs.model.clip_bytes + slots),
+      std::min((room - fixed) / (needs.model.clip_bytes + slots),
                plan.batch_size - 1);  // the planned one did not fit, whatever the estimate
   if (clips < 1) return {};
   const std::int64_t step = plan.batch_size * plan.grad_accum;

@@ -129,17 +129,17 @@ struct TrainingRun::Parts {
     return chosen;
   }
 
+  // With graphs the device holds by now what it will hold; without, only steps will show.
+  void prepare_saving() {
+    if (!gpt_training_settings(settings.values, plan, data).graphs) return;
+    saver.prepare({.weights = training->weights(), .optimiser = training->optimiser()});
+  }
+
   Metrics all_gauges() const {
     Metrics all = gauges(feed->meters(), devices);
     const Metrics monitored = monitor.gauges();
     all.insert(all.end(), monitored.begin(), monitored.end());
     return all;
-  }
-
-  // With graphs the device holds by now what it will hold; without, only steps will show.
-  void prepare_saving() {
-    if (!gpt_training_settings(settings.values, plan, data).graphs) return;
-    saver.prepare({.weights = training->weights(), .optimiser = training->optimiser()});
   }
 
   MetricsSettings metrics_settings() {

@@ -303,6 +303,17 @@ NamedTensors GptTraining::optimiser() const {
   return state_->optimiser.tensors();
 }
 
+NamedTensors GptTraining::kept() const {
+  const Parameters& parameters = state_->parameters;
+  NamedTensors all = optimiser();
+  for (const auto& [name, weight] : weights()) all.emplace("weight." + name, weight);
+  for (const auto& [name, tensor] : parameters.tensors()) {
+    if (parameters.copy().defined()) all.emplace("copy." + name, tensor.detach());
+    if (tensor.grad().defined()) all.emplace("gradient." + name, tensor.grad());
+  }
+  return all;
+}
+
 void GptTraining::restore(std::int64_t step, const NamedTensors& weights,
                           const NamedTensors& optimiser) {
   State& s = *state_;

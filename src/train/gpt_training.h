@@ -57,6 +57,11 @@ class GptTraining {
   NamedTensors weights() const;
   NamedTensors optimiser() const;
 
+  // Every parameter, gradient and average that stays on the device between steps, sharing memory,
+  // for whoever checks where they are: "weight." and a parameter's name for fp32, "copy." for the
+  // step's arithmetic where that is another, "gradient.", and the optimiser's by their own names.
+  NamedTensors kept() const;
+
   // Continues from a checkpoint. Throws DataError when a tensor is missing or has another shape;
   // moments kept in another precision are converted.
   void restore(std::int64_t step, const NamedTensors& weights, const NamedTensors& optimiser);

@@ -60,15 +60,29 @@ TEST(Consistency, AModeNeedsTheDevicesItSpeaksOfAndNoOthers) {
     values.emplace_back("devices.mode", mode);
     return complaint(values);
   };
-  for (const char* right : {"dual", "auto"}) EXPECT_EQ(with_mode(pair, right), "") << right;
-  for (const char* wrong : {"single", "split", "cpu"})
+  EXPECT_EQ(with_mode(pair, "dual"), "");
+  for (const char* wrong : {"single", "split", "cpu", "auto"})
     EXPECT_NE(with_mode(pair, wrong), "") << wrong;
-  for (const char* right : {"split", "auto"}) EXPECT_EQ(with_mode(split, right), "") << right;
-  for (const char* wrong : {"single", "dual", "cpu"})
+  EXPECT_EQ(with_mode(split, "split"), "");
+  for (const char* wrong : {"single", "dual", "cpu", "auto"})
     EXPECT_NE(with_mode(split, wrong), "") << wrong;
   for (const char* right : {"single", "cpu", "auto"}) EXPECT_EQ(with_mode({}, right), "") << right;
   for (const char* wrong : {"dual", "split"}) EXPECT_NE(with_mode({}, wrong), "") << wrong;
   EXPECT_NE(with_mode({{"devices.device", "cuda"}}, "cpu"), "");
+}
+
+// What is to be measured cannot be set, and equal runs cannot follow from a measurement.
+TEST(Consistency, AutoLeavesNothingElseToChooseAndIsNotForEqualRuns) {
+  const auto with_auto = [](Values values) {
+    values.emplace_back("devices.mode", "auto");
+    return complaint(values);
+  };
+  EXPECT_NE(with_auto({{"devices.split_gpu", "0:16"}}).find("leave out --mode"), std::string::npos);
+  EXPECT_NE(with_auto({{"data.data_gpu", "1"}, {"data.model_gpu", "0"}})
+                .find("--data-gpu and --model-gpu to have it measured"),
+            std::string::npos);
+  EXPECT_NE(with_auto({{"train.deterministic", "true"}}).find("--mode single"), std::string::npos);
+  EXPECT_EQ(with_auto({{"devices.device", "cpu"}, {"devices.data_threads", "2"}}), "");
 }
 
 TEST(Consistency, AMemoryCapNeedsMemoryIsolation) {

@@ -77,7 +77,6 @@ TEST(Train, WhatCannotBeMeantOrFulfilledIsRefusedWithItsExitCode) {
       {{"--device", "cpu", "--transfer-path", "host"}, two, 2, "devices.device is cpu"},
       {pair, machine("NVIDIA L4;NVIDIA L4", {"CUDA_VISIBLE_DEVICES=MIG-1234"}), 4,
        "names a part of a GPU"},
-      {{"--mode", "auto"}, two, 2, "--mode auto"},
   };
   const TemporaryFolder folder;
   for (const auto& [flags, environment, exit_code, words] : refusals) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
@@ -9,6 +10,8 @@
 
 #include "device/cuda_plugin.h"
 #include "kernels/training/cross_entropy.h"
+#include "kernels/training/flash_attention.h"
+#include "kernels/training/frame_attention.h"
 #include "kernels/training/gelu_kernels.h"
 #include "kernels/training/gradient_target.h"
 #include "kernels/training/group_norm.h"
@@ -101,19 +104,38 @@ struct NormShape {
 
 const std::vector<NormShape> kNormShapes = {{1, 8}, {3, 264}, {37, 512}, {1116, 1024}, {70, 2048}};
 
-TEST_P(TrainingOpsCuda, ResidualNormIsASumAndANorm) {
+// The bias that the branch owes is in its rows already; what is tested is its gradient.
+TEST_P(TrainingOpsCuda, ResidualNormIsASumAndANormAndPaysTheBiasOfItsBranch) {
   for (const auto& [rows, width] : kNormShapes) {
     SCOPED_TRACE(fmt::format("{} x {}", rows, width));
     const Tensors inputs = {random({rows, width}, 2, 1), random({rows, width}),
-                            random({width}, 0.3, 1), random({width})};
-    const auto as = [](const auto& norm) {
-      return [norm](const Tensors& t) -> Tensors {
-        const auto both = norm(t[0], t[1], NormWeights{.weight = t[2], .bias = t[3]}, 0.0);
-        return {both.sum, both.normed};
-      };
+                            random({width}, 0.3, 1), random({width}), random({width})};
+    const auto fused = [](const Tensors& t) -> Tensors {
+      const Projection branch = {.rows = t[1] + t[4].detach(), .owed_bias = t[4]};
+      const auto both = residual_norm(t[0], branch, {.weight = t[2], .bias = t[3]}, 0.0);
+      return {both.sum, both.normed};
     };
-    expect_equal(as(residual_norm), as(plain::residual_norm), inputs, tolerance());
+    const auto expression = [](const Tensors& t) -> Tensors {
+      const auto both =
+          plain::residual_norm(t[0], t[1] + t[4], {.weight = t[2], .bias = t[3]}, 0.0);
+      return {both.sum, both.normed};
+    };
+    expect_equal(fused, expression, inputs, tolerance());
   }
+}
+
+TEST_P(TrainingOpsCuda, ASumWhoseNormIsNotUsedStillHasItsGradient) {
+  const Tensors inputs = {random({9, 64}), random({9, 64}), random({64}, 0.3, 1), random({64}),
+                          random({64})};
+  const auto fused = [](const Tensors& t) -> Tensors {
+    return {
+        residual_norm(t[0], {.rows = t[1], .owed_bias = t[4]}, {.weight = t[2], .bias = t[3]}, 0.0)
+            .sum};
+  };
+  const auto expression = [](const Tensors& t) -> Tensors {
+    return {t[0] + t[1] + (t[4] - t[4].detach()) + 0 * (t[2] + t[3])};
+  };
+  expect_equal(fused, expression, inputs, tolerance());
 }
 
 TEST_P(TrainingOpsCuda, LayerNormIsThePlainOne) {
@@ -148,8 +170,10 @@ TEST_P(TrainingOpsCuda, DropoutOfAResidualKeepsTheMeanAndItsGradientHasTheSameMa
   auto branch = at::ones_like(x).requires_grad_(true);
   auto weight = at::ones({256}, x.options());
   auto bias = at::zeros({256}, x.options());
-  const auto first = residual_norm(x, branch, {.weight = weight, .bias = bias}, 0.1);
-  const auto second = residual_norm(x, branch, {.weight = weight, .bias = bias}, 0.1);
+  const auto owed = at::zeros({256}, x.options()).requires_grad_(true);
+  const Projection rows = {.rows = branch, .owed_bias = owed};
+  const auto first = residual_norm(x, rows, {.weight = weight, .bias = bias}, 0.1);
+  const auto second = residual_norm(x, rows, {.weight = weight, .bias = bias}, 0.1);
   const auto kept = first.sum.ne(0);
   EXPECT_NEAR(kept.to(at::kFloat).mean().item<double>(), 0.9, 0.004);
   EXPECT_NEAR(first.sum.to(at::kDouble).mean().item<double>(), 1.0, 0.006);
@@ -159,6 +183,7 @@ TEST_P(TrainingOpsCuda, DropoutOfAResidualKeepsTheMeanAndItsGradientHasTheSameMa
   EXPECT_FALSE(first.sum.equal(second.sum));
   torch::autograd::backward({first.sum, first.normed}, {at::ones_like(x), at::zeros_like(x)});
   EXPECT_TRUE(branch.grad().equal(first.sum.detach()));
+  EXPECT_LE(distance(owed.grad(), first.sum.detach().to(at::kFloat).sum(0)), tolerance());
 }
 
 TEST_P(TrainingOpsCuda, EqualSeedsDropEqually) {
@@ -166,7 +191,8 @@ TEST_P(TrainingOpsCuda, EqualSeedsDropEqually) {
   const auto ones = at::ones({256}, x.options());
   const auto draw = [&] {
     at::manual_seed(7);
-    return residual_norm(x, at::ones_like(x), {.weight = ones, .bias = ones}, 0.5).sum;
+    const Projection branch = {.rows = at::ones_like(x), .owed_bias = {}};
+    return residual_norm(x, branch, {.weight = ones, .bias = ones}, 0.5).sum;
   };
   EXPECT_TRUE(draw().equal(draw()));
 }
@@ -227,20 +253,95 @@ TEST_P(TrainingOpsCuda, LinearNeedsNoBias) {
 }
 
 TEST_P(TrainingOpsCuda, TheMlpIsThePlainOne) {
-  for (const std::int64_t rows : {1, 77, 1116}) {
-    const std::int64_t width = rows == 77 ? 64 : 1024;
+  // From 4,096 rows on gelu's derivative is taken inside the product.
+  for (const std::int64_t rows : {1, 77, 1116, 4099}) {
+    const std::int64_t width = rows == 77 || rows == 4099 ? 64 : 1024;
     SCOPED_TRACE(rows);
     const Tensors inputs = {random({rows, width}), random({width, 4 * width}, 0.05),
                             random({4 * width}), random({4 * width, width}, 0.05), random({width})};
-    const auto as = [](const auto& mlp) {
-      return [mlp](const Tensors& t) -> Tensors {
-        return {mlp(t[0],
-                    LinearWeights{.weight = t[1], .bias = t[2], .layout = WeightLayout::InOut},
-                    LinearWeights{.weight = t[3], .bias = t[4], .layout = WeightLayout::InOut})};
-      };
+    const auto in = [](const Tensors& t) {
+      return LinearWeights{.weight = t[1], .bias = t[2], .layout = WeightLayout::InOut};
     };
-    expect_equal(as(gelu_mlp), as(plain::gelu_mlp), inputs, tolerance());
+    const auto out = [](const Tensors& t) {
+      return LinearWeights{.weight = t[3], .bias = t[4], .layout = WeightLayout::InOut};
+    };
+    expect_equal(
+        [&](const Tensors& t) -> Tensors { return {gelu_mlp(t[0], in(t), out(t)).settled()}; },
+        [&](const Tensors& t) -> Tensors { return {plain::gelu_mlp(t[0], in(t), out(t))}; }, inputs,
+        tolerance());
   }
+}
+
+TEST_P(TrainingOpsCuda, AProjectionOwesItsBiasOnceAndOnlyWhereItIsTrained) {
+  const auto x = random({12, 64});
+  const auto weight = random({64, 64}, 0.1).requires_grad_(true);
+  const auto bias = random({64}).requires_grad_(true);
+  const LinearWeights weights = {.weight = weight, .bias = bias, .layout = WeightLayout::InOut};
+  const auto rows = project(x, weights);
+  EXPECT_LE(distance(rows.rows, plain::linear(x, weights)), tolerance());
+  rows.settled().to(at::kFloat).sum().backward();
+  EXPECT_LE(distance(bias.grad(), at::full_like(bias, 12.0)), tolerance());
+  EXPECT_FALSE(project(x, {weight, bias.detach(), WeightLayout::InOut}).owed_bias.defined());
+}
+
+// Segments of 5, 1 and 130 rows, each on its own; the last rows are padding, a segment too.
+at::Tensor attention_of_segments(const at::Tensor& qkv, std::int64_t heads) {
+  Tensors mixed;
+  for (const auto& rows : qkv.split_with_sizes({5, 1, 130, 12})) {
+    const auto parts = rows.view({rows.size(0), 3, heads, -1}).transpose(0, 2).unbind(1);
+    const auto scores = at::matmul(parts[0], parts[1].transpose(1, 2)) /
+                        std::sqrt(static_cast<double>(parts[0].size(2)));
+    const auto later = at::ones_like(scores).triu(1).to(at::kBool);
+    mixed.push_back(at::matmul(scores.masked_fill(later, -INFINITY).softmax(-1), parts[2])
+                        .transpose(0, 1)
+                        .flatten(1));
+  }
+  return at::cat(mixed);
+}
+
+TEST_P(TrainingOpsCuda, FlashAttentionIsThatOfEachSegmentAndPaysTheBiasOfItsProjection) {
+  if (GetParam() == at::kFloat) GTEST_SKIP() << "flash is of half precision";
+  const auto ends = at::tensor({0, 5, 6, 136, 148}, at::kInt).to(c10::Device(c10::kCUDA, 0));
+  const Tensors inputs = {random({148, 3 * 128}), random({3 * 128}, 0.3)};
+  const PackedSegments segments = {.ends = ends, .longest = 192};
+  const auto fused = [&](const Tensors& t) -> Tensors {
+    const Projection qkv = {.rows = t[0] + t[1].detach(), .owed_bias = t[1]};
+    return {flash_attention(qkv, 2, segments, 0.0)};
+  };
+  const auto expression = [](const Tensors& t) -> Tensors {
+    return {attention_of_segments(t[0] + t[1], 2)};
+  };
+  expect_equal(fused, expression, inputs, tolerance());
+}
+
+TEST_P(TrainingOpsCuda, FrameAttentionIsThePlainOneAndPaysTheBiasOfItsProjection) {
+  const Tensors inputs = {random({3 * 50, 3 * 128}), random({3 * 128}, 0.3)};
+  const auto fused = [&](const Tensors& t) -> Tensors {
+    return {frame_attention({.rows = t[0] + t[1].detach(), .owed_bias = t[1]}, 3, 2)};
+  };
+  const auto expression = [](const Tensors& t) -> Tensors {
+    return {plain::frame_attention(t[0] + t[1], 3, 2)};
+  };
+  expect_equal(fused, expression, inputs, tolerance());
+}
+
+TEST_P(TrainingOpsCuda, FlashAttentionWithDropoutHasTheGradientOfWhatItDrew) {
+  if (GetParam() == at::kFloat) GTEST_SKIP() << "flash is of half precision";
+  const auto ends = at::tensor({0, 100, 148}, at::kInt).to(c10::Device(c10::kCUDA, 0));
+  const PackedSegments segments = {.ends = ends, .longest = 100};
+  const auto qkv = random({148, 3 * 128});
+  const auto gradient = [&](const auto& attention) {
+    at::manual_seed(5);
+    auto leaf = qkv.clone().requires_grad_(true);
+    attention(leaf).sum().backward();
+    return leaf.grad();
+  };
+  const auto found = gradient([&](const at::Tensor& rows) {
+    return flash_attention({.rows = rows, .owed_bias = {}}, 2, segments, 0.2);
+  });
+  const auto wanted = gradient(
+      [&](const at::Tensor& rows) { return plain::flash_attention(rows, 2, segments, 0.2); });
+  EXPECT_LE(distance(found, wanted), 1e-3);
 }
 
 // Also in fp32, where the mlp is the plain expression and does not reach the kernel.

@@ -53,7 +53,7 @@ void expect_estimate_near(const Step& step) {
   const auto estimate =
       training_memory(step.model, shape, {.precision = Precision::Fp32, .cpu = true});
   const auto activations =
-      static_cast<double>(estimate.layers + estimate.conditioning + estimate.logits);
+      static_cast<double>(estimate.layers + estimate.conditioning + estimate.heads);
   const auto kept = static_cast<double>(kept_by(step, batch));
   EXPECT_GT(activations / kept, 0.9);
   EXPECT_LT(activations / kept, 1.25);

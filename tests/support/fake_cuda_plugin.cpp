@@ -49,6 +49,7 @@ class FakeBackend final : public myxtts::CudaBackend {
     throw myxtts::DeviceError("The fake plugin has no streams.");
   }
   std::vector<int> multiprocessors_of(const myxtts::Stream&) const override { return {}; }
+  const myxtts::RoleMemory* owner_of(const void*) const override { return nullptr; }
 };
 
 }  // namespace

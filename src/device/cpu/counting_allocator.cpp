@@ -64,6 +64,12 @@ const bool is_installed = [] {
 
 }  // namespace
 
+// Memory of other allocators, and such that came from a file, has no header.
+const RoleMemory* counted_owner_of(const c10::DataPtr& data) {
+  if (data.get() == nullptr || data.get_deleter() != &free_block) return nullptr;
+  return (static_cast<const BlockHeader*>(data.get_context()) - 1)->memory.get();
+}
+
 CountedThread::CountedThread(std::shared_ptr<RoleMemory> memory)
     : before_(std::exchange(counted_as, std::move(memory))) {
   MYXTTS_CHECK(is_installed, "the counting allocator is not LibTorch's");

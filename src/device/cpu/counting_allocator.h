@@ -5,6 +5,10 @@
 
 #include "device/role_memory.h"
 
+namespace c10 {
+class DataPtr;
+}
+
 namespace myxtts {
 
 // Counts what LibTorch takes on the CPU, for tensors and for oneDNN's scratch, as memory of the
@@ -26,5 +30,8 @@ class CountedThread {
  private:
   std::shared_ptr<RoleMemory> before_;
 };
+
+// The role that the memory behind `data` counts as; null: nobody's.
+const RoleMemory* counted_owner_of(const c10::DataPtr& data);
 
 }  // namespace myxtts

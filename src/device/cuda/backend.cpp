@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "device/cuda/check.h"
+#include "device/cuda/counted_pool.h"
 #include "device/cuda/cuda_role_device.h"
 #include "device/cuda/multiprocessor_probe.h"
 #include "device/cuda/self_test.h"
@@ -77,6 +78,10 @@ class Backend final : public CudaBackend {
     check(probe_multiprocessors(static_cast<cudaStream_t>(stream.native), found),
           fmt::format("looking which multiprocessors of GPU {} work", stream.gpu));
     return found;
+  }
+
+  const RoleMemory* owner_of(const void* address) const override {
+    return counted_owner_of(address);
   }
 };
 

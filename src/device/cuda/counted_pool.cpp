@@ -4,6 +4,7 @@
 #include <torch/csrc/cuda/CUDAPluggableAllocator.h>
 
 #include <algorithm>
+#include <map>
 
 #include "device/cuda/check.h"
 
@@ -11,6 +12,45 @@ namespace myxtts {
 namespace {
 
 namespace allocator = c10::cuda::CUDACachingAllocator;
+
+// Whose each piece of memory is that roles have taken. Pieces are few: LibTorch's cache divides
+// them.
+class TakenPieces {
+ public:
+  void add(const void* first, std::size_t bytes, const RoleMemory& owner) {
+    const std::lock_guard lock(mutex_);
+    pieces_[first] = {.bytes = bytes, .owner = &owner};
+  }
+
+  void remove(const void* first) {
+    const std::lock_guard lock(mutex_);
+    pieces_.erase(first);
+  }
+
+  const RoleMemory* owner_of(const void* address) const {
+    const std::lock_guard lock(mutex_);
+    auto next = pieces_.upper_bound(address);
+    if (next == pieces_.begin()) return nullptr;
+    const auto& [first, piece] = *--next;
+    const auto offset = static_cast<const char*>(address) - static_cast<const char*>(first);
+    return static_cast<std::size_t>(offset) < piece.bytes ? piece.owner : nullptr;
+  }
+
+ private:
+  struct Piece {
+    std::size_t bytes = 0;
+    const RoleMemory* owner = nullptr;
+  };
+
+  // Guarded by mutex_.
+  mutable std::mutex mutex_;
+  std::map<const void*, Piece> pieces_;
+};
+
+TakenPieces& taken_pieces() {
+  static TakenPieces pieces;
+  return pieces;
+}
 
 // Null is LibTorch's sign of memory that cannot be had.
 void* take(RoleMemory& memory, std::size_t bytes) {
@@ -22,7 +62,10 @@ void* take(RoleMemory& memory, std::size_t bytes) {
   void* taken = nullptr;
   const cudaError_t result = cudaMalloc(&taken, bytes);
   cudaThreadExchangeStreamCaptureMode(&mode);
-  if (result == cudaSuccess) return taken;
+  if (result == cudaSuccess) {
+    taken_pieces().add(taken, bytes, memory);
+    return taken;
+  }
   cudaGetLastError();
   memory.give_back(count);
   return nullptr;
@@ -40,9 +83,14 @@ std::shared_ptr<allocator::CUDAAllocator> counting_allocator(std::shared_ptr<Rol
   return torch::cuda::CUDAPluggableAllocator::createCustomAllocator(
       [memory](std::size_t bytes, int, cudaStream_t) { return take(*memory, bytes); },
       [memory](void* taken, std::size_t bytes, int, cudaStream_t) {
+        taken_pieces().remove(taken);
         log_failure(cudaFree(taken), "giving memory back");
         memory->give_back(static_cast<std::int64_t>(bytes));
       });
+}
+
+const RoleMemory* counted_owner_of(const void* address) {
+  return taken_pieces().owner_of(address);
 }
 
 CountedPool::CountedPool(int gpu, std::shared_ptr<RoleMemory> memory)

@@ -18,6 +18,9 @@ namespace myxtts {
 std::shared_ptr<c10::cuda::CUDACachingAllocator::CUDAAllocator> counting_allocator(
     std::shared_ptr<RoleMemory> memory);
 
+// The role that took the piece of memory in which `address` is; null: none did. Any thread.
+const RoleMemory* counted_owner_of(const void* address);
+
 // The memory of one role on its GPU: a pool of its own in LibTorch's caching allocator, over an
 // allocator that counts what is taken from the device and refuses what goes over the cap. So two
 // roles on one card cannot take each other's memory, and each has a figure.

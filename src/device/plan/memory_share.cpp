@@ -63,7 +63,17 @@ class MemoryShare {
   bool shares_card() const { return plan_.mode == Mode::Single || plan_.mode == Mode::Split; }
   std::int64_t data_need(std::int64_t batch) const { return needs_.data.of_batch(batch); }
   std::int64_t model_need(std::int64_t batch) const {
-    return needs_.model.of_batch(batch) + plan_.ring_slots * batch * needs_.slot_bytes;
+    const bool sums = batches_of_step(batch) > 1;
+    return needs_.model.of_batch(batch) + plan_.ring_slots * batch * needs_.slot_bytes +
+           (sums ? needs_.sum_bytes.value_or(0) : 0);
+  }
+
+  // A batch that is decided here and smaller than the table's is one of several in a step.
+  std::int64_t batches_of_step(std::int64_t batch) const {
+    const std::int64_t asked = config_.train.grad_accum;
+    if (config_.train.batch_size || config_.train.batch_tokens) return asked;
+    if (defaults_ == nullptr || !needs_.sum_bytes) return asked;
+    return asked * ((defaults_->least_batch + batch - 1) / batch);
   }
 
   void decide_ring() {
@@ -116,7 +126,7 @@ class MemoryShare {
 
   bool fits(std::int64_t batch) const {
     const std::int64_t data = data_need(batch);
-    const std::int64_t model = model_need(batch);
+    const std::int64_t model = with_margin(model_need(batch));
     if (data > plan_.data.memory_cap_bytes.value_or(kNoLimit)) return false;
     if (model > plan_.model.memory_cap_bytes.value_or(kNoLimit)) return false;
     if (!plan_.model.gpu) return data + model <= machine_.memory.available_bytes;
@@ -149,16 +159,15 @@ class MemoryShare {
     }
     plan_.batch_size = largest_batch(most_batch());
     std::string why = fmt::format("the largest up to {} that fits by estimate", most_batch());
+    plan_.grad_accum = batches_of_step(plan_.batch_size);
     if (defaults_ != nullptr && plan_.batch_size >= defaults_->least_batch) {
       why = fmt::format("the default for two cards of {} GB", defaults_->gigabytes);
-    } else if (defaults_ != nullptr) {
-      const std::int64_t batches =
-          (defaults_->least_batch + plan_.batch_size - 1) / plan_.batch_size;
-      plan_.grad_accum *= batches;
+    } else if (plan_.grad_accum > config_.train.grad_accum) {
       why = fmt::format(
           "more do not fit by estimate, so the gradients of {} batches are summed (--grad-accum "
           "{}) in place of the {} clips that two cards of {} GB start with",
-          batches, plan_.grad_accum, defaults_->least_batch, defaults_->gigabytes);
+          plan_.grad_accum / config_.train.grad_accum, plan_.grad_accum, defaults_->least_batch,
+          defaults_->gigabytes);
     }
     plan_.notes.push_back(fmt::format(
         "{} in a batch: {}; --batch-size sets it.",
@@ -221,8 +230,8 @@ class MemoryShare {
 
   // A default that is too small for the smallest batch is no default.
   void raise_cap(RolePlan& role) {
-    if (role.estimated_bytes <= *role.memory_cap_bytes) return;
-    role.memory_cap_bytes = rounded_up(role.estimated_bytes);
+    if (with_margin(role.estimated_bytes) <= *role.memory_cap_bytes) return;
+    role.memory_cap_bytes = rounded_up(with_margin(role.estimated_bytes));
   }
 
   void warn_of_too_little() {

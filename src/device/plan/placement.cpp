@@ -102,8 +102,8 @@ DevicePlan place_roles(const RunConfig& config, const Machine& machine,
   const DevicesConfig& devices = config.devices;
   if (devices.mode == Mode::Auto) {
     throw ConfigError(
-        "--mode auto measures the modes and takes the fastest, which this version cannot do yet; "
-        "give --mode single, or --data-gpu 0 --model-gpu 1 for two GPUs.");
+        "--mode auto measures the modes, which myxtts train and myxtts profile --compare do; "
+        "here give --mode single, or --data-gpu 0 --model-gpu 1 for two GPUs.");
   }
   if (asks_for_cpu(devices)) return place_on_cpu(config, machine.cpu);
 

@@ -18,8 +18,18 @@ struct GeluBackward {
   void* d_bias = nullptr;        // [width] their sums over rows; null: not wanted
 };
 
+// The sums of columns over rows, where the derivative is taken inside a matrix product.
+struct ColumnTotals {
+  Number number = Number::Fp32;
+  std::int64_t rows = 0;
+  std::int64_t width = 0;         // a multiple of kGeluWidthMultiple
+  const void* numbers = nullptr;  // [rows, width]
+  void* totals = nullptr;         // [width]
+};
+
 struct GeluKernels {
   void (*backward)(const GeluBackward&) = nullptr;
+  void (*sum_columns)(const ColumnTotals&) = nullptr;
 };
 
 inline constexpr std::int64_t kGeluWidthMultiple = 8;

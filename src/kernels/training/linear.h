@@ -17,13 +17,29 @@ struct LinearWeights {
   WeightLayout layout = WeightLayout::OutIn;
 };
 
+// Note [Owed bias]
+// The gradient of a bias is the sum over rows of the gradient of what it was added to. The
+// operation that takes the rows makes that gradient, row after row, and can sum it on the way; a
+// matrix product would have to read it all once more. So the layer leaves the sum to that
+// operation.
+struct Projection {
+  at::Tensor rows;       // [N, out] with the bias added
+  at::Tensor owed_bias;  // [out] to be differentiated by who takes the rows; undefined: none is
+
+  // The rows for an operation that does not know of this.
+  at::Tensor settled() const;
+};
+
 // [..., in] -> [..., out]
 at::Tensor linear(const at::Tensor& x, const LinearWeights& weights);
+
+// [N, in] -> [N, out]
+Projection project(const at::Tensor& x, const LinearWeights& weights);
 
 // out(gelu(in(x))) with tanh's gelu, of weights [in, out].
 //
 // [N, D] -> [N, D]
-at::Tensor gelu_mlp(const at::Tensor& x, const LinearWeights& in, const LinearWeights& out);
+Projection gelu_mlp(const at::Tensor& x, const LinearWeights& in, const LinearWeights& out);
 
 // The expressions that the kernels are compared with.
 namespace plain {

@@ -20,7 +20,7 @@ struct Matrix {
 };
 
 // out = left · right, and what the product's kernel does besides while it has the numbers at hand.
-// At most one of the two groups.
+// At most one of the three groups.
 struct Product {
   Number number = Number::Bf16;  // half precision; sums are fp32
   Matrix left;
@@ -31,6 +31,9 @@ struct Product {
   // out = left · right + bias, or gelu of that, with what was before gelu kept. Tanh's gelu.
   const void* bias = nullptr;   // [columns of out]
   void* before_gelu = nullptr;  // like out
+
+  // out = (left · right) · gelu'(gelu_of). Tanh's gelu.
+  const void* gelu_of = nullptr;  // like out
 
   // The sums of right over its rows, and of left over its columns: a bias's gradient beside a
   // weight's.

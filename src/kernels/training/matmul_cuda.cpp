@@ -35,6 +35,7 @@ cudaDataType_t data_type(Number number) {
 
 cublasLtEpilogue_t epilogue_of(const Product& product) {
   if (product.before_gelu != nullptr) return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+  if (product.gelu_of != nullptr) return CUBLASLT_EPILOGUE_DGELU;
   if (product.bias != nullptr) return CUBLASLT_EPILOGUE_BIAS;
   if (product.right_sums != nullptr) return CUBLASLT_EPILOGUE_BGRADA;
   if (product.left_sums != nullptr) return CUBLASLT_EPILOGUE_BGRADB;
@@ -80,8 +81,8 @@ struct Problem {
       set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
       set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type);
     }
-    if (product.before_gelu != nullptr) {
-      set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, product.before_gelu);
+    if (const void* aux = product.gelu_of != nullptr ? product.gelu_of : product.before_gelu) {
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, aux);
       set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, product.out_stride);
     }
   }

@@ -44,6 +44,7 @@ struct NormBackward {
   void* d_branch = nullptr;  // null where it equals dx
   void* d_weight = nullptr;  // null: not wanted
   void* d_bias = nullptr;
+  void* d_branch_sums = nullptr;  // [width] over rows, of d_branch, or of dx where that is null
 };
 
 struct NormKernels {

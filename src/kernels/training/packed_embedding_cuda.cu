@@ -15,6 +15,7 @@ using device::kWarp;
 
 constexpr int kThreads = 128;
 constexpr int kIdsOfBlock = 8;
+constexpr int kAhead = 8;  // of ids, and of rows found, that a thread reads at a time
 constexpr int kColumnsOfBlock = kThreads * kVector;
 
 // Row `id` of several tables one after another; null where the table is.
@@ -115,9 +116,19 @@ __device__ inline void add_up_ids(const EmbeddingShape& shape, const T* d_out,
   for (int id = 0; id < kIdsOfBlock; ++id) {
     for (int i = 0; i < kVector; ++i) sums[id][mine + i] = 0;
   }
-  for (std::int64_t begin = 0; begin < shape.rows; begin += kThreads) {
+  std::int64_t ids[kAhead];
+  for (std::int64_t begin = 0, turn = 0; begin < shape.rows; begin += kThreads, ++turn) {
     const std::int64_t row = begin + threadIdx.x;
-    const std::int64_t id = row < shape.rows ? id_of(row) - first_id : -1;
+    if (turn % kAhead == 0) {  // asked for together, so that they wait for memory together
+#pragma unroll
+      for (int i = 0; i < kAhead; ++i) {
+        const std::int64_t later = row + i * kThreads;
+        ids[i] = later < shape.rows ? id_of(later) - first_id : -1;
+      }
+    }
+    const std::int64_t id = ids[0];
+#pragma unroll
+    for (int i = 0; i + 1 < kAhead; ++i) ids[i] = ids[i + 1];
     const bool found = id >= 0 && id < kIdsOfBlock;
     if (__syncthreads_or(found ? 1 : 0) == 0) continue;
     const unsigned warp_found = __ballot_sync(0xffffffffU, found);
@@ -137,13 +148,25 @@ __device__ inline void add_up_ids(const EmbeddingShape& shape, const T* d_out,
       found_ids[place] = static_cast<std::int8_t>(id);
     }
     __syncthreads();
-    for (int i = 0; in_width && i < count; ++i) {
-      const std::int64_t place = found_rows[i] * shape.width + column;
-      float numbers[kVector];
-      device::load(d_out + place, numbers);
-      if (kept != nullptr) device::keep(kept[place / kVector], scale, numbers);
+    for (int first = 0; in_width && first < count; first += kAhead) {
+      device::Stored<T> held[kAhead];
+      std::uint8_t masks[kAhead];
 #pragma unroll
-      for (int n = 0; n < kVector; ++n) sums[found_ids[i]][mine + n] += numbers[n];
+      for (int i = 0; i < kAhead; ++i) {  // again asked for together
+        if (first + i >= count) break;
+        const std::int64_t place = found_rows[first + i] * shape.width + column;
+        held[i].read(d_out, place);
+        masks[i] = kept != nullptr ? kept[place / kVector] : std::uint8_t{0};
+      }
+#pragma unroll
+      for (int i = 0; i < kAhead; ++i) {
+        if (first + i >= count) break;
+        float numbers[kVector];
+        held[i].unpack(numbers);
+        if (kept != nullptr) device::keep(masks[i], scale, numbers);
+#pragma unroll
+        for (int n = 0; n < kVector; ++n) sums[found_ids[first + i]][mine + n] += numbers[n];
+      }
     }
   }
   for (int id = 0; in_width && id < kIdsOfBlock && first_id + id < id_count; ++id) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/training/residual_norm.h"
 
+#include <optional>
+
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -42,6 +44,7 @@ struct NormGradients {
   at::Tensor d_branch;
   at::Tensor d_weight;
   at::Tensor d_bias;
+  at::Tensor d_owed;
 };
 
 struct Incoming {
@@ -49,6 +52,7 @@ struct Incoming {
   at::Tensor d_sum;     // undefined: 0
   at::Tensor kept;      // undefined: no dropout
   at::Tensor selected;  // undefined: all rows
+  at::Tensor owed;      // undefined: no bias is
   double dropout = 0;
   bool promised = false;
 };
@@ -57,6 +61,7 @@ NormGradients differentiate(const variable_list& saved, const Incoming& incoming
   const at::Tensor& sum = saved[0];
   const GradientTarget d_weight(saved[1], incoming.promised);
   const GradientTarget d_bias(saved[2], incoming.promised);
+  const GradientTarget d_owed(incoming.owed, incoming.promised);
   NormGradients gradients;
   gradients.dx = incoming.selected.defined() ? at::zeros_like(sum) : at::empty_like(sum);
   if (incoming.kept.defined()) gradients.d_branch = at::empty_like(sum);
@@ -78,9 +83,11 @@ NormGradients differentiate(const variable_list& saved, const Incoming& incoming
        .dx = pointer(gradients.dx),
        .d_branch = pointer(gradients.d_branch),
        .d_weight = d_weight.data(),
-       .d_bias = d_bias.data()});
+       .d_bias = d_bias.data(),
+       .d_branch_sums = d_owed.data()});
   gradients.d_weight = d_weight.for_autograd();
   gradients.d_bias = d_bias.for_autograd();
+  gradients.d_owed = d_owed.for_autograd();
   if (!gradients.d_branch.defined()) gradients.d_branch = gradients.dx;
   return gradients;
 }
@@ -88,8 +95,8 @@ NormGradients differentiate(const variable_list& saved, const Incoming& incoming
 class ResidualNorm : public torch::autograd::Function<ResidualNorm> {
  public:
   static variable_list forward(AutogradContext* context, const at::Tensor& x,
-                               const at::Tensor& branch, const at::Tensor& weight,
-                               const at::Tensor& bias, double dropout) {
+                               const at::Tensor& branch, const std::optional<at::Tensor>& owed,
+                               const at::Tensor& weight, const at::Tensor& bias, double dropout) {
     Statistics statistics;
     NormForward call = describe(x, x.size(0), weight, bias, statistics);
     const auto sum = at::empty_like(x);
@@ -103,8 +110,8 @@ class ResidualNorm : public torch::autograd::Function<ResidualNorm> {
     call.normed = pointer(normed);
     call.kept = static_cast<std::uint8_t*>(pointer(statistics.kept));
     cuda_kernels<NormKernels>()->forward(call);
-    context->save_for_backward(
-        {sum, weight, bias, statistics.mean, statistics.inverse, statistics.kept});
+    context->save_for_backward({sum, weight, bias, statistics.mean, statistics.inverse,
+                                statistics.kept, owed.value_or(at::Tensor())});
     context->saved_data["dropout"] = dropout;
     context->saved_data["promised"] = ZeroGradientPromise::given();
     context->set_materialize_grads(false);
@@ -112,15 +119,16 @@ class ResidualNorm : public torch::autograd::Function<ResidualNorm> {
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
-    if (!gradients[1].defined()) return {gradients[0], gradients[0], {}, {}, {}};
     const auto saved = context->get_saved_variables();
-    auto found = differentiate(saved, {.d_normed = gradients[1],
-                                       .d_sum = gradients[0],
-                                       .kept = saved[5],
-                                       .selected = {},
-                                       .dropout = context->saved_data["dropout"].toDouble(),
-                                       .promised = context->saved_data["promised"].toBool()});
-    return {found.dx, found.d_branch, found.d_weight, found.d_bias, {}};
+    auto found = differentiate(
+        saved, {.d_normed = gradients[1].defined() ? gradients[1] : at::zeros_like(saved[0]),
+                .d_sum = gradients[0],
+                .kept = saved[5],
+                .selected = {},
+                .owed = saved[6],
+                .dropout = context->saved_data["dropout"].toDouble(),
+                .promised = context->saved_data["promised"].toBool()});
+    return {found.dx, found.d_branch, found.d_owed, found.d_weight, found.d_bias, {}};
   }
 };
 
@@ -148,6 +156,7 @@ class Norm : public torch::autograd::Function<Norm> {
                                        .d_sum = {},
                                        .kept = {},
                                        .selected = saved[5],
+                                       .owed = {},
                                        .dropout = 0,
                                        .promised = context->saved_data["promised"].toBool()});
     return {found.dx, found.d_weight, found.d_bias, {}};
@@ -162,11 +171,14 @@ bool fits(const at::Tensor& x, const at::Tensor& branch, const NormWeights& norm
 
 }  // namespace
 
-NormedSum residual_norm(const at::Tensor& x, const at::Tensor& branch, const NormWeights& norm,
+NormedSum residual_norm(const at::Tensor& x, const Projection& branch, const NormWeights& norm,
                         double dropout) {
-  if (!fits(x, branch, norm)) return plain::residual_norm(x, branch, norm, dropout);
-  const auto both =
-      ResidualNorm::apply(x.contiguous(), branch.contiguous(), norm.weight, norm.bias, dropout);
+  if (!fits(x, branch.rows, norm)) {
+    return plain::residual_norm(x, branch.settled(), norm, dropout);
+  }
+  const auto owed = branch.owed_bias.defined() ? std::optional(branch.owed_bias) : std::nullopt;
+  const auto both = ResidualNorm::apply(x.contiguous(), branch.rows.contiguous(), owed, norm.weight,
+                                        norm.bias, dropout);
   return {.sum = both[0], .normed = both[1]};
 }
 

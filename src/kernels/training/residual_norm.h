@@ -3,6 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "kernels/training/linear.h"
+
 namespace myxtts {
 
 // Layer norm and what stands before it in a transformer, in one pass over the data. On the CPU, and
@@ -18,8 +20,8 @@ struct NormedSum {
   at::Tensor normed;  // [N, D] layer norm of it
 };
 
-// x [N, D]; branch [N, D].
-NormedSum residual_norm(const at::Tensor& x, const at::Tensor& branch, const NormWeights& norm,
+// x [N, D]; branch [N, D]. Its backward pass pays the bias that the branch owes.
+NormedSum residual_norm(const at::Tensor& x, const Projection& branch, const NormWeights& norm,
                         double dropout);
 
 at::Tensor layer_norm(const at::Tensor& x, const NormWeights& norm);  // [..., D] -> [..., D]

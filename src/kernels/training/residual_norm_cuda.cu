@@ -9,47 +9,74 @@
 #include "kernels/training/parameter_sums.cuh"
 #include "kernels/training/vectors.cuh"
 
-// A warp holds a row in its registers, so the data is read once. kHeld: vectors of a row that each
-// lane holds.
+// Both passes are bound by memory only as long as enough of it is asked for ahead: while a row is
+// computed the next ones are under way.
 namespace myxtts {
 namespace {
 
 using device::kVector;
 using device::kWarp;
+using device::Stored;
 
-constexpr int kWarps = 4;  // of a block: as many rows at a time
-constexpr int kRowsOfPart = 4;
-constexpr int kPartsOfMultiprocessor = 3;
+constexpr int kMostWarps = kNormWidest / kVector / kWarp;  // of a team
+constexpr int kThreads = kMostWarps * kWarp;               // of a block of the backward pass
+constexpr int kPartsOfMultiprocessor = 2;
+constexpr int kForwardWarps = 4;
+constexpr int kForwardBlocks = 4;  // of a multiprocessor
+
+// The vectors of x and branch that a lane has of a row, as they are stored: those at lane, lane +
+// kWarp, ... of the row.
+template <typename T, int kHeld>
+struct ForwardRow {
+  Stored<T> x[kHeld];
+  Stored<T> branch[kHeld];
+};
 
 template <typename T, int kHeld>
-__global__ void __launch_bounds__(kWarps* kWarp)
-    norm_forward(NormForward call, device::Dropout dropout) {
-  const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarp;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  if (row >= call.rows) return;
+__device__ inline ForwardRow<T, kHeld> read_row(const NormForward& call, std::int64_t row) {
+  ForwardRow<T, kHeld> held = {};
+  if (row >= call.rows) return held;
   const std::int64_t source = call.selected != nullptr ? call.selected[row] : row;
-  const T* x = static_cast<const T*>(call.x) + source * call.width;
+#pragma unroll
+  for (int v = 0; v < kHeld; ++v) {
+    const int column = (v * kWarp + static_cast<int>(threadIdx.x)) * kVector;
+    if (column >= call.width) continue;
+    held.x[v].read(call.x, source * call.width + column);
+    if (call.branch != nullptr) held.branch[v].read(call.branch, row * call.width + column);
+  }
+  return held;
+}
 
+// x + dropout(branch) as it is stored, with the sum and the mask written; x alone without branch.
+template <typename T>
+__device__ inline void add_branch(const NormForward& call, const device::Dropout& dropout,
+                                  std::int64_t place, const Stored<T>& branch,
+                                  float (&sum)[kVector]) {
+  if (call.branch == nullptr) return;
+  float added[kVector];
+  branch.unpack(added);
+  if (call.kept != nullptr) {
+    const std::uint8_t kept = device::draw_kept(dropout, place / kVector);
+    call.kept[place / kVector] = kept;
+    device::keep(kept, dropout.scale, added);
+  }
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) sum[i] = device::rounded<T>(sum[i] + added[i]);
+  device::store(static_cast<T*>(call.sum) + place, sum);
+}
+
+template <typename T, int kHeld>
+__device__ inline void normalise_row(const NormForward& call, const device::Dropout& dropout,
+                                     std::int64_t row, const ForwardRow<T, kHeld>& read) {
+  const int lane = static_cast<int>(threadIdx.x);
   float held[kHeld][kVector] = {};
   float total = 0;
 #pragma unroll
   for (int v = 0; v < kHeld; ++v) {
     const int column = (v * kWarp + lane) * kVector;
     if (column >= call.width) break;
-    device::load(x + column, held[v]);
-    if (call.branch != nullptr) {
-      const std::int64_t place = row * call.width + column;
-      float added[kVector];
-      device::load(static_cast<const T*>(call.branch) + place, added);
-      if (call.kept != nullptr) {
-        const std::uint8_t kept = device::draw_kept(dropout, place / kVector);
-        call.kept[place / kVector] = kept;
-        device::keep(kept, dropout.scale, added);
-      }
-#pragma unroll
-      for (int i = 0; i < kVector; ++i) held[v][i] = device::rounded<T>(held[v][i] + added[i]);
-      device::store(static_cast<T*>(call.sum) + place, held[v]);
-    }
+    read.x[v].unpack(held[v]);
+    add_branch(call, dropout, row * call.width + column, read.branch[v], held[v]);
 #pragma unroll
     for (int i = 0; i < kVector; ++i) total += held[v][i];
   }
@@ -85,145 +112,231 @@ __global__ void __launch_bounds__(kWarps* kWarp)
   }
 }
 
-// The sums over a block's rows of d_normed · normalised and of d_normed.
-template <int kHeld>
-struct WeightSums {
-  float weight[kHeld][kVector] = {};
-  float bias[kHeld][kVector] = {};
-};
-
-// What a lane holds of a row, as it is stored: half the registers of fp32. All of it is asked for
-// before any of it is used, so that the reads wait for memory together.
+// Fewer blocks where so many would have to keep part of a row outside of their registers.
 template <typename T, int kHeld>
-struct BackwardRow {
-  device::Stored<T> x[kHeld];
-  device::Stored<T> slope[kHeld];
-  device::Stored<T> past[kHeld];
-  std::uint8_t kept[kHeld];
-};
+constexpr int kResidentBlocks = sizeof(T) * kHeld <= 8 ? kForwardBlocks : 1;
 
+// Blocks of kWarp x kForwardWarps threads: a warp for each row.
 template <typename T, int kHeld>
-__device__ inline BackwardRow<T, kHeld> read_row(const NormBackward& call, std::int64_t row,
-                                                 std::int64_t target) {
-  BackwardRow<T, kHeld> held = {};
-#pragma unroll
-  for (int v = 0; v < kHeld; ++v) {
-    const int column = (v * kWarp + static_cast<int>(threadIdx.x) % kWarp) * kVector;
-    if (column >= call.width) continue;
-    const std::int64_t place = target * call.width + column;
-    held.x[v].read(call.sum, place);
-    held.slope[v].read(call.d_normed, row * call.width + column);
-    if (call.d_sum != nullptr) held.past[v].read(call.d_sum, place);
-    if (call.kept != nullptr) held.kept[v] = call.kept[place / kVector];
+__global__ void __launch_bounds__(kWarp* kForwardWarps, (kResidentBlocks<T, kHeld>))
+    norm_forward(NormForward call, device::Dropout dropout) {
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * kForwardWarps;
+  std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * kForwardWarps + threadIdx.y;
+  auto held = read_row<T, kHeld>(call, row);
+  for (; row < call.rows; row += step) {
+    const auto next = read_row<T, kHeld>(call, row + step);
+    normalise_row<T, kHeld>(call, dropout, row, held);
+    held = next;
   }
+}
+
+// Note [A team for a row]
+// The backward pass sums over rows besides, for each column, so the less of a row a thread has the
+// fewer registers are taken by sums. There a row is the work of a team: as many whole warps as give
+// each of its vectors a thread.
+unsigned team_threads(std::int64_t width) {
+  return static_cast<unsigned>((width + kVector * kWarp - 1) / (kVector * kWarp)) * kWarp;
+}
+
+// A thread's sums over its team's rows.
+struct ColumnSums {
+  float weight[kVector] = {};  // of d_normed · normalised
+  float bias[kVector] = {};    // of d_normed
+  float branch[kVector] = {};  // of d_branch
+};
+
+// Copies that wait for memory without holding registers.
+template <typename T>
+__device__ inline void copy_ahead(Stored<T>* to, const void* numbers, std::int64_t place) {
+  const auto at = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
+  const auto* from = static_cast<const char*>(numbers) + place * static_cast<int>(sizeof(T));
+#pragma unroll
+  for (unsigned i = 0; i < sizeof(Stored<T>); i += 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at + i), "l"(from + i)
+                 : "memory");
+  }
+}
+
+// The rows that a team is about to work on. Each thread copies and reads only what is its own, so
+// nobody waits for another.
+template <typename T>
+struct RowsAhead {
+  static constexpr int kRows = sizeof(T) == 2 ? 4 : 2;
+
+  Stored<T> x[kRows][kThreads];
+  Stored<T> slope[kRows][kThreads];
+  Stored<T> past[kRows][kThreads];
+};
+
+template <typename T>
+__device__ inline void ask_for(const NormBackward& call, RowsAhead<T>& ahead, int row, int turn) {
+  const int column = static_cast<int>(threadIdx.x) * kVector;
+  if (row < call.rows && column < call.width) {
+    const int own = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
+    const int which = turn % RowsAhead<T>::kRows;
+    const std::int64_t target = call.selected != nullptr ? call.selected[row] : row;
+    const std::int64_t place = target * call.width + column;
+    copy_ahead(&ahead.x[which][own], call.sum, place);
+    copy_ahead(&ahead.slope[which][own], call.d_normed,
+               static_cast<std::int64_t>(row) * call.width + column);
+    if (call.d_sum != nullptr) copy_ahead(&ahead.past[which][own], call.d_sum, place);
+  }
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+// The little that a thread needs of a row besides, asked for one row ahead.
+struct RowFacts {
+  std::int64_t target = 0;
+  float mean = 0;
+  float inverse = 0;
+  std::uint8_t kept = 0;
+};
+
+__device__ inline RowFacts facts_of(const NormBackward& call, int row) {
+  RowFacts facts;
+  if (row >= call.rows) return facts;
+  const int column = static_cast<int>(threadIdx.x) * kVector;
+  facts.target = call.selected != nullptr ? call.selected[row] : row;
+  facts.mean = call.mean[row];
+  facts.inverse = call.inverse[row];
+  if (call.kept != nullptr && column < call.width) {
+    facts.kept = call.kept[(facts.target * call.width + column) / kVector];
+  }
+  return facts;
+}
+
+// What a thread has of a row.
+template <typename T>
+struct BackwardRow {
+  Stored<T> x = {};
+  Stored<T> slope = {};
+  Stored<T> past = {};
+};
+
+template <typename T>
+__device__ inline BackwardRow<T> take_row(const NormBackward& call, const RowsAhead<T>& ahead,
+                                          int turn) {
+  asm volatile("cp.async.wait_group %0;" ::"n"(RowsAhead<T>::kRows - 2) : "memory");
+  BackwardRow<T> held;
+  if (static_cast<int>(threadIdx.x) * kVector >= call.width) return held;
+  const int own = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
+  const int which = turn % RowsAhead<T>::kRows;
+  held.x = ahead.x[which][own];
+  held.slope = ahead.slope[which][own];
+  if (call.d_sum != nullptr) held.past = ahead.past[which][own];
   return held;
+}
+
+// The sums over a team's threads of two numbers. `of_warps` is the team's own, and another one the
+// next time, so that one barrier suffices.
+__device__ inline float2 sums_of_team(float2 numbers, float2* of_warps) {
+  numbers.x = device::sum_of_warp(numbers.x);
+  numbers.y = device::sum_of_warp(numbers.y);
+  if (blockDim.x == kWarp) return numbers;
+  if (threadIdx.x % kWarp == 0) of_warps[threadIdx.x / kWarp] = numbers;
+  // Barrier 0 is the whole block's.
+  asm volatile("bar.sync %0, %1;" ::"r"(threadIdx.y + 1), "r"(blockDim.x) : "memory");
+  float2 total = {0, 0};
+  for (unsigned warp = 0; warp < blockDim.x / kWarp; ++warp) {
+    total.x += of_warps[warp].x;
+    total.y += of_warps[warp].y;
+  }
+  return total;
 }
 
 // With n the normalised row, g = d_normed · weight: dx = (g - mean(g) - n · mean(g · n)) /
 // deviation, and what comes past the norm besides.
-template <typename T, int kHeld>
+template <typename T>
 __device__ inline void differentiate_row(const NormBackward& call, const device::Dropout& dropout,
-                                         std::int64_t row, WeightSums<kHeld>& sums) {
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const std::int64_t target = call.selected != nullptr ? call.selected[row] : row;
-  auto held = read_row<T, kHeld>(call, row, target);
-  const float mean = call.mean[row];
-  const float inverse = call.inverse[row];
-
-  float total = 0;
-  float total_normed = 0;
+                                         const RowFacts& facts, const BackwardRow<T>& held,
+                                         const Stored<T>& weights, float2* of_warps,
+                                         ColumnSums& sums) {
+  const int column = static_cast<int>(threadIdx.x) * kVector;
+  float weight[kVector];
+  float normed[kVector];
+  float slope[kVector];
+  weights.unpack(weight);
+  held.x.unpack(normed);
+  held.slope.unpack(slope);
+  float2 total = {0, 0};
 #pragma unroll
-  for (int v = 0; v < kHeld; ++v) {
-    const int column = (v * kWarp + lane) * kVector;
-    if (column >= call.width) break;
-    float weight[kVector];
-    float x[kVector];
-    float slope[kVector];
-    device::load(static_cast<const T*>(call.weight) + column, weight);
-    held.x[v].unpack(x);
-    held.slope[v].unpack(slope);
-#pragma unroll
-    for (int i = 0; i < kVector; ++i) {
-      const float normed = (x[i] - mean) * inverse;
-      sums.weight[v][i] += slope[i] * normed;
-      sums.bias[v][i] += slope[i];
-      total += slope[i] * weight[i];
-      total_normed += slope[i] * weight[i] * normed;
-    }
-    held.x[v].forget_unpacked();
-    held.slope[v].forget_unpacked();
+  for (int i = 0; i < kVector; ++i) {
+    normed[i] = (normed[i] - facts.mean) * facts.inverse;
+    sums.weight[i] += slope[i] * normed[i];
+    sums.bias[i] += slope[i];
+    slope[i] *= weight[i];
+    total.x += slope[i];
+    total.y += slope[i] * normed[i];
   }
+  total = sums_of_team(total, of_warps);
   const float count = static_cast<float>(call.width);
-  const float mean_slope = device::sum_of_warp(total) / count;
-  const float mean_slope_normed = device::sum_of_warp(total_normed) / count;
+  const float mean_slope = total.x / count;
+  const float mean_slope_normed = total.y / count;
   // Row 0 among selected ones is padding; several of them may be.
-  if (call.selected != nullptr && target == 0) return;
+  if (column >= call.width || (call.selected != nullptr && facts.target == 0)) return;
 
+  const std::int64_t place = facts.target * call.width + column;
+  float dx[kVector];
+  held.past.unpack(dx);
 #pragma unroll
-  for (int v = 0; v < kHeld; ++v) {
-    const int column = (v * kWarp + lane) * kVector;
-    if (column >= call.width) break;
-    const std::int64_t place = target * call.width + column;
-    float weight[kVector];
-    float x[kVector];
-    float slope[kVector];
-    float dx[kVector];
-    device::load(static_cast<const T*>(call.weight) + column, weight);
-    held.x[v].unpack(x);
-    held.slope[v].unpack(slope);
-    held.past[v].unpack(dx);
-#pragma unroll
-    for (int i = 0; i < kVector; ++i) {
-      const float normed = (x[i] - mean) * inverse;
-      dx[i] += inverse * (slope[i] * weight[i] - mean_slope - normed * mean_slope_normed);
-    }
-    device::store(static_cast<T*>(call.dx) + place, dx);
-    if (call.kept != nullptr) {
-      device::keep(held.kept[v], dropout.scale, dx);
-      device::store(static_cast<T*>(call.d_branch) + place, dx);
-    }
+  for (int i = 0; i < kVector; ++i) {
+    dx[i] += facts.inverse * (slope[i] - mean_slope - normed[i] * mean_slope_normed);
   }
+  device::store(static_cast<T*>(call.dx) + place, dx);
+  if (call.kept != nullptr) {
+    device::keep(facts.kept, dropout.scale, dx);
+    device::store(static_cast<T*>(call.d_branch) + place, dx);
+  }
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) sums.branch[i] += dx[i];
 }
 
-template <int kHeld>
-__device__ inline void write_part(const float (&sums)[kHeld][kVector], float* shared, float* part,
+// The sums of a block's teams, one after another.
+__device__ inline void write_part(const float (&sums)[kVector], float* shared, float* part,
                                   std::int64_t width) {
-  const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-#pragma unroll
-  for (int v = 0; v < kHeld; ++v) {
-    const int column = (v * kWarp + lane) * kVector;
-    if (column >= width) break;
-    device::store(shared + warp * width + column, sums[v]);
-  }
+  const std::int64_t column = static_cast<std::int64_t>(threadIdx.x) * kVector;
   __syncthreads();
-  for (std::int64_t column = threadIdx.x; column < width; column += kWarps * kWarp) {
+  if (column < width) device::store(shared + threadIdx.y * width + column, sums);
+  __syncthreads();
+  for (std::int64_t place = threadIdx.y * blockDim.x + threadIdx.x; place < width;
+       place += blockDim.x * blockDim.y) {
     float total = 0;
-    for (int other = 0; other < kWarps; ++other) total += shared[other * width + column];
-    part[column] = total;
+    for (unsigned team = 0; team < blockDim.y; ++team) total += shared[team * width + place];
+    part[place] = total;
   }
-  __syncthreads();
 }
 
-// Fewer blocks where so many would have to keep part of a row outside of their registers.
-template <typename T, int kHeld>
-constexpr int kResidentParts = sizeof(T) * kHeld <= 8 ? kPartsOfMultiprocessor : 1;
-
-// parts [gridDim.x, 2, width]
-template <typename T, int kHeld>
-__global__ void __launch_bounds__(kWarps* kWarp, (kResidentParts<T, kHeld>))
+// Blocks of a team's threads x teams. parts [gridDim.x, 3, width]
+template <typename T>
+__global__ void __launch_bounds__(kThreads, kPartsOfMultiprocessor)
     norm_backward(NormBackward call, device::Dropout dropout, float* parts) {
-  extern __shared__ float4 shared_memory[];
-  auto* shared = reinterpret_cast<float*>(shared_memory);
-  WeightSums<kHeld> sums;
-  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * kWarps;
-  for (std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarp;
-       row < call.rows; row += step) {
-    differentiate_row<T, kHeld>(call, dropout, row, sums);
+  extern __shared__ float4 memory[];
+  __shared__ float2 of_warps[2][kMostWarps];
+  auto& ahead = *reinterpret_cast<RowsAhead<T>*>(memory);
+  const int column = static_cast<int>(threadIdx.x) * kVector;
+  Stored<T> weights = {};
+  if (column < call.width) weights.read(call.weight, column);
+  ColumnSums sums;
+  const int step = static_cast<int>(gridDim.x * blockDim.y);
+  int row = static_cast<int>(blockIdx.x * blockDim.y + threadIdx.y);
+  constexpr int kDistance = RowsAhead<T>::kRows - 1;
+  for (int turn = 0; turn < kDistance; ++turn) ask_for(call, ahead, row + turn * step, turn);
+  RowFacts facts = facts_of(call, row);
+  for (int turn = 0; row < call.rows; ++turn, row += step) {
+    const auto held = take_row<T>(call, ahead, turn);
+    ask_for(call, ahead, row + kDistance * step, turn + kDistance);
+    const RowFacts next = facts_of(call, row + step);
+    differentiate_row<T>(call, dropout, facts, held, weights,
+                         of_warps[turn % 2] + threadIdx.y * (blockDim.x / kWarp), sums);
+    facts = next;
   }
-  float* part = parts + 2 * static_cast<std::int64_t>(blockIdx.x) * call.width;
+  // Where rows were, sums of teams follow: nothing is under way any more, as none was asked for
+  // beyond the last row.
+  auto* shared = reinterpret_cast<float*>(memory);
+  float* part = parts + 3 * static_cast<std::int64_t>(blockIdx.x) * call.width;
   write_part(sums.weight, shared, part, call.width);
   write_part(sums.bias, shared, part + call.width, call.width);
+  write_part(sums.branch, shared, part + 2 * call.width, call.width);
 }
 
 // Calls `run` with how many vectors of a row a lane holds, as a constant.
@@ -238,11 +351,13 @@ void with_held(std::int64_t width, const Run& run) {
 
 void forward(const NormForward& call) {
   const auto dropout = device::make_dropout(call.kept != nullptr ? call.dropout : 0.0);
-  const auto blocks = static_cast<unsigned>((call.rows + kWarps - 1) / kWarps);
+  const std::int64_t most = kForwardBlocks * multiprocessor_count();
+  const auto blocks = static_cast<unsigned>(
+      std::min<std::int64_t>((call.rows + kForwardWarps - 1) / kForwardWarps, most));
   device::with_number(call.number, [&](auto number) {
     with_held(call.width, [&](auto held) {
       norm_forward<decltype(number), decltype(held)::value>
-          <<<blocks, kWarps * kWarp, 0, current_stream()>>>(call, dropout);
+          <<<blocks, dim3(kWarp, kForwardWarps), 0, current_stream()>>>(call, dropout);
     });
   });
   check(cudaGetLastError(), "normalising rows");
@@ -251,20 +366,23 @@ void forward(const NormForward& call) {
 void backward(const NormBackward& call) {
   device::Dropout dropout;
   dropout.scale = device::dropout_scale(device::dropout_threshold(call.dropout));
+  const unsigned threads = team_threads(call.width);
+  const unsigned teams = kThreads / threads;
   const std::int64_t most = kPartsOfMultiprocessor * multiprocessor_count();
-  const auto parts = static_cast<unsigned>(
-      std::clamp<std::int64_t>((call.rows + kRowsOfPart - 1) / kRowsOfPart, 1, most));
-  const auto width = static_cast<std::size_t>(call.width);
-  const Workspace sums(parts * 2 * width * sizeof(float));
-  const std::size_t shared = kWarps * width * sizeof(float);
+  const auto parts =
+      static_cast<unsigned>(std::clamp<std::int64_t>((call.rows + teams - 1) / teams, 1, most));
+  const Workspace sums(parts * 3 * static_cast<std::size_t>(call.width) * sizeof(float));
+  auto* of_parts = static_cast<float*>(sums.data());
   device::with_number(call.number, [&](auto number) {
     using T = decltype(number);
-    with_held(call.width, [&](auto held) {
-      norm_backward<T, decltype(held)::value><<<parts, kWarps * kWarp, shared, current_stream()>>>(
-          call, dropout, static_cast<float*>(sums.data()));
-    });
-    device::sum_parts(static_cast<const float*>(sums.data()), static_cast<int>(parts), call.width,
-                      static_cast<T*>(call.d_weight), static_cast<T*>(call.d_bias));
+    constexpr int kShared = sizeof(RowsAhead<T>);
+    check(cudaFuncSetAttribute(norm_backward<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               kShared),
+          "differentiating a norm");
+    norm_backward<T>
+        <<<parts, dim3(threads, teams), kShared, current_stream()>>>(call, dropout, of_parts);
+    device::sum_parts(of_parts, static_cast<int>(parts), call.width, static_cast<T*>(call.d_weight),
+                      static_cast<T*>(call.d_bias), static_cast<T*>(call.d_branch_sums));
   });
   check(cudaGetLastError(), "differentiating a norm");
 }

@@ -77,11 +77,6 @@ struct alignas(sizeof(T) * kVector) Stored {
 #pragma unroll
     for (int i = 0; i < kVector; ++i) to[i] = to_float(packed.numbers[i]);
   }
-  // The compiler would rather keep what was unpacked for the next time, and run out of registers.
-  __device__ void forget_unpacked() {
-#pragma unroll
-    for (auto& word : words) asm volatile("" : "+r"(word));
-  }
 };
 
 __device__ inline float sum_of_warp(float number) {

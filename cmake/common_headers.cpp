@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: Apache-2.0
+// Owns the precompiled header that every target without LibTorch shares.

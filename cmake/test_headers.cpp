@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: Apache-2.0
+// Owns the precompiled header that every test without LibTorch shares.

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "cli/command.h"
+#include "cli/config_flags.h"
+#include "cli/report.h"
+#include "config/effective_config.h"
+#include "diagnose/validate/validate_report.h"
+#include "session/validate_run.h"
+
+namespace myxtts {
+namespace {
+
+// What a placement is made of, and the network that is tried on it.
+const std::vector<std::string_view> kFields = {"data.data_gpu",
+                                               "data.model_gpu",
+                                               "data.num_workers",
+                                               "data.prefetch_buffer_size",
+                                               "devices.device",
+                                               "devices.mode",
+                                               "devices.split_gpu",
+                                               "devices.transfer_path",
+                                               "devices.enable_memory_isolation",
+                                               "devices.data_gpu_memory",
+                                               "devices.model_gpu_memory",
+                                               "devices.data_threads",
+                                               "devices.model_threads",
+                                               "train.model_size",
+                                               "train.batch_size",
+                                               "train.precision",
+                                               "train.enable_static_shapes"};
+
+struct ValidateArguments {
+  explicit ValidateArguments(CLI::App& app) : flags(app, kFields) {}
+
+  ConfigFlags flags;
+  bool json = false;
+};
+
+int run_validate(const ValidateArguments& arguments) {
+  const EffectiveConfig settings = make_effective_config(arguments.flags.sources());
+  if (settings.values.devices.mode == Mode::Auto) {
+    throw ConfigError(
+        "validate checks one placement, and --mode auto stands for all of them; name one, as in "
+        "--mode single.");
+  }
+  const Validation found = validate_run(settings);
+  print(arguments.json ? validation_json(MYXTTS_VERSION, found.plan, found.steps)
+                       : validation_text(found.plan, found.steps));
+  return all_passed(found.steps) ? 0 : 1;
+}
+
+std::function<int()> declare_validate(CLI::App& app) {
+  const auto arguments = std::make_shared<ValidateArguments>(app);
+  app.add_flag("--json", arguments->json, "Prints the table as JSON.");
+  return [arguments] { return run_validate(*arguments); };
+}
+
+}  // namespace
+
+Command validate_command() {
+  return {.name = "validate",
+          .group = "Setting up",
+          .summary =
+              "Tries a placement in five steps, each of which really checks, and says what "
+              "failed and why",
+          .declare = declare_validate,
+          .examples = {"myxtts validate", "myxtts validate --data-gpu 0 --model-gpu 1",
+                       "myxtts validate --split-gpu 0 --json"}};
+}
+
+}  // namespace myxtts

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/auto/calibration.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+
+namespace myxtts {
+namespace {
+
+constexpr double kClose = 0.3;  // behind the fastest; a second look may change the order
+
+class Calibration {
+ public:
+  Calibration(const MeasurePlacement& measure, const CalibrationSettings& settings)
+      : measure_(measure), settings_(settings) {}
+
+  std::vector<MeasuredPlacement> run(const std::vector<Placement>& placements) {
+    for (const Placement& placement : placements) add(placement);
+    if (settings_.noisy) look_again();
+    if (settings_.may_cache) try_cache();
+    return std::move(table_);
+  }
+
+ private:
+  bool stopped() const { return settings_.stopped && settings_.stopped(); }
+
+  // Nothing, with a reason, where it cannot be measured.
+  std::optional<PlacementReading> look_at(const Placement& placement, std::string& reason) {
+    if (settings_.begins) settings_.begins(placement);
+    try {
+      return measure_(placement);
+    } catch (const Error& error) {
+      reason = error.what();
+      return std::nullopt;
+    }
+  }
+
+  void tell(const MeasuredPlacement& line) const {
+    if (settings_.ended) settings_.ended(line);
+  }
+
+  void add(const Placement& placement) {
+    if (stopped()) return;
+    MeasuredPlacement line{.placement = placement};
+    line.reading = look_at(placement, line.reason);
+    if (line.reading) line.clips_per_second = line.reading->clips_per_second;
+    table_.push_back(line);
+    tell(line);
+  }
+
+  // Other programs only ever slow one down, so the better of two readings is the truer one.
+  void look_again() {
+    const MeasuredPlacement* best = fastest(table_, 0);
+    if (best == nullptr) return;
+    const double enough = best->clips_per_second * (1 - kClose);
+    if (std::count_if(table_.begin(), table_.end(), [&](const MeasuredPlacement& line) {
+          return line.clips_per_second >= enough;
+        }) < 2) {
+      return;
+    }
+    for (auto line = table_.rbegin(); line != table_.rend() && !stopped(); ++line) {
+      if (line->clips_per_second < enough) continue;
+      std::string reason;
+      const auto second = look_at(line->placement, reason);
+      if (!second || second->clips_per_second <= line->clips_per_second) continue;
+      line->reading = second;
+      line->clips_per_second = second->clips_per_second;
+      tell(*line);
+    }
+  }
+
+  void try_cache() {
+    const MeasuredPlacement* best = fastest(table_, 0);
+    if (best == nullptr) return;
+    const auto simplest = std::find_if(table_.begin(), table_.end(),
+                                       [](const auto& line) { return line.reading.has_value(); });
+    const MeasuredPlacement first = *simplest;
+    const MeasuredPlacement second = *best;
+    add_cached(first);
+    if (second.placement != first.placement) add_cached(second);
+  }
+
+  // What is measured is a later epoch, where everything is in the cache; in the first one the
+  // features are computed as without it, and writing them waits for nothing.
+  void add_cached(const MeasuredPlacement& plain) {
+    if (stopped()) return;
+    MeasuredPlacement line{.placement = plain.placement,
+                           .cold_clips_per_second = plain.clips_per_second};
+    line.placement.cached = true;
+    line.reading = look_at(line.placement, line.reason);
+    if (line.reading) {
+      const double share = settings_.first_epoch_share;
+      line.clips_per_second =
+          1 / (share / plain.clips_per_second + (1 - share) / line.reading->clips_per_second);
+    }
+    table_.push_back(line);
+    tell(line);
+  }
+
+  const MeasurePlacement& measure_;
+  const CalibrationSettings& settings_;
+  std::vector<MeasuredPlacement> table_;
+};
+
+}  // namespace
+
+std::vector<MeasuredPlacement> calibrate(const std::vector<Placement>& placements,
+                                         const MeasurePlacement& measure,
+                                         const CalibrationSettings& settings) {
+  return Calibration(measure, settings).run(placements);
+}
+
+const MeasuredPlacement* fastest(const std::vector<MeasuredPlacement>& table, double tie) {
+  double best = 0;
+  for (const MeasuredPlacement& line : table) best = std::max(best, line.clips_per_second);
+  for (const MeasuredPlacement& line : table) {
+    if (line.clips_per_second > 0 && line.clips_per_second >= best * (1 - tie)) return &line;
+  }
+  return nullptr;
+}
+
+}  // namespace myxtts

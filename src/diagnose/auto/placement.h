@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/effective_config.h"
+#include "device/device_plan.h"
+#include "device/machine.h"
+
+namespace myxtts {
+
+// One way to share a machine between data work and training: what flags would ask for.
+struct Placement {
+  Mode mode = Mode::Cpu;                       // never Auto
+  std::optional<SplitGpu> split_gpu = {};      // of Split
+  std::optional<std::int64_t> data_gpu = {};   // of Dual
+  std::optional<std::int64_t> model_gpu = {};  // of Dual
+  std::optional<std::int64_t> data_threads = {};
+  std::optional<std::int64_t> model_threads = {};
+  bool cached = false;  // with --cache-dataset
+
+  friend bool operator==(const Placement&, const Placement&) = default;
+};
+
+// "single", "split 0:16", "dual 1 to 0", "cpu 1 + 1 threads"; "single, cached".
+std::string name_of(const Placement& placement);
+
+// "--split-gpu 0:16 --cache-dataset": what asks for it on the command line.
+std::string flags_of(const Placement& placement);
+
+// The settings with that placement in place of their own. Batch and accumulation are those of
+// `usual`, the plan without --mode auto, so that every placement trains the same steps.
+RunConfig placed(RunConfig config, const Placement& placement, const DevicePlan& usual);
+
+// What --mode auto may choose from here, the simplest first. What a person has set is kept: with
+// --cache-dataset all of them are cached, otherwise none is; --data-threads and --model-threads
+// stay as given. `usual` says whether the run is on GPUs.
+std::vector<Placement> possible_placements(const RunConfig& config, const Machine& machine,
+                                           const DevicePlan& usual);
+
+// Whether --mode auto may turn the feature cache on: nobody has decided about it.
+bool may_cache(const EffectiveConfig& settings);
+
+}  // namespace myxtts

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/auto/reading_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace myxtts {
+
+PlacementReading reading_from_json(const std::string& text) {
+  try {
+    const auto json = nlohmann::json::parse(text);
+    const PlacementReading reading{
+        .clips_per_second = json.at("clips_per_second").get<double>(),
+        .step_seconds = json.at("step").at("mean_ms").get<double>() / 1000,
+        .ready_share = json.at("readiness").get<double>(),
+        .data_bytes = json.at("data").at("peak_bytes").get<std::int64_t>(),
+        .model_bytes = json.at("model").at("peak_bytes").get<std::int64_t>()};
+    if (reading.clips_per_second > 0) return reading;
+  } catch (const nlohmann::json::exception& error) {
+    throw DataError(fmt::format("The measurement cannot be read: {}.", error.what()));
+  }
+  throw DataError("no step was measured");
+}
+
+}  // namespace myxtts

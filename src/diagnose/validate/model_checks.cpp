@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/validate/model_checks.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include "diagnose/validate/activation_watch.h"
+#include "diagnose/validate/tensor_places.h"
+
+namespace myxtts {
+namespace {
+
+constexpr std::int64_t kText = 40;     // tokens of a clip
+constexpr std::int64_t kCodes = 90;    // some four seconds
+constexpr std::int64_t kFrames = 517;  // of a prompt
+constexpr const char* kReport =
+    "Training would compute with another device's memory; report it with: myxtts doctor --bundle "
+    "FILE";
+
+c10::Device torch_device(const RoleDevice& device) {
+  return device.gpu() < 0 ? c10::Device(c10::kCPU)
+                          : c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(device.gpu()));
+}
+
+bool is_gradient(const std::string& name) {
+  return name.starts_with("gradient.");
+}
+
+CheckResult check_places(const std::string& id, const std::string& name, const TensorPlaces& places,
+                         const RoleDevice& device) {
+  if (places.tensors == 0) return failed(id, name, "none was seen", kReport);
+  if (places.strays > 0) return failed(id, name, places.describe(), kReport);
+  return passed(id, name, fmt::format("{}, all on {}", places.describe(), device.name()));
+}
+
+CheckResult check_kept(const NamedTensors& kept, const RoleDevice& device) {
+  TensorPlaces places;
+  for (const auto& [name, tensor] : kept) {
+    if (!is_gradient(name)) places.look_at(name, tensor, device);
+  }
+  return check_places("model.parameters", "parameters, averages", places, device);
+}
+
+CheckResult check_gradients(const NamedTensors& kept, const RoleDevice& device) {
+  TensorPlaces places;
+  std::string wrong;
+  double squares = 0;
+  for (const auto& [name, tensor] : kept) {
+    if (!is_gradient(name)) continue;
+    places.look_at(name, tensor, device);
+    const double sum = tensor.to(at::kFloat).square().sum().item<double>();
+    if (!std::isfinite(sum) && wrong.empty()) wrong = name;
+    squares += sum;
+  }
+  const std::string id = "model.gradients";
+  CheckResult result = check_places(id, "gradients", places, device);
+  if (result.verdict == Verdict::Fail) return result;
+  if (!wrong.empty() || squares == 0) {
+    return failed(id, "gradients",
+                  wrong.empty() ? "the backward pass reached no parameter"
+                                : fmt::format("{} is not finite", wrong),
+                  "Type --precision fp32; if it stays so, report it with: myxtts doctor --bundle "
+                  "FILE");
+  }
+  return result;
+}
+
+// A step moves every weight that has a gradient, if only by its decay.
+double largest_change(const NamedTensors& before, const NamedTensors& after) {
+  double largest = 0;
+  for (const auto& [name, tensor] : after) {
+    if (!name.starts_with("weight.")) continue;
+    largest = std::max(largest, (tensor - before.at(name)).abs().max().item<double>());
+  }
+  return largest;
+}
+
+NamedTensors copies(const NamedTensors& kept) {
+  NamedTensors copied;
+  for (const auto& [name, tensor] : kept) {
+    if (name.starts_with("weight.")) copied.emplace(name, tensor.clone());
+  }
+  return copied;
+}
+
+CheckResult check_step(const StepNumbers& step, double change) {
+  const std::string id = "model.step";
+  const std::string name = "forward, backward";
+  const std::string numbers =
+      fmt::format("loss {:.3f}, gradient {:.3g}, largest change of a weight {:.2g}", step.loss,
+                  step.gradient_norm, change);
+  if (step.skipped || !std::isfinite(step.loss) || !std::isfinite(step.gradient_norm)) {
+    return failed(id, name, "the step is not finite: " + numbers, "Type --precision fp32");
+  }
+  if (step.gradient_norm == 0 || change == 0 || !std::isfinite(change)) {
+    return failed(id, name, "the step changes nothing: " + numbers,
+                  "Report it with: myxtts doctor --bundle FILE");
+  }
+  return passed(id, name, numbers);
+}
+
+}  // namespace
+
+CheckResults check_model(const ModelTrial& trial) {
+  RoleDevice& device = trial.training.device();
+  const auto scope = device.enter(device.stream());
+  const at::NoGradGuard no_grad;
+  CheckResults results = {check_kept(trial.kept(), device)};
+  const NamedTensors before = copies(trial.kept());
+  {
+    const at::AutoGradMode with_gradients(true);
+    const ActivationWatch watch(device);
+    trial.pass();
+    results.push_back(check_places("model.activations", "activations", watch.seen(), device));
+  }
+  results.push_back(check_gradients(trial.kept(), device));
+  const StepNumbers numbers = trial.update();
+  results.push_back(check_step(numbers, largest_change(before, trial.kept())));
+  return results;
+}
+
+DeviceBatch made_up_batch(const GptConfig& gpt, RoleDevice& device, std::int64_t clips) {
+  const auto scope = device.enter(device.stream());
+  const RandomStream random(1, "validate/batch");
+  std::uint64_t drawn = 0;
+  const auto ids = [&](std::int64_t count, std::int64_t below) {
+    std::vector<std::int64_t> drawn_ids;
+    for (std::int64_t i = 0; i < count; ++i) {
+      drawn_ids.push_back(
+          static_cast<std::int64_t>(random.bits(drawn++) % static_cast<std::uint64_t>(below)));
+    }
+    return drawn_ids;
+  };
+  std::vector<std::vector<std::int64_t>> numbers;
+  for (std::int64_t clip = 0; clip < clips; ++clip) {
+    numbers.push_back(ids(std::min(kText, gpt.max_text_tokens / 2), gpt.text_ids));
+    numbers.push_back(ids(std::min(kCodes, gpt.max_audio_tokens / 2), gpt.start_audio));
+  }
+  std::vector<GptClip> rows;
+  for (std::size_t clip = 0; clip < numbers.size(); clip += 2) {
+    rows.push_back({.text = numbers[clip], .codes = numbers[clip + 1]});
+  }
+  DeviceBatch batch;
+  const c10::Device on = torch_device(device);
+  batch.rows = to_batch(pack_rows(gpt, rows), on);
+  const auto mel = at::linspace(-3, 3, clips * gpt.mel_bands * kFrames, at::kFloat).sin();
+  batch.prompt_mel = mel.view({clips, gpt.mel_bands, kFrames}).to(on);  // [B, bands, frames]
+  batch.filled = device.make_event();
+  batch.consumed = device.make_event();
+  return batch;
+}
+
+}  // namespace myxtts

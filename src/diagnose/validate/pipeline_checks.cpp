@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/validate/pipeline_checks.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace myxtts {
+namespace {
+
+constexpr double kReady = 0.9;         // share of steps
+constexpr double kBusyEnough = 0.7;    // of the time: a device that cannot do more
+constexpr double kLeastOverlap = 0.3;  // in series there is none
+constexpr double kWorthwhile = 0.05;   // the shorter part against the longer: less cannot be judged
+constexpr double kIdle = 1.5;          // the whole against the sum: in series there is little more
+constexpr const char* kProfile = "Type: myxtts profile, which names the stage and the setting";
+
+CheckResult check_batches(const PipelineTrial& trial) {
+  const std::string found = fmt::format("{} batches, {} clips in {:.1f} s", trial.batches,
+                                        trial.clips, trial.whole_seconds);
+  if (trial.batches < trial.wanted_batches || trial.clips == 0) {
+    return failed("pipeline.batches", "batches",
+                  fmt::format("{}, but {} batches were asked for", found, trial.wanted_batches),
+                  "Report it with: myxtts doctor --bundle FILE");
+  }
+  return passed("pipeline.batches", "batches", found);
+}
+
+// Waiting is no fault where the data device did all it could: then it is the slower one.
+CheckResult check_readiness(const PipelineTrial& trial) {
+  const double share = trial.readiness.share();
+  const double busy = trial.feature_seconds / std::max(trial.whole_seconds, 1e-9);
+  const std::string found =
+      fmt::format("{:.0f} % of {} steps had their batch ready, {:.2f} s waited", 100 * share,
+                  trial.readiness.steps, trial.readiness.waited_seconds);
+  if (share >= kReady) return passed("pipeline.readiness", "readiness", found);
+  if (busy >= kBusyEnough) {
+    CheckResult result = passed("pipeline.readiness", "readiness",
+                                fmt::format("{}: making features takes longer than this model's "
+                                            "steps",
+                                            found));
+    result.remedy = kProfile;
+    return result;
+  }
+  return failed("pipeline.readiness", "readiness",
+                fmt::format("{}, though the data device was busy {:.0f} % of the time only", found,
+                            100 * busy),
+                kProfile);
+}
+
+CheckResult check_overlap(const PipelineTrial& trial) {
+  const std::string id = "pipeline.overlap";
+  const std::string name = "overlap";
+  const std::string found =
+      fmt::format("{:.2f} s for features of {:.2f} s and steps of {:.2f} s", trial.whole_seconds,
+                  trial.feature_seconds, trial.step_seconds);
+  const auto [shorter, longer] = std::minmax(trial.feature_seconds, trial.step_seconds);
+  if (shorter < kWorthwhile * longer) {
+    return skipped(id, name, found + ": too unequal to tell", kProfile);
+  }
+  if (overlap(trial) >= kLeastOverlap) {
+    return passed(id, name,
+                  fmt::format("{}: {:.0f} % of the shorter at the same time", found,
+                              100 * std::min(1.0, overlap(trial))));
+  }
+  const double sum = trial.feature_seconds + trial.step_seconds;
+  if (trial.starved_seconds > trial.whole_seconds / 2 || trial.whole_seconds > kIdle * sum) {
+    return skipped(id, name, found + ": both devices waited too long to tell", kProfile);
+  }
+  return failed(id, name, found + ": one after the other",
+                "Give each role threads of its own (--data-threads, --model-threads) or another "
+                "device; type: myxtts profile");
+}
+
+}  // namespace
+
+double overlap(const PipelineTrial& trial) {
+  const double shorter = std::min(trial.feature_seconds, trial.step_seconds);
+  if (shorter <= 0) return 0;
+  return (trial.feature_seconds + trial.step_seconds - trial.whole_seconds) / shorter;
+}
+
+CheckResults check_pipeline(const PipelineTrial& trial) {
+  CheckResult readiness = check_readiness(trial);
+  const CheckResult in_parallel = check_overlap(trial);
+  if (in_parallel.verdict == Verdict::Fail && readiness.verdict == Verdict::Fail) {
+    readiness = skipped(readiness.id, readiness.name, readiness.found + ": see overlap");
+  }
+  return {check_batches(trial), readiness, in_parallel};
+}
+
+}  // namespace myxtts

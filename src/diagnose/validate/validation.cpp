@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/validate/validation.h"
+
+#include <ATen/ATen.h>
+#include <c10/util/Exception.h>
+
+#include "base/error.h"
+#include "diagnose/validate/prerequisites.h"
+#include "model/gpt.h"
+#include "model/gpt_specs.h"
+#include "model/initialise.h"
+
+namespace myxtts {
+namespace {
+
+constexpr std::int64_t kClips = 2;
+constexpr const char* kReport = "Report it with: myxtts doctor --bundle FILE";
+
+struct Devices {
+  std::unique_ptr<RoleDevice> data;
+  std::unique_ptr<RoleDevice> model;
+};
+
+// On a device of its own, so that nothing else is in its memory.
+CheckResult try_cap(const ValidationParts& parts, Role role, RolePlan plan) {
+  const bool planned = plan.memory_cap_bytes.has_value();
+  const std::int64_t cap = plan.memory_cap_bytes.value_or(kTrialCap);
+  plan.memory_cap_bytes = cap;
+  plan.multiprocessors.reset();
+  const auto device = parts.open(role, plan);
+  return check_cap(role, cap, planned,
+                   [&device](std::int64_t bytes) { return can_take(*device, bytes); });
+}
+
+CheckResults check_placement(const ValidationParts& parts, Devices& devices) {
+  const DevicePlan& plan = parts.plan;
+  CheckResults results = {check_visible(plan, parts.visible)};
+  devices.data = parts.open(Role::Data, plan.data);
+  devices.model = parts.open(Role::Model, plan.model);
+  results.push_back(check_device(Role::Data, plan.data, *devices.data));
+  results.push_back(check_device(Role::Model, plan.model, *devices.model));
+  results.push_back(try_cap(parts, Role::Data, plan.data));
+  results.push_back(try_cap(parts, Role::Model, plan.model));
+  const bool is_split = plan.mode == Mode::Split;
+  results.push_back(
+      check_split(plan, is_split ? parts.multiprocessors(*devices.data) : std::vector<int>{}));
+  return results;
+}
+
+NamedTensors new_weights(const GptConfig& gpt) {
+  NamedTensors weights;
+  for (const auto& [name, weight] : initialise(gpt_specs(gpt), /*seed=*/1)) {
+    weights.emplace(kGptPrefix + name, weight);
+  }
+  return weights;
+}
+
+// An error of LibTorch in `checks` becomes one of the device.
+CheckResults on_device(const RoleDevice& device, const std::function<CheckResults()>& checks) {
+  try {
+    return checks();
+  } catch (const c10::Error&) {
+    device.rethrow();
+  }
+  throw InternalError("the device threw nothing");
+}
+
+// Without graphs, whose tensors are made once and for all: here each is made while it is watched.
+CheckResults try_model(const ValidationParts& parts, RoleDevice& device) {
+  return on_device(device, [&] {
+    GptTraining training(parts.model.gpt, new_weights(parts.model.gpt), device,
+                         {.precision = parts.plan.precision});
+    DeviceBatch batch = made_up_batch(parts.model.gpt, device, kClips);
+    ModelTrial trial(training, batch);
+    if (parts.before_model) parts.before_model(trial);
+    return check_model(trial);
+  });
+}
+
+CheckResults try_transfer(const ValidationParts& parts, const Devices& devices) {
+  return on_device(*devices.model, [&] {
+    return check_transfer(*devices.data, *devices.model, parts.plan.path, parts.transfer);
+  });
+}
+
+}  // namespace
+
+std::vector<ValidationStep> validation_steps(const ValidationParts& parts) {
+  const auto devices = std::make_shared<Devices>();
+  return {
+      {.id = "prerequisites",
+       .name = "Prerequisites",
+       .remedy = kReport,
+       .checks =
+           [parts] {
+             return check_prerequisites(parts.checklist, parts.plan.model.gpu.has_value());
+           }},
+      {.id = "placement",
+       .name = "Placement",
+       .remedy = "Type: myxtts doctor",
+       .checks = [parts, devices] { return check_placement(parts, *devices); }},
+      {.id = "model",
+       .name = "Model on the model device",
+       .remedy = "Take a smaller --model-size, or another device",
+       .checks = [parts, devices] { return try_model(parts, *devices->model); }},
+      {.id = "transfer",
+       .name = "Transfer between the devices",
+       .remedy = "Try the other --transfer-path",
+       .checks = [parts, devices] { return try_transfer(parts, *devices); }},
+      {.id = "pipeline",
+       .name = "Pipeline",
+       .remedy = kReport,
+       .checks = [parts] { return check_pipeline(parts.pipeline()); }},
+  };
+}
+
+}  // namespace myxtts

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "config/effective_config.h"
+#include "device/device_plan.h"
+#include "diagnose/validate/verdict.h"
+
+namespace myxtts {
+
+// What a person did not set, for a validation: a tiny network and small batches, which every
+// machine can try within a minute.
+EffectiveConfig with_validation_defaults(EffectiveConfig settings);
+
+struct Validation {
+  DevicePlan plan;
+  std::vector<StepResult> steps;
+};
+
+// Plans and opens the devices of the settings and takes the five steps on them, the last with a
+// generated corpus that is gone afterwards. Shows progress. Throws ConfigError and DeviceError
+// where there is no plan.
+Validation validate_run(const EffectiveConfig& settings);
+
+}  // namespace myxtts

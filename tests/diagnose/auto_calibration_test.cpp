@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/auto/calibration.h"
+
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "diagnose/auto/reading_json.h"
+
+namespace myxtts::test {
+namespace {
+
+using Names = std::vector<std::string>;
+
+// Speeds by the name of the placement, one after the other; 0 is a failure, and so is no entry.
+class FakeMachine {
+ public:
+  explicit FakeMachine(std::map<std::string, std::vector<double>> speeds)
+      : speeds_(std::move(speeds)) {}
+
+  MeasurePlacement measure() {
+    return [this](const Placement& placement) {
+      const std::string name = name_of(placement);
+      measured.push_back(name);
+      auto& left = speeds_[name];
+      if (left.empty()) throw DeviceError(name + " is not there.");
+      const double speed = left.front();
+      if (left.size() > 1) left.erase(left.begin());
+      if (speed == 0) throw DataError("no memory");
+      return PlacementReading{.clips_per_second = speed, .step_seconds = 8 / speed};
+    };
+  }
+
+  Names measured;
+
+ private:
+  std::map<std::string, std::vector<double>> speeds_;
+};
+
+const Placement kSingle{.mode = Mode::Single};
+const Placement kSplit{.mode = Mode::Split, .split_gpu = SplitGpu{0, 16}};
+const Placement kDual{.mode = Mode::Dual, .data_gpu = 1, .model_gpu = 0};
+const std::vector<Placement> kAll{kSingle, kSplit, kDual};
+
+std::string name_of_fastest(const std::vector<MeasuredPlacement>& table, double tie) {
+  const auto* best = fastest(table, tie);
+  return best == nullptr ? "none" : name_of(best->placement);
+}
+
+TEST(Calibration, EachPlacementIsMeasuredOnceInOrderAndTheFastestIsTaken) {
+  FakeMachine machine({{"single", {100}}, {"split 0:16", {90}}, {"dual 1 to 0", {120}}});
+  const auto table = calibrate(kAll, machine.measure(), {});
+  EXPECT_EQ(machine.measured, (Names{"single", "split 0:16", "dual 1 to 0"}));
+  EXPECT_EQ(name_of_fastest(table, kGpuTie), "dual 1 to 0");
+}
+
+TEST(Calibration, OfEquallyFastOnesTheSimplestIsTaken) {
+  FakeMachine machine({{"single", {99.5}}, {"split 0:16", {90}}, {"dual 1 to 0", {100}}});
+  const auto table = calibrate(kAll, machine.measure(), {});
+  EXPECT_EQ(name_of_fastest(table, 0.01), "single");
+  EXPECT_EQ(name_of_fastest(table, 0.001), "dual 1 to 0");
+}
+
+TEST(Calibration, WhatFailsIsALineWithItsReasonAndNotTheEnd) {
+  FakeMachine machine({{"split 0:16", {50}}, {"dual 1 to 0", {0}}});
+  const auto table = calibrate(kAll, machine.measure(), {});
+  ASSERT_EQ(table.size(), 3U);
+  EXPECT_EQ(table[0].reason, "single is not there.");
+  EXPECT_EQ(table[2].reason, "no memory");
+  EXPECT_EQ(name_of_fastest(table, 0.02), "split 0:16");
+  const std::string text = describe(table, &table[1].placement);
+  EXPECT_NE(text.find("not measured: single is not there."), std::string::npos) << text;
+}
+
+TEST(Calibration, WhereNothingCanBeMeasuredNothingIsChosen) {
+  FakeMachine machine({});
+  EXPECT_EQ(name_of_fastest(calibrate(kAll, machine.measure(), {.may_cache = true}), 0), "none");
+}
+
+TEST(Calibration, OnANoisyMachineCloseOnesAreMeasuredTwiceAndTheBetterReadingCounts) {
+  FakeMachine machine({{"single", {95, 110}}, {"split 0:16", {100, 90}}, {"dual 1 to 0", {50}}});
+  const auto table = calibrate(kAll, machine.measure(), {.noisy = true});
+  EXPECT_EQ(machine.measured,
+            (Names{"single", "split 0:16", "dual 1 to 0", "split 0:16", "single"}));
+  EXPECT_EQ(table[0].clips_per_second, 110);
+  EXPECT_EQ(table[1].clips_per_second, 100);
+  EXPECT_EQ(name_of_fastest(table, 0.02), "single");
+}
+
+TEST(Calibration, AClearLeaderIsNotMeasuredTwice) {
+  FakeMachine machine({{"single", {100}}, {"split 0:16", {50}}, {"dual 1 to 0", {50}}});
+  calibrate(kAll, machine.measure(), {.noisy = true});
+  EXPECT_EQ(machine.measured.size(), 3U);
+}
+
+// The first of four epochs is as fast as without the cache.
+TEST(Calibration, TheCacheIsJudgedByTheWholeRunOnTheSimplestAndOnTheFastest) {
+  FakeMachine machine({{"single", {100}},
+                       {"split 0:16", {90}},
+                       {"dual 1 to 0", {120}},
+                       {"single, cached", {300}},
+                       {"dual 1 to 0, cached", {150}}});
+  const auto table =
+      calibrate(kAll, machine.measure(), {.may_cache = true, .first_epoch_share = 0.25});
+  EXPECT_EQ(machine.measured, (Names{"single", "split 0:16", "dual 1 to 0", "single, cached",
+                                     "dual 1 to 0, cached"}));
+  ASSERT_EQ(table.size(), 5U);
+  EXPECT_NEAR(table[3].clips_per_second, 200, 1e-9);
+  EXPECT_EQ(table[3].cold_clips_per_second, 100);
+  EXPECT_NEAR(table[4].clips_per_second, 1 / (0.25 / 120 + 0.75 / 150), 1e-9);
+  EXPECT_EQ(name_of_fastest(table, 0.0), "single, cached");
+}
+
+TEST(Calibration, InARunOfOneEpochTheCacheBringsNothingAndIsNotTaken) {
+  FakeMachine machine({{"single", {100}}, {"single, cached", {300}}});
+  const auto table = calibrate({kSingle}, machine.measure(), {.may_cache = true});
+  EXPECT_EQ(name_of_fastest(table, 0.0), "single");
+}
+
+TEST(Calibration, WhereTheCacheIsAskedForItIsNotMeasuredTwice) {
+  Placement cached = kSingle;
+  cached.cached = true;
+  FakeMachine machine({{"single, cached", {100}}});
+  const auto table = calibrate({cached}, machine.measure(), {});
+  ASSERT_EQ(table.size(), 1U);
+  EXPECT_EQ(table[0].clips_per_second, 100);
+}
+
+TEST(Calibration, StoppedNothingMoreIsMeasured) {
+  FakeMachine machine({{"single", {100}}, {"split 0:16", {90}}, {"dual 1 to 0", {120}}});
+  const auto table = calibrate(
+      kAll, machine.measure(),
+      {.may_cache = true, .noisy = true, .stopped = [&] { return machine.measured.size() >= 2; }});
+  EXPECT_EQ(machine.measured.size(), 2U);
+  EXPECT_EQ(table.size(), 2U);
+}
+
+TEST(Calibration, TheTableShowsFiguresTheChoiceAndWhatWasNotMeasured) {
+  std::vector<MeasuredPlacement> table{{.placement = kSingle,
+                                        .reading = PlacementReading{.clips_per_second = 412.345,
+                                                                    .step_seconds = 0.0388,
+                                                                    .ready_share = 0.995,
+                                                                    .data_bytes = 500'000'000,
+                                                                    .model_bytes = 12'300'000'000},
+                                        .clips_per_second = 412.345},
+                                       {.placement = kSplit, .reason = "no memory"}};
+  EXPECT_EQ(describe(table, &kSingle),
+            "Placements\n"
+            "  placement   clips/s  step ms   ready    data    model\n"
+            "  single        412.3     38.8  99.5 %  500 MB  12.3 GB  <- taken\n"
+            "  split 0:16        -        -       -       -        -  not measured: no memory\n"
+            "  dual              -        -       -       -        -  not measured: it needs two "
+            "GPUs\n"
+            "  parallel          -        -       -       -        -  not measured: this version "
+            "does not train on several GPUs at once\n");
+}
+
+std::string profile_of(double speed) {
+  return fmt::format(
+      "{{\"clips_per_second\": {}, \"step\": {{\"mean_ms\": 40}}, \"readiness\": 0.5, "
+      "\"data\": {{\"peak_bytes\": 7}}, \"model\": {{\"peak_bytes\": 9}}, \"other\": 1}}",
+      speed);
+}
+
+TEST(ReadingOfAProfile, HasTheFiguresOfTheTable) {
+  const PlacementReading reading = reading_from_json(profile_of(25.5));
+  EXPECT_EQ(reading.clips_per_second, 25.5);
+  EXPECT_EQ(reading.step_seconds, 0.04);
+  EXPECT_EQ(reading.ready_share, 0.5);
+  EXPECT_EQ(reading.data_bytes, 7);
+  EXPECT_EQ(reading.model_bytes, 9);
+}
+
+TEST(ReadingOfAProfile, IsRefusedWhereItIsSomethingElse) {
+  EXPECT_THROW(reading_from_json("{"), DataError);
+  EXPECT_THROW(reading_from_json("{}"), DataError);
+  EXPECT_THROW(reading_from_json("[1]"), DataError);
+  EXPECT_THROW(reading_from_json(profile_of(0)), DataError);
+}
+
+}  // namespace
+}  // namespace myxtts::test

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/resource.h>
+
+#include <map>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "support/program.h"
+
+namespace myxtts::test {
+namespace {
+
+const std::vector<std::string> kNoGpu{"MYXTTS_NVML_LIBRARY=libabsent-nvml.so.1",
+                                      "MYXTTS_CUDA_DRIVER=libabsent-cuda.so.1"};
+
+ProgramResult validate(std::vector<std::string> flags, std::vector<std::string> more = {}) {
+  flags.insert(flags.begin(), "validate");
+  std::vector<std::string> environment = kNoGpu;
+  environment.insert(environment.end(), more.begin(), more.end());
+  return run_program(flags, {.standard_input = {}, .environment = environment});
+}
+
+std::map<std::string, std::string> verdicts(const nlohmann::json& report) {
+  std::map<std::string, std::string> found;
+  for (const auto& step : report.at("steps")) {
+    for (const auto& check : step.at("checks")) found[check["id"]] = check["verdict"];
+  }
+  return found;
+}
+
+double processor_seconds_of_children() {
+  rusage usage{};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec);
+}
+
+// Processor time, not wall time: a busy machine must not fail the test.
+TEST(Validate, TheCpuPassesFiveStepsWithinAMinute) {
+  const double before = processor_seconds_of_children();
+  const auto result = validate({"--device", "cpu", "--json"});
+  EXPECT_LT(processor_seconds_of_children() - before, 60);
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+  const auto report = nlohmann::json::parse(result.out);
+  EXPECT_TRUE(report.at("passed"));
+  EXPECT_EQ(report.at("plan").at("mode"), "cpu");
+  std::vector<std::string> steps;
+  for (const auto& step : report.at("steps")) steps.push_back(step.at("id"));
+  EXPECT_EQ(steps, (std::vector<std::string>{"prerequisites", "placement", "model", "transfer",
+                                             "pipeline"}));
+  const auto found = verdicts(report);
+  for (const char* id :
+       {"prerequisites.sound", "placement.visible", "placement.data_device",
+        "placement.model_device", "placement.data_cap", "placement.model_cap", "model.parameters",
+        "model.activations", "model.gradients", "model.step", "transfer.forth", "transfer.back",
+        "transfer.path", "transfer.bandwidth", "pipeline.batches", "pipeline.readiness"}) {
+    ASSERT_TRUE(found.contains(id)) << id;
+    EXPECT_EQ(found.at(id), "PASS") << id;
+  }
+  EXPECT_EQ(found.at("placement.split"), "SKIP");
+}
+
+TEST(Validate, AMissingSoundLibraryFailsWithItsRemedy) {
+  const auto result =
+      validate({"--device", "cpu"}, {"MYXTTS_SNDFILE_LIBRARY=libabsent-sndfile.so"});
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  EXPECT_NE(result.out.find("FAIL  sound library"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("apt install libsndfile1"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("PASS  data to model"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("This placement does not work:"), std::string::npos) << result.out;
+}
+
+TEST(Validate, FlagsThatCannotBeFollowedAreErrorsAsElsewhere) {
+  const auto two = validate({"--data-gpu", "0", "--model-gpu", "1"});
+  EXPECT_EQ(two.exit_code, 4) << two.err;
+  EXPECT_EQ(two.out, "");
+  EXPECT_EQ(validate({"--device", "cpu", "--split-gpu", "0"}).exit_code, 2);
+  const auto all = validate({"--mode", "auto"});
+  EXPECT_EQ(all.exit_code, 2);
+  EXPECT_NE(all.err.find("--mode single"), std::string::npos) << all.err;
+  EXPECT_EQ(validate({"--device", "cpu", "--model-size", "huge"}).exit_code, 2);
+}
+
+TEST(Recommend, PrintsATableForTheSizeAndNamesTheSizesOtherwise) {
+  const auto one = run_program({"doctor", "--recommend", "--model-size", "normal"},
+                               {.standard_input = {}, .environment = kNoGpu});
+  EXPECT_EQ(one.exit_code, 0) << one.err;
+  EXPECT_NE(one.out.find("normal: "), std::string::npos) << one.out;
+  EXPECT_EQ(one.out.find("xtts-v2: "), std::string::npos) << one.out;
+  EXPECT_NE(one.out.find("myxtts train --model-size normal --batch-size"), std::string::npos);
+  const auto all = run_program({"doctor", "--recommend", "--json"},
+                               {.standard_input = {}, .environment = kNoGpu});
+  EXPECT_EQ(nlohmann::json::parse(all.out).at("model_sizes").size(), 5U);
+  const auto wrong = run_program({"doctor", "--recommend", "--model-size", "huge"});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_NE(wrong.err.find("xtts-v2"), std::string::npos) << wrong.err;
+}
+
+}  // namespace
+}  // namespace myxtts::test
