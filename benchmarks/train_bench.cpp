@@ -146,7 +146,7 @@ RowSizes sizes_for(const GptConfig& config, std::int64_t clips) {
           .text_targets = clips * (kText + 1),
           .audio_targets = clips * (kCodes + 4),
           .longest = row + 64,
-          .segments = clips + 1};
+          .segments = clips + (clips + 1) / 2 + 1};  // where clips are spread, half may be padding
 }
 
 struct StepTimes {
