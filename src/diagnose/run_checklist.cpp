@@ -97,6 +97,7 @@ Limit model_limit(const RunFacts& facts) {
 StepKind kind_of(const RunFacts& facts) {
   return {.precision = facts.plan->precision,
           .cpu = !facts.plan->model.gpu,
+          .savers = facts.plan->savers,
           .batches_a_step = facts.plan->grad_accum};
 }
 

@@ -55,6 +55,14 @@ TEST(RunChecklist, ARunThatLacksNothingPasses) {
             "first are measured");
 }
 
+TEST(RunChecklist, TheBatchIsCountedWithTheSaversOfThePlan) {
+  RunFacts facts = good_run();
+  facts.plan->model.memory_cap_bytes = 16'000'000'000;
+  EXPECT_EQ(rows(facts)["batch"].state, RunCheckState::Fail);
+  facts.plan->savers.recompute = true;
+  EXPECT_EQ(rows(facts)["batch"].state, RunCheckState::Pass) << rows(facts)["batch"].found;
+}
+
 TEST(RunChecklist, ADiskWithoutRoomForTheCheckpointsFailsWithWhatIsMissing) {
   RunFacts facts = good_run();
   facts.disk.free_bytes = 20'000'000'000;
