@@ -111,6 +111,8 @@ class Guide:
 
 
 class Guides(unittest.TestCase):
+    maxDiff = None
+
     def test_every_command_prints_what_the_guide_shows(self):
         for name in NAMES:
             page = ENGLISH / f"{name}.md"
