@@ -103,10 +103,14 @@ std::vector<Checkpoint> CheckpointStore::all() const {
 
 std::optional<Checkpoint> CheckpointStore::newest_valid() const {
   auto found = all();
+  const std::size_t whole = found.size();
   for (; !found.empty(); found.pop_back()) {
     const std::string damage = find_damage(found.back().folder);
     if (damage.empty()) {
       set_latest(found.back().step);
+      // A process may have been killed between a checkpoint and the removal of the old ones.
+      // Damaged ones stay to be looked at, until the next save.
+      if (found.size() == whole) remove_old(found.back().step);
       return found.back();
     }
     log_warning("run", "The checkpoint {} is damaged and passed over: {}.",

@@ -45,7 +45,8 @@ class CheckpointStore {
   std::vector<Checkpoint> all() const;  // oldest first; only their names were looked at
 
   // The newest one whose every file is as it was written, and `latest` points at it from then on; a
-  // damaged one is said and passed over. Reads the files.
+  // damaged one is said and passed over. Old ones that a killed process had no time to remove go
+  // now. Reads the files.
   std::optional<Checkpoint> newest_valid() const;
 
   // The checkpoint of a step or at a path. Throws DataError when it is not there or damaged.

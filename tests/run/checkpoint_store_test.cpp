@@ -77,6 +77,18 @@ TEST(CheckpointStore, KeepsTheLastOnesAndTheBest) {
   EXPECT_EQ(steps_of(store), (std::vector<std::int64_t>{2, 4, 5}));
 }
 
+TEST(CheckpointStore, WhatAKilledProcessHadNoTimeToRemoveGoesWithTheNextStart) {
+  const TemporaryFolder run;
+  {
+    CheckpointStore all_kept(run.path(), {.last = 9, .best = 0});
+    for (const std::int64_t step : {6, 7, 8}) save(all_kept, step);
+  }
+  const CheckpointStore store(run.path(), {.last = 2, .best = 0});
+  EXPECT_EQ(steps_of(store), (std::vector<std::int64_t>{6, 7, 8}));
+  EXPECT_EQ(store.newest_valid()->step, 8);
+  EXPECT_EQ(steps_of(store), (std::vector<std::int64_t>{7, 8}));
+}
+
 TEST(CheckpointStore, ADamagedCheckpointIsPassedOverForTheOneBefore) {
   const TemporaryFolder run;
   CheckpointStore store(run.path());
