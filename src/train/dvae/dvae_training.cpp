@@ -20,7 +20,7 @@ const std::vector<std::string>& names_of_losses() {
 }
 
 ParameterLayout layout_of(const DvaeConfig& config, const std::vector<std::string>& freeze) {
-  TensorSpecs specs;  // but counters, which nothing reads
+  TensorSpecs specs;
   std::vector<std::string> names;
   for (const auto& spec : dvae_specs(config)) {
     if (spec.role == TensorRole::Counter) continue;
@@ -47,6 +47,16 @@ WindowStepSettings step_settings(const DvaeConfig& config, const DvaeTrainingSet
           .on_the_way = settings.on_the_way};
 }
 
+// Counters of the public layout that nothing reads; a checkpoint has them too.
+NamedTensors counters_of(const DvaeConfig& config, const NamedTensors& weights) {
+  NamedTensors counters;
+  for (const auto& spec : dvae_specs(config)) {
+    if (spec.role != TensorRole::Counter) continue;
+    counters.emplace(spec.name, find_tensor(weights, spec.name, spec.shape).clone());
+  }
+  return counters;
+}
+
 // The mean of each window's values [W, C, F].
 at::Tensor of_each(const at::Tensor& values) {
   return values.mean({1, 2});
@@ -65,6 +75,7 @@ struct DvaeTraining::State {
   State(const DvaeConfig& config, const NamedTensors& weights, const at::Tensor& stats,
         RoleDevice& role, const DvaeTrainingSettings& wanted)
       : settings(wanted),
+        counters(counters_of(config, weights)),
         mel_stats(stats.to(torch_device_of(role)).view({1, -1, 1})),
         parameters(layout_of(config, wanted.freeze), weights, torch_device_of(role), at::kFloat,
                    /*fixed_gradients=*/true),
@@ -114,10 +125,10 @@ struct DvaeTraining::State {
     const auto z = encoded(dvae, windows.mel);
     const auto codes = dvae.quantise(z);  // [W, n]
     const auto errors = errors_of(windows.mel, z, dvae.look_up(codes));
-    const auto numbers = at::arange(settings_codes(), codes.options());
+    const auto numbers = at::arange(codes_in_all(), codes.options());
     const auto counts =
         (codes.unsqueeze(2).eq(numbers).to(at::kFloat) * windows.weights.view({-1, 1, 1}))
-            .sum({0, 1});
+            .sum(at::IntArrayRef{0, 1});
     const auto windows_seen = windows.weights.sum();
     const auto sum = [&windows](const at::Tensor& values) { return values.dot(windows.weights); };
     const auto used = counts.gt(0).to(at::kFloat).mean();
@@ -127,12 +138,13 @@ struct DvaeTraining::State {
     return at::stack({sums, windows_seen.expand_as(sums)});
   }
 
-  std::int64_t settings_codes() const {
+  std::int64_t codes_in_all() const {
     return parameters.tensors().at("codebook.cluster_size").size(0);
   }
 
   const DvaeTrainingSettings settings;
-  const at::Tensor mel_stats;  // [1, bands, 1]
+  const NamedTensors counters;  // on the CPU
+  const at::Tensor mel_stats;   // [1, bands, 1]
   Parameters parameters;
   Dvae dvae;
   LearnedCodebook codebook;
@@ -190,7 +202,9 @@ at::Tensor DvaeTraining::evaluate(DeviceBatch& batch) {
 }
 
 NamedTensors DvaeTraining::weights() const {
-  return state_->parameters.named_weights();
+  NamedTensors all = state_->parameters.named_weights();
+  all.insert(state_->counters.begin(), state_->counters.end());
+  return all;
 }
 
 NamedTensors DvaeTraining::optimiser() const {
