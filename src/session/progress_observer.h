@@ -18,7 +18,8 @@ namespace myxtts {
 struct TrainingProgressOptions {
   std::int64_t first_step = 0;
   std::int64_t last_step = 0;
-  std::function<PipelineReading()> meters;  // of the pipeline that feeds it
+  std::vector<std::string> loss_names = {};  // StageTraining's
+  std::function<PipelineReading()> meters;   // of the pipeline that feeds it
 };
 
 // Shows a run while it trains: a bar on a terminal, plain lines elsewhere.

@@ -7,15 +7,19 @@
 namespace myxtts {
 namespace {
 
+std::vector<std::pair<std::string, Stage>> named_stages() {
+  std::vector<std::pair<std::string, Stage>> named;
+  for (const Stage stage : kStages) named.emplace_back(name_of(stage), stage);
+  return named;
+}
+
 void add_model(std::vector<Field>& fields) {
-  fields.push_back(bind(
-      {.key = "train.stage",
-       .flag = "--stage",
-       .placeholder = "STAGE",
-       .group = "Model",
-       .sentence = "The part of the network to train."},
-      MYXTTS_MEMBER(train.stage),
-      one_of<Stage>({{"gpt", Stage::Gpt}, {"dvae", Stage::Dvae}, {"decoder", Stage::Decoder}})));
+  fields.push_back(bind({.key = "train.stage",
+                         .flag = "--stage",
+                         .placeholder = "STAGE",
+                         .group = "Model",
+                         .sentence = "The part of the network to train."},
+                        MYXTTS_MEMBER(train.stage), one_of<Stage>(named_stages())));
   fields.push_back(bind(
       {.key = "train.model_size",
        .flag = "--model-size",
