@@ -2,11 +2,11 @@
 #include "session/stage_factory.h"
 
 #include "base/error.h"
-#include "config/stage_defaults.h"
 #include "session/training_settings.h"
 #include "train/decoder/decoder_training.h"
 #include "train/dvae/dvae_training.h"
 #include "train/gpt_training.h"
+#include "train/speaker/speaker_training.h"
 
 namespace myxtts {
 namespace {
@@ -34,6 +34,14 @@ std::unique_ptr<StageTraining> make_decoder(const StageParts& parts) {
   return std::make_unique<DecoderTraining>(network.config, network.model, parts.device, settings);
 }
 
+std::unique_ptr<StageTraining> make_speaker(const StageParts& parts) {
+  SpeakerTrainingSettings settings =
+      speaker_training_settings(parts.config, parts.plan, parts.data);
+  settings.on_the_way = parts.on_the_way;
+  return std::make_unique<SpeakerTraining>(parts.start.network.config.speaker_encoder,
+                                           parts.start.trained(), parts.device, settings);
+}
+
 }  // namespace
 
 std::unique_ptr<StageTraining> make_stage_training(const StageParts& parts) {
@@ -45,7 +53,7 @@ std::unique_ptr<StageTraining> make_stage_training(const StageParts& parts) {
     case Stage::Decoder:
       return make_decoder(parts);
     case Stage::Speaker:
-      throw ConfigError("--stage speaker cannot be trained yet; a model keeps the encoder it has.");
+      return make_speaker(parts);
   }
   throw InternalError("a stage without a training");
 }

@@ -26,13 +26,21 @@ GptTrainingSettings gpt_training_settings(const RunConfig& config, const DeviceP
           .slots = batches.slots()};
 }
 
-// bf16 is what the plan takes for the GPT where nothing was asked for; codes need more.
+namespace {
+
+// bf16 is what the plan takes for the GPT where nothing was asked for; these stages need more.
+Precision finer_precision(const RunConfig& config, const DevicePlan& plan) {
+  const bool is_free = config.train.precision == Precision::Auto && plan.model.gpu.has_value();
+  return is_free ? Precision::Tf32 : plan.precision;
+}
+
+}  // namespace
+
 DvaeTrainingSettings dvae_training_settings(const RunConfig& config, const DevicePlan& plan,
                                             const RunData& data) {
   const TrainConfig& train = config.train;
   const WindowPlan& windows = data.training().windows;
-  const bool is_free = train.precision == Precision::Auto && plan.model.gpu.has_value();
-  DvaeTrainingSettings settings{.precision = is_free ? Precision::Tf32 : plan.precision,
+  DvaeTrainingSettings settings{.precision = finer_precision(config, plan),
                                 .seed = static_cast<std::uint64_t>(train.seed),
                                 .batches_a_step = plan.grad_accum,
                                 .freeze = train.freeze.value_or(std::vector<std::string>{}),
@@ -61,6 +69,24 @@ DecoderTrainingSettings decoder_training_settings(const RunConfig& config, const
                                    .batches_a_step = plan.grad_accum,
                                    .graphs = uses_graphs(config, plan),
                                    .deterministic = train.deterministic};
+  settings.update.weight_decay = weight_decay_of(train);
+  settings.update.clip = train.grad_clip;
+  return settings;
+}
+
+SpeakerTrainingSettings speaker_training_settings(const RunConfig& config, const DevicePlan& plan,
+                                                  const RunData& data) {
+  const TrainConfig& train = config.train;
+  const WindowPlan& windows = data.training().windows;
+  SpeakerTrainingSettings settings{.precision = finer_precision(config, plan),
+                                   .speakers = data.speakers().size(),
+                                   .seed = static_cast<std::uint64_t>(train.seed),
+                                   .batches_a_step = plan.grad_accum,
+                                   .freeze = train.freeze.value_or(std::vector<std::string>{}),
+                                   .graphs = uses_graphs(config, plan),
+                                   .deterministic = train.deterministic,
+                                   .windows = windows.count(),
+                                   .samples = windows.samples()};
   settings.update.weight_decay = weight_decay_of(train);
   settings.update.clip = train.grad_clip;
   return settings;

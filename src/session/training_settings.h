@@ -7,6 +7,7 @@
 #include "train/decoder/decoder_training_settings.h"
 #include "train/dvae/dvae_training.h"
 #include "train/gpt_training_settings.h"
+#include "train/speaker/speaker_training.h"
 #include "train/trainer.h"
 
 namespace myxtts {
@@ -17,6 +18,8 @@ GptTrainingSettings gpt_training_settings(const RunConfig& config, const DeviceP
 DvaeTrainingSettings dvae_training_settings(const RunConfig& config, const DevicePlan& plan,
                                             const RunData& data);
 DecoderTrainingSettings decoder_training_settings(const RunConfig& config, const DevicePlan& plan,
+                                                  const RunData& data);
+SpeakerTrainingSettings speaker_training_settings(const RunConfig& config, const DevicePlan& plan,
                                                   const RunData& data);
 // The data outlives the trainer.
 TrainerSettings trainer_settings(const RunConfig& config, const RunData& data);
