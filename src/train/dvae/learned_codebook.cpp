@@ -21,6 +21,7 @@ LearnedCodebook::LearnedCodebook(const NamedTensors& tensors, const CodebookRule
       embed_avg_(tensors.at("codebook.embed_avg")),
       cluster_size_(tensors.at("codebook.cluster_size")),
       use_(at::zeros_like(cluster_size_)),
+      new_steps_(at::zeros({1}, cluster_size_.options().dtype(at::kLong))),
       numbers_(at::arange(cluster_size_.size(0), cluster_size_.options().dtype(at::kLong))),
       counts_(at::zeros_like(cluster_size_)),
       sums_(at::zeros_like(embed_)),
@@ -75,6 +76,7 @@ void LearnedCodebook::update(const at::Tensor& skipped) {
   };
   // Note [A codebook stays alive]
   const auto first = is_new();
+  const auto still_new = first & new_steps_.lt(rule_.begin_steps - 1);
   auto sizes = at::where(first, at::ones_like(cluster_size_), cluster_size_);
   auto averages = at::where(first, drawn_, embed_avg_);
   sizes = sizes * rule_.decay + counts_ * (1.0 - rule_.decay);
@@ -88,10 +90,11 @@ void LearnedCodebook::update(const at::Tensor& skipped) {
   const auto all = sizes.sum();
   const double codes = static_cast<double>(sizes.size(0));
   const auto smoothed = (sizes + kEpsilon) / (all + codes * kEpsilon) * all;
-  keep(embed_, averages / smoothed);
-  keep(embed_avg_, averages);
-  keep(cluster_size_, sizes);
-  keep(use_, window());
+  keep(embed_, at::where(still_new, drawn_, averages / smoothed));
+  keep(embed_avg_, at::where(still_new, drawn_, averages));
+  keep(cluster_size_, at::where(still_new, cluster_size_, sizes));
+  keep(use_, at::where(still_new, at::zeros_like(use_), window()));  // codes mean nothing yet
+  new_steps_.add_(first & good);
   clear();
 }
 
@@ -101,7 +104,7 @@ void LearnedCodebook::clear() {
 }
 
 NamedTensors LearnedCodebook::tensors() const {
-  return {{"code_use", use_}};
+  return {{"code_use", use_}, {"new_codebook_steps", new_steps_}};
 }
 
 at::Tensor perplexity_of(const at::Tensor& counts) {

@@ -11,9 +11,10 @@ namespace myxtts {
 
 // How a codebook follows what is looked up in it.
 struct CodebookRule {
-  double decay = 0.99;      // of the averages, each step
-  double least_use = 0.05;  // of the mean use; a code that is used less begins anew. 0: none does
-  double use_decay = 0.99;  // of the counts that perplexity is told of
+  double decay = 0.99;             // of the averages, each step
+  double least_use = 0.05;         // of the mean use; a code used less begins anew. 0: none does
+  std::int64_t begin_steps = 200;  // of a new codebook, before it has averages
+  double use_decay = 0.99;         // of the counts that perplexity is told of
 };
 
 // The DVAE's codebook while it is trained. It has no gradient: each entry is the average of the
@@ -24,11 +25,12 @@ struct CodebookRule {
 //
 // Note [A codebook stays alive]
 // A code that nothing is nearest to never moves, so most of a codebook that begins at random
-// numbers is dead from the first step on. A new codebook (whose cluster sizes are all 0) therefore
-// begins with outputs of the encoder for the first batch, drawn at random, each as if used once.
-// And a code whose average use has fallen below least_use of the mean begins anew at such an output
-// of the step: from the mean use that takes three hundred steps of no use. Sizes and averages of
-// the public layout hold all that this needs, but the counts of use.
+// numbers is dead from the first step on. One that begins at outputs of the encoder is dead soon,
+// too, as a new encoder's outputs move faster than averages over a hundred steps. So while a
+// codebook is new (its cluster sizes are all 0), each batch is rounded to outputs of its own that
+// are drawn at random; only behind begin_steps do those of the last step become its entries, each
+// as if used once. And a code whose average use has fallen below least_use of the mean begins anew
+// at such an output of the step: from the mean use that takes three hundred steps of no use.
 //
 // Everything stays on the device, and no shape depends on data, so both may stand in a graph. Draws
 // come from LibTorch's generator of the device: seed it before each batch.
@@ -66,6 +68,7 @@ class LearnedCodebook {
   at::Tensor embed_avg_;     // [dim, codes]
   at::Tensor cluster_size_;  // [codes]
   at::Tensor use_;           // [codes] counts, older ones for less
+  at::Tensor new_steps_;     // [1] int64: steps that the codebook was new in
   at::Tensor numbers_;       // [codes] int64: 0, 1, 2 ...
 
   // Of the step at work.

@@ -102,7 +102,7 @@ class SmallDvaeTraining : public ::testing::Test {
 
   // With a codebook that is not new.
   NamedTensors used_weights() {
-    auto training = make();
+    auto training = make({.codebook = {.begin_steps = 1}});
     auto one = batch(1);
     train(*training, {&one}, 1, 1e-3);
     return copies(training->weights());
@@ -113,7 +113,7 @@ class SmallDvaeTraining : public ::testing::Test {
 };
 
 TEST_F(SmallDvaeTraining, ANewCodebookBeginsWithOutputsOfTheEncoder) {
-  auto training = make();
+  auto training = make({.codebook = {.begin_steps = 1}});
   auto one = batch(1);
   training->accumulate(one);
   training->update(1e-9);  // so that the encoder stays what it was
@@ -143,33 +143,49 @@ TEST_F(SmallDvaeTraining, AStepThatIsNotFiniteChangesNoByteOfCodebookToo) {
   }
 }
 
-// Fifty steps, so that codes begin anew before and behind the checkpoint.
+// Codes begin anew before and behind the checkpoint; and once more while the codebook is new.
 TEST_F(SmallDvaeTraining, ARestoredTrainingContinuesBitForBit) {
-  const DvaeTrainingSettings settings = {.codebook = {.decay = 0.8, .least_use = 0.3}, .seed = 5};
+  constexpr int kSteps = 30;
+  const DvaeTrainingSettings settings = {
+      .codebook = {.decay = 0.8, .least_use = 0.3, .begin_steps = 10}, .seed = 5};
   auto one = batch(1);
   auto two = batch(2);
   auto whole = make(settings);
-  train(*whole, {&one, &two}, 50, 1e-3);
+  train(*whole, {&one, &two}, kSteps, 1e-3);
   const auto weights = copies(whole->weights());
   const auto optimiser = copies(whole->optimiser());
-  const auto wanted = train(*whole, {&one, &two}, 50, 1e-3);
+  const auto wanted = train(*whole, {&one, &two}, kSteps, 1e-3);
 
   auto resumed = make(settings);
-  resumed->restore(50, weights, optimiser);
-  const auto found = train(*resumed, {&one, &two}, 50, 1e-3);
-  EXPECT_EQ(found.back().step, 100);
+  resumed->restore(kSteps, weights, optimiser);
+  const auto found = train(*resumed, {&one, &two}, kSteps, 1e-3);
+  EXPECT_EQ(found.back().step, 2 * kSteps);
   EXPECT_EQ(found.back().losses, wanted.back().losses);
   expect_equal(resumed->weights(), whole->weights());
   expect_equal(resumed->optimiser(), whole->optimiser());
 
   auto another_seed = make({.codebook = settings.codebook, .seed = 6});
-  another_seed->restore(50, weights, optimiser);
-  EXPECT_NE(train(*another_seed, {&one, &two}, 50, 1e-3).back().loss, wanted.back().loss);
+  another_seed->restore(kSteps, weights, optimiser);
+  EXPECT_NE(train(*another_seed, {&one, &two}, kSteps, 1e-3).back().loss, wanted.back().loss);
+}
+
+TEST_F(SmallDvaeTraining, ANewCodebookIsNewForAsManySteps) {
+  const DvaeTrainingSettings settings = {.codebook = {.begin_steps = 4}};
+  auto one = batch(1);
+  auto whole = make(settings);
+  train(*whole, {&one}, 2, 1e-3);
+  auto resumed = make(settings);
+  resumed->restore(2, copies(whole->weights()), copies(whole->optimiser()));
+  const auto sizes = [&] { return resumed->weights().at("codebook.cluster_size"); };
+  train(*resumed, {&one}, 1, 1e-3);
+  EXPECT_EQ(sizes().sum().item<double>(), 0);
+  train(*resumed, {&one}, 1, 1e-3);
+  EXPECT_GT(sizes().min().item<double>(), 0.9);
 }
 
 TEST_F(SmallDvaeTraining, WindowsWithoutWeightCountForNothing) {
   const auto run = [this](bool padded) {
-    auto training = make();
+    auto training = make({.codebook = {.begin_steps = 1}});
     auto first = batch(1);  // the codebook begins with all of it
     train(*training, {&first}, 1, 1e-3);
     auto some = batch(2, 3);
