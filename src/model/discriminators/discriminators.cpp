@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "audio/magnitudes.h"
+#include "model/conv_layout.h"
 #include "model/conv_tensors.h"
 
 namespace myxtts {
@@ -88,6 +89,8 @@ void Discriminators::judge(const Network& network, at::Tensor x, Judgement& judg
                    layer.stride, layer.padding);
     if (i + 1 == network.layers.size()) break;
     x = at::leaky_relu_(x, kSlope);
+    // From the first layer's output on; before it there is one channel, and no order of them.
+    if (prefers_channels_last(x)) x = x.contiguous(at::MemoryFormat::ChannelsLast);
     judgement.features.push_back(x);
   }
   judgement.scores.push_back(x);
