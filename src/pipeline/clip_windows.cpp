@@ -40,7 +40,9 @@ SoundWindows ClipWindows::empty_windows(c10::Device device) const {
   const auto floats = at::TensorOptions(device).dtype(at::kFloat);
   const auto ids = floats.dtype(at::kLong);
   const auto count = plan_.count();
-  SoundWindows made{.weights = at::zeros({count}, floats), .clips = at::zeros({count}, ids)};
+  SoundWindows made;
+  made.weights = at::zeros({count}, floats);
+  made.clips = at::zeros({count}, ids);
   if (plan_.stage == Stage::Dvae) {
     made.mel = at::zeros({count, mel_stats_.size(0), plan_.length}, floats);
     return made;
