@@ -23,10 +23,20 @@ at::Tensor folded(const at::Tensor& sound, std::int64_t period) {
   return padded.view({sound.size(0), 1, -1, period});
 }
 
+// [B, F, T] -> [B, bins, F / bins, T] without the frequency 0: one channel and so many places would
+// keep a GPU busy with little to compute.
+at::Tensor grouped(const at::Tensor& spectrum, std::int64_t bins) {
+  const std::int64_t places = (spectrum.size(1) - 1) / bins;
+  return spectrum.narrow(1, 1, places * bins)
+      .reshape({spectrum.size(0), places, bins, spectrum.size(2)})
+      .transpose(1, 2);
+}
+
 }  // namespace
 
 Discriminators::Discriminators(const DiscriminatorConfig& config, const NamedTensors& tensors,
-                               const std::string& prefix) {
+                               const std::string& prefix)
+    : spectrum_bins_(config.spectrum_bins) {
   check_tensors(tensors, prefix, discriminator_specs(config));
   const TensorScope own(tensors, prefix);
   for (const auto period : config.periods) {
@@ -75,7 +85,8 @@ Judgement Discriminators::operator()(const at::Tensor& sound, at::ScalarType dty
   }
   for (const auto& network : spectra_) {
     const SpectrumSizes sizes = {.fft_size = network.size, .hop = network.size / 4};
-    judge(network, magnitudes(sound, network.window, sizes).unsqueeze(1).to(dtype), judgement);
+    judge(network, grouped(magnitudes(sound, network.window, sizes), spectrum_bins_).to(dtype),
+          judgement);
   }
   return judgement;
 }
