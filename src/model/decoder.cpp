@@ -8,6 +8,7 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include "model/conv_layout.h"
 #include "model/decoder_specs.h"
 
 namespace myxtts {
@@ -28,19 +29,49 @@ double ratio(std::int64_t over, std::int64_t under) {
   return static_cast<double>(over) / static_cast<double>(under);
 }
 
+// [B, C, F] as it is, or as [B, C, 1, F] where channels are better together: LibTorch's
+// convolutions over one dimension would take them apart again.
+at::Tensor laid_out(const at::Tensor& x) {
+  if (!prefers_channels_last(x)) return x;
+  return x.unsqueeze(2).contiguous(at::MemoryFormat::ChannelsLast);
+}
+
+struct Reach {
+  std::int64_t padding = 0;
+  std::int64_t dilation = 1;
+};
+
 // Layers compute in the arithmetic of what they are given.
+at::Tensor convolve(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
+                    const Reach& reach) {
+  const auto dtype = x.scalar_type();
+  const auto own_bias = bias.defined() ? bias.to(dtype) : bias;
+  if (x.dim() == 3) {
+    return at::conv1d(x, weight.to(dtype), own_bias, /*stride=*/1, reach.padding, reach.dilation);
+  }
+  const std::array<std::int64_t, 2> padding = {0, reach.padding};
+  const std::array<std::int64_t, 2> dilation = {1, reach.dilation};
+  return at::conv2d(x, weight.to(dtype).unsqueeze(2), own_bias, /*stride=*/1,
+                    at::IntArrayRef(padding), dilation);
+}
+
 at::Tensor convolve(const WeightNormed& layer, const at::Tensor& x, std::int64_t kernel,
                     std::int64_t dilation) {
-  const auto dtype = x.scalar_type();
-  return at::conv1d(x, layer.weight().to(dtype), layer.bias().to(dtype), /*stride=*/1,
-                    /*padding=*/dilation * (kernel - 1) / 2, dilation);
+  return convolve(x, layer.weight(), layer.bias(),
+                  {.padding = dilation * (kernel - 1) / 2, .dilation = dilation});
 }
 
 at::Tensor convolve(const ConvTensors& layer, const at::Tensor& x) {
+  return convolve(x, layer.weight, layer.bias, {.padding = layer.weight.size(2) / 2});
+}
+
+at::Tensor upsample(const WeightNormed& layer, const at::Tensor& x, std::int64_t stride,
+                    std::int64_t padding) {
   const auto dtype = x.scalar_type();
-  return at::conv1d(x, layer.weight.to(dtype),
-                    layer.bias.defined() ? layer.bias.to(dtype) : at::Tensor(), /*stride=*/1,
-                    /*padding=*/layer.weight.size(2) / 2);
+  const auto weight = layer.weight().to(dtype);
+  const auto bias = layer.bias().to(dtype);
+  if (x.dim() == 3) return at::conv_transpose1d(x, weight, bias, stride, padding);
+  return at::conv_transpose2d(x, weight.unsqueeze(2), bias, {1, stride}, {0, padding});
 }
 
 }  // namespace
@@ -87,9 +118,11 @@ at::Tensor Decoder::frames(const at::Tensor& latents) const {
 // Activations work in place wherever they follow a convolution or a sum, whose inputs autograd
 // keeps and whose outputs it does not.
 at::Tensor Decoder::generate(const at::Tensor& frames, const at::Tensor& speaker) const {
-  auto x = convolve(first_, frames).add_(convolve(speaker_, speaker));
-  for (std::size_t stage = 0; stage < stages_.size(); ++stage) x = run_stage(stage, x, speaker);
+  const auto voice = laid_out(speaker);
+  auto x = convolve(first_, laid_out(frames)).add_(convolve(speaker_, voice));
+  for (std::size_t stage = 0; stage < stages_.size(); ++stage) x = run_stage(stage, x, voice);
   x = at::leaky_relu_(x, kLastSlope).to(last_.weight.scalar_type());
+  if (x.dim() == 4) x = x.squeeze(2);
   return convolve(last_, x).tanh_();
 }
 
@@ -97,9 +130,7 @@ at::Tensor Decoder::run_stage(std::size_t index, at::Tensor x, const at::Tensor&
   const auto& stage = stages_[index];
   const auto stride = config_.upsample_rates[index];
   const auto padding = (config_.upsample_kernels[index] - stride) / 2;
-  const auto dtype = x.scalar_type();
-  x = at::conv_transpose1d(at::leaky_relu_(x, kSlope), stage.upsample.weight().to(dtype),
-                           stage.upsample.bias().to(dtype), stride, padding)
+  x = upsample(stage.upsample, at::leaky_relu_(x, kSlope), stride, padding)
           .add_(convolve(stage.speaker, speaker));
   auto sum = run_block(stage.blocks.front(), x);
   for (std::size_t block = 1; block < stage.blocks.size(); ++block) {

@@ -29,12 +29,13 @@ void append_period(TensorSpecs& specs, const DiscriminatorConfig& config, std::i
   append(specs, fmt::format("period.{}.{}", period, layer), {1, channels, 3, 1});
 }
 
-// Kernels are [frequencies, frames].
+// Kernels are [places of several frequencies, frames].
 void append_spectrum(TensorSpecs& specs, const DiscriminatorConfig& config, std::int64_t fft_size) {
   const std::int64_t channels = config.spectrum_channels;
   for (int layer = 0; layer < kSpectrumLayers; ++layer) {
     append(specs, fmt::format("spectrum.{}.{}", fft_size, layer),
-           {channels, layer == 0 ? 1 : channels, layer + 1 < kSpectrumLayers ? 9 : 3, 3});
+           {channels, layer == 0 ? config.spectrum_bins : channels,
+            layer + 1 < kSpectrumLayers ? 9 : 3, 3});
   }
   append(specs, fmt::format("spectrum.{}.{}", fft_size, kSpectrumLayers), {1, channels, 3, 3});
 }

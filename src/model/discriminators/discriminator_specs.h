@@ -15,6 +15,7 @@ struct DiscriminatorConfig {
   std::vector<std::int64_t> periods = {2, 3, 5, 7, 11};
   std::vector<std::int64_t> period_channels = {16, 64, 256, 512, 512};  // of five layers
   std::vector<std::int64_t> fft_sizes = {2048, 1024, 512};  // a spectrum's hop is a quarter
+  std::int64_t spectrum_bins = 4;  // neighbouring frequencies that are one place's channels
   std::int64_t spectrum_channels = 32;
 
   bool operator==(const DiscriminatorConfig&) const = default;

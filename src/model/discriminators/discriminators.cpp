@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "audio/magnitudes.h"
+#include "model/conv_layout.h"
 #include "model/conv_tensors.h"
 
 namespace myxtts {
@@ -22,10 +23,20 @@ at::Tensor folded(const at::Tensor& sound, std::int64_t period) {
   return padded.view({sound.size(0), 1, -1, period});
 }
 
+// [B, F, T] -> [B, bins, F / bins, T] without the frequency 0: one channel and so many places would
+// keep a GPU busy with little to compute.
+at::Tensor grouped(const at::Tensor& spectrum, std::int64_t bins) {
+  const std::int64_t places = (spectrum.size(1) - 1) / bins;
+  return spectrum.narrow(1, 1, places * bins)
+      .reshape({spectrum.size(0), places, bins, spectrum.size(2)})
+      .transpose(1, 2);
+}
+
 }  // namespace
 
 Discriminators::Discriminators(const DiscriminatorConfig& config, const NamedTensors& tensors,
-                               const std::string& prefix) {
+                               const std::string& prefix)
+    : spectrum_bins_(config.spectrum_bins) {
   check_tensors(tensors, prefix, discriminator_specs(config));
   const TensorScope own(tensors, prefix);
   for (const auto period : config.periods) {
@@ -74,7 +85,8 @@ Judgement Discriminators::operator()(const at::Tensor& sound, at::ScalarType dty
   }
   for (const auto& network : spectra_) {
     const SpectrumSizes sizes = {.fft_size = network.size, .hop = network.size / 4};
-    judge(network, magnitudes(sound, network.window, sizes).unsqueeze(1).to(dtype), judgement);
+    judge(network, grouped(magnitudes(sound, network.window, sizes), spectrum_bins_).to(dtype),
+          judgement);
   }
   return judgement;
 }
@@ -88,6 +100,8 @@ void Discriminators::judge(const Network& network, at::Tensor x, Judgement& judg
                    layer.stride, layer.padding);
     if (i + 1 == network.layers.size()) break;
     x = at::leaky_relu_(x, kSlope);
+    // From the first layer's output on; before it there is one channel, and no order of them.
+    if (prefers_channels_last(x)) x = x.contiguous(at::MemoryFormat::ChannelsLast);
     judgement.features.push_back(x);
   }
   judgement.scores.push_back(x);

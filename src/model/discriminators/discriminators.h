@@ -53,6 +53,7 @@ class Discriminators {
   static Network spectrum_network(const TensorScope& tensors, std::int64_t fft_size);
   static void judge(const Network& network, at::Tensor x, Judgement& judgement);
 
+  std::int64_t spectrum_bins_;
   std::vector<Network> periods_;
   std::vector<Network> spectra_;
 };

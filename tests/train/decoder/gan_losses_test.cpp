@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/decoder/gan_losses.h"
 
+#include <cmath>
+
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
