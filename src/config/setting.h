@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct Setting {
   Scalar value;
   Origin origin;
   bool is_first = true;  // of a list: what weaker sources said is forgotten
+  std::optional<Stage> stage = {};  // for this stage alone; nothing: for all
 };
 
 // What a preset sets. Throws ConfigError for an unknown name.

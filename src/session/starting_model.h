@@ -38,7 +38,8 @@ StartingModel start_from_folder(const std::filesystem::path& model,
 // from the texts of --train-data. Throws DataError, ConfigError.
 StartingModel start_from_nothing(const RunConfig& config, const std::filesystem::path& run);
 
-// --vocab FILE, or one learnt from the texts of --train-data: the file's content. Throws DataError,
+// --vocab FILE, or one learnt from the texts of --train-data, with --vocab-pieces pieces at most or
+// by the usual rule: the file's content. Throws DataError,
 // ConfigError.
 std::string vocabulary_of_new_model(const RunConfig& config);
 

@@ -2,6 +2,7 @@
 #include "session/training_run.h"
 
 #include <atomic>
+#include <chrono>
 
 #include <c10/util/Exception.h>
 
@@ -37,6 +38,13 @@ std::optional<std::string> asked_size(const EffectiveConfig& settings) {
   return asked ? std::optional(settings.values.train.model_size) : std::nullopt;
 }
 
+std::optional<Clock::Time> deadline_after(const TrainConfig& train) {
+  if (!train.max_minutes) return std::nullopt;
+  using Minutes = std::chrono::duration<double, std::ratio<60>>;
+  return system_clock().now() +
+         std::chrono::duration_cast<Clock::Time::duration>(Minutes(*train.max_minutes));
+}
+
 StartingModel starting_model(const EffectiveConfig& settings, const RunDirectory& run,
                              const std::optional<Checkpoint>& resumed) {
   const TrainConfig& train = settings.values.train;
@@ -55,7 +63,8 @@ StartingModel starting_model(const EffectiveConfig& settings, const RunDirectory
 // In the order in which they are made; what a part uses stands above it.
 struct TrainingRun::Parts {
   Parts(const EffectiveConfig& given, const DevicePlan& planned, const RunDirectory& directory,
-        CheckpointStore& checkpoints, const std::optional<Checkpoint>& resumed)
+        CheckpointStore& checkpoints, const std::optional<Checkpoint>& resumed,
+        const RunFrame& frame)
       : settings(given),
         plan(planned),
         run(directory),
@@ -70,20 +79,30 @@ struct TrainingRun::Parts {
         trainer(*training, trainer_settings_with(checkpoints), state),
         monitor({.plan = plan, .meters = [this] { return feed->meters(); }}),
         metrics(run.path(), metrics_settings()),
-        progress(plan, {.first_step = state.step,
-                        .last_step = data.steps_of_run(),
+        progress(plan, {.title = frame.title,
+                        .first_step = state.step,
+                        .last_step = known_last_step(),
+                        .most_seconds = most_seconds(given.values.train),
+                        .seconds_before = state.seconds,
                         .meters = [this] { return feed->meters(); }}),
         loop({.shared = shared,
               .feed = *feed,
               .trainer = trainer,
               .saver = saver,
-              .metrics_position = [this] { return metrics.position(); }},
+              .metrics_position = [this] { return metrics.position(); },
+              .deadline = frame.deadline ? frame.deadline : deadline_after(given.values.train)},
              state) {
     for (TrainingObserver* observer :
          std::initializer_list<TrainingObserver*>{&progress, &tally, &monitor, &metrics}) {
       trainer.observe(*observer);
     }
     if (given.values.run.test_sentences) speak_samples();
+  }
+
+  // Where a clock ends training, only a step count that was asked for is worth showing.
+  std::optional<std::int64_t> known_last_step() const {
+    const TrainConfig& train = settings.values.train;
+    return most_seconds(train) ? train.max_steps : std::optional(data.steps_of_run());
   }
 
   // Runs `work`; an error of LibTorch in it becomes one of the model device.
@@ -181,12 +200,13 @@ struct TrainingRun::Parts {
   RunTally tally;
   TrainingLoop loop;
   std::unique_ptr<SampleSpeaker> samples;
+  bool out_of_time = false;
 };
 
 TrainingRun::TrainingRun(const EffectiveConfig& settings, const DevicePlan& plan,
                          const RunDirectory& run, CheckpointStore& checkpoints,
-                         const std::optional<Checkpoint>& resumed)
-    : parts_(std::make_unique<Parts>(settings, plan, run, checkpoints, resumed)) {
+                         const std::optional<Checkpoint>& resumed, const RunFrame& frame)
+    : parts_(std::make_unique<Parts>(settings, plan, run, checkpoints, resumed, frame)) {
   if (parts_->data.validation() == nullptr) {
     log_info("train", "there are no validation clips, so nothing is measured on the way");
   }
@@ -212,6 +232,7 @@ bool TrainingRun::train() {
   Parts& parts = *parts_;
   const auto ending = parts.on_device([&] { return parts.loop.run(); });
   parts.progress.finish();
+  parts.out_of_time = ending == TrainingLoop::Ending::OutOfTime;
   parts.feed->finish();
   if (!parts.saver.finish()) {
     throw DataError(fmt::format(
@@ -220,6 +241,10 @@ bool TrainingRun::train() {
         parts.trainer.state().step, resume_command(parts.run)));
   }
   return ending == TrainingLoop::Ending::Done;
+}
+
+bool TrainingRun::out_of_time() const {
+  return parts_->out_of_time;
 }
 
 void TrainingRun::stop() {
