@@ -98,7 +98,9 @@ int train(const EffectiveConfig& settings, const RunDirectory& run, const Device
   const RunDirectoryConfig& config = settings.values.run;
   CheckpointStore checkpoints(run.path(), {.last = static_cast<std::size_t>(config.keep_last),
                                            .best = static_cast<std::size_t>(config.keep_best)});
-  const RunStart start{run, checkpoints, find_starting_point(run, checkpoints, config.resume)};
+  const RunStart start{
+      run, checkpoints,
+      find_starting_point(run, checkpoints, config.resume, settings.values.train.stage)};
   write_settings(run, settings);
   const bool measures = settings.values.devices.mode == Mode::Auto;
   return measures ? train_in_fastest(settings, planned, start)

@@ -171,7 +171,8 @@ void check_validation(const EffectiveConfig& config) {
 void check_chain(const EffectiveConfig& config) {
   if (!config.values.train.stages) return;
   if (!config.origins.empty() && config.origin_of("train.stage").kind == Origin::Kind::Flag) {
-    refuse(config, "train.stages", "train.stage", "give --stage, or --stages none to train it alone");
+    refuse(config, "train.stages", "train.stage",
+           "give --stage, or --stages none to train it alone");
   }
   if (config.values.devices.mode == Mode::Auto) {
     refuse(config, "train.stages", "devices.mode",

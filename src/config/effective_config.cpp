@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
-#include "config/stages.h"
+#include "config/stage_settings.h"
 #include "config/value_text.h"
 
 namespace myxtts {
@@ -92,7 +92,7 @@ EffectiveConfig make_effective_config(const ConfigSources& sources) {
   apply_all(sources.flags);
   drop_what_flags_set(config);
   // A value that is not allowed is an error also where its stage is not trained now.
-  for (const auto& [name, stage] : stage_names()) settings_of_stage(config, stage);
+  for (const Stage stage : kStages) settings_of_stage(config, stage);
   if (!config.values.train.stages) config = settings_of_stage(config, config.values.train.stage);
   check_stages(config);
   return config;

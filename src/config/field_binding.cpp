@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/field_binding.h"
-#include "config/stages.h"
+#include "config/stage_settings.h"
 
 #include <algorithm>
 #include <cctype>

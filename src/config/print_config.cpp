@@ -5,7 +5,7 @@
 
 #include "config/effective_config.h"
 #include "config/print_differences.h"
-#include "config/stages.h"
+#include "config/stage_settings.h"
 #include "config/value_text.h"
 
 namespace myxtts {
@@ -72,11 +72,11 @@ namespace {
 // "  dvae:\n    lr: 0.0003  # recipe.yaml:12\n".
 std::string print_stages(const EffectiveConfig& config) {
   std::string yaml;
-  for (const auto& [name, stage] : stage_names()) {
+  for (const Stage stage : kStages) {
     bool begun = false;
     for (const Setting& setting : config.stage_settings) {
       if (setting.stage != stage) continue;
-      if (!begun) yaml += fmt::format("  {}:\n", name);
+      if (!begun) yaml += fmt::format("  {}:\n", name_of(stage));
       begun = true;
       yaml += fmt::format("    {}: {}  # {}\n", leaf_of(*setting.field),
                           yaml_scalar(setting.value.text, setting.value.quoted),

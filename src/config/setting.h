@@ -26,7 +26,7 @@ struct Setting {
   const Field* field;
   Scalar value;
   Origin origin;
-  bool is_first = true;  // of a list: what weaker sources said is forgotten
+  bool is_first = true;             // of a list: what weaker sources said is forgotten
   std::optional<Stage> stage = {};  // for this stage alone; nothing: for all
 };
 

@@ -7,7 +7,7 @@
 #include "base/nearest.h"
 #include "config/corpus_source.h"
 #include "config/obsolete.h"
-#include "config/stages.h"
+#include "config/stage_settings.h"
 #include "config/value_text.h"
 
 namespace myxtts {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-namespace myxtts {
+#include "config/stage.h"
 
-enum class Stage { Gpt, Dvae, Decoder };
+namespace myxtts {
 
 enum class Precision { Auto, Fp32, Tf32, Bf16, Fp16 };
 

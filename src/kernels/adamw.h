@@ -62,13 +62,15 @@ struct AdamWPart {
   const void* gradients = nullptr;  // [count]
 };
 
+// A step has one loss that is trained and so many at most that are told beside it.
+inline constexpr std::int64_t kMostLosses = 8;
+
 // What a step was, for whoever watches.
 struct UpdateReport {
   std::int64_t step = 0;
   double gradient_norm = 0;  // unscaled, before clipping
-  float text_loss = 0;
-  float audio_loss = 0;
-  float loss = 0;
+  float loss = 0;            // what was trained
+  float losses[kMostLosses] = {};
   float loss_scale = 1;
   std::int32_t skipped = 0;  // 1: loss or gradient was not finite
 };
@@ -83,9 +85,8 @@ struct UpdateState {
   // Of the step at work: what it was told, and sums over its batches, which are 0 again after it.
   std::int64_t step = 0;
   double learning_rate = 0;
-  float text_loss = 0;
-  float audio_loss = 0;
-  float loss = 0;
+  float loss = 0;                  // what is trained; the one that must be finite
+  float losses[kMostLosses] = {};  // what is told beside it
 
   UpdateReport report = {};
 

@@ -158,13 +158,15 @@ MYXTTS_EVERYWHERE inline void decide(const AdamWRule& rule, UpdateState& state, 
   const bool good = finite(static_cast<float>(norm)) && finite(state.loss);
   state.report = {.step = state.step,
                   .gradient_norm = norm,
-                  .text_loss = state.text_loss,
-                  .audio_loss = state.audio_loss,
                   .loss = state.loss,
                   .loss_scale = state.loss_scale,
                   .skipped = good ? 0 : 1};
   state.skip = state.report.skipped;
-  state.text_loss = state.audio_loss = state.loss = 0.0F;
+  state.loss = 0.0F;
+  for (std::int64_t i = 0; i < kMostLosses; ++i) {
+    state.report.losses[i] = state.losses[i];
+    state.losses[i] = 0.0F;
+  }
 
   double factor = 1.0 / static_cast<double>(state.loss_scale);
   if (rule.clip > 0 && norm + 1e-6 > rule.clip) factor *= rule.clip / (norm + 1e-6);

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "run/checkpoint_files.h"
 
 namespace myxtts {
 namespace {
@@ -23,6 +22,7 @@ BackgroundSave::BackgroundSave(const Places& places, PlacedTensors untrained,
                                std::vector<std::filesystem::path> fixed)
     : store_(places.store),
       device_(places.device),
+      model_file_(places.model_file),
       untrained_(std::move(untrained)),
       fixed_(std::move(fixed)),
       snapshot_(places.device, places.device_memory, places.host_piece),
@@ -73,7 +73,7 @@ void BackgroundSave::write(const PlacedCheckpoint& checkpoint) {
 void BackgroundSave::write_files(const PlacedCheckpoint& checkpoint) {
   auto writer = store_.write(checkpoint.state.step, checkpoint.state.validation_loss);
   for (const auto& file : fixed_) writer.link(file, file.filename().string());
-  write_tensors(writer / files::kModel, checkpoint.model);
+  write_tensors(writer / model_file_, checkpoint.model);
   write_tensors(writer / files::kOptimiser, checkpoint.optimiser);
   write_training_state(writer / files::kState, checkpoint.state);
   writer.commit();

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "base/thread_group.h"
+#include "run/checkpoint_files.h"
 #include "run/checkpoint_store.h"
 #include "run/device_reader.h"
 #include "run/placed_tensors.h"
@@ -28,6 +30,7 @@ class BackgroundSave {
     RoleDevice& device;
     Snapshot::TakeMemory device_memory = {};  // nothing: host memory
     std::size_t host_piece = Snapshot::kHostPiece;
+    std::string model_file = files::kModel;  // that `model` and `untrained` are written to
   };
 
   BackgroundSave(const Places& places, PlacedTensors untrained,
@@ -44,6 +47,7 @@ class BackgroundSave {
 
   CheckpointStore& store_;
   RoleDevice& device_;
+  const std::string model_file_;
   const PlacedTensors untrained_;
   const std::vector<std::filesystem::path> fixed_;
   Snapshot snapshot_;

@@ -67,14 +67,16 @@ struct CheckpointSaver::State {
 };
 
 CheckpointSaver::CheckpointSaver(CheckpointStore& store, RoleDevice& device, NamedTensors untrained,
-                                 std::vector<std::filesystem::path> fixed) {
+                                 std::vector<std::filesystem::path> fixed,
+                                 const std::string& file) {
   const auto kept = dense(untrained);
   const auto take = [&device](std::size_t bytes) { return take_on_device(device, bytes); };
-  state_.reset(new State{
-      .device = device,
-      .untrained = kept,
-      .background = BackgroundSave({.store = store, .device = device, .device_memory = take},
-                                   placed(kept), std::move(fixed))});
+  state_.reset(
+      new State{.device = device,
+                .untrained = kept,
+                .background = BackgroundSave(
+                    {.store = store, .device = device, .device_memory = take, .model_file = file},
+                    placed(kept), std::move(fixed))});
 }
 
 CheckpointSaver::~CheckpointSaver() = default;

@@ -35,11 +35,12 @@ struct CheckpointContents {
 // method; store and device outlive it. While a save is at work the store is the thread's.
 class CheckpointSaver {
  public:
-  // `untrained`: the tensors of model.safetensors that the run does not train, on the CPU;
-  // `fixed`: files that never change during the run (config.json, dvae.safetensors, vocab.json
-  // ...), linked into each checkpoint under their own names.
+  // What is trained is written to `file` of the model folder, together with `untrained`, the other
+  // tensors of that file, on the CPU; `fixed` are files that never change during the run
+  // (config.json, vocab.json ...), linked into each checkpoint under their own names.
   CheckpointSaver(CheckpointStore& store, RoleDevice& device, NamedTensors untrained,
-                  std::vector<std::filesystem::path> fixed);
+                  std::vector<std::filesystem::path> fixed,
+                  const std::string& file = files::kModel);
   ~CheckpointSaver();
 
   // Before the first step, when the device holds what it will hold: where a copy of such tensors

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "run/checkpoint_files.h"
 #include "weights/byte_reader.h"
 
 namespace myxtts {
@@ -29,6 +30,16 @@ std::optional<Checkpoint> newest(const RunDirectory& directory, const Checkpoint
       (directory / "checkpoints").string()));
 }
 
+void refuse_other_stage(const RunDirectory& directory, const Checkpoint& start, Stage stage) {
+  const std::string trained = read_training_state(start.folder / files::kState).stage;
+  if (trained == name_of(stage)) return;
+  throw ConfigError(fmt::format(
+      "{0} trains the stage {1}, and --stage is {2}. To continue it, type: myxtts train --config "
+      "{0}/config.yaml --resume; to train {2} from the model it has, type: myxtts train --stage "
+      "{2} --init {3} --checkpoint-dir DIR",
+      directory.path().string(), printable(trained), name_of(stage), start.folder.string()));
+}
+
 // Those that the next save removes.
 void say_later_ones(const CheckpointStore& store, const Checkpoint& start) {
   const auto all = store.all();
@@ -47,13 +58,16 @@ void say_later_ones(const CheckpointStore& store, const Checkpoint& start) {
 
 std::optional<Checkpoint> find_starting_point(const RunDirectory& directory,
                                               const CheckpointStore& store,
-                                              const std::optional<std::string>& resume) {
+                                              const std::optional<std::string>& resume,
+                                              Stage stage) {
   if (!resume) {
     refuse_second_run(directory);
     return {};
   }
   auto start = *resume == "latest" ? newest(directory, store) : store.at(*resume);
-  if (start) say_later_ones(store, *start);
+  if (!start) return start;
+  refuse_other_stage(directory, *start, stage);
+  say_later_ones(store, *start);
   return start;
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "config/stage.h"
 #include "run/checkpoint_store.h"
 #include "run/run_directory.h"
 #include "run/training_state.h"
@@ -16,10 +17,12 @@ namespace myxtts {
 // that is restarted by a script needs no other command the first time.
 //
 // Throws DataError when the checkpoint is not there or damaged, when all of them are, and when a
-// run without --resume would mix with one that is there.
+// run without --resume would mix with one that is there; ConfigError when it is one of another
+// stage, with what to type.
 std::optional<Checkpoint> find_starting_point(const RunDirectory& directory,
                                               const CheckpointStore& store,
-                                              const std::optional<std::string>& resume);
+                                              const std::optional<std::string>& resume,
+                                              Stage stage);
 
 // The state a run goes on with, where the data and settings of its batches are these. If they are
 // not those of the checkpoint, that is said, and its epoch begins again with the new ones: its

@@ -16,9 +16,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr std::size_t kLargestFile = 64 << 10;  // bytes
-constexpr std::size_t kFields = 14;
+constexpr std::size_t kFields = 15;
 
 // Reads the fields of one state.json and refuses whatever a writer of ours would not have written.
 class StateReader {
@@ -93,6 +93,7 @@ Json or_null(const std::optional<double>& value) {
 
 void write_training_state(const std::filesystem::path& file, const TrainingState& state) {
   const Json json{{"version", kVersion},
+                  {"stage", state.stage},
                   {"step", state.step},
                   {"epoch", state.position.epoch},
                   {"epoch_batches", state.position.step},
@@ -125,6 +126,7 @@ TrainingState read_training_state(const std::filesystem::path& file) {
           .best_validation_loss = from.number_or_nothing("best_validation_loss"),
           .evaluations_since_best = from.count<std::int64_t>("evaluations_since_best"),
           .seconds = from.number("seconds"),
+          .stage = from.text("stage"),
           .corpus = from.text("corpus"),
           .batches = from.text("batches")};
 }

@@ -22,6 +22,7 @@ struct TrainingState {
   std::optional<double> best_validation_loss = {};
   std::int64_t evaluations_since_best = 0;
   double seconds = 0;        // of training so far, over all resumes
+  std::string stage = {};    // as --stage calls it
   std::string corpus = {};   // Corpus::fingerprint()
   std::string batches = {};  // the settings that batches follow from, in one line
 

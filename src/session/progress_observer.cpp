@@ -38,11 +38,14 @@ void ProgressObserver::stepped(const StepReport& report) {
 }
 
 void ProgressObserver::evaluated(const EvaluationReport& report) {
-  log_info(
-      "train",
-      "step {}: validation loss {:.4f} (text {:.4f}, codes {:.4f}) over {} clips in {:.1f} s{}",
-      report.step, report.loss, report.text_loss, report.audio_loss, report.clips, report.seconds,
-      report.best ? ", the best so far" : "");
+  std::string parts;
+  for (std::size_t i = 0; i < report.losses.size(); ++i) {
+    parts +=
+        fmt::format("{}{} {:.4f}", i == 0 ? "" : ", ", options_.loss_names.at(i), report.losses[i]);
+  }
+  log_info("train", "step {}: validation loss {:.4f} ({}) over {} clips in {:.1f} s{}", report.step,
+           report.loss, parts, report.clips, report.seconds,
+           report.best ? ", the best so far" : "");
 }
 
 std::string ProgressObserver::note(const StepReport& report) {

@@ -22,7 +22,8 @@ struct TrainingProgressOptions {
   std::optional<std::int64_t> last_step = {};  // nothing: not known
   std::optional<double> most_seconds = {};     // of training, where a clock ends it
   double seconds_before = 0;                   // of training, by earlier processes
-  std::function<PipelineReading()> meters;  // of the pipeline that feeds it
+  std::vector<std::string> loss_names = {};    // StageTraining's
+  std::function<PipelineReading()> meters;     // of the pipeline that feeds it
 };
 
 // Shows a run while it trains: a bar on a terminal, plain lines elsewhere.

@@ -71,7 +71,7 @@ std::span<float> values_of(at::Tensor& samples) {
 
 }  // namespace
 
-SampleSpeaker::SampleSpeaker(const SampleSettings& settings, GptTraining& training,
+SampleSpeaker::SampleSpeaker(const SampleSettings& settings, StageTraining& training,
                              const StartingModel& start, const Corpus& corpus)
     : settings_(settings),
       training_(training),
@@ -101,6 +101,7 @@ void SampleSpeaker::evaluated(const EvaluationReport& report) {
   Job job{.step = report.step};
   // The measurement waited for the device, and the next update would change them.
   for (const auto& [name, tensor] : training_.weights()) {
+    if (!start_.network.model.contains(name)) continue;
     job.weights.emplace(name, tensor.to(at::kCPU, at::kFloat, /*non_blocking=*/false,
                                         /*copy=*/true));
   }
@@ -129,7 +130,7 @@ void SampleSpeaker::speak(const Job& job) {
                       .reference = network.reference,
                       .sampling = parse_sampling_settings(json, files::kConfig),
                       .vocabulary = start_.vocabulary,
-                      .tensors = start_.untrained()};
+                      .tensors = network.model};
   for (const auto& [name, tensor] : job.weights) model.tensors.insert_or_assign(name, tensor);
   Synthesizer synthesizer(model, c10::kCPU, 1);
   const auto lengths = lengths_of(network.reference, network.config.decoder.input_sample_rate);

@@ -13,8 +13,8 @@
 #include "data/corpus.h"
 #include "session/starting_model.h"
 #include "synth/text_pieces.h"
-#include "train/gpt_training.h"
 #include "train/observer.h"
+#include "train/stage_training.h"
 
 namespace myxtts {
 
@@ -34,7 +34,7 @@ struct SampleSettings {
 class SampleSpeaker final : public TrainingObserver {
  public:
   // Throws DataError when the file cannot be read or is empty.
-  SampleSpeaker(const SampleSettings& settings, GptTraining& training, const StartingModel& start,
+  SampleSpeaker(const SampleSettings& settings, StageTraining& training, const StartingModel& start,
                 const Corpus& corpus);
   ~SampleSpeaker() override;  // waits for what is being spoken, or for its end after stop()
 
@@ -47,14 +47,14 @@ class SampleSpeaker final : public TrainingObserver {
  private:
   struct Job {
     std::int64_t step = 0;
-    NamedTensors weights = {};  // of the GPT, on the CPU
+    NamedTensors weights = {};  // what is trained of model.safetensors, on the CPU
   };
 
   void work();
   void speak(const Job& job);
 
   const SampleSettings settings_;
-  GptTraining& training_;
+  StageTraining& training_;
   const StartingModel& start_;
   const std::filesystem::path reference_;
   const std::vector<std::vector<TextPiece>> sentences_;  // each in pieces

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/paths.h"
-#include "model/gpt.h"
 #include "run/model_folder.h"
 #include "session/training_texts.h"
 #include "train/starting_point.h"
@@ -51,8 +50,11 @@ void link_or_copy(const fs::path& from, const fs::path& to) {
   }
 }
 
-std::vector<std::string> fixed_names(const fs::path& folder) {
-  std::vector<std::string> names{files::kConfig, files::kVocabulary, files::kDvae, files::kVoices};
+// The files of a model folder that a stage leaves as they are.
+std::vector<std::string> fixed_names(const fs::path& folder, const TrainedPart& part) {
+  std::vector<std::string> names{files::kConfig, files::kVocabulary, files::kDvae, files::kModel,
+                                 files::kVoices};
+  std::erase(names, part.file);
   const std::string licence =
       parse_licence(read_config_text(folder), (folder / files::kConfig).string()).file;
   if (!licence.empty()) names.push_back(fs::path(licence).filename().string());
@@ -60,38 +62,44 @@ std::vector<std::string> fixed_names(const fs::path& folder) {
   return names;
 }
 
-NamedTensors tensors_of(const NamedTensors& tensors, bool of_gpt) {
-  NamedTensors chosen;
-  for (const auto& [name, tensor] : tensors) {
-    if (name.starts_with(kGptPrefix) == of_gpt) chosen.emplace(name, tensor);
+const NamedTensors& tensors_of(const OpenModel& network, const std::string& file) {
+  return file == files::kDvae ? network.dvae : network.model;
+}
+
+// As a new model has it: the file that the stage does not train.
+void write_fixed_tensors(const StartingModel& start) {
+  for (const std::string file : {files::kModel, files::kDvae}) {
+    if (file != start.part.file) {
+      write_tensors(start.folder / file, tensors_of(start.network, file));
+    }
   }
-  return chosen;
 }
 
 }  // namespace
 
 NamedTensors StartingModel::trained() const {
-  return tensors_of(network.model, true);
+  return trained_tensors(part, tensors_of(network, part.file));
 }
 
 NamedTensors StartingModel::untrained() const {
-  return tensors_of(network.model, false);
+  return untrained_tensors(part, tensors_of(network, part.file));
 }
 
 std::vector<fs::path> StartingModel::fixed_files() const {
   std::vector<fs::path> paths;
-  for (const std::string& name : fixed_names(folder)) paths.push_back(folder / name);
+  for (const std::string& name : fixed_names(folder, part)) paths.push_back(folder / name);
   return paths;
 }
 
-StartingModel start_from_folder(const fs::path& model, const fs::path& run,
+StartingModel start_from_folder(const fs::path& model, const fs::path& run, Stage stage,
                                 const std::optional<std::string>& asked_size) {
   // Read before they are put together: GCC 12 destroys members twice when an initialiser throws.
   Vocabulary vocabulary = Vocabulary::load(model / files::kVocabulary);
   StartingModel start{.vocabulary = std::move(vocabulary)};
+  start.part = trained_part(stage);
   start.network = model_to_train(model, ids_of(start.vocabulary), asked_size);
   start.folder = make_start(run);
-  for (const std::string& name : fixed_names(model)) {
+  for (const std::string& name : fixed_names(model, start.part)) {
     link_or_copy(model / name, start.folder / name);
   }
   return start;
@@ -114,6 +122,7 @@ StartingModel start_from_nothing(const RunConfig& config, const fs::path& run) {
       config.train.vocab ? config.train.vocab->string() : "the learnt vocabulary";
   Vocabulary vocabulary = Vocabulary::parse(json, origin);
   StartingModel start{.vocabulary = std::move(vocabulary), .from_nothing = true};
+  start.part = trained_part(config.train.stage);
   const TextIds ids = ids_of(start.vocabulary);
   const ModelConfig sizes = new_model_config(config.train.model_size, ids);
   start.network = new_model(sizes, static_cast<std::uint64_t>(config.train.seed));
@@ -122,7 +131,7 @@ StartingModel start_from_nothing(const RunConfig& config, const fs::path& run) {
   start.folder = make_start(run);
   write_file_atomically(start.folder / files::kConfig, bytes_of(config_json));
   write_file_atomically(start.folder / files::kVocabulary, bytes_of(json));
-  write_tensors(start.folder / files::kDvae, start.network.dvae);
+  write_fixed_tensors(start);
   if (!config.train.vocab) {
     log_info("train", "a vocabulary of {} tokens was learnt from the training texts: {}", ids.count,
              (start.folder / files::kVocabulary).string());

@@ -10,28 +10,32 @@
 #include "config/run_config.h"
 #include "model/named_tensors.h"
 #include "run/open_model.h"
+#include "run/trained_part.h"
 #include "text/vocabulary.h"
 
 namespace myxtts {
 
 // What a run begins with, besides its settings: the network's tensors on the CPU, and a folder with
-// the files of a model that training never changes, which every checkpoint links to.
+// the files of a model that its stage never changes, which every checkpoint links to.
 struct StartingModel {
   OpenModel network = {};
   Vocabulary vocabulary;
   std::filesystem::path folder = {};  // RUN/start
-  bool from_nothing = false;          // the DVAE and the decoder are as random as the rest
+  bool from_nothing = false;          // every part is random
+  TrainedPart part = {};              // of the run's stage
 
-  NamedTensors trained() const;    // of the GPT
-  NamedTensors untrained() const;  // the rest of model.safetensors
+  NamedTensors trained() const;
+  NamedTensors untrained() const;  // the rest of the file that the trained ones are in
   std::vector<std::filesystem::path> fixed_files() const;
 };
 
-// The model of a folder: that of --init, or a checkpoint. Its config.json, vocab.json, DVAE, voices
-// and licence are put into RUN/start: small files copied, large ones linked where the disk can.
-// Throws DataError; ConfigError when `asked_size`, the --model-size somebody wrote, is not its own.
+// The model of a folder: that of --init, or a checkpoint. Its config.json, vocab.json, voices,
+// licence and the tensors' file that the stage does not train are put into RUN/start: small files
+// copied, large ones linked where the disk can. Throws DataError; ConfigError when `asked_size`,
+// the
+// --model-size somebody wrote, is not its own.
 StartingModel start_from_folder(const std::filesystem::path& model,
-                                const std::filesystem::path& run,
+                                const std::filesystem::path& run, Stage stage,
                                 const std::optional<std::string>& asked_size = {});
 
 // Random weights of --model-size by --seed, with the vocabulary of --vocab, or one that is learnt

@@ -48,8 +48,10 @@ std::optional<Clock::Time> deadline_after(const TrainConfig& train) {
 StartingModel starting_model(const EffectiveConfig& settings, const RunDirectory& run,
                              const std::optional<Checkpoint>& resumed) {
   const TrainConfig& train = settings.values.train;
-  if (resumed) return start_from_folder(resumed->folder, run.path());
-  if (train.init) return start_from_folder(*train.init, run.path(), asked_size(settings));
+  if (resumed) return start_from_folder(resumed->folder, run.path(), train.stage);
+  if (train.init) {
+    return start_from_folder(*train.init, run.path(), train.stage, asked_size(settings));
+  }
   StartingModel start = start_from_nothing(settings.values, run.path());
   log_warning("train",
               "The model starts from nothing, its DVAE and its decoder too, which this stage does "
@@ -73,7 +75,7 @@ struct TrainingRun::Parts {
         devices(planned, start.network),
         shared{given.values, plan, start.network.config.gpt, data, devices},
         training(place_model()),
-        saver(checkpoints, *devices.model, start.untrained(), start.fixed_files()),
+        saver(checkpoints, *devices.model, start.untrained(), start.fixed_files(), start.part.file),
         feed(BatchFeed::for_training(shared)),
         state(restore(resumed)),
         trainer(*training, trainer_settings_with(checkpoints), state),
@@ -84,6 +86,7 @@ struct TrainingRun::Parts {
                         .last_step = known_last_step(),
                         .most_seconds = most_seconds(given.values.train),
                         .seconds_before = state.seconds,
+                        .loss_names = training->loss_names(),
                         .meters = [this] { return feed->meters(); }}),
         loop({.shared = shared,
               .feed = *feed,
@@ -115,7 +118,7 @@ struct TrainingRun::Parts {
     }
   }
 
-  std::unique_ptr<GptTraining> place_model() {
+  std::unique_ptr<StageTraining> place_model() {
     say(placing_model(plan));
     return on_device([this] {
       GptTrainingSettings chosen = gpt_training_settings(settings.values, plan, data);
@@ -123,13 +126,18 @@ struct TrainingRun::Parts {
       chosen.on_the_way = [this] {
         if (stopping) throw GivenUp();
       };
-      return std::make_unique<GptTraining>(shared.gpt, start.trained(), *devices.model, chosen);
+      return std::unique_ptr<StageTraining>(
+          std::make_unique<GptTraining>(shared.gpt, start.trained(), *devices.model, chosen));
     });
   }
 
   TrainingState restore(const std::optional<Checkpoint>& resumed) {
-    if (!resumed) return {.corpus = data.fingerprint(), .batches = data.batch_settings()};
-    const CheckpointContents saved = open_checkpoint(*resumed);
+    if (!resumed) {
+      return {.stage = std::string(name_of(settings.values.train.stage)),
+              .corpus = data.fingerprint(),
+              .batches = data.batch_settings()};
+    }
+    const CheckpointContents saved = open_checkpoint(*resumed, start.part);
     on_device([&] { training->restore(saved.state.step, saved.weights, saved.optimiser); });
     log_info("train", "continuing at step {} with {}", saved.state.step, resumed->folder.string());
     return continue_with(saved.state, data.fingerprint(), data.batch_settings());
@@ -163,6 +171,7 @@ struct TrainingRun::Parts {
 
   MetricsSettings metrics_settings() {
     MetricsSettings chosen{.log_steps = settings.values.run.log_steps,
+                           .loss_names = training->loss_names(),
                            .start = state,
                            .gauges = [this] { return all_gauges(); }};
     if (settings.values.run.histograms) {
@@ -189,7 +198,7 @@ struct TrainingRun::Parts {
   RunData data;
   RunDevices devices;
   FeedParts shared;
-  std::unique_ptr<GptTraining> training;
+  std::unique_ptr<StageTraining> training;
   CheckpointSaver saver;
   std::unique_ptr<BatchFeed> feed;
   const TrainingState state;  // that training began with

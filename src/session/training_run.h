@@ -45,8 +45,8 @@ class TrainingRun {
   // Waits until batches are ready, or stop().
   void start();
 
-  // False: stopped, or the minutes of --max-minutes are over. The last checkpoint is on the disk when it returns, in either case. Throws
-  // DataError where that could not be written.
+  // False: stopped, or the minutes of --max-minutes are over. The last checkpoint is on the disk
+  // when it returns, in either case. Throws DataError where that could not be written.
   bool train();
 
   // train() ended by --max-minutes: --resume goes on.

@@ -27,7 +27,8 @@ EffectiveConfig without_end(EffectiveConfig settings) {
 
 StartingModel model_of(const EffectiveConfig& settings, const std::filesystem::path& folder) {
   const auto& init = settings.values.train.init;
-  return init ? start_from_folder(*init, folder) : start_from_nothing(settings.values, folder);
+  return init ? start_from_folder(*init, folder, settings.values.train.stage)
+              : start_from_nothing(settings.values, folder);
 }
 
 std::unique_ptr<GptTraining> place(const TrialParts& parts) {

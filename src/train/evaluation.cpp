@@ -4,27 +4,29 @@
 #include <ATen/ATen.h>
 
 #include "base/error.h"
-#include "model/losses.h"
 
 namespace myxtts {
 namespace {
 
-ValidationLosses means_of(const at::Tensor& sums, std::int64_t clips) {  // [4] fp64 on the CPU
+std::vector<double> means_of(const at::Tensor& sums) {  // [2, losses] fp64 on the CPU
+  const std::int64_t count = sums.size(1);
   const auto* sum = sums.const_data_ptr<double>();
-  if (sum[2] == 0 || sum[3] == 0) {
-    throw DataError("The validation clips hold nothing to measure; name others with --val-data.");
+  std::vector<double> means;
+  for (std::int64_t loss = 0; loss < count; ++loss) {
+    if (sum[count + loss] == 0) {
+      throw DataError("The validation clips hold nothing to measure; name others with --val-data.");
+    }
+    means.push_back(sum[loss] / sum[count + loss]);
   }
-  ValidationLosses losses{.text = sum[0] / sum[2], .audio = sum[1] / sum[3], .clips = clips};
-  losses.total = kTextLossWeight * losses.text + losses.audio;
-  return losses;
+  return means;
 }
 
 }  // namespace
 
-ValidationLosses measure(GptTraining& training, const std::function<DeviceBatch*()>& next) {
+ValidationLosses measure(StageTraining& training, const std::function<DeviceBatch*()>& next) {
   RoleDevice& device = training.device();
   const auto scope = device.enter(device.stream());
-  at::Tensor sums;  // [text sum, audio sum, text targets, audio targets] fp64
+  at::Tensor sums;  // [2, losses] fp64: sums, and what they are over
   std::int64_t clips = 0;
   while (DeviceBatch* batch = next()) {
     clips += std::ssize(batch->clips);
@@ -32,7 +34,9 @@ ValidationLosses measure(GptTraining& training, const std::function<DeviceBatch*
     sums = sums.defined() ? sums + found : found;
   }
   if (!sums.defined()) throw DataError("There is no batch to measure on; give --val-data.");
-  return means_of(sums.cpu(), clips);
+  ValidationLosses found{.losses = means_of(sums.cpu().contiguous()), .clips = clips};
+  found.total = training.total(found.losses);
+  return found;
 }
 
 }  // namespace myxtts

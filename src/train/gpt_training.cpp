@@ -35,6 +35,20 @@ ParameterLayout layout_of(const GptConfig& config, const std::vector<std::string
   return lay_out(specs, kGptPrefix, frozen_names(names, freeze));
 }
 
+OptimiserSettings optimiser_settings(const GptTrainingSettings& settings, std::size_t losses) {
+  return {.update = settings.update,
+          .moments = settings.savers.moments,
+          .scaled_loss = settings.precision == Precision::Fp16,
+          .batches_a_step = settings.batches_a_step,
+          .seed = settings.seed,
+          .losses = static_cast<std::int64_t>(losses)};
+}
+
+const std::vector<std::string>& names_of_losses() {
+  static const std::vector<std::string> names{"text_loss", "audio_loss"};
+  return names;
+}
+
 GptTrainingSettings checked(const GptTrainingSettings& settings) {
   if (settings.savers.release_gradients) {
     const std::string refusal =
@@ -86,8 +100,8 @@ struct GptTraining::State {
         parameters(layout_of(config, wanted.freeze), weights, device_of(role),
                    type_of(wanted.precision), !wanted.savers.release_gradients),
         gpt(config, parameters.tensors()),
-        optimiser(parameters, settings, device),
-        numbers(device) {
+        optimiser(parameters, optimiser_settings(settings, names_of_losses().size()), device),
+        numbers(device, {std::ssize(names_of_losses())}) {
     if (settings.graphs) recorder = device.make_graph_recorder();
     MYXTTS_CHECK(!settings.graphs || recorder, "{} has no graphs", device.name());
     if (settings.savers.recompute) gpt.recompute_layers(remember_random());
@@ -156,7 +170,7 @@ struct GptTraining::State {
     std::optional<ZeroGradientPromise> promise;
     if (gradients_are_zero()) promise.emplace();
     const auto losses = forward(inputs, settings.dropout);
-    optimiser.losses().add_(at::stack({losses.text, losses.audio, losses.total}).detach());
+    optimiser.losses().add_(at::stack({losses.total, losses.text, losses.audio}).detach());
     if (settings.savers.release_gradients) optimiser.begin();
     const auto& scale = optimiser.loss_scale();
     (scale.defined() ? losses.total * scale : losses.total).backward();
@@ -235,6 +249,14 @@ GptTraining::GptTraining(const GptConfig& config, const NamedTensors& weights, R
 
 GptTraining::~GptTraining() = default;
 
+const std::vector<std::string>& GptTraining::loss_names() const {
+  return names_of_losses();
+}
+
+double GptTraining::total(std::span<const double> losses) const {
+  return kTextLossWeight * losses[0] + losses[1];
+}
+
 // Where gradients are released the backward pass updates, so it waits for the learning rate.
 void GptTraining::accumulate(DeviceBatch& batch) {
   State& s = *state_;
@@ -258,7 +280,8 @@ void GptTraining::update(double learning_rate) {
     } else {
       s.optimiser.update(s.step + 1, learning_rate);
     }
-    s.numbers.read(s.device.stream(), s.optimiser.report());
+    const UpdateReport* const report = s.optimiser.report();
+    s.numbers.read(s.device.stream(), {&report, 1});
   });
   ++s.step;
   s.batches = 0;
@@ -283,13 +306,14 @@ std::vector<StepNumbers> GptTraining::finish_numbers() {
 at::Tensor GptTraining::evaluate(DeviceBatch& batch) {
   State& s = *state_;
   const at::NoGradGuard no_grad;
-  at::Tensor sums;  // [4]
+  at::Tensor sums;  // [2, 2]
   s.queue([&] {
     batch.filled.hold_up(s.device.stream());
     const auto losses = s.forward({.rows = batch.rows, .prompt_mel = batch.prompt_mel}, 0.0);
     const auto counted = [](const at::Tensor& targets) { return targets.ne(-1).sum(at::kFloat); };
     sums = at::stack({losses.text_tokens.sum(), losses.audio_tokens.sum(),
-                      counted(batch.rows.text_targets), counted(batch.rows.audio_targets)});
+                      counted(batch.rows.text_targets), counted(batch.rows.audio_targets)})
+               .view({2, 2});
     batch.consumed.record(s.device.stream());
   });
   return sums;

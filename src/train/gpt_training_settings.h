@@ -3,24 +3,15 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "config/memory_savers.h"
 #include "config/train.h"
 #include "model/gpt_rows.h"
+#include "train/optimiser_settings.h"
 
 namespace myxtts {
-
-// How AdamW and the arithmetic around it are set. The defaults are the Python peer's recipe.
-struct UpdateSettings {
-  double beta1 = 0.9;
-  double beta2 = 0.96;
-  double epsilon = 1e-8;
-  double weight_decay = 0.01;
-  std::optional<double> clip = {};  // of the length of all gradients together
-};
 
 struct GptTrainingSettings {
   Precision precision = Precision::Fp32;  // decided, not Auto

@@ -26,14 +26,12 @@ void MetricsObserver::stepped(const StepReport& report) {
   }
   if (numbers.step % settings_.log_steps != 0) return;
 
-  Metrics metrics{{"epoch", static_cast<double>(report.position.epoch)},
-                  {"loss", numbers.loss},
-                  {"text_loss", numbers.text_loss},
-                  {"audio_loss", numbers.audio_loss},
-                  {"lr", report.learning_rate},
-                  {"grad_norm", numbers.gradient_norm},
-                  {"loss_scale", numbers.loss_scale},
-                  {"skipped_steps", static_cast<double>(skipped_steps_)}};
+  Metrics metrics{{"epoch", static_cast<double>(report.position.epoch)}, {"loss", numbers.loss}};
+  add_losses(numbers.losses, metrics);
+  metrics.push_back({"lr", report.learning_rate});
+  metrics.push_back({"grad_norm", numbers.gradient_norm});
+  metrics.push_back({"loss_scale", numbers.loss_scale});
+  metrics.push_back({"skipped_steps", static_cast<double>(skipped_steps_)});
   for (auto& metric : pace()) metrics.push_back(std::move(metric));
   if (settings_.gauges) {
     for (auto& metric : settings_.gauges()) metrics.push_back(std::move(metric));
@@ -42,13 +40,12 @@ void MetricsObserver::stepped(const StepReport& report) {
 }
 
 void MetricsObserver::evaluated(const EvaluationReport& report) {
-  add("validation", report.step,
-      {{"loss", report.loss},
-       {"text_loss", report.text_loss},
-       {"audio_loss", report.audio_loss},
-       {"clips", static_cast<double>(report.clips)},
-       {"seconds", report.seconds},
-       {"best", report.best ? 1.0 : 0.0}});
+  Metrics metrics{{"loss", report.loss}};
+  add_losses(report.losses, metrics);
+  metrics.push_back({"clips", static_cast<double>(report.clips)});
+  metrics.push_back({"seconds", report.seconds});
+  metrics.push_back({"best", report.best ? 1.0 : 0.0});
+  add("validation", report.step, metrics);
   if (settings_.histograms) add_histograms(report.step);
   pace_ = {.since = settings_.clock->now()};  // no training went on meanwhile
 }
@@ -65,6 +62,14 @@ void MetricsObserver::add(const std::string& event, std::int64_t step, const Met
                   error.what());
     }
     refused_ = true;
+  }
+}
+
+void MetricsObserver::add_losses(const std::vector<double>& losses, Metrics& metrics) const {
+  MYXTTS_CHECK(losses.size() == settings_.loss_names.size(), "{} losses have {} names",
+               losses.size(), settings_.loss_names.size());
+  for (std::size_t i = 0; i < losses.size(); ++i) {
+    metrics.push_back({settings_.loss_names[i], losses[i]});
   }
 }
 

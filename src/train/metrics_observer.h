@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "run/event_file.h"
@@ -19,6 +20,7 @@ using NamedHistograms = std::map<std::string, HistogramCounts>;
 
 struct MetricsSettings {
   std::int64_t log_steps = 10;                       // between two lines
+  std::vector<std::string> loss_names = {};          // StageTraining's
   TrainingState start = {};                          // what the run goes on from
   std::function<Metrics()> gauges = {};              // told with each line: readiness, memory ...
   std::function<NamedHistograms()> histograms = {};  // told with each evaluation; nothing: none
@@ -50,6 +52,7 @@ class MetricsObserver final : public TrainingObserver {
 
   void add(const std::string& event, std::int64_t step, const Metrics& metrics);
   void add_histograms(std::int64_t step);
+  void add_losses(const std::vector<double>& losses, Metrics& metrics) const;
   Metrics pace();
 
   const MetricsSettings settings_;

@@ -22,9 +22,8 @@ struct StepReport {
 
 struct EvaluationReport {
   std::int64_t step = 0;
-  double text_loss = 0;  // over all tokens of the validation clips
-  double audio_loss = 0;
-  double loss = 0;
+  std::vector<double> losses = {};  // means over the validation clips, as loss_names() calls them
+  double loss = 0;                  // what training weighs them to
   std::int64_t clips = 0;
   double seconds = 0;  // that it took
   bool best = false;   // of the run so far

@@ -12,13 +12,13 @@
 namespace myxtts {
 namespace {
 
-AdamWRule rule_of(const GptTrainingSettings& settings) {
+AdamWRule rule_of(const OptimiserSettings& settings) {
   return {.beta1 = settings.update.beta1,
           .beta2 = settings.update.beta2,
           .epsilon = settings.update.epsilon,
           .weight_decay = settings.update.weight_decay,
           .clip = settings.update.clip.value_or(0.0),
-          .scaled_loss = settings.precision == Precision::Fp16,
+          .scaled_loss = settings.scaled_loss,
           .seed = settings.seed};
 }
 
@@ -68,9 +68,9 @@ struct MomentTensors {
 
 }  // namespace
 
-Optimiser::Optimiser(Parameters& parameters, const GptTrainingSettings& settings,
-                     RoleDevice& device)
-    : parameters_(parameters), device_(device), moments_(settings.savers.moments) {
+Optimiser::Optimiser(Parameters& parameters, const OptimiserSettings& settings, RoleDevice& device)
+    : parameters_(parameters), device_(device), moments_(settings.moments) {
+  MYXTTS_CHECK(settings.losses <= kMostLosses, "{} losses in a step", settings.losses);
   const auto rule = rule_of(settings);
   adamw_ = device.gpu() < 0 ? make_cpu_adamw(rule) : make_cuda_adamw(rule);
 
@@ -89,7 +89,8 @@ Optimiser::Optimiser(Parameters& parameters, const GptTrainingSettings& settings
   if (rule.scaled_loss) start.loss_scale = kFirstLossScale;
   state_ = at::empty({sizeof start}, at::TensorOptions(on).dtype(at::kByte));
   state_.copy_(at::from_blob(&start, {sizeof start}, at::kByte));
-  losses_ = field(offsetof(UpdateState, text_loss), 3, at::kFloat);
+  static_assert(offsetof(UpdateState, losses) == offsetof(UpdateState, loss) + sizeof(float));
+  losses_ = field(offsetof(UpdateState, loss), 1 + settings.losses, at::kFloat);
   if (rule.scaled_loss) {
     loss_scale_ = field(offsetof(UpdateState, loss_scale), 1, at::kFloat).squeeze();
   }

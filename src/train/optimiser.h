@@ -10,7 +10,7 @@
 #include "device/role_device.h"
 #include "kernels/adamw.h"
 #include "model/named_tensors.h"
-#include "train/gpt_training_settings.h"
+#include "train/optimiser_settings.h"
 #include "train/parameters.h"
 
 namespace myxtts {
@@ -19,9 +19,10 @@ namespace myxtts {
 // Parameters and device outlive it. The trainer's thread only.
 class Optimiser {
  public:
-  Optimiser(Parameters& parameters, const GptTrainingSettings& settings, RoleDevice& device);
+  Optimiser(Parameters& parameters, const OptimiserSettings& settings, RoleDevice& device);
 
-  // Sums over the batches of a step, fp32 [3] on the device: text, audio, and what is trained.
+  // Sums over the batches of a step, fp32 [1 + losses] on the device: what is trained, then what is
+  // told beside it.
   const at::Tensor& losses() const { return losses_; }
   // What the loss is multiplied by before the backward pass: fp32 scalar on the device, undefined
   // where it is always 1.

@@ -19,8 +19,7 @@ namespace myxtts {
 // step that changes them, all on the model device.
 //
 //   for each batch of a step: accumulate(batch)        forward, backward, gradients added up
-//   update(learning_rate)                              clip, AdamW, weights in the step's
-//   arithmetic
+//   update(learning_rate)                              clip, AdamW, weights in the step's precision
 //
 // Neither waits for the device or reads from it; what they computed comes out of take_numbers() a
 // few steps later. A step whose loss or gradients are not finite changes nothing. Whatever is drawn
@@ -60,7 +59,8 @@ class StageTraining {
   virtual NamedTensors optimiser() const = 0;
 
   // Every parameter, gradient and average that stays on the device between steps, sharing memory,
-  // for whoever checks where they are.
+  // for whoever checks where they are: "weight." and a parameter's name for fp32, "copy." for the
+  // step's arithmetic where that is another, "gradient.", and the optimiser's by their own names.
   virtual NamedTensors kept() const = 0;
 
   // Continues from a checkpoint. Throws DataError when a tensor is missing or has another shape.

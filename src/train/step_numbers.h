@@ -2,14 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace myxtts {
 
 // What one step did, as the device tells it later.
 struct StepNumbers {
   std::int64_t step = 0;  // counts from 1
-  double text_loss = 0;   // means over the targets of the whole step
-  double audio_loss = 0;
+  std::vector<double> losses =
+      {};                    // as StageTraining::loss_names() calls them; means over the step
   double loss = 0;           // what was trained
   double gradient_norm = 0;  // before clipping
   bool skipped = false;      // loss or gradient was not finite: nothing was changed

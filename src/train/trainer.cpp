@@ -26,8 +26,8 @@ std::string in_words(double value) {
 }  // namespace
 
 struct Trainer::State {
-  State(GptTraining& gpt, const TrainerSettings& chosen, const TrainingState& start)
-      : training(gpt), settings(chosen), state(start), began(chosen.clock->now()) {}
+  State(StageTraining& stage, const TrainerSettings& chosen, const TrainingState& start)
+      : training(stage), settings(chosen), state(start), began(chosen.clock->now()) {}
 
   void take_into_step(const DeviceBatch& batch);
   void update(DataPosition last);
@@ -41,7 +41,7 @@ struct Trainer::State {
 
   GuardSettings guards() const { return {settings.max_bad_steps, settings.spike_factor}; }
 
-  GptTraining& training;
+  StageTraining& training;
   const TrainerSettings settings;
   TrainingState state;
   const Clock::Time began;
@@ -59,8 +59,8 @@ void Trainer::State::take_into_step(const DeviceBatch& batch) {
 }
 
 void Trainer::State::update(DataPosition last) {
-  open.learning_rate = learning_rate(settings.schedule, training.step(), last.epoch,
-                                     state.seconds + seconds());
+  open.learning_rate =
+      learning_rate(settings.schedule, training.step(), last.epoch, state.seconds + seconds());
   training.update(open.learning_rate);
   open.numbers.step = training.step();
   state.step = training.step();
@@ -140,7 +140,8 @@ double Trainer::State::seconds() const {
   return std::chrono::duration<double>(settings.clock->now() - began).count();
 }
 
-Trainer::Trainer(GptTraining& training, const TrainerSettings& settings, const TrainingState& start)
+Trainer::Trainer(StageTraining& training, const TrainerSettings& settings,
+                 const TrainingState& start)
     : state_(std::make_unique<State>(training, settings, start)) {
   MYXTTS_CHECK(training.step() == start.step, "the weights are of step {}, the state of step {}",
                training.step(), start.step);
@@ -177,8 +178,7 @@ EvaluationReport Trainer::evaluate(const std::function<DeviceBatch*()>& next) {
   const auto began = clock.now();
   const ValidationLosses losses = measure(state_->training, next);
   EvaluationReport report{.step = state_->training.step(),
-                          .text_loss = losses.text,
-                          .audio_loss = losses.audio,
+                          .losses = losses.losses,
                           .loss = losses.total,
                           .clips = losses.clips,
                           .seconds = std::chrono::duration<double>(clock.now() - began).count()};

@@ -11,9 +11,9 @@
 #include "data/device_batch.h"
 #include "run/checkpoint_saver.h"
 #include "run/training_state.h"
-#include "train/gpt_training.h"
 #include "train/observer.h"
 #include "train/schedule.h"
+#include "train/stage_training.h"
 
 namespace myxtts {
 
@@ -50,7 +50,8 @@ struct TrainerSettings {
 class Trainer {
  public:
   // `start` is that of the checkpoint that `training` was restored from.
-  Trainer(GptTraining& training, const TrainerSettings& settings, const TrainingState& start = {});
+  Trainer(StageTraining& training, const TrainerSettings& settings,
+          const TrainingState& start = {});
   ~Trainer();
 
   void observe(TrainingObserver& observer);

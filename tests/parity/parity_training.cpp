@@ -20,7 +20,7 @@ class Curve final : public TrainingObserver {
   void stepped(const StepReport& report) override {
     const StepNumbers& numbers = report.numbers;
     losses.push_back(
-        at::tensor({kTextLossWeight * numbers.text_loss, numbers.audio_loss, numbers.loss}));
+        at::tensor({kTextLossWeight * numbers.losses[0], numbers.losses[1], numbers.loss}));
     norms.push_back(numbers.gradient_norm);
     fmt::print(stderr, "step {}: loss {:.6f}\n", numbers.step, numbers.loss);
   }

@@ -8,7 +8,6 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "config/model_json.h"
-#include "model/gpt.h"
 #include "run/open_checkpoint.h"
 #include "run/open_model.h"
 #include "support/temporary_folder.h"
@@ -52,7 +51,7 @@ TEST_F(CheckpointSaverOnCpu, TensorsOfEveryKindComeBackBitByBitThoughTheyWereCha
   for (const auto& [name, tensor] : contents.weights) tensor.fill_(99);
   ASSERT_TRUE(saver.finish());
 
-  const CheckpointContents opened = open_checkpoint(store_.at("7"));
+  const CheckpointContents opened = open_checkpoint(store_.at("7"), trained_part(Stage::Gpt));
   EXPECT_EQ(opened.state, contents.state);
   expect_equal(opened.weights, weights);
   expect_equal(opened.optimiser, contents.optimiser);
@@ -61,27 +60,38 @@ TEST_F(CheckpointSaverOnCpu, TensorsOfEveryKindComeBackBitByBitThoughTheyWereCha
       untrained);
 }
 
-TEST_F(CheckpointSaverOnCpu, ACheckpointIsAModelThatOpens) {
+class CheckpointOfAStage : public CheckpointSaverOnCpu,
+                           public ::testing::WithParamInterface<Stage> {};
+
+TEST_P(CheckpointOfAStage, IsAModelThatOpensWithWhatWasTrainedAndTheRestAsItWas) {
   const ModelConfig config = model_preset("tiny");
-  const OpenModel model = new_model(config, 3);
+  const OpenModel before = new_model(config, 3);
+  OpenModel after = before;
+  const TrainedPart part = trained_part(GetParam());
+  const bool is_dvae = GetParam() == Stage::Dvae;
+  NamedTensors& changed = is_dvae ? after.dvae : after.model;
+  for (const auto& [name, tensor] : trained_tensors(part, changed)) changed[name] = tensor + 1;
   write_file_atomically(folder_ / files::kConfig, bytes_of(print_model_config(config)));
-  write_tensors(folder_ / files::kDvae, model.dvae);
-  CheckpointContents contents{.state = {.step = 1}};
-  NamedTensors untrained;
-  for (const auto& [name, tensor] : model.model) {
-    (name.starts_with(kGptPrefix) ? contents.weights : untrained)[name] = tensor;
-  }
-  CheckpointSaver saver(store_, *device_, untrained,
-                        {folder_ / files::kConfig, folder_ / files::kDvae});
-  saver.save(contents);
+  write_tensors(folder_ / files::kModel, before.model);
+  write_tensors(folder_ / files::kDvae, before.dvae);
+
+  const auto fixed = folder_ / (is_dvae ? files::kModel : files::kDvae);
+  const NamedTensors& file = is_dvae ? before.dvae : before.model;
+  CheckpointSaver saver(store_, *device_, untrained_tensors(part, file),
+                        {folder_ / files::kConfig, fixed}, part.file);
+  saver.save({.state = {.step = 1}, .weights = trained_tensors(part, changed)});
   ASSERT_TRUE(saver.finish());
 
   const OpenModel opened = open_model(folder_ / "latest");
   EXPECT_EQ(opened.config, config);
-  expect_equal(opened.model, model.model);
-  expect_equal(opened.dvae, model.dvae);
-  EXPECT_EQ(std::filesystem::hard_link_count(folder_ / files::kDvae), 2u);
+  expect_equal(opened.model, after.model);
+  expect_equal(opened.dvae, after.dvae);
+  EXPECT_EQ(std::filesystem::hard_link_count(fixed), 2u);
+  expect_equal(open_checkpoint(store_.at("1"), part).weights, trained_tensors(part, changed));
 }
+
+INSTANTIATE_TEST_SUITE_P(Every, CheckpointOfAStage, ::testing::ValuesIn(kStages),
+                         [](const auto& tested) { return std::string(name_of(tested.param)); });
 
 TEST_F(CheckpointSaverOnCpu, AStateOfAnotherStepThanItsFolderIsRefused) {
   CheckpointSaver saver(store_, *device_, {}, {});
@@ -89,7 +99,7 @@ TEST_F(CheckpointSaverOnCpu, AStateOfAnotherStepThanItsFolderIsRefused) {
   ASSERT_TRUE(saver.finish());
   Checkpoint checkpoint = store_.at("4");
   checkpoint.step = 5;
-  EXPECT_THROW((void)open_checkpoint(checkpoint), DataError);
+  EXPECT_THROW((void)open_checkpoint(checkpoint, trained_part(Stage::Gpt)), DataError);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "run/checkpoint_files.h"
 #include "support/temporary_folder.h"
 
 namespace myxtts {
@@ -19,6 +20,7 @@ using test::TemporaryFolder;
 void save(CheckpointStore& store, std::int64_t step) {
   auto writer = store.write(step);
   std::ofstream(writer / "model") << "weights of " << step;
+  write_training_state(writer / files::kState, {.step = step, .stage = "gpt"});
   writer.commit();
 }
 
@@ -31,7 +33,7 @@ class Resume : public ::testing::Test {
   std::optional<Checkpoint> find(const std::optional<std::string>& resume) {
     testing::internal::CaptureStderr();
     try {
-      auto found = find_starting_point(directory_, store_, resume);
+      auto found = find_starting_point(directory_, store_, resume, Stage::Gpt);
       said_ = testing::internal::GetCapturedStderr();
       return found;
     } catch (const DataError& error) {
@@ -50,6 +52,22 @@ class Resume : public ::testing::Test {
   std::string said_;
   std::string refused_;
 };
+
+TEST_F(Resume, ARunOfAnotherStageIsRefusedWithWhatToType) {
+  save(store_, 3);
+  try {
+    (void)find_starting_point(directory_, store_, "latest", Stage::Dvae);
+    FAIL() << "it was taken";
+  } catch (const ConfigError& error) {
+    const std::string said = error.what();
+    EXPECT_NE(
+        said.find("myxtts train --config " + (directory_ / "config.yaml").string() + " --resume"),
+        std::string::npos)
+        << said;
+    EXPECT_NE(said.find("--stage dvae --init " + checkpoint(3).string()), std::string::npos)
+        << said;
+  }
+}
 
 TEST_F(Resume, WithoutTheFlagANewRunDoesNotMixWithAnOldOne) {
   EXPECT_FALSE(find(std::nullopt).has_value());

@@ -28,6 +28,7 @@ TrainingState full_state() {
           .best_validation_loss = 0.25,
           .evaluations_since_best = 4,
           .seconds = 1e5 + 0.7,
+          .stage = "dvae",
           .corpus = "00ff00ff00ff00ff",
           .batches = "batch_size=3 \"quoted\" فارسی"};
 }

@@ -81,8 +81,8 @@ std::pair<at::Tensor, at::Tensor> golden_curve(std::optional<double> clip) {
   std::vector<float> norms;
   for (int step = 0; step < 20; ++step) {
     const auto numbers = train(training, {&batch}, 1e-3).at(0);
-    losses.push_back(static_cast<float>(numbers.text_loss));
-    losses.push_back(static_cast<float>(numbers.audio_loss));
+    losses.push_back(static_cast<float>(numbers.losses[0]));
+    losses.push_back(static_cast<float>(numbers.losses[1]));
     norms.push_back(static_cast<float>(numbers.gradient_norm));
   }
   return {at::tensor(losses).view({20, 2}), at::tensor(norms)};
@@ -113,8 +113,8 @@ TEST_F(GptTrainingOnCpu, BatchesOfAStepEqualOneLargeBatch) {
   };
   const auto [large, large_weights] = one(1);
   const auto [summed, summed_weights] = one(2);
-  EXPECT_NEAR(summed.text_loss, large.text_loss, 1e-5);
-  EXPECT_NEAR(summed.audio_loss, large.audio_loss, 1e-5);
+  EXPECT_NEAR(summed.losses[0], large.losses[0], 1e-5);
+  EXPECT_NEAR(summed.losses[1], large.losses[1], 1e-5);
   EXPECT_NEAR(summed.gradient_norm / large.gradient_norm, 1.0, 1e-4);
   EXPECT_LE(largest_difference(summed_weights, large_weights), 1e-5);
 }
@@ -180,7 +180,7 @@ TEST_F(GptTrainingOnCpu, DropoutIsAFunctionOfSeedStepAndBatch) {
     std::vector<double> seen;
     for (int step = 0; step < 3; ++step) {
       if (draws_between > 0) (void)at::rand({draws_between});
-      seen.push_back(train(training, {&one}, 1e-9).at(0).audio_loss);
+      seen.push_back(train(training, {&one}, 1e-9).at(0).losses[1]);
     }
     return seen;
   };
@@ -335,8 +335,8 @@ TEST_F(GptTrainingOnCpu, EvaluationGivesSumsAndCountsOfABatchWithoutDropout) {
   EXPECT_TRUE(at::equal(sums, training.evaluate(one)));
   auto still = make({.dropout = 0.0});
   const auto numbers = train(still, {&one}, 1e-9).at(0);
-  EXPECT_NEAR(sums[0].item<double>() / sums[2].item<double>(), numbers.text_loss, 1e-4);
-  EXPECT_NEAR(sums[1].item<double>() / sums[3].item<double>(), numbers.audio_loss, 1e-4);
+  EXPECT_NEAR(sums[0][0].item<double>() / sums[1][0].item<double>(), numbers.losses[0], 1e-4);
+  EXPECT_NEAR(sums[0][1].item<double>() / sums[1][1].item<double>(), numbers.losses[1], 1e-4);
   EXPECT_EQ(sums[3].item<double>(), one.rows.audio_count.item<double>());
 }
 

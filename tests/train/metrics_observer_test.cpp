@@ -69,6 +69,21 @@ TEST(MetricsObserver, TellsEverySoManyStepsWithThePaceInBetween) {
   EXPECT_NE(events_in(run.path()).find("train/audio_hours_per_hour"), std::string::npos);
 }
 
+TEST(MetricsObserver, LossesOfAStageAreToldByTheirNames) {
+  const TemporaryFolder run;
+  MetricsObserver observer(run.path(), {.log_steps = 1, .loss_names = {"mel_loss", "perplexity"}});
+  auto step = report(1);
+  step.numbers.losses = {0.25, 300};
+  observer.stepped(step);
+  observer.evaluated({.step = 1, .losses = {0.5, 200}});
+  const auto lines = lines_of(run.path());
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0].at("mel_loss"), 0.25);
+  EXPECT_EQ(lines[0].at("perplexity"), 300);
+  EXPECT_EQ(lines[1].at("mel_loss"), 0.5);
+  EXPECT_NE(events_in(run.path()).find("validation/perplexity"), std::string::npos);
+}
+
 TEST(MetricsObserver, TheTimeOfAMeasurementIsNotThatOfTraining) {
   const TemporaryFolder run;
   FakeClock clock;

@@ -49,7 +49,7 @@ void shuffle_codes(Clips& clips, std::uint64_t step) {
 
 class Losses final : public TrainingObserver {
  public:
-  void stepped(const StepReport& report) override { audio.push_back(report.numbers.audio_loss); }
+  void stepped(const StepReport& report) override { audio.push_back(report.numbers.losses[1]); }
   void evaluated(const EvaluationReport&) override {}
 
   std::vector<double> audio;

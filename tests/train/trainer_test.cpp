@@ -107,7 +107,7 @@ TEST(Trainer, TellsOfEachStepItsNumbersClipsPlaceAndRate) {
     EXPECT_EQ(steps[i].clips, expected.clips);
     EXPECT_DOUBLE_EQ(steps[i].audio_seconds, expected.audio_seconds);
     EXPECT_NEAR(steps[i].numbers.loss,
-                0.01 * steps[i].numbers.text_loss + steps[i].numbers.audio_loss, 1e-5);
+                0.01 * steps[i].numbers.losses[0] + steps[i].numbers.losses[1], 1e-5);
     EXPECT_GT(steps[i].numbers.gradient_norm, 0);
   }
   EXPECT_DOUBLE_EQ(steps[0].learning_rate, 5e-4);
@@ -281,8 +281,7 @@ TEST(Trainer, AnEvaluationGivesTheSameNumberTwiceAndChangesNothing) {
       const auto first = bench.evaluate();  // also between two batches of one step
       const auto second = bench.evaluate();
       EXPECT_EQ(first.loss, second.loss);
-      EXPECT_EQ(first.text_loss, second.text_loss);
-      EXPECT_EQ(first.audio_loss, second.audio_loss);
+      EXPECT_EQ(first.losses, second.losses);
     }
     bench.trainer->finish();
     return std::pair(bench.heard.losses(), cloned(bench.training->weights()));
@@ -302,12 +301,12 @@ TEST(Trainer, AnEvaluationIsTheMeanOverTokensHoweverTheClipsLieInBatches) {
   const auto targets = [&](std::int64_t number) {
     return bench.batch(number).rows.audio_count.item<double>();
   };
-  const double mean = (first.audio_loss * targets(500) + second.audio_loss * targets(501)) /
+  const double mean = (first.losses[1] * targets(500) + second.losses[1] * targets(501)) /
                       (targets(500) + targets(501));
   EXPECT_NE(targets(500), targets(501)) << "a mean over batches would be another number";
-  EXPECT_NEAR(both.audio_loss, mean, 1e-6);
+  EXPECT_NEAR(both.losses[1], mean, 1e-6);
   EXPECT_EQ(both.clips, 8);
-  EXPECT_NEAR(both.loss, 0.01 * both.text_loss + both.audio_loss, 1e-9);
+  EXPECT_NEAR(both.loss, 0.01 * both.losses[0] + both.losses[1], 1e-9);
 }
 
 TEST(Trainer, TheBestEvaluationIsKeptAndItsLossIsOnlyThatOfItsOwnStep) {

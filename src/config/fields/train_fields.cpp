@@ -3,19 +3,24 @@
 
 #include "config/field_binding.h"
 #include "config/fields/sections.h"
-#include "config/stages.h"
+#include "config/stage_settings.h"
 
 namespace myxtts {
 namespace {
 
+std::vector<std::pair<std::string, Stage>> named_stages() {
+  std::vector<std::pair<std::string, Stage>> named;
+  for (const Stage stage : kStages) named.emplace_back(name_of(stage), stage);
+  return named;
+}
+
 void add_model(std::vector<Field>& fields) {
-  fields.push_back(bind(
-      {.key = "train.stage",
-       .flag = "--stage",
-       .placeholder = "STAGE",
-       .group = "Model",
-       .sentence = "The part of the network to train."},
-      MYXTTS_MEMBER(train.stage), one_of<Stage>(stage_names())));
+  fields.push_back(bind({.key = "train.stage",
+                         .flag = "--stage",
+                         .placeholder = "STAGE",
+                         .group = "Model",
+                         .sentence = "The part of the network to train."},
+                        MYXTTS_MEMBER(train.stage), one_of<Stage>(named_stages())));
   fields.push_back(
       bind({.key = "train.stages",
             .flag = "--stages",

@@ -6,14 +6,14 @@
 #include "config/model.h"
 #include "data/device_batch.h"
 #include "diagnose/validate/verdict.h"
-#include "train/gpt_training.h"
+#include "train/stage_training.h"
 
 namespace myxtts {
 
 // A network that is trained one step, and what is looked at on the way. The last three are the
 // network's own unless a test puts something else in their place.
 struct ModelTrial {
-  GptTraining& training;
+  StageTraining& training;
   DeviceBatch& batch;
   std::function<NamedTensors()> kept = [this] { return training.kept(); };
   std::function<void()> pass = [this] { training.accumulate(batch); };  // forward and backward
@@ -22,7 +22,7 @@ struct ModelTrial {
     return training.finish_numbers().back();
   };
 
-  ModelTrial(GptTraining& trained, DeviceBatch& on) : training(trained), batch(on) {}
+  ModelTrial(StageTraining& trained, DeviceBatch& on) : training(trained), batch(on) {}
   ModelTrial(const ModelTrial&) = delete;
   ModelTrial& operator=(const ModelTrial&) = delete;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/stages.h"
+#include "config/stage_settings.h"
 
 #include <algorithm>
 #include <set>
@@ -20,10 +20,8 @@ std::string_view leaf_of(std::string_view key) {
 }
 
 std::optional<Stage> parse_stage(std::string_view name) {
-  for (const auto& [word, stage] : stage_names()) {
-    if (word == name) return stage;
-  }
-  return std::nullopt;
+  const auto* found = std::ranges::find(kStages, name, [](Stage stage) { return name_of(stage); });
+  return found == kStages.end() ? std::nullopt : std::optional(*found);
 }
 
 // The parts between commas.
@@ -59,19 +57,6 @@ void apply_budget(const StageBudget& budget, EffectiveConfig& config) {
 
 }  // namespace
 
-const std::vector<std::pair<std::string, Stage>>& stage_names() {
-  static const std::vector<std::pair<std::string, Stage>> names = {
-      {"gpt", Stage::Gpt}, {"dvae", Stage::Dvae}, {"decoder", Stage::Decoder}};
-  return names;
-}
-
-std::string name_of(Stage stage) {
-  for (const auto& [word, each] : stage_names()) {
-    if (each == stage) return word;
-  }
-  throw InternalError("a stage has no name");
-}
-
 std::optional<std::vector<Stage>> parse_stages(std::string_view text) {
   std::vector<Stage> stages;
   for (const std::string_view part : parts_of(text)) {
@@ -84,7 +69,9 @@ std::optional<std::vector<Stage>> parse_stages(std::string_view text) {
 
 std::string format_stages(const std::vector<Stage>& stages) {
   std::string text;
-  for (const Stage stage : stages) text += (text.empty() ? "" : ",") + name_of(stage);
+  for (const Stage stage : stages) {
+    text += fmt::format("{}{}", text.empty() ? "" : ",", name_of(stage));
+  }
   return text;
 }
 
@@ -144,11 +131,11 @@ bool is_group_of_stages(std::string_view key) {
 
 std::vector<std::string> all_stage_keys() {
   std::vector<std::string> keys;
-  for (const auto& [word, stage] : stage_names()) {
-    keys.push_back(fmt::format("{}.{}", kGroup, word));
+  for (const Stage stage : kStages) {
+    keys.push_back(fmt::format("{}.{}", kGroup, name_of(stage)));
     for (const Field& field : all_fields()) {
       if (may_differ_by_stage(field)) {
-        keys.push_back(fmt::format("{}.{}.{}", kGroup, word, leaf_of(field.key)));
+        keys.push_back(fmt::format("{}.{}.{}", kGroup, name_of(stage), leaf_of(field.key)));
       }
     }
   }

@@ -4,16 +4,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "config/effective_config.h"
 
 namespace myxtts {
-
-// "dvae", "gpt", "decoder", and which stage each is.
-const std::vector<std::pair<std::string, Stage>>& stage_names();
-std::string name_of(Stage stage);
 
 // "dvae,gpt,decoder": each at most once.
 std::optional<std::vector<Stage>> parse_stages(std::string_view text);
