@@ -20,7 +20,8 @@
 #include "session/run_records.h"
 #include "session/run_summary.h"
 #include "session/run_tally.h"
-#include "session/sample_speaker.h"
+#include "session/samples/stage_samples.h"
+#include "session/samples/validation_samples.h"
 #include "session/starting_model.h"
 #include "session/training_loop.h"
 #include "session/training_settings.h"
@@ -99,7 +100,7 @@ struct TrainingRun::Parts {
          std::initializer_list<TrainingObserver*>{&progress, &tally, &monitor, &metrics}) {
       trainer.observe(*observer);
     }
-    if (given.values.run.test_sentences) speak_samples();
+    make_samples();
   }
 
   // Where a clock ends training, only a step count that was asked for is worth showing.
@@ -180,14 +181,14 @@ struct TrainingRun::Parts {
     return chosen;
   }
 
-  void speak_samples() {
-    samples = std::make_unique<SampleSpeaker>(
-        SampleSettings{.sentences = *settings.values.run.test_sentences,
-                       .run = run.path(),
-                       .language = settings.values.data.language},
-        *training, start, data.corpus());
+  // Where nothing is measured, nobody would be told when to make them.
+  void make_samples() {
+    if (data.validation() == nullptr) return;
+    auto maker = samples_of_stage(settings.values, start, data.corpus());
+    if (maker == nullptr) return;
+    samples =
+        std::make_unique<ValidationSamples>(run.path(), *training, start.network, std::move(maker));
     trainer.observe(*samples);
-    log_info("train", "each measurement speaks the test sentences, on the CPU and beside training");
   }
 
   const EffectiveConfig& settings;
@@ -208,7 +209,7 @@ struct TrainingRun::Parts {
   ProgressObserver progress;
   RunTally tally;
   TrainingLoop loop;
-  std::unique_ptr<SampleSpeaker> samples;
+  std::unique_ptr<ValidationSamples> samples;
   bool out_of_time = false;
 };
 
@@ -242,6 +243,7 @@ bool TrainingRun::train() {
   const auto ending = parts.on_device([&] { return parts.loop.run(); });
   parts.progress.finish();
   parts.out_of_time = ending == TrainingLoop::Ending::OutOfTime;
+  if (parts.out_of_time && parts.samples) parts.samples->stop();
   parts.feed->finish();
   if (!parts.saver.finish()) {
     throw DataError(fmt::format(
