@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "cli/command.h"
+#include "cli/resynthesis.h"
 #include "cli/speaking.h"
 #include "cli/speaking_flags.h"
 #include "synth/voice_file.h"
@@ -26,7 +27,26 @@ namespace fs = std::filesystem;
 constexpr std::size_t kLargestTextFile = std::size_t{256} << 20U;  // bytes
 constexpr int kExitBySignal = 128;
 
-// out.wav becomes out-0001.wav, and a folder holds 0001.wav.
+// A line of --text-file that goes into a folder.
+struct NamedLine {
+  std::string id;
+  std::string text;
+};
+
+// "s12|Good morning." is s12.wav; a line without an id has its number.
+NamedLine named_line(const std::string& line, std::size_t number) {
+  const auto bar = line.find('|');
+  if (bar == std::string::npos) return {fmt::format("{:04}", number), line};
+  std::string id = line.substr(0, bar);
+  if (id.empty() || id.find('/') != std::string::npos || id.starts_with('.')) {
+    throw ConfigError(fmt::format(
+        "Line {} names no file: \"{}\"; write ID|TEXT with an ID of letters, digits and dashes.",
+        number, repair_utf8(id)));
+  }
+  return {std::move(id), line.substr(bar + 1)};
+}
+
+// out.wav becomes out-0001.wav.
 fs::path numbered(const fs::path& out, std::size_t number) {
   const auto name =
       fmt::format("{}-{:04}{}", out.stem().string(), number, out.extension().string());
@@ -44,8 +64,11 @@ std::vector<SpeakingJob> make_jobs(const SpeakingFlags& flags, const SpeakingMod
     std::istringstream lines(read_text_file(flags.text_file, "text", kLargestTextFile));
     std::string line;
     for (std::size_t number = 1; std::getline(lines, line); ++number) {
-      jobs.push_back({fmt::format("line {}", number), numbered(flags.out, number),
-                      text_pieces(line, language, encoder, most)});
+      const bool in_folder = goes_into_folder(flags);
+      const NamedLine named = in_folder ? named_line(line, number) : NamedLine{"", line};
+      jobs.push_back({fmt::format("line {}", number),
+                      in_folder ? flags.out / (named.id + ".wav") : numbered(flags.out, number),
+                      text_pieces(named.text, language, encoder, most)});
     }
   }
   std::erase_if(jobs, [](const SpeakingJob& job) { return job.pieces.empty(); });
@@ -83,12 +106,14 @@ std::int64_t rows_for(const SpeakingFlags& flags, const std::vector<SpeakingJob>
 
 int run_synthesize(const SpeakingFlags& flags) {
   check(flags);
+  if (!flags.resynthesize.empty()) return resynthesize(flags);
   const auto device = speaking_device(flags);
   if (flags.threads) at::set_num_threads(*flags.threads);
   const auto model = open_speaking_model(flags.model);
   const SpeakSettings settings{sampling_settings(flags, model.sampling), flags.speed};
   const bool speaks = flags.text || !flags.text_file.empty();
   const auto jobs = speaks ? make_jobs(flags, model) : std::vector<SpeakingJob>();
+  if (goes_into_folder(flags)) fs::create_directories(flags.out);
   Synthesizer synthesizer(model, device, rows_for(flags, jobs));
   const auto voice = make_voice(flags, model, synthesizer);
   if (!speaks) return 0;
@@ -118,7 +143,10 @@ Command synthesize_command() {
           "Speaks a text in the voice of a clip",
           declare,
           {"myxtts synthesize --model DIR --reference me.wav --language en --text \"Hello.\" --out "
-           "hello.wav"}};
+           "hello.wav",
+           "myxtts synthesize --model DIR --reference me.wav --language en --text-file lines.txt "
+           "--out spoken",
+           "myxtts synthesize --model DIR --language en --resynthesize corpora/anna --out copies"}};
 }
 
 }  // namespace myxtts

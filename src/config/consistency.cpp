@@ -174,6 +174,11 @@ void check_chain(const EffectiveConfig& config) {
     refuse(config, "train.stages", "train.stage",
            "give --stage, or --stages none to train it alone");
   }
+  const auto& resume = config.values.run.resume;
+  if (resume && *resume != "latest") {
+    refuse(config, "train.stages", "run.resume",
+           "the stages go on where they stopped with --resume alone");
+  }
   if (config.values.devices.mode == Mode::Auto) {
     refuse(config, "train.stages", "devices.mode",
            "a placement is measured for one stage: name a mode, as in --mode single, or train the "
