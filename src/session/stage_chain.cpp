@@ -31,10 +31,11 @@ FinishedStage finished_from(const Json& json) {
   const auto stage = parse_stages(json.at("stage").get<std::string>());
   if (!stage || stage->size() != 1) throw DataError("it names a stage that there is not");
   FinishedStage finished{.stage = stage->front(),
-                         .budget = json.at("budget"),
-                         .steps = json.at("steps"),
-                         .seconds = json.at("seconds")};
-  if (!json.at("validation_loss").is_null()) finished.validation_loss = json.at("validation_loss");
+                         .budget = json.at("budget").get<std::string>(),
+                         .steps = json.at("steps").get<std::int64_t>(),
+                         .seconds = json.at("seconds").get<double>()};
+  const Json& loss = json.at("validation_loss");
+  if (!loss.is_null()) finished.validation_loss = loss.get<double>();
   return finished;
 }
 

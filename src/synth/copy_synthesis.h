@@ -22,8 +22,8 @@ namespace myxtts {
 
 // A recorded clip as a model says it again.
 struct CopiedClip {
-  std::vector<std::int64_t> codes;
-  at::Tensor samples;  // [S] fp32 on the CPU; undefined: nobody waited for it
+  std::vector<std::int64_t> codes = {};
+  at::Tensor samples = {};  // [S] fp32 on the CPU; undefined: nobody waited for it
 };
 
 // Sends recorded clips through all of a model but its choice of codes: what is heard is the best
