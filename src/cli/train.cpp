@@ -46,11 +46,7 @@ int check_only(const EffectiveConfig& settings) {
   return all_pass(checks) ? 0 : 1;
 }
 
-void refuse_what_is_to_come(const RunConfig& config) {
-  if (config.train.stage != Stage::Gpt) {
-    throw ConfigError(fmt::format("--stage {} cannot be trained yet; this version trains gpt.",
-                                  config.train.stage == Stage::Dvae ? "dvae" : "decoder"));
-  }
+void require_corpus(const RunConfig& config) {
   if (config.data.train_data.empty()) {
     throw ConfigError("There is nothing to train on; name a corpus with --train-data DIR.");
   }
@@ -88,7 +84,7 @@ int train(const EffectiveConfig& settings, const std::optional<Clock::Time>& dea
   if (!config.train.stages) {
     planned = plan_run(without_auto(config), sizes_to_train(config.train));
   }
-  refuse_what_is_to_come(config);
+  require_corpus(config);
   for (const std::string& caution : cautions(settings)) log_warning("train", "{}", caution);
   const RunDirectory run(config.run.checkpoint_dir);
   add_log_file(run / "log.txt");

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "config/effective_config.h"
+#include "config/stage_defaults.h"
 
 namespace myxtts {
 namespace {
@@ -24,11 +25,11 @@ std::vector<std::string> cautions(const EffectiveConfig& config) {
         "one clip in each batch; it is there for comparing with it. Train with --prompt-mask "
         "clip.");
   }
-  if (values.train.lr > kHighRate) {
+  if (learning_rate_of(values.train) > kHighRate) {
     found.push_back(fmt::format(
         "--lr {} is far above what this network bears: fine-tuning uses about 5e-6, training from "
         "nothing about 1e-4.",
-        values.train.lr));
+        learning_rate_of(values.train)));
   }
   const bool measures = !values.data.val_data.empty() || values.data.val_fraction > 0;
   if (!measures && values.run.keep_best > 0 && was_chosen(config, "run.keep_best")) {

@@ -145,6 +145,31 @@ void check_optimiser(const EffectiveConfig& config) {
   }
 }
 
+// What only the GPT's stage has, and what only the others have.
+void check_stage(const EffectiveConfig& config) {
+  const TrainConfig& train = config.values.train;
+  if (train.stage == Stage::Gpt) {
+    const std::string_view remedy = "the stage gpt takes whole clips: leave the windows out";
+    if (train.windows_per_clip) refuse(config, "train.stage", "train.windows_per_clip", remedy);
+    if (train.window) refuse(config, "train.stage", "train.window", remedy);
+    return;
+  }
+  if (config.values.data.cache_dataset) {
+    refuse(config, "train.stage", "data.cache_dataset",
+           "the feature cache keeps codes and prompts, and this stage is trained on the sound "
+           "itself: leave --cache-dataset out");
+  }
+  if (config.values.devices.mode == Mode::Auto) {
+    refuse(config, "train.stage", "devices.mode",
+           "placements are measured with the stage gpt: name a mode, as in --mode single");
+  }
+  const std::string_view remedy = "that saves memory of the stage gpt alone: leave it out";
+  if (train.recompute.value_or(false)) refuse(config, "train.stage", "train.recompute", remedy);
+  if (train.release_gradients.value_or(false)) {
+    refuse(config, "train.stage", "train.release_gradients", remedy);
+  }
+}
+
 void check_start(const EffectiveConfig& config) {
   if (config.values.train.init && config.values.train.vocab) {
     refuse(config, "train.init", "train.vocab",
@@ -194,6 +219,7 @@ void check_consistency(const EffectiveConfig& config) {
   check_limits(config);
   check_batch(config);
   check_optimiser(config);
+  check_stage(config);
   check_start(config);
   check_validation(config);
 }

@@ -14,8 +14,9 @@ namespace myxtts {
 
 enum class Precision { Auto, Fp32, Tf32, Bf16, Fp16 };
 
-// How the learning rate changes. Steps is the Python peer's recipe.
-enum class ScheduleKind { Steps, Constant, Cosine };
+// How the learning rate changes. Steps is the Python peer's recipe for the GPT, Exponential that of
+// HiFi-GAN.
+enum class ScheduleKind { Steps, Constant, Cosine, Exponential };
 
 // Which codes of the span that a clip's prompt was cut from do not count in the loss.
 enum class PromptMask { Clip, None, Peer };
@@ -49,14 +50,19 @@ struct TrainConfig {
   std::optional<double> max_minutes = {};  // of this command
   std::int64_t seed = 0;
 
-  double lr = 5e-6;
-  ScheduleKind schedule = ScheduleKind::Steps;
+  // Nothing: what suits the stage (config/stage_defaults.h).
+  std::optional<double> lr = {};
+  std::optional<ScheduleKind> schedule = {};
   std::int64_t warmup_steps = 0;
-  double weight_decay = 0.01;
-  std::optional<double> grad_clip = {};  // of the length of all gradients together
+  std::optional<double> weight_decay = {};  // nothing: likewise
+  std::optional<double> grad_clip = {};     // of the length of all gradients together
   double dropout = 0.1;
   std::optional<std::vector<std::string>> freeze = {};  // patterns of parameters' names
   PromptMask prompt_mask = PromptMask::Clip;
+
+  // Of stages that train on sound. Nothing: what suits the stage.
+  std::optional<std::int64_t> windows_per_clip = {};
+  std::optional<double> window = {};  // seconds
 
   Precision precision = Precision::Auto;
   bool enable_static_shapes = true;

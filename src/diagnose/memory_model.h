@@ -3,6 +3,7 @@
 
 #include "config/memory_savers.h"
 #include "config/model.h"
+#include "config/train.h"
 #include "device/plan_devices.h"
 
 namespace myxtts {
@@ -10,5 +11,9 @@ namespace myxtts {
 // What a run of this network needs on its devices with clips as they usually are, for
 // plan_devices().
 MemoryModel usual_memory_model(const ModelConfig& model, const MemorySavers& savers = {});
+
+// The same for a stage other than the GPT's, from the sizes of its networks: counted more roughly,
+// for windows of the usual length.
+MemoryModel stage_memory_model(const ModelConfig& model, const TrainConfig& train);
 
 }  // namespace myxtts

@@ -108,7 +108,22 @@ std::int64_t batch_need(const RunFacts& facts) {
          facts.plan->ring_slots * slot_memory(model, batch);
 }
 
+// Of a stage on windows of sound: what the plan counted, which is rough, so that it warns at most.
+RunCheck check_windows(const RunFacts& facts) {
+  const std::int64_t need = facts.plan->model.estimated_bytes;
+  const Limit limit = model_limit(facts);
+  RunCheck check{.name = "batch",
+                 .found = fmt::format("{} clips: {} MB by a rough estimate, {} MB {}",
+                                      facts.plan->batch_size, human_count(need / kMegabyte),
+                                      human_count(limit.bytes / kMegabyte), limit.what)};
+  if (need <= limit.bytes) return check;
+  check.state = RunCheckState::Warn;
+  check.remedy = "Give a smaller --batch-size or --windows-per-clip if it does not fit";
+  return check;
+}
+
 RunCheck check_batch(const RunFacts& facts) {
+  if (facts.config.train.stage != Stage::Gpt) return check_windows(facts);
   const std::int64_t need = batch_need(facts);
   const Limit limit = model_limit(facts);
   RunCheck check{

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/human.h"
+#include "config/stage_defaults.h"
 #include "device/plan/defaults.h"
 #include "device/plan_devices.h"
 #include "diagnose/memory_model.h"
@@ -75,8 +76,25 @@ std::vector<MemorySavers> saver_choices(const TrainConfig& train) {
   return choices;
 }
 
+namespace {
+
+// What suits its windows, rather than as many clips as memory holds; the savers are the GPT's.
+DevicePlan plan_stage(RunConfig config, const Machine& machine, const ModelConfig& model,
+                      const std::string& cuda_fault) {
+  TrainConfig& train = config.train;
+  if (!train.batch_size && !train.batch_tokens) train.batch_size = usual_batch_size(train.stage);
+  DevicePlan plan = plan_devices(config, machine, stage_memory_model(model, train), cuda_fault);
+  plan.savers.moments = train.moments.value_or(Moments::Fp32);
+  plan.notes.push_back(
+      fmt::format("The memory of the stage {} is a rough estimate.", name_of(train.stage)));
+  return plan;
+}
+
+}  // namespace
+
 DevicePlan plan_with_savers(const RunConfig& config, const Machine& machine,
                             const ModelConfig& model, const std::string& cuda_fault) {
+  if (config.train.stage != Stage::Gpt) return plan_stage(config, machine, model, cuda_fault);
   const auto choices = saver_choices(config.train);
   const auto planned = [&](const MemorySavers& savers) {
     DevicePlan plan = plan_devices(config, machine, usual_memory_model(model, savers), cuda_fault);

@@ -15,6 +15,13 @@ double default_bound(const std::vector<std::int64_t>& shape) {
   return 1.0 / std::sqrt(static_cast<double>(fan_in));
 }
 
+// One length for each slice of the first dimension.
+std::vector<std::int64_t> gain_shape(const std::vector<std::int64_t>& shape) {
+  std::vector<std::int64_t> gains(shape.size(), 1);
+  gains[0] = shape[0];
+  return gains;
+}
+
 }  // namespace
 
 void append_layer_without_bias(TensorSpecs& specs, const LayerShape& layer) {
@@ -42,7 +49,7 @@ void append_weight_normed(TensorSpecs& specs, const LayerShape& layer, std::int6
                    .scale = default_bound(layer.shape),
                    .explained_by = layer.explained_by});
   specs.push_back({.name = layer.name + ".parametrizations.weight.original0",
-                   .shape = {layer.shape[0], 1, 1},
+                   .shape = gain_shape(layer.shape),
                    .init = Init::Constant,
                    .explained_by = layer.explained_by,
                    .source = direction});

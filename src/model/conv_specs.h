@@ -20,7 +20,7 @@ void append_layer(TensorSpecs& specs, const LayerShape& layer);
 void append_layer_without_bias(TensorSpecs& specs, const LayerShape& layer);
 
 // The same with weight normalisation: `name`.bias, the gain
-// `name`.parametrizations.weight.original0 [shape[0], 1, 1] and the direction
+// `name`.parametrizations.weight.original0 [shape[0], 1, ...] and the direction
 // `name`.parametrizations.weight.original1 of `shape`. The bias has `outputs` values: a transposed
 // convolution's weight has its inputs first.
 void append_weight_normed(TensorSpecs& specs, const LayerShape& layer, std::int64_t outputs);

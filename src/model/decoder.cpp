@@ -28,14 +28,18 @@ double ratio(std::int64_t over, std::int64_t under) {
   return static_cast<double>(over) / static_cast<double>(under);
 }
 
+// Layers compute in the arithmetic of what they are given.
 at::Tensor convolve(const WeightNormed& layer, const at::Tensor& x, std::int64_t kernel,
                     std::int64_t dilation) {
-  return at::conv1d(x, layer.weight(), layer.bias(), /*stride=*/1,
+  const auto dtype = x.scalar_type();
+  return at::conv1d(x, layer.weight().to(dtype), layer.bias().to(dtype), /*stride=*/1,
                     /*padding=*/dilation * (kernel - 1) / 2, dilation);
 }
 
 at::Tensor convolve(const ConvTensors& layer, const at::Tensor& x) {
-  return at::conv1d(x, layer.weight, layer.bias, /*stride=*/1,
+  const auto dtype = x.scalar_type();
+  return at::conv1d(x, layer.weight.to(dtype),
+                    layer.bias.defined() ? layer.bias.to(dtype) : at::Tensor(), /*stride=*/1,
                     /*padding=*/layer.weight.size(2) / 2);
 }
 
@@ -85,15 +89,17 @@ at::Tensor Decoder::frames(const at::Tensor& latents) const {
 at::Tensor Decoder::generate(const at::Tensor& frames, const at::Tensor& speaker) const {
   auto x = convolve(first_, frames).add_(convolve(speaker_, speaker));
   for (std::size_t stage = 0; stage < stages_.size(); ++stage) x = run_stage(stage, x, speaker);
-  return convolve(last_, at::leaky_relu_(x, kLastSlope)).tanh_();
+  x = at::leaky_relu_(x, kLastSlope).to(last_.weight.scalar_type());
+  return convolve(last_, x).tanh_();
 }
 
 at::Tensor Decoder::run_stage(std::size_t index, at::Tensor x, const at::Tensor& speaker) const {
   const auto& stage = stages_[index];
   const auto stride = config_.upsample_rates[index];
   const auto padding = (config_.upsample_kernels[index] - stride) / 2;
-  x = at::conv_transpose1d(at::leaky_relu_(x, kSlope), stage.upsample.weight(),
-                           stage.upsample.bias(), stride, padding)
+  const auto dtype = x.scalar_type();
+  x = at::conv_transpose1d(at::leaky_relu_(x, kSlope), stage.upsample.weight().to(dtype),
+                           stage.upsample.bias().to(dtype), stride, padding)
           .add_(convolve(stage.speaker, speaker));
   auto sum = run_block(stage.blocks.front(), x);
   for (std::size_t block = 1; block < stage.blocks.size(); ++block) {

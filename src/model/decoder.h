@@ -35,6 +35,8 @@ class Decoder {
   // then to the output rate. One frame stands for output_hop samples, so training crops here.
   at::Tensor frames(const at::Tensor& latents) const;
 
+  // In the arithmetic of `frames` and `speaker`, which may be shorter than the weights'; the last
+  // layer, and so the waveform, is in that of the weights.
   at::Tensor generate(const at::Tensor& frames, const at::Tensor& speaker) const;
 
  private:

@@ -14,6 +14,9 @@ namespace {
 
 at::Tensor convolve(const ConvTensors& layer, const at::Tensor& x, std::int64_t stride = 1) {
   const auto kernel = layer.weight.size(2);
+  if (at::GradMode::is_enabled() && layer.weight.requires_grad()) {
+    return at::conv1d(x, layer.weight, layer.bias, stride, kernel / 2);
+  }
   return exact_conv1d(x, layer.weight, layer.bias, {.stride = stride, .padding = kernel / 2});
 }
 
@@ -93,15 +96,23 @@ at::Tensor Dvae::run_block(const Block& block, const at::Tensor& x, const Mask& 
 }
 
 at::Tensor Dvae::quantise(const at::Tensor& z) const {
-  const auto rows = z.transpose(1, 2).reshape({-1, z.size(1)});  // [B * n, dim]
-  // ‖z‖² is the same for every code, but belongs to the sum that the peer rounds.
-  const auto distance = rows.square().sum(1, /*keepdim=*/true) - exact_matmul(rows * 2, embed_) +
-                        embed_.square().sum(0, /*keepdim=*/true);
-  return distance.argmin(1).view({z.size(0), z.size(2)});
+  return nearest(z, embed_);
 }
 
 at::Tensor Dvae::look_up(const at::Tensor& codes) const {
-  return at::embedding(embed_.t(), codes).transpose(1, 2);
+  return entries_of(codes, embed_);
+}
+
+at::Tensor Dvae::nearest(const at::Tensor& z, const at::Tensor& embed) {
+  const auto rows = z.transpose(1, 2).reshape({-1, z.size(1)});  // [B * n, dim]
+  // ‖z‖² is the same for every code, but belongs to the sum that the peer rounds.
+  const auto distance = rows.square().sum(1, /*keepdim=*/true) - exact_matmul(rows * 2, embed) +
+                        embed.square().sum(0, /*keepdim=*/true);
+  return distance.argmin(1).view({z.size(0), z.size(2)});
+}
+
+at::Tensor Dvae::entries_of(const at::Tensor& codes, const at::Tensor& embed) {
+  return at::embedding(embed.t(), codes).transpose(1, 2);
 }
 
 at::Tensor Dvae::decode(const at::Tensor& entries) const {

@@ -19,8 +19,9 @@ namespace myxtts {
 //   mel [B, bands, F] ─encode─▶ z [B, dim, ceil(F/4)] ─quantise─▶ codes [B, n] ─decode─▶ mel [B,
 //   bands, 4n]
 //
-// Always in fp32, also while TF32 is on elsewhere: less would flip codes. Any thread may call it;
-// nothing waits for the device and no shape depends on data.
+// Always in fp32, also while TF32 is on elsewhere: less would flip codes. Only convolutions whose
+// gradient is wanted follow the arithmetic of the process. Any thread may call it; nothing waits
+// for the device and no shape depends on data.
 class Dvae {
  public:
   // Shares the tensors named `prefix` + the names of dvae_specs().
@@ -45,6 +46,10 @@ class Dvae {
 
   // Mel frames of codebook entries, or of z itself, [B, dim, n].
   at::Tensor decode(const at::Tensor& entries) const;
+
+  // quantise() and look_up() with another codebook [dim, codes].
+  static at::Tensor nearest(const at::Tensor& z, const at::Tensor& embed);
+  static at::Tensor entries_of(const at::Tensor& codes, const at::Tensor& embed);
 
   static std::int64_t code_count(std::int64_t frames) { return (frames + 3) / 4; }
 

@@ -11,6 +11,7 @@ namespace myxtts {
 namespace {
 
 constexpr double kNormEpsilon = 1e-5;
+constexpr double kNormMomentum = 0.1;
 constexpr double kLogOffset = 1e-6;
 constexpr double kLeastVariance = 1e-5;
 constexpr double kLeastLength = 1e-12;
@@ -51,8 +52,9 @@ NamedTensors speaker_encoder_tables(const SpeakerEncoderConfig& config) {
 }
 
 SpeakerEncoder::SpeakerEncoder(const SpeakerEncoderConfig& config, const NamedTensors& tensors,
-                               const std::string& prefix)
-    : mel_(speaker_mel_config(config), tensors_of(config, tensors, prefix)[kWindow],
+                               const std::string& prefix, Mode mode)
+    : mode_(mode),
+      mel_(speaker_mel_config(config), tensors_of(config, tensors, prefix)[kWindow],
            TensorScope(tensors, prefix)[kFilterBank]) {
   const TensorScope own(tensors, prefix);
   preemphasis_ = own[kFilter];
@@ -71,36 +73,43 @@ SpeakerEncoder::SpeakerEncoder(const SpeakerEncoderConfig& config, const NamedTe
 }
 
 SpeakerEncoder::BatchNorm SpeakerEncoder::batch_norm(const TensorScope& tensors,
-                                                     const std::string& name) {
+                                                     const std::string& name) const {
   return {tensors[name + ".weight"], tensors[name + ".bias"], tensors[name + ".running_mean"],
-          tensors[name + ".running_var"]};
+          tensors[name + ".running_var"], mode_};
 }
 
 SpeakerEncoder::Block SpeakerEncoder::block_from(const TensorScope& tensors,
-                                                 const std::string& name, bool downsamples) {
-  Block block{.stride = downsamples ? 2 : 1,
-              .conv1 = tensors[name + ".conv1.weight"],
-              .norm1 = batch_norm(tensors, name + ".bn1"),
-              .conv2 = fold(tensors[name + ".conv2.weight"], batch_norm(tensors, name + ".bn2")),
-              .squeeze = conv_tensors(tensors.part(name + ".se.fc.0")),
-              .excite = conv_tensors(tensors.part(name + ".se.fc.2")),
-              .shortcut = {}};
+                                                 const std::string& name, bool downsamples) const {
+  Block block{
+      .stride = downsamples ? 2 : 1,
+      .conv1 = tensors[name + ".conv1.weight"],
+      .norm1 = batch_norm(tensors, name + ".bn1"),
+      .conv2 = normed_conv(tensors[name + ".conv2.weight"], batch_norm(tensors, name + ".bn2")),
+      .squeeze = conv_tensors(tensors.part(name + ".se.fc.0")),
+      .excite = conv_tensors(tensors.part(name + ".se.fc.2")),
+      .shortcut = {}};
   if (downsamples) {
-    block.shortcut =
-        fold(tensors[name + ".downsample.0.weight"], batch_norm(tensors, name + ".downsample.1"));
+    block.shortcut = normed_conv(tensors[name + ".downsample.0.weight"],
+                                 batch_norm(tensors, name + ".downsample.1"));
   }
   return block;
 }
 
-// A convolution without bias and the normalisation of its output, as one convolution.
-ConvTensors SpeakerEncoder::fold(const at::Tensor& weight, const BatchNorm& norm) {
+// Frozen, both are one convolution.
+SpeakerEncoder::NormedConv SpeakerEncoder::normed_conv(const at::Tensor& weight,
+                                                       const BatchNorm& norm) const {
+  if (mode_ == Mode::Training) return {.conv = {.weight = weight, .bias = {}}, .norm = norm};
   const auto scale = norm.weight / (norm.variance + kNormEpsilon).sqrt();  // [C]
-  return {weight * scale.view({-1, 1, 1, 1}), norm.bias - norm.mean * scale};
+  return {
+      .conv = {.weight = weight * scale.view({-1, 1, 1, 1}), .bias = norm.bias - norm.mean * scale},
+      .norm = {}};
 }
 
 at::Tensor SpeakerEncoder::BatchNorm::operator()(const at::Tensor& x) const {
-  return at::batch_norm(x, weight, bias, mean, variance, /*training=*/false, /*momentum=*/0.0,
-                        kNormEpsilon, /*cudnn_enabled=*/true);
+  if (!weight.defined()) return x;
+  const bool training = mode == Mode::Training;
+  return at::batch_norm(x, weight, bias, mean, variance, training, kNormMomentum, kNormEpsilon,
+                        /*cudnn_enabled=*/true);
 }
 
 at::Tensor SpeakerEncoder::operator()(const at::Tensor& waveforms) const {
@@ -126,12 +135,14 @@ at::Tensor SpeakerEncoder::features(const at::Tensor& waveforms) const {
 
 at::Tensor SpeakerEncoder::run_block(const Block& block, const at::Tensor& x) {
   auto y = at::conv2d(x, block.conv1, {}, block.stride, /*padding=*/1).relu_();
-  y = at::conv2d(block.norm1(y), block.conv2.weight, block.conv2.bias, /*stride=*/1, /*padding=*/1);
+  y = block.conv2.norm(at::conv2d(block.norm1(y), block.conv2.conv.weight, block.conv2.conv.bias,
+                                  /*stride=*/1, /*padding=*/1));
   auto weights = at::linear(y.mean({2, 3}), block.squeeze.weight, block.squeeze.bias).relu_();
   weights = at::linear(weights, block.excite.weight, block.excite.bias).sigmoid_();  // [B, C]
   const auto shortcut =
-      block.shortcut.weight.defined()
-          ? at::conv2d(x, block.shortcut.weight, block.shortcut.bias, block.stride)
+      block.shortcut.conv.weight.defined()
+          ? block.shortcut.norm(
+                at::conv2d(x, block.shortcut.conv.weight, block.shortcut.conv.bias, block.stride))
           : x;
   return at::addcmul(shortcut, y, weights.unsqueeze(-1).unsqueeze(-1)).relu_();
 }

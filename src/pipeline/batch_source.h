@@ -11,6 +11,7 @@
 #include "data/clip_decoder.h"
 #include "data/corpus.h"
 #include "data/skipped.h"
+#include "data/sound_window.h"
 #include "model/gpt_rows.h"
 
 namespace myxtts {
@@ -29,6 +30,14 @@ class BatchSource {
   // `repeat` as in PlannedBatch::repeats.
   virtual PromptSpan prompt(std::int64_t epoch, const ClipView& clip,
                             std::uint32_t repeat) const = 0;
+
+  // Where the window `draw.window` of a clip begins that may begin from 0 to `last`; the source
+  // fills in the rest of the draw. Unless it draws them, where evaluation has them.
+  virtual std::int64_t window(WindowDraw draw, std::int64_t count, std::int64_t last) const {
+    return evaluation_window(draw.window, count, last);
+  }
+  // The number of a clip's speaker, from 0; -1: one that is not trained on.
+  virtual std::int64_t speaker(const ClipView&) const { return 0; }
 
   // What was computed in an earlier epoch or run; nothing where there is no cache or it lacks the
   // clip. The views are good as long as the source.

@@ -7,7 +7,6 @@
 
 #include <ATen/ATen.h>
 
-#include "audio/resampled_length.h"
 #include "base/error.h"
 #include "config/audio.h"
 
@@ -16,18 +15,9 @@ namespace {
 
 constexpr std::int64_t kCodeFrames = 4;
 constexpr std::int64_t kGap = 4;  // frames between clips of a row, at least
-constexpr double kFullScale = 32768.0;
-
-// Resampling pads clips to a multiple of this, so that few shapes need a plan of cuDNN.
-constexpr std::int64_t kResampleStep = 1 << 16;
 
 std::int64_t up_to_multiple(std::int64_t value, std::int64_t unit) {
   return (value + unit - 1) / unit * unit;
-}
-
-// As 16-bit files hold it.
-at::Tensor in_16_bits(const at::Tensor& wave) {
-  return (wave * kFullScale).round_().clamp_max_(kFullScale - 1).to(at::kShort);
 }
 
 }  // namespace
@@ -51,43 +41,34 @@ ClipFeatures::ClipFeatures(const Dvae& dvae, const at::Tensor& mel_stats, c10::D
       mel_stats_(mel_stats),
       device_(device),
       row_frames_(row_frames),
-      dvae_spectrogram_(dvae_mel_config(), device) {}
-
-at::Tensor ClipFeatures::resampled(const ClipSound& clip) {
-  const auto samples = clip.samples.size(0);
-  if (clip.rate == kRate) return clip.samples.to(at::kFloat).div_(kFullScale);
-  auto found = resamplers_.find(clip.rate);
-  if (found == resamplers_.end()) {
-    found = resamplers_.try_emplace(clip.rate, clip.rate, kRate, device_).first;
-  }
-  auto padded =
-      at::zeros({up_to_multiple(samples, kResampleStep)}, clip.samples.options().dtype(at::kFloat));
-  padded.narrow(0, 0, samples).copy_(clip.samples).div_(kFullScale);
-  return found->second(padded)
-      .narrow(0, 0, resampled_length(samples, clip.rate, kRate))
-      .clamp_(-1.0, 1.0);
-}
+      dvae_spectrogram_(dvae_mel_config(), device),
+      resampler_(device) {}
 
 at::Tensor ClipFeatures::stored_samples(const ClipSound& clip) {
   if (clip.rate == kRate) return clip.samples;
-  return in_16_bits(resampled(clip));
+  return in_16_bits(resampler_(clip, kRate));
+}
+
+std::vector<EncodedClip> ClipFeatures::load(std::span<const ClipSound> clips) {
+  std::vector<EncodedClip> loaded;
+  for (const ClipSound& clip : clips) {
+    const auto wave = resampler_(clip, kRate);
+    MYXTTS_CHECK(wave.size(0) >= dvae_spectrogram_.minimum_samples(),
+                 "a clip of {} samples is too short for the DVAE", wave.size(0));
+    loaded.push_back({.samples = clip.rate == kRate ? clip.samples : in_16_bits(wave),
+                      .codes = {},
+                      .wave = wave});
+  }
+  return loaded;
 }
 
 std::vector<EncodedClip> ClipFeatures::encode(std::span<const ClipSound> clips) {
-  std::vector<at::Tensor> waves;
-  std::vector<EncodedClip> results(clips.size());
-  for (std::size_t clip = 0; clip < clips.size(); ++clip) {
-    waves.push_back(resampled(clips[clip]));
-    MYXTTS_CHECK(waves.back().size(0) >= dvae_spectrogram_.minimum_samples(),
-                 "a clip of {} samples is too short for the DVAE", waves.back().size(0));
-    results[clip].samples =
-        clips[clip].rate == kRate ? clips[clip].samples : in_16_bits(waves.back());
-  }
-  for (const Row& row : lay_out(waves)) {
-    const auto codes = row_codes(row, waves);  // [row.frames / 4]
+  auto results = load(clips);
+  for (const Row& row : lay_out(results)) {
+    const auto codes = row_codes(row, results);  // [row.frames / 4]
     for (const Place& place : row.places) {
-      results[place.clip].codes =
-          codes.narrow(0, place.first_frame / kCodeFrames, code_count(waves[place.clip].size(0)));
+      EncodedClip& clip = results[place.clip];
+      clip.codes = codes.narrow(0, place.first_frame / kCodeFrames, code_count(clip.wave.size(0)));
     }
   }
   return results;
@@ -95,14 +76,14 @@ std::vector<EncodedClip> ClipFeatures::encode(std::span<const ClipSound> clips) 
 
 // See Note [A clip's company]. Long clips first, each into the first row that has room: fewer rows
 // than in the order they came, and nearly as many for one batch as for the next.
-std::vector<ClipFeatures::Row> ClipFeatures::lay_out(std::span<const at::Tensor> waves) const {
-  std::vector<std::size_t> order(waves.size());
+std::vector<ClipFeatures::Row> ClipFeatures::lay_out(std::span<const EncodedClip> clips) const {
+  std::vector<std::size_t> order(clips.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::ranges::greater{},
-                           [&waves](std::size_t clip) { return waves[clip].size(0); });
+                           [&clips](std::size_t clip) { return clips[clip].wave.size(0); });
   std::vector<Row> rows;
   for (const std::size_t clip : order) {
-    const auto frames = dvae_spectrogram_.frame_count(waves[clip].size(0));
+    const auto frames = dvae_spectrogram_.frame_count(clips[clip].wave.size(0));
     const auto with_gap = up_to_multiple(frames + kGap, kCodeFrames);
     const auto length = row_frames_ > 0 ? row_frames_ : with_gap;
     MYXTTS_CHECK(with_gap <= length, "a clip of {} frames does not fit into a row", frames);
@@ -115,14 +96,14 @@ std::vector<ClipFeatures::Row> ClipFeatures::lay_out(std::span<const at::Tensor>
   return rows;
 }
 
-at::Tensor ClipFeatures::row_codes(const Row& row, std::span<const at::Tensor> waves) const {
+at::Tensor ClipFeatures::row_codes(const Row& row, std::span<const EncodedClip> clips) const {
   const auto config = dvae_mel_config();
   const auto reach = config.fft_size / 2;
   const auto options = at::TensorOptions(device_).dtype(at::kFloat);
   auto samples = at::zeros({(row.frames - 1) * config.hop + config.fft_size}, options);
   auto mask = at::zeros({1, 1, row.frames}, options);
   for (const Place& place : row.places) {
-    const auto& wave = waves[place.clip];
+    const auto& wave = clips[place.clip].wave;
     const auto length = wave.size(0);
     auto own = samples.narrow(0, place.first_frame * config.hop, length + 2 * reach);
     own.narrow(0, 0, reach).copy_(wave.narrow(0, 1, reach).flip(0));

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
 #include <vector>
 
@@ -10,21 +9,16 @@
 #include <c10/core/Device.h>
 
 #include "audio/mel_spectrogram.h"
-#include "audio/resample.h"
 #include "model/dvae.h"
+#include "pipeline/clip_resampler.h"
 
 namespace myxtts {
-
-// One clip as it was decoded, on the data device.
-struct ClipSound {
-  at::Tensor samples;  // [S] int16 at `rate`
-  std::int64_t rate = 0;
-};
 
 // What is made of a clip once and can be kept.
 struct EncodedClip {
   at::Tensor samples;  // [S] int16 at 22,050 Hz: what prompts are cut from
-  at::Tensor codes;    // [ceil(S / 1024)] int64
+  at::Tensor codes;    // [ceil(S / 1024)] int64; undefined where nobody wants them
+  at::Tensor wave;     // [S] fp32 within ±1 at 22,050 Hz; this one is not kept
 };
 
 // Turns sound into what the networks take, on the data device: resampling, mel spectrograms, DVAE
@@ -58,6 +52,9 @@ class ClipFeatures {
   // The same number of results, in order. A clip has at least 513 samples at 22,050 Hz.
   std::vector<EncodedClip> encode(std::span<const ClipSound> clips);
 
+  // The same without codes.
+  std::vector<EncodedClip> load(std::span<const ClipSound> clips);
+
   // [S] int16 at kRate, as a cache holds them: for clips whose codes are known.
   at::Tensor stored_samples(const ClipSound& clip);
 
@@ -67,16 +64,15 @@ class ClipFeatures {
   struct Place;
   struct Row;
 
-  at::Tensor resampled(const ClipSound& clip);  // [S] fp32 within ±1 at kRate
-  std::vector<Row> lay_out(std::span<const at::Tensor> waves) const;
-  at::Tensor row_codes(const Row& row, std::span<const at::Tensor> waves) const;
+  std::vector<Row> lay_out(std::span<const EncodedClip> clips) const;
+  at::Tensor row_codes(const Row& row, std::span<const EncodedClip> clips) const;
 
   const Dvae& dvae_;
   at::Tensor mel_stats_;  // [bands]
   c10::Device device_;
   std::int64_t row_frames_;
   MelSpectrogram dvae_spectrogram_;
-  std::map<std::int64_t, Resampler> resamplers_;  // by the rate of the file
+  ClipResampler resampler_;
 };
 
 }  // namespace myxtts

@@ -31,7 +31,8 @@ void Collator::work(BoundedQueue<HostBatch>& output) {
       settled = input_.pop();
     }
     if (!settled) return;
-    LaidOutBatch laid_out = lay_out(source_, options_.gpt, options_.mask, *settled);
+    LaidOutBatch laid_out =
+        lay_out(source_, options_.gpt, options_.mask, *settled, options_.windows);
     set_step(laid_out.batch);
     std::optional<StagingPool::Block> block;
     {

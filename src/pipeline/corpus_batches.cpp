@@ -82,6 +82,16 @@ PromptSpan CorpusBatches::prompt(std::int64_t epoch, const ClipView& clip,
       clip.samples);
 }
 
+std::int64_t CorpusBatches::window(WindowDraw draw, std::int64_t count, std::int64_t last) const {
+  if (!options_.prompt_seed) return evaluation_window(draw.window, count, last);
+  draw.seed = *options_.prompt_seed;
+  return training_window(draw, last);
+}
+
+std::int64_t CorpusBatches::speaker(const ClipView& clip) const {
+  return options_.speakers == nullptr ? 0 : options_.speakers->number(clip.speaker);
+}
+
 std::optional<CachedClip> CorpusBatches::cached(const ClipView& clip) const {
   if (options_.cache == nullptr) return std::nullopt;
   return options_.cache->find(clip.identity);

@@ -14,6 +14,7 @@
 #include "data/batch_plan.h"
 #include "data/corpus.h"
 #include "data/skip_list.h"
+#include "data/speaker_table.h"
 #include "pipeline/batch_source.h"
 #include "pipeline/stage_probe.h"
 #include "text/text_encoder.h"
@@ -21,11 +22,12 @@
 namespace myxtts {
 
 struct CorpusBatchesOptions {
-  // Where prompts are cut: anywhere, by the seed; nothing: where evaluation has them.
+  // Where prompts and windows are cut: anywhere, by the seed; nothing: where evaluation has them.
   std::optional<std::uint64_t> prompt_seed = 0;
   const FeatureCache* cache = nullptr;      // outlives the batches
   std::filesystem::path skipped_file = {};  // skipped.jsonl; empty: none is written
   StageProbe* probe = nullptr;              // of a trial; outlives the batches
+  const SpeakerTable* speakers = nullptr;   // null: all clips are of speaker 0; outlives them
 };
 
 // The batches of a corpus on disk. What was left out when the corpus was opened counts together
@@ -43,6 +45,8 @@ class CorpusBatches final : public BatchSource {
   ClipView clip(ClipNumber number) const override { return corpus_.clip(number); }
   std::vector<std::int64_t> text_ids(const ClipView& clip) const override;
   PromptSpan prompt(std::int64_t epoch, const ClipView& clip, std::uint32_t repeat) const override;
+  std::int64_t window(WindowDraw draw, std::int64_t count, std::int64_t last) const override;
+  std::int64_t speaker(const ClipView& clip) const override;
   std::optional<CachedClip> cached(const ClipView& clip) const override;
   void begin_epoch(std::int64_t epoch) const override;
   void read_ahead(const ClipView& clip) const override;

@@ -21,17 +21,17 @@ DeviceBytes bytes_of(const at::Tensor& tensor) {
   return {.data = tensor.data_ptr(), .gpu = tensor.is_cuda() ? tensor.get_device() : -1};
 }
 
-// One array of a batch: where it is on the data device and which tensor of the slot it goes to.
-struct Array {
-  at::Tensor made;
-  at::Tensor* slot;
-};
-
 }  // namespace
+
+struct FeatureStage::SlotArray {
+  at::Tensor made;   // on the data device
+  at::Tensor* slot;  // on the model device
+};
 
 struct FeatureStage::Side {
   at::Tensor block;       // [bytes] uint8: the staging block as it was uploaded
   at::Tensor prompt_mel;  // [clips, bands, frames]
+  SoundWindows windows;   // what is made here: mel, sound, voices
   Event made;
   Event left;
 
@@ -48,6 +48,15 @@ struct FeatureStage::Side {
 };
 
 namespace {
+
+std::size_t bytes_in(const SoundWindows& windows) {
+  std::size_t bytes = 0;
+  for (const auto* tensor : {&windows.weights, &windows.clips, &windows.mel, &windows.sound,
+                             &windows.first_frames, &windows.voices, &windows.speakers}) {
+    if (tensor->defined()) bytes += tensor->nbytes();
+  }
+  return bytes;
+}
 
 // The clips and the padding, which may be several segments, and a 0 before them.
 std::int64_t segment_ends_of(const BatchBounds& bounds) {
@@ -93,16 +102,22 @@ FeatureStage::FeatureStage(RoleDevice& data, RoleDevice& model, BatchPath path,
   const auto device = torch_device(data_);
   features_ = std::make_unique<ClipFeatures>(*networks_.dvae, networks_.mel_stats, device);
   prompts_ = std::make_unique<PromptMels>(networks_.mel_stats, device);
+  if (!networks_.windows.empty()) {
+    windows_ =
+        std::make_unique<ClipWindows>(networks_.windows, networks_.mel_stats,
+                                      networks_.speaker_encoder, networks_.speaker_dim, device);
+  }
   const auto options = at::TensorOptions(device).dtype(at::kFloat);
   for (auto& side : sides_) {
     side = std::make_unique<Side>(Side{
         .block = at::empty({0}, options.dtype(at::kByte)),
         .prompt_mel = at::zeros({bounds_.clips, prompts_->bands(), prompts_->frames()}, options),
+        .windows = windows_ ? windows_->empty_windows(device) : SoundWindows{},
         .made = data_.make_event(),
         .left = data_.make_event()});
   }
   const auto largest =
-      64 * 16 +
+      64 * 24 + bytes_in(sides_.front()->windows) +
       static_cast<std::size_t>(8 * (2 * bounds_.rows.tokens +
                                     3 * (bounds_.rows.text_targets + bounds_.rows.audio_targets)) +
                                4 * segment_ends_of(bounds_) + 8 +
@@ -120,6 +135,7 @@ std::vector<DeviceBatch> FeatureStage::make_slots(std::size_t count) const {
     slot.rows = largest_rows(bounds_, device);
     slot.prompt_mel = at::zeros({bounds_.clips, prompts_->bands(), prompts_->frames()},
                                 at::TensorOptions(at::kFloat).device(device));
+    if (windows_) slot.windows = windows_->empty_windows(device);
     slot.filled = model_.make_event();
     slot.consumed = model_.make_event();
     slot.consumed.record(model_.stream());  // after the zeros: no copy may come before them
@@ -141,10 +157,12 @@ void FeatureStage::fill(HostBatch& host, DeviceBatch& slot) {
     times.began.record(data_.stream());
     upload(host, side);
     times.uploaded.record(data_.stream());
-    const auto encoded = encode(host, side);
+    const auto sounds = unknown_sounds(host, side);
+    const auto encoded = encode(sounds);
     times.encoded.record(data_.stream());
     complete_rows(host, encoded, side);
     make_prompts(host, encoded, side);
+    make_windows(host, sounds, encoded, side);
     side.made.record(data_.stream());
     times.ended.record(data_.stream());
     times.transfer = send(host, side, slot);
@@ -170,7 +188,7 @@ void FeatureStage::upload(HostBatch& host, Side& side) {
 }
 
 // Of the clips whose codes are not known, in order.
-std::vector<EncodedClip> FeatureStage::encode(const HostBatch& host, const Side& side) {
+std::vector<ClipSound> FeatureStage::unknown_sounds(const HostBatch& host, const Side& side) const {
   const auto samples = side.view(host, host.samples, at::kShort);
   std::vector<ClipSound> unknown;
   for (const HostClip& clip : host.clips) {
@@ -178,14 +196,18 @@ std::vector<EncodedClip> FeatureStage::encode(const HostBatch& host, const Side&
     unknown.push_back({.samples = samples.narrow(0, clip.first_sample, clip.source_samples),
                        .rate = clip.source_rate});
   }
-  if (probe_ != nullptr && !unknown.empty()) probe_->tell(Work::Features);
-  return features_->encode(unknown);
+  return unknown;
+}
+
+std::vector<EncodedClip> FeatureStage::encode(std::span<const ClipSound> sounds) {
+  if (probe_ != nullptr && !sounds.empty()) probe_->tell(Work::Features);
+  return networks_.want_codes() ? features_->encode(sounds) : features_->load(sounds);
 }
 
 // See Note [Unknown codes].
 void FeatureStage::complete_rows(const HostBatch& host, std::span<const EncodedClip> encoded,
                                  Side& side) {
-  if (encoded.empty()) return;
+  if (encoded.empty() || !networks_.want_codes()) return;
   std::vector<at::Tensor> codes;
   auto next = encoded.begin();
   for (const HostClip& clip : host.clips) {
@@ -212,6 +234,13 @@ void FeatureStage::make_prompts(const HostBatch& host, std::span<const EncodedCl
   prompts_->make(prompts, side.prompt_mel, data_.stream());
 }
 
+void FeatureStage::make_windows(const HostBatch& host, std::span<const ClipSound> sounds,
+                                std::span<const EncodedClip> encoded, Side& side) {
+  if (!windows_) return;
+  MYXTTS_CHECK(encoded.size() == host.clips.size(), "windows need the sound of every clip");
+  windows_->make(sounds, encoded, host.window_starts, side.windows);
+}
+
 // After the batch itself, which is waited for.
 void FeatureStage::keep(const HostBatch& host, std::span<const EncodedClip> encoded) {
   std::vector<ComputedClip> clips;
@@ -228,10 +257,26 @@ void FeatureStage::keep(const HostBatch& host, std::span<const EncodedClip> enco
   filler_->keep(clips);
 }
 
+void FeatureStage::send_windows(const HostBatch& host, const Side& side, DeviceBatch& slot,
+                                std::vector<SlotArray>& arrays) const {
+  if (!windows_) return;
+  SoundWindows& to = slot.windows;
+  const auto add = [&arrays](const at::Tensor& made, at::Tensor& place) {
+    if (place.defined()) arrays.push_back({made, &place});
+  };
+  add(side.view(host, host.window_weights, at::kFloat), to.weights);
+  add(side.ids(host, host.window_clips), to.clips);
+  add(side.ids(host, host.window_starts), to.first_frames);
+  add(side.ids(host, host.window_speakers), to.speakers);
+  add(side.windows.mel, to.mel);
+  add(side.windows.sound, to.sound);
+  add(side.windows.voices, to.voices);
+}
+
 BatchTransfer::Times FeatureStage::send(const HostBatch& host, Side& side, DeviceBatch& slot) {
   GptBatch& rows = slot.rows;
   const auto counts = side.view(host, host.counts, at::kFloat);
-  const std::array<Array, 11> arrays = {{
+  std::vector<SlotArray> arrays = {
       {side.view(host, host.segment_ends, at::kInt), &rows.segment_ends},
       {side.ids(host, host.tokens), &rows.tokens},
       {side.ids(host, host.positions), &rows.positions},
@@ -243,9 +288,10 @@ BatchTransfer::Times FeatureStage::send(const HostBatch& host, Side& side, Devic
       {counts.narrow(0, 0, 1), &rows.text_count},
       {counts.narrow(0, 1, 1), &rows.audio_count},
       {side.prompt_mel, &slot.prompt_mel},
-  }};
+  };
+  send_windows(host, side, slot, arrays);
   std::vector<TransferPiece> pieces;
-  for (const Array& array : arrays) {
+  for (const SlotArray& array : arrays) {
     if (array.slot->dim() == 1) *array.slot = resized_view(*array.slot, array.made.size(0));
     MYXTTS_CHECK(array.slot->numel() == array.made.numel(), "a slot has another shape");
     pieces.push_back(

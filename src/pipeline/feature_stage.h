@@ -15,6 +15,7 @@
 #include "pipeline/batch_transfer.h"
 #include "pipeline/cache_filler.h"
 #include "pipeline/clip_features.h"
+#include "pipeline/clip_windows.h"
 #include "pipeline/host_batch.h"
 #include "pipeline/pipeline_reading.h"
 #include "pipeline/prompt_mels.h"
@@ -27,6 +28,13 @@ struct FeatureNetworks {
   GptConfig gpt;
   const Dvae* dvae = nullptr;  // outlives the stage
   at::Tensor mel_stats;        // [bands]
+
+  WindowPlan windows = {};                          // of stages that train on sound
+  const SpeakerEncoder* speaker_encoder = nullptr;  // for the decoder's; outlives the stage
+  std::int64_t speaker_dim = 0;
+
+  // Of the stages that the codes of clips matter to.
+  bool want_codes() const { return windows.empty() || windows.stage == Stage::Decoder; }
 };
 
 // How large a batch can be.
@@ -48,11 +56,12 @@ struct FeatureTimes {
   void add_to(FeatureTimeReading& sum) const;
 };
 
-// The last stage on the data device: sound becomes codes and prompt spectrograms, rows are
+// The last stage on the data device: sound becomes codes, prompt spectrograms and windows, rows are
 // completed, and the batch is sent to a slot of the ring.
 //
-//   staging block ──upload──▶ samples, rows ──features──▶ rows with codes, prompt mel ──▶ slot
-//   └──────────── the data role's own stream ───────────────────────────────┘└ transfer ┘
+//   staging block ──upload──▶ samples, rows ──features──▶ rows with codes, prompt mel, windows ──▶
+//   slot └──────────── the data role's own stream ────────────────────────────────────────┘└
+//   transfer ┘
 //
 // fill() queues all of it and waits for nothing: the order is kept by events. One thread calls it.
 class FeatureStage {
@@ -78,13 +87,19 @@ class FeatureStage {
   std::vector<FeatureTimes> take_times();
 
  private:
-  struct Side;  // one of the two sets of tensors on the data device that take turns
+  struct Side;       // one of the two sets of tensors on the data device that take turns
+  struct SlotArray;  // one array of a batch, and where in the slot it goes to
 
   void upload(HostBatch& host, Side& side);
-  std::vector<EncodedClip> encode(const HostBatch& host, const Side& side);
+  std::vector<ClipSound> unknown_sounds(const HostBatch& host, const Side& side) const;
+  std::vector<EncodedClip> encode(std::span<const ClipSound> sounds);
   void complete_rows(const HostBatch& host, std::span<const EncodedClip> encoded, Side& side);
   void make_prompts(const HostBatch& host, std::span<const EncodedClip> encoded, Side& side);
   void keep(const HostBatch& host, std::span<const EncodedClip> encoded);
+  void make_windows(const HostBatch& host, std::span<const ClipSound> sounds,
+                    std::span<const EncodedClip> encoded, Side& side);
+  void send_windows(const HostBatch& host, const Side& side, DeviceBatch& slot,
+                    std::vector<SlotArray>& arrays) const;
   BatchTransfer::Times send(const HostBatch& host, Side& side, DeviceBatch& slot);
 
   RoleDevice& data_;
@@ -93,6 +108,7 @@ class FeatureStage {
   const BatchBounds bounds_;
   std::unique_ptr<ClipFeatures> features_;
   std::unique_ptr<PromptMels> prompts_;
+  std::unique_ptr<ClipWindows> windows_;  // null: the stage takes none
   std::unique_ptr<BatchTransfer> transfer_;
   std::array<std::unique_ptr<Side>, 2> sides_;
   CacheFiller* filler_ = nullptr;

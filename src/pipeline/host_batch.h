@@ -70,6 +70,13 @@ struct HostBatch {
   std::span<const std::int64_t> code_targets;       // [V] places in `audio_targets`
   std::span<const std::int64_t> code_target_codes;  // [V] which of the U codes goes there
 
+  // Of stages that train on sound, [WindowPlan::count()] each; else empty. A clip's windows stand
+  // together, in the order of the rows; what is left over has the weight 0.
+  std::span<const float> window_weights;
+  std::span<const std::int64_t> window_clips;   // rows
+  std::span<const std::int64_t> window_starts;  // units of the plan
+  std::span<const std::int64_t> window_speakers;
+
   std::optional<StagingPool::Block> block;  // always there once collated
 
   std::int64_t sound_samples() const {  // of its clips, at 22,050 Hz

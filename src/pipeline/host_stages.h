@@ -23,6 +23,7 @@ struct HostOptions {
   GptConfig gpt = {};
   MaskPromptSpan mask = MaskPromptSpan::Intended;  // --prompt-mask
   std::int64_t batches_a_step = 1;                 // --grad-accum
+  WindowPlan windows = {};                         // of stages that train on sound
   std::optional<DataPosition> end = {};            // nothing: one epoch after another, for ever
 
   std::size_t workers = 1;         // that decode, at first

@@ -112,11 +112,13 @@ std::size_t LaidOutBatch::block_bytes() const {
   bytes += size(rows.audio_targets) + size(rows.audio_clips);
   bytes += aligned(2 * sizeof(float));  // the counts
   bytes += size(code_tokens) + size(code_targets) + size(code_target_codes);
+  bytes += size(windows.weights) + size(windows.clips);
+  bytes += size(windows.starts) + size(windows.speakers);
   return bytes;
 }
 
 LaidOutBatch lay_out(const BatchSource& source, const GptConfig& gpt, MaskPromptSpan mask,
-                     const SettledBatch& settled) {
+                     const SettledBatch& settled, const WindowPlan& windows) {
   LaidOutBatch out;
   out.batch.number = settled.number;
   out.batch.position = settled.planned.position;
@@ -136,6 +138,7 @@ LaidOutBatch lay_out(const BatchSource& source, const GptConfig& gpt, MaskPrompt
   out.batch.text_count = out.rows.text_count;
   out.batch.audio_count = out.rows.audio_count;
   find_unknown_codes(gpt, settled, out);
+  out.windows = lay_out_windows(source, windows, settled, out.batch.clips);
   return out;
 }
 
@@ -161,6 +164,10 @@ HostBatch write_into(StagingPool::Block block, LaidOutBatch laid_out, const Sett
   batch.code_tokens = writer.write(laid_out.code_tokens);
   batch.code_targets = writer.write(laid_out.code_targets);
   batch.code_target_codes = writer.write(laid_out.code_target_codes);
+  batch.window_weights = writer.write(laid_out.windows.weights);
+  batch.window_clips = writer.write(laid_out.windows.clips);
+  batch.window_starts = writer.write(laid_out.windows.starts);
+  batch.window_speakers = writer.write(laid_out.windows.speakers);
   batch.block.emplace(std::move(block));
   return batch;
 }

@@ -15,6 +15,7 @@ struct RowOptions {
   GptConfig gpt = {};
   MaskPromptSpan mask = MaskPromptSpan::Intended;
   std::int64_t batches_a_step = 1;  // --grad-accum
+  WindowPlan windows = {};          // of stages that train on sound
 };
 
 // Note [Steps of several batches]

@@ -36,12 +36,14 @@ std::unique_ptr<CacheFiller> filler_of(const FeedParts& parts) {
 std::unique_ptr<BatchFeed> BatchFeed::for_training(const FeedParts& parts) {
   PipelineOptions options = options_for(parts);
   options.host.end = DataPosition{parts.config.train.epochs, 0};
+  options.host.windows = parts.data.training().windows;
   return std::make_unique<BatchFeed>(parts, parts.data.training(), options);
 }
 
 std::unique_ptr<BatchFeed> BatchFeed::for_validation(const FeedParts& parts) {
   PipelineOptions options = options_for(parts);
   options.host.end = DataPosition{1, 0};
+  options.host.windows = parts.data.validation()->windows;
   options.host.mask = MaskPromptSpan::None;
   options.host.batches_a_step = 1;
   options.host.most_workers = options.host.workers;
@@ -60,7 +62,10 @@ BatchFeed::BatchFeed(const FeedParts& parts, const RunData::Part& part,
       stage_(*parts.devices.data, *parts.devices.model, parts.plan.path,
              FeatureNetworks{.gpt = parts.gpt,
                              .dvae = parts.devices.dvae.get(),
-                             .mel_stats = parts.devices.mel_stats},
+                             .mel_stats = parts.devices.mel_stats,
+                             .windows = part.windows,
+                             .speaker_encoder = parts.devices.speaker_encoder.get(),
+                             .speaker_dim = parts.devices.speaker_dim},
              part.bounds),
       pipeline_(*part.source, stage_, options_) {
   stage_.set_probe(parts.probe);

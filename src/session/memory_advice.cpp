@@ -10,7 +10,8 @@
 
 namespace myxtts {
 
-std::string batch_that_fits(const DevicePlan& plan, const ModelConfig& model) {
+std::string batch_that_fits(const DevicePlan& plan, const ModelConfig& model, Stage stage) {
+  if (stage != Stage::Gpt) return " Give a smaller --batch-size or --windows-per-clip.";
   const RolePlan& role = plan.model;
   if (!role.gpu) return {};
   const MemoryNeeds needs = usual_memory_model(model, plan.savers)(plan.precision, /*cpu=*/false);
@@ -28,13 +29,13 @@ std::string batch_that_fits(const DevicePlan& plan, const ModelConfig& model) {
       (step + clips - 1) / clips);
 }
 
-void rethrow_with_advice(const RoleDevice& device, const DevicePlan& plan,
-                         const ModelConfig& model) {
+void rethrow_with_advice(const RoleDevice& device, const DevicePlan& plan, const ModelConfig& model,
+                         Stage stage) {
   std::string advice;
   try {
     throw;
   } catch (const c10::OutOfMemoryError&) {
-    advice = batch_that_fits(plan, model);
+    advice = batch_that_fits(plan, model, stage);
   } catch (const c10::Error&) {  // of another kind: the device knows what to make of it
   }
   try {

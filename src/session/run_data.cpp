@@ -53,6 +53,13 @@ std::unique_ptr<FeatureCache> open_cache(const RunConfig& config, const Starting
   return cache;
 }
 
+WindowPlan windows_of(const RunConfig& config, const StartingModel& start,
+                      const RunData::Part& part) {
+  return plan_windows(config.train.stage, start.network.config,
+                      {.per_clip = config.train.windows_per_clip, .seconds = config.train.window},
+                      part.batches.slots());
+}
+
 const char* name_of(PromptMask mask) {
   switch (mask) {
     case PromptMask::Clip:
@@ -81,6 +88,7 @@ RunData::RunData(const RunConfig& config, const DevicePlan& plan, const Starting
       settings_(settings_of(config, plan, probe)),
       batches_a_step_(plan.grad_accum),
       corpus_(Corpus::open(config.data, start.vocabulary, run)),
+      speakers_(corpus_),
       cache_(open_cache(config, start, run)) {
   if (corpus_.training().empty()) {
     throw DataError(
@@ -93,12 +101,16 @@ RunData::RunData(const RunConfig& config, const DevicePlan& plan, const Starting
                                       CorpusBatchesOptions{.prompt_seed = settings_.seed,
                                                            .cache = cache_.get(),
                                                            .skipped_file = run / "skipped.jsonl",
-                                                           .probe = probe});
+                                                           .probe = probe,
+                                                           .speakers = &speakers_});
+  training_->windows = windows_of(config, start, *training_);
   if (corpus_.validation().empty()) return;
   validation_ = std::make_unique<Part>(corpus_, corpus_.validation(), gpt, in_order(settings_));
   validation_->source = std::make_unique<CorpusBatches>(
       corpus_, validation_->batches, start.vocabulary, config.data,
-      CorpusBatchesOptions{.prompt_seed = std::nullopt, .cache = cache_.get()});
+      CorpusBatchesOptions{
+          .prompt_seed = std::nullopt, .cache = cache_.get(), .speakers = &speakers_});
+  validation_->windows = windows_of(config, start, *validation_);
 }
 
 RunData::~RunData() = default;
@@ -118,10 +130,12 @@ std::int64_t RunData::steps_of_run() const {
 }
 
 std::string RunData::batch_settings() const {
+  const WindowPlan& windows = training_->windows;
   return fmt::format(
-      "batch_size={} batch_tokens={} batches_a_step={} static_shapes={} seed={} prompt_mask={}",
+      "batch_size={} batch_tokens={} batches_a_step={} static_shapes={} seed={} prompt_mask={}{}",
       settings_.batch_size, settings_.batch_tokens.value_or(0), batches_a_step_,
-      settings_.static_shapes, settings_.seed, name_of(config_.train.prompt_mask));
+      settings_.static_shapes, settings_.seed, name_of(config_.train.prompt_mask),
+      windows.empty() ? "" : fmt::format(" windows={}x{}", windows.per_clip, windows.length));
 }
 
 std::string RunData::fingerprint() const {

@@ -11,6 +11,8 @@
 #include "data/batch_plan.h"
 #include "data/cache/feature_cache.h"
 #include "data/corpus.h"
+#include "data/sound_window.h"
+#include "data/speaker_table.h"
 #include "device/device_plan.h"
 #include "pipeline/corpus_batches.h"
 #include "pipeline/feature_stage.h"
@@ -39,10 +41,12 @@ class RunData {
 
     BatchPlan batches;
     BatchBounds bounds = {};  // of every batch
+    WindowPlan windows = {};  // of its batches
     std::unique_ptr<CorpusBatches> source = {};
   };
 
   const Corpus& corpus() const { return corpus_; }
+  const SpeakerTable& speakers() const { return speakers_; }
   const Part& training() const { return *training_; }
   const Part* validation() const { return validation_.get(); }  // null: there are no such clips
   FeatureCache* cache() const { return cache_.get(); }          // null: not asked for
@@ -62,6 +66,7 @@ class RunData {
   const BatchSettings settings_;
   const std::int64_t batches_a_step_;
   Corpus corpus_;
+  const SpeakerTable speakers_;
   std::unique_ptr<FeatureCache> cache_;
   std::unique_ptr<Part> training_;
   std::unique_ptr<Part> validation_;

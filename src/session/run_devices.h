@@ -5,22 +5,26 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "config/stage.h"
 #include "device/device_plan.h"
 #include "device/role_device.h"
 #include "model/dvae.h"
+#include "model/speaker_encoder.h"
 #include "run/open_model.h"
 
 namespace myxtts {
 
-// The two devices of a run, opened, and the frozen network on the data device.
+// The two devices of a run, opened, and the frozen networks on the data device.
 struct RunDevices {
   // Throws DeviceError.
-  RunDevices(const DevicePlan& plan, const OpenModel& network);
+  RunDevices(const DevicePlan& plan, const OpenModel& network, Stage stage = Stage::Gpt);
 
   std::unique_ptr<RoleDevice> data;
   std::unique_ptr<RoleDevice> model;
-  std::unique_ptr<Dvae> dvae;  // on the data device
-  at::Tensor mel_stats;        // [bands] on the data device
+  std::unique_ptr<Dvae> dvae;                       // on the data device
+  std::unique_ptr<SpeakerEncoder> speaker_encoder;  // likewise; of the decoder's stage alone
+  std::int64_t speaker_dim = 0;
+  at::Tensor mel_stats;  // [bands] on the data device
 };
 
 }  // namespace myxtts

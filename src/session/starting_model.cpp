@@ -105,6 +105,13 @@ StartingModel start_from_folder(const fs::path& model, const fs::path& run, Stag
   return start;
 }
 
+void set_mel_stats(StartingModel& start, const at::Tensor& mel_stats) {
+  start.network.model.insert_or_assign("mel_stats", mel_stats);
+  if (start.part.file != files::kModel) {
+    write_tensors(start.folder / files::kModel, start.network.model);
+  }
+}
+
 std::string vocabulary_of_new_model(const RunConfig& config) {
   if (config.train.vocab) {
     return read_text_file(*config.train.vocab, "vocabulary", kLargestVocabulary);

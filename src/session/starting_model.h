@@ -38,6 +38,10 @@ StartingModel start_from_folder(const std::filesystem::path& model,
                                 const std::filesystem::path& run, Stage stage,
                                 const std::optional<std::string>& asked_size = {});
 
+// The scale of mel bands that a new model's corpus has, before anything is trained with them: in
+// the network, and in the file of RUN/start where it stands there.
+void set_mel_stats(StartingModel& start, const at::Tensor& mel_stats);
+
 // Random weights of --model-size by --seed, with the vocabulary of --vocab, or one that is learnt
 // from the texts of --train-data. Throws DataError, ConfigError.
 StartingModel start_from_nothing(const RunConfig& config, const std::filesystem::path& run);

@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "data/mel_statistics.h"
+#include "device/system_probe.h"
 #include "run/open_checkpoint.h"
 #include "run/resume.h"
 #include "session/batch_feed.h"
@@ -22,10 +24,10 @@
 #include "session/run_tally.h"
 #include "session/samples/stage_samples.h"
 #include "session/samples/validation_samples.h"
+#include "session/stage_factory.h"
 #include "session/starting_model.h"
 #include "session/training_loop.h"
 #include "session/training_settings.h"
-#include "train/gpt_training.h"
 #include "train/metrics_observer.h"
 #include "train/trainer.h"
 #include "train/weight_histograms.h"
@@ -54,11 +56,26 @@ StartingModel starting_model(const EffectiveConfig& settings, const RunDirectory
     return start_from_folder(*train.init, run.path(), train.stage, asked_size(settings));
   }
   StartingModel start = start_from_nothing(settings.values, run.path());
+  if (train.stage != Stage::Gpt) return start;
+  if (train.stage == Stage::Dvae) return start;  // the first of those that make a voice
   log_warning("train",
               "The model starts from nothing, its DVAE and its decoder too, which this stage does "
               "not train: it learns, but it cannot be heard until those stages are trained. To "
               "speak soon, start from a trained model with --init.");
   return start;
+}
+
+// Before anything else is trained: every network depends on them from then on.
+const OpenModel& network_for(StartingModel& start, const RunData& data, const TrainConfig& train) {
+  if (start.from_nothing && train.stage == Stage::Dvae) {
+    const MelStatistics found = mel_statistics(
+        data.corpus(), {.seed = static_cast<std::uint64_t>(train.seed),
+                        .threads = static_cast<int>(SystemProbe().cpu().usable_cores())});
+    set_mel_stats(start, found.scale);
+    log_info("train", "mel_stats were computed from {} clips, {:.1f} minutes of speech",
+             found.clips, found.minutes);
+  }
+  return start.network;
 }
 
 }  // namespace
@@ -73,7 +90,7 @@ struct TrainingRun::Parts {
         run(directory),
         start(starting_model(given, directory, resumed)),
         data(given.values, planned, start, directory.path()),
-        devices(planned, start.network),
+        devices(planned, network_for(start, data, given.values.train), given.values.train.stage),
         shared{given.values, plan, start.network.config.gpt, data, devices},
         training(place_model()),
         saver(checkpoints, *devices.model, start.untrained(), start.fixed_files(), start.part.file),
@@ -115,20 +132,23 @@ struct TrainingRun::Parts {
     try {
       return work();
     } catch (const c10::Error&) {
-      rethrow_with_advice(*devices.model, plan, start.network.config);
+      rethrow_with_advice(*devices.model, plan, start.network.config, settings.values.train.stage);
     }
   }
 
   std::unique_ptr<StageTraining> place_model() {
     say(placing_model(plan));
     return on_device([this] {
-      GptTrainingSettings chosen = gpt_training_settings(settings.values, plan, data);
       // A step on the CPU can take longer than a person who wants it to end is patient.
-      chosen.on_the_way = [this] {
+      const auto on_the_way = [this] {
         if (stopping) throw GivenUp();
       };
-      return std::unique_ptr<StageTraining>(
-          std::make_unique<GptTraining>(shared.gpt, start.trained(), *devices.model, chosen));
+      return make_stage_training({.config = settings.values,
+                                  .plan = plan,
+                                  .start = start,
+                                  .data = data,
+                                  .device = *devices.model,
+                                  .on_the_way = on_the_way});
     });
   }
 
@@ -159,7 +179,7 @@ struct TrainingRun::Parts {
 
   // With graphs the device holds by now what it will hold; without, only steps will show.
   void prepare_saving() {
-    if (!gpt_training_settings(settings.values, plan, data).graphs) return;
+    if (!uses_graphs(settings.values, plan)) return;
     saver.prepare({.weights = training->weights(), .optimiser = training->optimiser()});
   }
 
@@ -195,7 +215,7 @@ struct TrainingRun::Parts {
   std::atomic<bool> stopping = false;
   const DevicePlan plan;
   const RunDirectory& run;
-  const StartingModel start;
+  StartingModel start;
   RunData data;
   RunDevices devices;
   FeedParts shared;

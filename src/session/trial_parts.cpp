@@ -10,6 +10,7 @@
 #include "base/progress.h"
 #include "session/memory_advice.h"
 #include "session/run_records.h"
+#include "session/stage_factory.h"
 #include "session/training_settings.h"
 
 namespace myxtts {
@@ -31,12 +32,14 @@ StartingModel model_of(const EffectiveConfig& settings, const std::filesystem::p
               : start_from_nothing(settings.values, folder);
 }
 
-std::unique_ptr<GptTraining> place(const TrialParts& parts) {
+std::unique_ptr<StageTraining> place(const TrialParts& parts) {
   say(placing_model(parts.plan));
   try {
-    return std::make_unique<GptTraining>(
-        parts.shared.gpt, parts.start.trained(), *parts.devices.model,
-        gpt_training_settings(parts.settings.values, parts.plan, parts.data));
+    return make_stage_training({.config = parts.settings.values,
+                                .plan = parts.plan,
+                                .start = parts.start,
+                                .data = parts.data,
+                                .device = *parts.devices.model});
   } catch (const c10::Error&) {
     rethrow_with_advice(*parts.devices.model, parts.plan, parts.start.network.config);
   }

@@ -11,7 +11,6 @@
 #include "session/run_data.h"
 #include "session/run_devices.h"
 #include "session/starting_model.h"
-#include "train/gpt_training.h"
 #include "train/trainer.h"
 
 namespace myxtts {
@@ -39,7 +38,7 @@ struct TrialParts {
   RunData data;
   RunDevices devices;
   FeedParts shared;
-  std::unique_ptr<GptTraining> training;
+  std::unique_ptr<StageTraining> training;
   Trainer trainer;
 };
 

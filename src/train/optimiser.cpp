@@ -104,6 +104,10 @@ const UpdateReport* Optimiser::report() const {
   return &state()->report;
 }
 
+at::Tensor Optimiser::skipped() const {
+  return field(offsetof(UpdateState, skip), 1, at::kInt);
+}
+
 at::Tensor Optimiser::field(std::size_t offset, std::int64_t count, at::ScalarType type) const {
   const auto bytes = count * static_cast<std::int64_t>(at::elementSize(type));
   return state_.narrow(0, static_cast<std::int64_t>(offset), bytes).view(type);

@@ -46,6 +46,10 @@ class Optimiser {
   // Of the last update; on the device.
   const UpdateReport* report() const;
 
+  // Whether it changed nothing, as its loss or gradients were not finite: int32 [1] on the device,
+  // sharing memory.
+  at::Tensor skipped() const;
+
   // What a checkpoint keeps, sharing memory; and back.
   NamedTensors tensors() const;
   void load(const NamedTensors& tensors);

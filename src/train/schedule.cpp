@@ -12,6 +12,8 @@ namespace {
 // The Python peer counts these in epochs, so that its rate is constant in practice.
 constexpr std::array<std::int64_t, 3> kHalvedAtEpochs = {900'000, 2'700'000, 5'400'000};
 
+constexpr double kKeptEachEpoch = 0.999;
+
 double by_epochs(std::int64_t epoch) {
   const auto halved =
       std::ranges::count_if(kHalvedAtEpochs, [epoch](auto at) { return epoch >= at; });
@@ -41,6 +43,8 @@ double learning_rate(const ScheduleSettings& settings, std::int64_t step, std::i
       return settings.learning_rate * by_epochs(epoch);
     case ScheduleKind::Constant:
       return settings.learning_rate;
+    case ScheduleKind::Exponential:
+      return settings.learning_rate * std::pow(kKeptEachEpoch, static_cast<double>(epoch));
     case ScheduleKind::Cosine:
       return settings.learning_rate * by_cosine(settings, step, seconds);
   }

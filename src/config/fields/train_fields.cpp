@@ -125,24 +125,30 @@ void add_training(std::vector<Field>& fields) {
 }
 
 void add_optimiser(std::vector<Field>& fields) {
-  fields.push_back(bind({.key = "train.lr",
-                         .flag = "--lr",
-                         .placeholder = "RATE",
-                         .group = "Training",
-                         .sentence = "The learning rate, before the schedule."},
-                        MYXTTS_MEMBER(train.lr), number_between(1e-12, 1.0)));
+  fields.push_back(
+      bind({.key = "train.lr",
+            .flag = "--lr",
+            .placeholder = "RATE",
+            .group = "Training",
+            .sentence = "The learning rate, before the schedule; auto is 5e-06 for gpt, "
+                        "0.0003 for dvae, 0.0002 for decoder, 0.001 for speaker."},
+           MYXTTS_MEMBER(train.lr), number_between(1e-12, 1.0), "auto"));
   fields.push_back(bind(
       {.key = "train.schedule",
        .flag = "--schedule",
        .placeholder = "KIND",
        .group = "Training",
        .sentence = "How the learning rate changes: as in the Python peer's recipe, which halves "
-                   "it after 900,000 epochs, 2,700,000 and 5,400,000 (steps), not at all, or "
-                   "along a cosine that ends at the last step."},
+                   "it after 900,000 epochs, 2,700,000 and 5,400,000 (steps), not at all, along "
+                   "a cosine that ends at the last step, or by a thousandth each epoch "
+                   "(exponential); auto is steps for gpt, exponential for decoder, else "
+                   "constant."},
       MYXTTS_MEMBER(train.schedule),
       one_of<ScheduleKind>({{"steps", ScheduleKind::Steps},
                             {"constant", ScheduleKind::Constant},
-                            {"cosine", ScheduleKind::Cosine}})));
+                            {"cosine", ScheduleKind::Cosine},
+                            {"exponential", ScheduleKind::Exponential}}),
+      "auto"));
   fields.push_back(bind({.key = "train.warmup_steps",
                          .flag = "--warmup-steps",
                          .placeholder = "N",
@@ -153,8 +159,9 @@ void add_optimiser(std::vector<Field>& fields) {
                          .flag = "--weight-decay",
                          .placeholder = "RATE",
                          .group = "Training",
-                         .sentence = "AdamW's pull of weights towards 0."},
-                        MYXTTS_MEMBER(train.weight_decay), number_between(0.0, 1.0)));
+                         .sentence = "AdamW's pull of weights towards 0; auto is 0 for decoder, "
+                                     "0.01 for the others."},
+                        MYXTTS_MEMBER(train.weight_decay), number_between(0.0, 1.0), "auto"));
   fields.push_back(bind(
       {.key = "train.grad_clip",
        .flag = "--grad-clip",
@@ -188,6 +195,25 @@ void add_optimiser(std::vector<Field>& fields) {
       MYXTTS_MEMBER(train.prompt_mask),
       one_of<PromptMask>(
           {{"clip", PromptMask::Clip}, {"none", PromptMask::None}, {"peer", PromptMask::Peer}})));
+}
+
+void add_windows(std::vector<Field>& fields) {
+  fields.push_back(bind(
+      {.key = "train.windows_per_clip",
+       .flag = "--windows-per-clip",
+       .placeholder = "N",
+       .group = "Training",
+       .sentence = "Pieces that the stages dvae, decoder and speaker cut out of each clip of a "
+                   "batch; auto is 4 for dvae and decoder, 2 for speaker."},
+      MYXTTS_MEMBER(train.windows_per_clip), integer_between(1, 64), "auto"));
+  fields.push_back(
+      bind({.key = "train.window",
+            .flag = "--window",
+            .placeholder = "SECONDS",
+            .group = "Training",
+            .sentence = "How long such a piece is; auto is 1.5 for dvae, 0.34 for decoder (32 "
+                        "frames), 2 for speaker."},
+           MYXTTS_MEMBER(train.window), number_between(0.1, 10.0), "auto"));
 }
 
 void add_arithmetic(std::vector<Field>& fields) {
@@ -274,6 +300,7 @@ void add_train_fields(std::vector<Field>& fields) {
   add_model(fields);
   add_training(fields);
   add_optimiser(fields);
+  add_windows(fields);
   add_arithmetic(fields);
   add_memory(fields);
   add_guards(fields);

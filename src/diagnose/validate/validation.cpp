@@ -9,6 +9,7 @@
 #include "model/gpt.h"
 #include "model/gpt_specs.h"
 #include "model/initialise.h"
+#include "train/gpt_training.h"
 
 namespace myxtts {
 namespace {

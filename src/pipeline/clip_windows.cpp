@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/clip_windows.h"
+
+#include <algorithm>
+
+#include <ATen/ATen.h>
+
+#include "base/error.h"
+
+namespace myxtts {
+namespace {
+
+constexpr std::int64_t kSpeakerRate = 16'000;
+
+// The wave reflected at its ends, as centred frames see it; silence first where it is shorter than
+// the window's frames.
+at::Tensor reflected(const at::Tensor& wave, const WindowPlan& plan, const MelConfig& mel) {
+  const auto reach = mel.fft_size / 2;
+  const auto missing = std::max<std::int64_t>((plan.length - 1) * mel.hop - wave.size(0), 0);
+  const auto whole = missing > 0 ? at::constant_pad_nd(wave, {0, missing}) : wave;
+  return at::reflection_pad1d(whole.unsqueeze(0), {reach, reach}).squeeze(0);
+}
+
+}  // namespace
+
+ClipWindows::ClipWindows(const WindowPlan& plan, const at::Tensor& mel_stats,
+                         const SpeakerEncoder* encoder, std::int64_t speaker_dim,
+                         c10::Device device)
+    : plan_(plan),
+      mel_stats_(mel_stats),
+      encoder_(encoder),
+      speaker_dim_(speaker_dim),
+      spectrogram_(dvae_mel_config(), device),
+      resampler_(device) {
+  MYXTTS_CHECK(plan.stage != Stage::Decoder || encoder != nullptr,
+               "the decoder's windows need a speaker encoder");
+}
+
+SoundWindows ClipWindows::empty_windows(c10::Device device) const {
+  const auto floats = at::TensorOptions(device).dtype(at::kFloat);
+  const auto ids = floats.dtype(at::kLong);
+  const auto count = plan_.count();
+  SoundWindows made;
+  made.weights = at::zeros({count}, floats);
+  made.clips = at::zeros({count}, ids);
+  if (plan_.stage == Stage::Dvae) {
+    made.mel = at::zeros({count, mel_stats_.size(0), plan_.length}, floats);
+    return made;
+  }
+  made.sound = at::zeros({count, plan_.samples()}, floats);
+  if (plan_.stage == Stage::Speaker) {
+    made.speakers = at::zeros({count}, ids);
+  } else {
+    made.first_frames = at::zeros({count}, ids);
+    made.voices = at::zeros({plan_.slots, speaker_dim_}, floats);
+  }
+  return made;
+}
+
+// What windows are cut from, so that sample `unit · start` is a window's first.
+at::Tensor ClipWindows::wave_of(const ClipSound& sound, const EncodedClip& clip) {
+  switch (plan_.stage) {
+    case Stage::Dvae:
+      return reflected(clip.wave, plan_, dvae_mel_config());
+    case Stage::Decoder:
+      return resampler_(sound, plan_.rate);
+    default:
+      return resampler_.resampled(clip.wave, ClipFeatures::kRate, plan_.rate);
+  }
+}
+
+void ClipWindows::cut(const at::Tensor& wave, std::span<const std::int64_t> starts,
+                      const at::Tensor& rows) {
+  for (std::size_t window = 0; window < starts.size(); ++window) {
+    const auto first = starts[window] * plan_.unit;
+    const auto there = std::clamp<std::int64_t>(wave.size(0) - first, 0, rows.size(1));
+    if (there == 0) continue;
+    rows.select(0, static_cast<std::int64_t>(window))
+        .narrow(0, 0, there)
+        .copy_(wave.narrow(0, first, there));
+  }
+}
+
+void ClipWindows::make(std::span<const ClipSound> sounds, std::span<const EncodedClip> clips,
+                       std::span<const std::int64_t> starts, SoundWindows& out) {
+  const bool is_mel = plan_.stage == Stage::Dvae;
+  const auto mel = dvae_mel_config();
+  const auto samples = is_mel ? (plan_.length - 1) * mel.hop + mel.fft_size : plan_.samples();
+  const auto rows = at::zeros({plan_.count(), samples}, mel_stats_.options());
+  if (plan_.stage == Stage::Decoder) out.voices.zero_();
+  for (std::size_t clip = 0; clip < clips.size(); ++clip) {
+    const auto row = static_cast<std::int64_t>(clip);
+    const auto own = starts.subspan(clip * static_cast<std::size_t>(plan_.per_clip),
+                                    static_cast<std::size_t>(plan_.per_clip));
+    cut(wave_of(sounds[clip], clips[clip]), own,
+        rows.narrow(0, row * plan_.per_clip, plan_.per_clip));
+    if (plan_.stage != Stage::Decoder) continue;
+    const auto heard = resampler_.resampled(clips[clip].wave, ClipFeatures::kRate, kSpeakerRate);
+    out.voices.select(0, row).copy_((*encoder_)(heard.unsqueeze(0)).squeeze(0));
+  }
+  if (is_mel) {
+    out.mel.copy_(normalised_log_mel(spectrogram_.of_reflected(rows), mel_stats_));
+  } else {
+    out.sound.copy_(rows);
+  }
+}
+
+}  // namespace myxtts

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+
+#include "audio/magnitudes.h"
+
+namespace myxtts {
+
+// How far sound is from what it should be: the mean distance of the natural logarithms of their mel
+// spectra, over four resolutions from 11 to 85 milliseconds and the whole range of frequencies.
+// Short windows place a consonant, long ones the overtones of a vowel; a decoder that is trained
+// for minutes gets to intelligible speech sooner with all of them than with one.
+//
+// Tables are made once. Gradients pass; nothing waits for the device.
+class MelError {
+ public:
+  MelError(std::int64_t sample_rate, c10::Device device);
+
+  // Of each window of made [W, S] and wanted [W, S], fp32: [W].
+  at::Tensor operator()(const at::Tensor& made, const at::Tensor& wanted) const;
+
+  // The fewest samples a window must have.
+  static std::int64_t minimum_samples();
+
+ private:
+  struct Resolution {
+    SpectrumSizes sizes;
+    at::Tensor window;   // [fft_size]
+    at::Tensor filters;  // [bins, bands]
+  };
+
+  static at::Tensor log_mel(const Resolution& resolution, const at::Tensor& sound);
+
+  std::vector<Resolution> resolutions_;
+};
+
+}  // namespace myxtts

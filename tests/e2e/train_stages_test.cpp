@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+
+#include "e2e/training_bench.h"
+#include "run/open_model.h"
+
+namespace myxtts::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Twelve clips, and what each stage of a small model is trained with.
+class TrainStages : public TrainingBench {
+ protected:
+  TrainStages() : TrainingBench(12) {}
+
+  static Words stage(const std::string& name, const Words& more = {}) {
+    Words words{"--stage", name, "--windows-per-clip", "1", "--max-steps", "4"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+
+  void expect_resumed_alike(const std::string& name, const Words& more, const Words& files) {
+    trained(name + "-whole", stage(name, more));
+    Words half = stage(name, more);
+    *(std::ranges::find(half, "--max-steps") + 1) = "2";
+    trained(name + "-halves", half);
+    Words rest = stage(name, more);
+    rest.emplace_back("--resume");
+    trained(name + "-halves", rest);
+    for (const std::string& file : files) {
+      EXPECT_TRUE(latest(name + "-halves", file) == latest(name + "-whole", file)) << file;
+    }
+    EXPECT_EQ(curve(name + "-halves", "loss"), curve(name + "-whole", "loss"));
+  }
+
+  // The newest checkpoint of a run opens as a model.
+  OpenModel model_of(const std::string& run) const { return open_model(path(run) / "latest"); }
+};
+
+TEST_F(TrainStages, TheDvaeIsTrainedFromNothingAndOnItsResultTheDecoder) {
+  expect_resumed_alike("dvae", {},
+                       {"dvae.safetensors", "model.safetensors", "optimiser.safetensors"});
+  const OpenModel dvae = model_of("dvae-whole");
+  EXPECT_GT(dvae.model.at("mel_stats").sub(1).abs().max().item<float>(), 0.01F)
+      << "they are those of the corpus";
+
+  const Words init{"--init", path("dvae-whole") / "latest"};
+  expect_resumed_alike("decoder", init,
+                       {"dvae.safetensors", "model.safetensors", "optimiser.safetensors"});
+  const OpenModel decoder = model_of("decoder-whole");
+  const std::string trained = "hifigan_decoder.waveform_decoder.conv_pre.weight";
+  EXPECT_FALSE(at::equal(decoder.model.at(trained), dvae.model.at(trained)));
+  for (const std::string frozen :
+       {"gpt.final_norm.weight", "mel_stats", "hifigan_decoder.speaker_encoder.fc.weight"}) {
+    EXPECT_TRUE(at::equal(decoder.model.at(frozen), dvae.model.at(frozen))) << frozen;
+  }
+  EXPECT_EQ(latest("decoder-whole", "dvae.safetensors"), latest("dvae-whole", "dvae.safetensors"));
+
+  const auto other = train("dvae-whole", stage("decoder", {"--quiet", "--resume"}));
+  EXPECT_EQ(other.exit_code, 2) << other.err;
+  EXPECT_TRUE(has(other.err, "trains the stage dvae, and --stage is decoder")) << other.err;
+}
+
+TEST_F(TrainStages, WhatAStageCannotHaveIsRefused) {
+  const std::vector<std::pair<Words, std::string>> refusals = {
+      {{"--stage", "dvae", "--cache-dataset"}, "leave --cache-dataset out"},
+      {{"--stage", "dvae", "--recompute", "on"}, "the stage gpt alone"},
+      {{"--stage", "gpt", "--window", "1"}, "leave the windows out"},
+      {{"--stage", "decoder", "--freeze", "gpt.*"}, "--freeze"},
+      {{"--stage", "speaker"}, "speakers"}};
+  for (const auto& [flags, words] : refusals) {
+    Words all = flags;
+    all.emplace_back("--quiet");
+    const auto result = train("refused", all);
+    EXPECT_EQ(result.exit_code, 2) << words << "\n" << result.err;
+    EXPECT_TRUE(has(result.err, words)) << result.err;
+  }
+}
+
+}  // namespace
+}  // namespace myxtts::test

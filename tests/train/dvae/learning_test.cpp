@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <memory>
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <gtest/gtest.h>
+
+#include "audio/mel_spectrogram.h"
+#include "config/model.h"
+#include "model/dvae_specs.h"
+#include "model/initialise.h"
+#include "support/corpus_maker.h"
+#include "support/small_networks.h"
+#include "train/dvae/dvae_training.h"
+#include "train/dvae/mel_windows.h"
+
+// Whether a DVAE learns: four clips by heart, and a codebook that is used.
+
+namespace myxtts::test {
+namespace {
+
+enum Loss : std::size_t { Reconstruction, Commitment, Perplexity, CodesUsed, MelError };
+
+std::unique_ptr<RoleDevice> one_core() {
+  at::set_num_threads(1);
+  RolePlan plan;
+  plan.threads = 1;
+  return open_role_device(Role::Model, plan);
+}
+
+// Four clips of a second and a half, and the scale of their bands.
+struct Clips {
+  at::Tensor mel;    // [4, 80, 128]
+  at::Tensor stats;  // [80]
+};
+
+Clips four_clips() {
+  const MelSpectrogram spectrogram(dvae_mel_config(), at::kCPU);
+  std::vector<at::Tensor> rows;
+  for (std::uint64_t clip = 1; clip <= 4; ++clip) {
+    const auto sound = made_sound(127 * 256 / 22'050.0 + 1e-4, clip);
+    rows.push_back(at::tensor(sound.samples).narrow(0, 0, 127 * 256));
+  }
+  const auto log_mel = normalised_log_mel(spectrogram(at::stack(rows)), at::ones({80}));
+  const auto stats = log_mel.square().mean({0, 2}).sqrt();
+  return {.mel = log_mel / stats.view({1, -1, 1}), .stats = stats};
+}
+
+constexpr int kSteps = 200;
+constexpr double kRate = 1e-3;
+
+std::vector<StepNumbers> by_heart(const CodebookRule& rule, bool new_codebook) {
+  const auto config = model_preset("tiny").dvae;
+  auto weights = initialise(dvae_specs(config), 1);
+  if (!new_codebook) weights.at("codebook.cluster_size").fill_(1);
+  const auto clips = four_clips();
+  const auto device = one_core();
+  DvaeTraining training(config, weights, clips.stats, *device, {.codebook = rule});
+  auto batch = mel_batch(clips.mel, *device);
+  return train(training, {&batch}, kSteps, kRate);
+}
+
+// In nats; one tenth is a third of a decibel... of power, which nobody hears.
+constexpr double kByHeart = 0.25;
+
+TEST(DvaeLearning, FourClipsAreReconstructedByHeart) {
+  const auto clips = four_clips();
+  const auto mean = clips.mel.mean({0, 2}, /*keepdim=*/true);
+  const double baseline = (clips.mel - mean).square().mean().item<double>();
+  const auto numbers = by_heart({}, true);
+  for (int i : {0, 20, 50, 100, 150, 199})
+    printf("%d rec %.4f com %.4f ppl %.1f used %.2f mel %.3f (base %.4f)\n", i,
+           numbers[i].losses[0], numbers[i].losses[1], numbers[i].losses[2], numbers[i].losses[3],
+           numbers[i].losses[4], baseline);
+  EXPECT_LT(numbers.back().losses[MelError], kByHeart);
+  EXPECT_LT(numbers.back().losses[Reconstruction], 0.1 * baseline);
+}
+
+TEST(DvaeLearning, ACodebookThatStaysAtRandomNumbersDoesNotReachThat) {
+  const auto numbers = by_heart({.decay = 1.0, .least_use = 0}, false);
+  for (int i : {0, 20, 50, 100, 150, 199})
+    printf("%d rec %.4f com %.4f ppl %.1f used %.2f mel %.3f\n", i, numbers[i].losses[0],
+           numbers[i].losses[1], numbers[i].losses[2], numbers[i].losses[3], numbers[i].losses[4]);
+  EXPECT_GT(numbers.back().losses[MelError], 2 * kByHeart);
+}
+
+// Perplexity after a run over ever new windows, as a share of the codes.
+double perplexity_share(double least_use) {
+  auto weights = initialise(dvae_specs(small_dvae()), 2);
+  weights.at("codebook.cluster_size").fill_(1);  // random numbers that count as learned
+  const auto device = one_core();
+  DvaeTraining training(small_dvae(), weights, at::ones({80}), *device,
+                        {.codebook = {.least_use = least_use}});
+  std::vector<DeviceBatch> batches;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    batches.push_back(mel_batch(speechlike_mel(16, 64, seed), *device));
+  }
+  std::vector<DeviceBatch*> all;
+  for (auto& batch : batches) all.push_back(&batch);
+  const auto numbers = train(training, all, 400, 1e-3);
+  for (int i : {0, 20, 50, 100, 200, 300, 399})
+    printf("%d rec %.4f com %.4f ppl %.1f used %.2f\n", i, numbers[i].losses[0],
+           numbers[i].losses[1], numbers[i].losses[2], numbers[i].losses[3]);
+  return numbers.back().losses[Perplexity] / 64;
+}
+
+TEST(DvaeLearning, CodesThatBeginAnewKeepFortyPercentOfACodebookInUse) {
+  EXPECT_GE(perplexity_share(CodebookRule{}.least_use), 0.4);
+}
+
+TEST(DvaeLearning, WithoutThemTheCodebookCollapses) {
+  EXPECT_LT(perplexity_share(0), 0.2);
+}
+
+}  // namespace
+}  // namespace myxtts::test
