@@ -57,7 +57,6 @@ StartingModel starting_model(const EffectiveConfig& settings, const RunDirectory
   }
   StartingModel start = start_from_nothing(settings.values, run.path());
   if (train.stage != Stage::Gpt) return start;
-  if (train.stage == Stage::Dvae) return start;  // the first of those that make a voice
   log_warning("train",
               "The model starts from nothing, its DVAE and its decoder too, which this stage does "
               "not train: it learns, but it cannot be heard until those stages are trained. To "
