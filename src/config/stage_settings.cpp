@@ -55,6 +55,18 @@ void apply_budget(const StageBudget& budget, EffectiveConfig& config) {
   if (!chosen) train.epochs = kNoEnd;
 }
 
+// Of what all stages of a chain share: what only some of them can have.
+void leave_out_what_it_lacks(Stage stage, RunConfig& own) {
+  if (stage == Stage::Gpt) {
+    own.train.windows_per_clip.reset();
+    own.train.window.reset();
+    return;
+  }
+  own.data.cache_dataset = false;  // it keeps codes and prompts, and these are trained on sound
+  own.train.recompute.reset();
+  own.train.release_gradients.reset();
+}
+
 }  // namespace
 
 std::optional<std::vector<Stage>> parse_stages(std::string_view text) {
@@ -145,6 +157,7 @@ std::vector<std::string> all_stage_keys() {
 EffectiveConfig settings_of_stage(const EffectiveConfig& config, Stage stage) {
   EffectiveConfig own = config;
   own.values.train.stage = stage;
+  if (config.values.train.stages) leave_out_what_it_lacks(stage, own.values);
   own.values.train.stages.reset();
   for (const Setting& setting : config.stage_settings) {
     if (setting.stage == stage) apply_setting(setting, own);

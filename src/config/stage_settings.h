@@ -38,7 +38,8 @@ bool is_group_of_stages(std::string_view key);
 std::vector<std::string> all_stage_keys();
 
 // The settings that one stage is trained with: what the section stages says of it over what all
-// share, and its budget. An --epochs that nobody chose ends no stage that has a budget.
+// share, and its budget. An --epochs that nobody chose ends no stage that has a budget. What stages
+// of a chain share and this one cannot have (the feature cache, windows) is left out of it.
 EffectiveConfig settings_of_stage(const EffectiveConfig& config, Stage stage);
 
 }  // namespace myxtts

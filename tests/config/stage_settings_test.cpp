@@ -111,6 +111,17 @@ TEST(StageSettings, AChainTakesNoSingleStageNoMeasuredModeAndNoStepToResume) {
   EXPECT_NO_THROW(recipe({flag("run.resume", "latest")}));
 }
 
+TEST(StageSettings, WhatAStageOfAChainCannotHaveIsLeftOutOfIt) {
+  const auto config =
+      recipe({flag("data.cache_dataset", "true"), flag("train.windows_per_clip", "2")});
+  const RunConfig dvae = settings_of_stage(config, Stage::Dvae).values;
+  EXPECT_FALSE(dvae.data.cache_dataset);
+  EXPECT_EQ(dvae.train.windows_per_clip, 2);
+  const RunConfig gpt = settings_of_stage(config, Stage::Gpt).values;
+  EXPECT_TRUE(gpt.data.cache_dataset);
+  EXPECT_FALSE(gpt.train.windows_per_clip);
+}
+
 TEST(StageSettings, ListsAndBudgetsAreReadStrictly) {
   EXPECT_EQ(parse_stages("dvae,gpt"), (std::vector{Stage::Dvae, Stage::Gpt}));
   for (const char* wrong : {"", "dvae,", "dvae,dvae", "dvae gpt", "voice"}) {
