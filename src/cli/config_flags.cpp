@@ -2,6 +2,8 @@
 #include "cli/config_flags.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -39,9 +41,13 @@ CLI::Option* add_field(CLI::App& app, const Field& field) {
   return option->group(field.group);
 }
 
-// `profile` is a training without a run directory: it has the flags of `train` but for those.
+// `profile` is a short training of one stage without a run directory: it has the flags of `train`
+// but for those that tell of anything else.
 bool has_flag(const std::string& command, const Field& field) {
+  static const std::set<std::string_view> of_long_runs = {"train.stages", "train.stage_budget",
+                                                          "train.max_minutes"};
   const bool is_profile = command == "profile";
+  if (is_profile && of_long_runs.contains(field.key)) return false;
   if (is_profile && section_of(field.key) == "run" && field.key != "run.trace") return false;
   return std::ranges::find(field.commands, is_profile ? "train" : command) != field.commands.end();
 }

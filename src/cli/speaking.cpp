@@ -81,6 +81,7 @@ bool Speaking::speak(const std::vector<SpeakingJob>& jobs, std::int64_t batch) {
       }
       add_piece(jobs[job], piece, std::move(spoken[i]), *writer);
       if (piece + 1 < jobs[job].pieces.size()) continue;
+      if (jobs.size() > 1) progress_.tell(fmt::format("{} of {} texts", job + 1, jobs.size()));
       writer->finish();
       writers.erase(job);
     }

@@ -21,13 +21,20 @@ constexpr std::int64_t kLargestBatch = 64;
 void declare_text(CLI::App& app, SpeakingFlags& flags) {
   app.add_option("--model", flags.model, "The model folder")->required()->type_name("DIR");
   app.add_option("--text", flags.text, "What to say")->type_name("TEXT");
-  app.add_option("--text-file", flags.text_file,
-                 "A file with a text on each line; each becomes a numbered sound file")
+  app.add_option(
+         "--text-file", flags.text_file,
+         "A file with a text on each line; each becomes a numbered sound file. With a folder "
+         "as --out a line may be ID|TEXT and becomes ID.wav")
       ->type_name("FILE");
+  app.add_option("--resynthesize", flags.resynthesize,
+                 "In place of a text: a clip, a corpus or a manifest whose clips are said again, "
+                 "through DVAE, GPT and decoder, into the folder --out")
+      ->type_name("PATH");
   app.add_option("--language", flags.language, "Language of the text, such as en or zh-cn")
       ->type_name("L");
   app.add_option("--out", flags.out,
-                 "The .wav, .flac or .ogg to write, or - for raw 16-bit PCM on standard output")
+                 "The .wav, .flac or .ogg to write, - for raw 16-bit PCM on standard output, or a "
+                 "folder for --text-file and --resynthesize")
       ->type_name("FILE");
   app.add_option("--dump", flags.dump,
                  "Also writes text ids, codes, latents and samples to this safetensors file")
@@ -95,6 +102,18 @@ void require(bool holds, const std::string& sentence) {
   if (!holds) throw ConfigError(sentence);
 }
 
+void check_resynthesis(const SpeakingFlags& flags) {
+  require(
+      flags.references.empty() && flags.voice.empty() && flags.speaker.empty(),
+      "--resynthesize says each clip in its own voice; leave --reference, --voice and --speaker "
+      "out.");
+  require(flags.text_file.empty() && !flags.stream && flags.dump.empty(),
+          "--resynthesize goes with neither --text-file nor --stream nor --dump.");
+  require(!flags.out.empty() && flags.out != "-" && flags.out.extension().empty(),
+          "Say which folder the clips go to with --out DIR.");
+  require(!flags.language.empty(), "Say which language is spoken with --language L.");
+}
+
 void check_sources(const SpeakingFlags& flags) {
   const bool has_file = !flags.text_file.empty();
   require(!(flags.text && has_file), "Give --text or --text-file, not both.");
@@ -110,7 +129,7 @@ void check_sources(const SpeakingFlags& flags) {
   if (!flags.text && !has_file) return;
   require(!flags.out.empty(), "Say where the sound goes with --out FILE.wav (or - for raw PCM).");
   require(!flags.language.empty(), "Say which language the text is in with --language L.");
-  check_sound_extension(flags.out);
+  if (!goes_into_folder(flags)) check_sound_extension(flags.out);
 }
 
 void check_combinations(const SpeakingFlags& flags) {
@@ -132,9 +151,17 @@ void declare_speaking_flags(CLI::App& app, SpeakingFlags& flags) {
   declare_running(app, flags);
 }
 
+bool goes_into_folder(const SpeakingFlags& flags) {
+  return !flags.text_file.empty() && flags.out.extension().empty() && flags.out != "-";
+}
+
 void check(const SpeakingFlags& flags) {
-  check_sources(flags);
-  check_combinations(flags);
+  if (flags.resynthesize.empty()) {
+    check_sources(flags);
+    check_combinations(flags);
+  } else {
+    check_resynthesis(flags);
+  }
   require(flags.speed >= kSlowest && flags.speed <= kFastest,
           fmt::format("--speed is {}; it must be from {} to {}.", flags.speed, kSlowest, kFastest));
   require(flags.stream_chunk >= 1,

@@ -21,6 +21,7 @@ struct SpeakingFlags {
   std::string language;
   std::optional<std::string> text;
   std::filesystem::path text_file;
+  std::filesystem::path resynthesize;
   std::filesystem::path out;
   std::filesystem::path dump;
 
@@ -48,6 +49,9 @@ struct SpeakingFlags {
   std::optional<std::int64_t> model_gpu;
   std::optional<int> threads;
 };
+
+// --out names a folder, which holds a file for each text.
+bool goes_into_folder(const SpeakingFlags& flags);
 
 // The flags outlive the app.
 void declare_speaking_flags(CLI::App& app, SpeakingFlags& flags);

@@ -2,59 +2,26 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include <ATen/Parallel.h>
 #include <CLI/CLI.hpp>
 
-#include "base/error.h"
 #include "base/log.h"
-#include "base/paths.h"
 #include "cli/command.h"
+#include "cli/resynthesis.h"
 #include "cli/speaking.h"
 #include "cli/speaking_flags.h"
+#include "cli/speaking_jobs.h"
 #include "synth/voice_file.h"
-#include "text/unicode.h"
 
 namespace myxtts {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kLargestTextFile = std::size_t{256} << 20U;  // bytes
 constexpr int kExitBySignal = 128;
-
-// out.wav becomes out-0001.wav, and a folder holds 0001.wav.
-fs::path numbered(const fs::path& out, std::size_t number) {
-  const auto name =
-      fmt::format("{}-{:04}{}", out.stem().string(), number, out.extension().string());
-  return out.parent_path() / name;
-}
-
-std::vector<SpeakingJob> make_jobs(const SpeakingFlags& flags, const SpeakingModel& model) {
-  const Language language = parse_language(flags.language);
-  const TextEncoder encoder(model.vocabulary, language);
-  const auto most = most_text_tokens(model.config.gpt);
-  std::vector<SpeakingJob> jobs;
-  if (flags.text) {
-    jobs.push_back({"", flags.out, text_pieces(*flags.text, language, encoder, most)});
-  } else {
-    std::istringstream lines(read_text_file(flags.text_file, "text", kLargestTextFile));
-    std::string line;
-    for (std::size_t number = 1; std::getline(lines, line); ++number) {
-      jobs.push_back({fmt::format("line {}", number), numbered(flags.out, number),
-                      text_pieces(line, language, encoder, most)});
-    }
-  }
-  std::erase_if(jobs, [](const SpeakingJob& job) { return job.pieces.empty(); });
-  if (jobs.empty()) {
-    throw ConfigError(fmt::format("There is nothing to say: {} is empty.",
-                                  flags.text ? "--text" : flags.text_file.string()));
-  }
-  return jobs;
-}
 
 Voice make_voice(const SpeakingFlags& flags, const SpeakingModel& model,
                  const Synthesizer& synthesizer) {
@@ -83,12 +50,14 @@ std::int64_t rows_for(const SpeakingFlags& flags, const std::vector<SpeakingJob>
 
 int run_synthesize(const SpeakingFlags& flags) {
   check(flags);
+  if (!flags.resynthesize.empty()) return resynthesize(flags);
   const auto device = speaking_device(flags);
   if (flags.threads) at::set_num_threads(*flags.threads);
   const auto model = open_speaking_model(flags.model);
   const SpeakSettings settings{sampling_settings(flags, model.sampling), flags.speed};
   const bool speaks = flags.text || !flags.text_file.empty();
   const auto jobs = speaks ? make_jobs(flags, model) : std::vector<SpeakingJob>();
+  if (goes_into_folder(flags)) fs::create_directories(flags.out);
   Synthesizer synthesizer(model, device, rows_for(flags, jobs));
   const auto voice = make_voice(flags, model, synthesizer);
   if (!speaks) return 0;
@@ -118,7 +87,10 @@ Command synthesize_command() {
           "Speaks a text in the voice of a clip",
           declare,
           {"myxtts synthesize --model DIR --reference me.wav --language en --text \"Hello.\" --out "
-           "hello.wav"}};
+           "hello.wav",
+           "myxtts synthesize --model DIR --reference me.wav --language en --text-file lines.txt "
+           "--out spoken",
+           "myxtts synthesize --model DIR --language en --resynthesize corpora/anna --out copies"}};
 }
 
 }  // namespace myxtts

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <chrono>
 #include <memory>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/trace.h"
-#include "cli/auto_mode.h"
 #include "cli/command.h"
 #include "cli/compare_placements.h"
 #include "cli/config_flags.h"
-#include "cli/interruption.h"
 #include "cli/report.h"
 #include "cli/run_facts.h"
+#include "cli/train_chain.h"
+#include "cli/train_stage.h"
 #include "config/effective_config.h"
-#include "device/plan/plan_file.h"
-#include "run/resume.h"
+#include "config/stage_settings.h"
 #include "session/plan_run.h"
 #include "session/run_records.h"
-#include "session/training_run.h"
 
 namespace myxtts {
 namespace {
@@ -32,7 +32,11 @@ struct TrainArguments {
   bool dry_run = false;
 };
 
-int check_only(const RunConfig& config) {
+// Of several stages the first is checked: those after it start from what it makes.
+int check_only(const EffectiveConfig& settings) {
+  const auto& stages = settings.values.train.stages;
+  const RunConfig config =
+      stages ? settings_of_stage(settings, stages->front()).values : settings.values;
   const RunFacts facts = gather_run_facts(without_auto(config));
   const std::vector<RunCheck> checks = check_run(facts);
   print(describe(facts, checks));
@@ -48,74 +52,55 @@ void require_corpus(const RunConfig& config) {
   }
 }
 
-struct RunStart {
-  const RunDirectory& run;
-  CheckpointStore& checkpoints;
-  std::optional<Checkpoint> resumed;
-};
+std::optional<Clock::Time> deadline_of(const TrainConfig& train) {
+  if (!train.max_minutes) return std::nullopt;
+  using Minutes = std::chrono::duration<double, std::ratio<60>>;
+  return system_clock().now() +
+         std::chrono::duration_cast<Clock::Time::duration>(Minutes(*train.max_minutes));
+}
 
-int train_as_planned(const EffectiveConfig& settings, const DevicePlan& planned,
-                     const RunStart& start) {
-  const DevicePlan plan = open_and_tell(planned);
-  write_plan(plan, start.run.path());
-  TrainingRun training(settings, plan, start.run, start.checkpoints, start.resumed);
-  const Interruption interruption;
-  const InterruptionWatch watch([&training] { training.stop(); });
-  training.start();
-  const bool whole = training.train();
-  print(training.summary());
-  if (!whole) {
-    log_info("train", "interrupted at step {}; to continue, type: {}", training.state().step,
-             resume_command(start.run));
-    return kExitBySignal + interruption.signal();
+// What was come to, in a line, and the exit code for it.
+int tell(const StageEnding& ending, const RunDirectory& run) {
+  switch (ending.kind) {
+    case StageEnding::Kind::Interrupted:
+      log_info("train", "interrupted at step {}; to continue, type: {}", ending.state.step,
+               resume_command(run));
+      return kExitBySignal + ending.signal;
+    case StageEnding::Kind::OutOfTime:
+      log_info("train", "the minutes of --max-minutes are over at step {}; to continue, type: {}",
+               ending.state.step, resume_command(run));
+      return 0;
+    case StageEnding::Kind::Done:
+      break;
   }
-  log_info("train", "{} is a model now: --model {}", start.run.path().string(),
-           (start.run / "latest").string());
+  log_info("train", "{} is a model now: --model {}", run.path().string(),
+           (run / "latest").string());
   return 0;
 }
 
-int train_in_fastest(const EffectiveConfig& settings, const DevicePlan& usual,
-                     const RunStart& start) {
-  std::optional<EffectiveConfig> chosen;
-  {
-    const Interruption interruption;
-    chosen = settle_placement(settings, usual, start.run, start.resumed, interruption);
-    if (!chosen) {
-      log_info("train", "interrupted while placements were measured; to begin again, type: {}",
-               resume_command(start.run));
-      return kExitBySignal + interruption.signal();
-    }
+int train(const EffectiveConfig& settings, const std::optional<Clock::Time>& deadline) {
+  const RunConfig& config = settings.values;
+  std::optional<DevicePlan> planned;  // of a single stage, before anything is written
+  if (!config.train.stages) {
+    planned = plan_run(without_auto(config), sizes_to_train(config.train));
   }
-  const RunConfig& config = chosen->values;
-  return train_as_planned(*chosen, plan_run(config, sizes_to_train(config.train)), start);
-}
-
-int train(const EffectiveConfig& settings, const RunDirectory& run, const DevicePlan& planned) {
-  const RunDirectoryConfig& config = settings.values.run;
-  CheckpointStore checkpoints(run.path(), {.last = static_cast<std::size_t>(config.keep_last),
-                                           .best = static_cast<std::size_t>(config.keep_best)});
-  const RunStart start{
-      run, checkpoints,
-      find_starting_point(run, checkpoints, config.resume, settings.values.train.stage)};
-  write_settings(run, settings);
-  const bool measures = settings.values.devices.mode == Mode::Auto;
-  return measures ? train_in_fastest(settings, planned, start)
-                  : train_as_planned(settings, planned, start);
+  require_corpus(config);
+  for (const std::string& caution : cautions(settings)) log_warning("train", "{}", caution);
+  const RunDirectory run(config.run.checkpoint_dir);
+  add_log_file(run / "log.txt");
+  const StageEnding ending = planned ? train_stage(settings, *planned, run, {.deadline = deadline})
+                                     : train_chain(settings, run, deadline);
+  return tell(ending, run);
 }
 
 int run_train(const TrainArguments& arguments) {
   const EffectiveConfig settings = make_effective_config(arguments.flags.sources());
   const RunConfig& config = settings.values;
-  if (arguments.dry_run) return check_only(config);
-  const DevicePlan planned = plan_run(without_auto(config), sizes_to_train(config.train));
-  require_corpus(config);
-  for (const std::string& caution : cautions(settings)) log_warning("train", "{}", caution);
-
-  const RunDirectory run(config.run.checkpoint_dir);
-  add_log_file(run / "log.txt");
+  if (arguments.dry_run) return check_only(settings);
+  const auto deadline = deadline_of(config.train);
   if (config.run.trace) start_trace(*config.run.trace);
   try {
-    const int result = train(settings, run, planned);
+    const int result = train(settings, deadline);
     finish_trace();
     return result;
   } catch (const std::exception& error) {
@@ -141,11 +126,14 @@ Command train_command() {
           .group = "Training",
           .summary = "Trains a model on recorded speech, from a model or from nothing",
           .declare = declare_train,
-          .examples = {"myxtts train --init models/xtts-v2 --train-data corpora/ljspeech "
-                       "--checkpoint-dir runs/voice",
-                       "myxtts train --config runs/voice/config.yaml --resume",
-                       "myxtts train --mode auto --train-data corpora/ljspeech",
-                       "myxtts train --dry-run --config run.yaml --data-gpu 1 --model-gpu 0"}};
+          .examples = {
+              "myxtts train --init models/xtts-v2 --train-data corpora/ljspeech "
+              "--checkpoint-dir runs/voice",
+              "myxtts train --config runs/voice/config.yaml --resume",
+              "myxtts train --stages dvae,gpt,decoder --config configs/one-voice-from-nothing.yaml "
+              "--train-data corpora/anna",
+              "myxtts train --mode auto --train-data corpora/ljspeech",
+              "myxtts train --dry-run --config run.yaml --data-gpu 1 --model-gpu 0"}};
 }
 
 }  // namespace myxtts

@@ -193,6 +193,24 @@ void check_validation(const EffectiveConfig& config) {
 
 }  // namespace
 
+void check_chain(const EffectiveConfig& config) {
+  if (!config.values.train.stages) return;
+  if (!config.origins.empty() && config.origin_of("train.stage").kind == Origin::Kind::Flag) {
+    refuse(config, "train.stages", "train.stage",
+           "give --stage, or --stages none to train it alone");
+  }
+  const auto& resume = config.values.run.resume;
+  if (resume && *resume != "latest") {
+    refuse(config, "train.stages", "run.resume",
+           "the stages go on where they stopped with --resume alone");
+  }
+  if (config.values.devices.mode == Mode::Auto) {
+    refuse(config, "train.stages", "devices.mode",
+           "a placement is measured for one stage: name a mode, as in --mode single, or train the "
+           "stages one by one with --stage");
+  }
+}
+
 void check_consistency(const EffectiveConfig& config) {
   check_gpu_pair(config);
   check_cpu_only(config);

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "config/stage_settings.h"
 #include "config/value_text.h"
 
 namespace myxtts {
@@ -12,7 +13,10 @@ namespace {
 std::string subject(const Setting& setting) {
   switch (setting.origin.kind) {
     case Origin::Kind::File:
-      return fmt::format("{}: {}", describe(setting.origin), setting.field->key);
+      return fmt::format("{}: {}", describe(setting.origin),
+                         setting.stage ? fmt::format("{} of the stage {}", setting.field->key,
+                                                     name_of(*setting.stage))
+                                       : setting.field->key);
     case Origin::Kind::Flag:
       return setting.origin.name;
     case Origin::Kind::Preset:
@@ -22,7 +26,25 @@ std::string subject(const Setting& setting) {
   return fmt::format("{} of the {}", setting.field->key, describe(setting.origin));
 }
 
-void apply(const Setting& setting, EffectiveConfig& config) {
+// A flag was given for all stages.
+void drop_what_flags_set(EffectiveConfig& config) {
+  std::erase_if(config.stage_settings, [&config](const Setting& setting) {
+    return config.origin_of(setting.field->key).kind == Origin::Kind::Flag;
+  });
+}
+
+// Each stage's settings must be fine together, also those of a stage that comes later.
+void check_stages(const EffectiveConfig& config) {
+  if (!config.values.train.stages) return check_consistency(config);
+  for (const Stage stage : *config.values.train.stages) {
+    check_consistency(settings_of_stage(config, stage));
+  }
+  check_chain(config);
+}
+
+}  // namespace
+
+void apply_setting(const Setting& setting, EffectiveConfig& config) {
   const Field& field = *setting.field;
   if (!field.assign(setting.value, config.values)) {
     const auto near = nearest_name(setting.value.text, field.choices);
@@ -32,8 +54,6 @@ void apply(const Setting& setting, EffectiveConfig& config) {
   }
   config.origins[static_cast<std::size_t>(&field - all_fields().data())] = setting.origin;
 }
-
-}  // namespace
 
 std::string describe(const Origin& origin) {
   switch (origin.kind) {
@@ -59,14 +79,22 @@ EffectiveConfig make_effective_config(const ConfigSources& sources) {
   EffectiveConfig config{.values = {}, .origins = std::vector<Origin>(all_fields().size())};
   const auto apply_all = [&config](const std::vector<Setting>& settings) {
     for (const Setting& setting : settings) {
+      if (setting.stage) {
+        config.stage_settings.push_back(setting);
+        continue;
+      }
       if (setting.is_first && setting.field->is_list()) setting.field->clear(config.values);
-      apply(setting, config);
+      apply_setting(setting, config);
     }
   };
   if (sources.preset) apply_all(read_preset(*sources.preset));
   if (sources.file) apply_all(read_config_file(*sources.file));
   apply_all(sources.flags);
-  check_consistency(config);
+  drop_what_flags_set(config);
+  // A value that is not allowed is an error also where its stage is not trained now.
+  for (const Stage stage : kStages) settings_of_stage(config, stage);
+  if (!config.values.train.stages) config = settings_of_stage(config, config.values.train.stage);
+  check_stages(config);
   return config;
 }
 

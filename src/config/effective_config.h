@@ -22,16 +22,26 @@ struct ConfigSources {
 struct EffectiveConfig {
   RunConfig values;
   std::vector<Origin> origins;  // in the order of all_fields()
+  // What the section stages of a file says, in its order; flags win over it, so that what a flag
+  // set is not among them.
+  std::vector<Setting> stage_settings = {};
 
   const Origin& origin_of(std::string_view key) const;
 };
 
-// Presets, then the file, then flags. Throws ConfigError when a value is not allowed or two values
+// Sets one value and remembers where it came from. Throws ConfigError when it is not allowed.
+void apply_setting(const Setting& setting, EffectiveConfig& config);
+
+// Presets, then the file, then flags; where one stage is trained, what the file says of that stage
+// alone is part of it. Throws ConfigError when a value is not allowed or two values
 // contradict each other.
 EffectiveConfig make_effective_config(const ConfigSources& sources);
 
 // Throws ConfigError when settings that are fine alone cannot be meant together.
 void check_consistency(const EffectiveConfig& config);
+
+// The same of settings that concern several stages.
+void check_chain(const EffectiveConfig& config);
 
 // Sentences about settings of a training run that are allowed and seldom meant.
 std::vector<std::string> cautions(const EffectiveConfig& config);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/field_binding.h"
+#include "config/stage_settings.h"
 
 #include <algorithm>
 #include <cctype>
@@ -112,6 +113,18 @@ Rule<std::vector<std::string>> name_patterns() {
                 return fmt::format("{}", fmt::join(patterns, ","));
               },
           .is_free_text = true};
+}
+
+Rule<std::vector<Stage>> stage_list() {
+  return {.allowed = "stages with commas between, as in dvae,gpt,decoder",
+          .parse = parse_stages,
+          .format = format_stages};
+}
+
+Rule<StageBudgets> stage_budgets() {
+  return {.allowed = "steps, or minutes with an m, for stages, as in dvae=3000,gpt=8m",
+          .parse = parse_stage_budgets,
+          .format = format_stage_budgets};
 }
 
 Rule<std::filesystem::path> path_of(std::string what) {

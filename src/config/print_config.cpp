@@ -5,6 +5,7 @@
 
 #include "config/effective_config.h"
 #include "config/print_differences.h"
+#include "config/stage_settings.h"
 #include "config/value_text.h"
 
 namespace myxtts {
@@ -66,6 +67,31 @@ std::string in_table(std::string_view text) {
 
 }  // namespace
 
+namespace {
+
+// "  dvae:\n    lr: 0.0003  # recipe.yaml:12\n".
+std::string print_stages(const EffectiveConfig& config) {
+  std::string yaml;
+  for (const Stage stage : kStages) {
+    bool begun = false;
+    for (const Setting& setting : config.stage_settings) {
+      if (setting.stage != stage) continue;
+      if (!begun) yaml += fmt::format("  {}:\n", name_of(stage));
+      begun = true;
+      yaml += fmt::format("    {}: {}  # {}\n", leaf_of(*setting.field),
+                          yaml_scalar(setting.value.text, setting.value.quoted),
+                          one_line(describe(setting.origin)));
+    }
+  }
+  return yaml.empty() ? yaml : "stages:\n" + yaml;
+}
+
+constexpr const char* kStagesSentence =
+    "What single stages have in place of what stands above: keys of train and run, without their "
+    "section.";
+
+}  // namespace
+
 std::string print_config(const EffectiveConfig& config) {
   std::size_t widest = 0;
   for (const Field& field : all_fields()) {
@@ -77,7 +103,7 @@ std::string print_config(const EffectiveConfig& config) {
                    yaml += fmt::format("  {:<{}}  # {}\n", yaml_line(field, config.values), widest,
                                        one_line(describe(config.origin_of(field.key))));
                  });
-  return yaml;
+  return yaml + print_stages(config);
 }
 
 std::string print_differences(const RunConfig& config) {
@@ -107,6 +133,7 @@ std::string print_reference() {
                        fmt::format("  # {}\n  # Takes {}. Flag: {}\n  {}\n", field.sentence,
                                    field.allowed, flag_usage(field), yaml_line(field, defaults));
                  });
+  yaml += fmt::format("\n# {}\n# stages:\n#   dvae:\n#     lr: 0.0003\n", kStagesSentence);
   return yaml;
 }
 
@@ -123,6 +150,10 @@ std::string print_markdown() {
                             in_table(flag_usage(field)), field.value_of(defaults).text,
                             field.allowed, field.sentence);
       });
+  page += fmt::format(
+      "\n## stages\n\n{} `stages: {{dvae: {{lr: 0.0003, batch_size: 64}}}}` gives the stage `dvae` "
+      "a rate and a batch of its own. A flag wins over it, for every stage.\n",
+      kStagesSentence);
   return page;
 }
 

@@ -23,6 +23,7 @@ struct RunDirectoryConfig {
   std::optional<std::int64_t> early_stopping = {};
   std::int64_t log_steps = 10;
   bool histograms = false;
+  std::int64_t samples = 3;  // of each measurement
   std::optional<std::filesystem::path> test_sentences = {};
   std::optional<std::filesystem::path> trace = {};
 

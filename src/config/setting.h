@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,8 @@ struct Setting {
   const Field* field;
   Scalar value;
   Origin origin;
-  bool is_first = true;  // of a list: what weaker sources said is forgotten
+  bool is_first = true;             // of a list: what weaker sources said is forgotten
+  std::optional<Stage> stage = {};  // for this stage alone; nothing: for all
 };
 
 // What a preset sets. Throws ConfigError for an unknown name.

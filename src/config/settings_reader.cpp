@@ -7,6 +7,7 @@
 #include "base/nearest.h"
 #include "config/corpus_source.h"
 #include "config/obsolete.h"
+#include "config/stage_settings.h"
 #include "config/value_text.h"
 
 namespace myxtts {
@@ -32,16 +33,31 @@ bool is_section(std::string_view key) {
   return std::find(names.begin(), names.end(), key) != names.end();
 }
 
+// The setting of a key, wherever it stands.
+const Field* field_of(const std::string& key) {
+  if (const Field* field = find_field(key)) return field;
+  const auto found = find_stage_key(key);
+  return found ? found->field : nullptr;
+}
+
+bool is_group(const std::string& key) {
+  return is_section(key) || is_group_of_stages(key);
+}
+
 // The known key that was most likely meant: one with the same last part, else the nearest spelling.
 std::optional<std::string> nearest_key(const std::string& wrong) {
   constexpr std::size_t kLongestKey = 100;  // beyond it, comparing only costs time
   if (wrong.size() > kLongestKey) return std::nullopt;
   const auto leaf = [](std::string_view key) { return key.substr(key.rfind('.') + 1); };
   std::vector<std::string> known = section_names();
+  const bool of_stages = wrong.starts_with("stages.");
   for (const Field& field : all_fields()) {
-    if (leaf(field.key) == leaf(wrong)) return field.key;
+    if (leaf(field.key) == leaf(wrong) && (!of_stages || !may_differ_by_stage(field))) {
+      return field.key;
+    }
     known.push_back(field.key);
   }
+  if (of_stages) known = all_stage_keys();
   return nearest_name(wrong, known);
 }
 
@@ -60,7 +76,7 @@ void SettingsReader::OnNull(const YAML::Mark& mark, YAML::anchor_t) {
          fmt::format("{} holds an empty value; it takes {}.", field->key, field->allowed));
   }
   if (level.at_key) fail(line_of(mark), "A key is empty; write a setting such as 'seed: 7'.");
-  const Field* field = find_field(level.key);
+  const Field* field = field_of(level.key);
   if (field != nullptr && field->absent_word.empty()) {
     fail(level.key_line, fmt::format("{} has no value; it takes {}.", level.key, field->allowed));
   }
@@ -114,7 +130,7 @@ void SettingsReader::OnMapStart(const YAML::Mark& mark, const std::string& tag, 
     return;
   }
   const Level& level = levels_.back();
-  if (!level.skipped && !level.at_key && is_section(level.key)) {
+  if (!level.skipped && !level.at_key && is_group(level.key)) {
     levels_.push_back({.prefix = level.key + "."});
     return;
   }
@@ -191,7 +207,7 @@ void SettingsReader::enter(int line, std::string_view what) {
   }
   if (level.at_key)
     fail(line, fmt::format("A key is {}; write a setting such as 'seed: 7'.", what));
-  const Field* field = find_field(level.key);
+  const Field* field = field_of(level.key);
   fail(level.key_line, fmt::format("{} takes {}, but was given {}.", level.key,
                                    field != nullptr ? field->allowed : "settings by name", what));
 }
@@ -220,8 +236,9 @@ void SettingsReader::take_key(int line, const std::string& key) {
   level.key_line = line;
   level.at_key = false;
   const std::string_view reason = reason_obsolete(level.key);
-  const bool known = find_field(level.key) != nullptr || !reason.empty() ||
-                     (level.prefix.empty() && is_section(level.key));
+  const bool known = field_of(level.key) != nullptr || !reason.empty() ||
+                     (level.prefix.empty() && is_section(level.key)) ||
+                     is_group_of_stages(level.key);
   if (!known) fail_unknown(line, level.key);
   if (!seen_.insert(level.key).second) {
     fail(line, fmt::format("{} stands here a second time; keep one of the two.", level.key));
@@ -234,10 +251,12 @@ void SettingsReader::take_key(int line, const std::string& key) {
 
 void SettingsReader::take_value(int line, const Scalar& value) {
   const Level& level = levels_.back();
-  const Field* field = find_field(level.key);
-  if (field != nullptr) {
-    settings_.push_back({field, value, {Origin::Kind::File, file_name_, level.key_line}});
-  } else if (is_section(level.key)) {
+  const Origin origin{Origin::Kind::File, file_name_, level.key_line};
+  if (const Field* field = find_field(level.key)) {
+    settings_.push_back({field, value, origin});
+  } else if (const auto found = find_stage_key(level.key)) {
+    settings_.push_back({found->field, value, origin, true, found->stage});
+  } else if (is_group(level.key)) {
     fail(line, fmt::format("{} takes settings by name on indented lines, but was given {}.",
                            level.key, quote(value.text)));
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,17 +24,30 @@ enum class PromptMask { Clip, None, Peer };
 // How AdamW's two averages are kept.
 enum class Moments { Fp32, Bf16, EightBit };
 
+// How long one stage is trained: one of the two.
+struct StageBudget {
+  std::optional<std::int64_t> steps = {};
+  std::optional<double> minutes = {};  // over all resumes
+
+  friend bool operator==(const StageBudget&, const StageBudget&) = default;
+};
+using StageBudgets = std::map<Stage, StageBudget>;
+
 // What is trained, for how long and with which arithmetic.
 struct TrainConfig {
   Stage stage = Stage::Gpt;
+  std::optional<std::vector<Stage>> stages = {};  // one after another, in place of `stage`
+  std::optional<StageBudgets> stage_budget = {};
   std::string model_size = "normal";
   std::optional<std::filesystem::path> init = {};
   std::optional<std::filesystem::path> vocab = {};  // nothing: learned, where there is no init
+  std::optional<std::int64_t> vocab_pieces = {};    // nothing: by the amount of text
   std::optional<std::int64_t> batch_size = {};      // clips
   std::optional<std::int64_t> batch_tokens = {};    // in place of batch_size
   std::int64_t grad_accum = 1;                      // batches in one step
   std::int64_t epochs = 100;
   std::optional<std::int64_t> max_steps = {};
+  std::optional<double> max_minutes = {};  // of this command
   std::int64_t seed = 0;
 
   // Nothing: what suits the stage (config/stage_defaults.h).

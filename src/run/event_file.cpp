@@ -58,6 +58,11 @@ void put_bytes(std::string& out, std::uint32_t field, std::string_view bytes) {
   out.append(bytes);
 }
 
+void put_number(std::string& out, std::uint32_t field, std::int64_t value) {
+  put_key(out, field, Wire::Varint);
+  put_varint(out, static_cast<std::uint64_t>(value));
+}
+
 void put_double(std::string& out, std::uint32_t field, double value) {
   put_key(out, field, Wire::Fixed64);
   put_fixed(out, value);
@@ -179,6 +184,38 @@ void EventFile::add_histogram(std::string_view name, std::int64_t step,
   std::string entry;
   put_bytes(entry, 1, name);
   put_bytes(entry, 5, histogram);
+  append_value(step, entry);
+}
+
+// Summary.Value { 1: tag, 6: Audio { 1: sample_rate, 2: num_channels, 3: length_frames,
+// 4: encoded_audio_string, 5: content_type } }.
+void EventFile::add_sound(std::string_view name, std::int64_t step, const EncodedSound& sound) {
+  std::string audio;
+  put_key(audio, 1, Wire::Fixed32);
+  put_fixed(audio, static_cast<float>(sound.sample_rate));
+  put_number(audio, 2, 1);
+  put_number(audio, 3, sound.samples);
+  put_bytes(audio, 4, sound.wav);
+  put_bytes(audio, 5, "audio/wav");
+  std::string entry;
+  put_bytes(entry, 1, name);
+  put_bytes(entry, 6, audio);
+  append_value(step, entry);
+}
+
+// Summary.Value { 1: tag, 4: Image { 1: height, 2: width, 3: colorspace, 4: encoded_image_string }
+// }.
+void EventFile::add_picture(std::string_view name, std::int64_t step,
+                            const EncodedPicture& picture) {
+  constexpr std::int64_t kRgb = 3;
+  std::string image;
+  put_number(image, 1, picture.height);
+  put_number(image, 2, picture.width);
+  put_number(image, 3, kRgb);
+  put_bytes(image, 4, picture.png);
+  std::string entry;
+  put_bytes(entry, 1, name);
+  put_bytes(entry, 4, image);
   append_value(step, entry);
 }
 

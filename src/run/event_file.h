@@ -20,7 +20,22 @@ struct HistogramCounts {
   std::vector<double> counts = {};        // in each range
 };
 
-// Writes one of TensorBoard's event files: numbers by name and step, shown as curves.
+// A sound as the bytes of a WAV file.
+struct EncodedSound {
+  std::int64_t sample_rate = 0;
+  std::int64_t samples = 0;  // of its one channel
+  std::string_view wav = {};
+};
+
+// A picture as the bytes of a PNG file.
+struct EncodedPicture {
+  std::int64_t width = 0;
+  std::int64_t height = 0;
+  std::string_view png = {};
+};
+
+// Writes one of TensorBoard's event files: numbers by name and step, shown as curves; sounds and
+// pictures too.
 //
 // A file is only ever appended to, record by record, and each record has its own checksums: what a
 // killed process leaves behind is readable up to the last whole record. A resumed run begins
@@ -39,6 +54,10 @@ class EventFile {
   void add_scalar(std::string_view name, std::int64_t step, double value);
 
   void add_histogram(std::string_view name, std::int64_t step, const HistogramCounts& counts);
+
+  void add_sound(std::string_view name, std::int64_t step, const EncodedSound& sound);
+
+  void add_picture(std::string_view name, std::int64_t step, const EncodedPicture& picture);
 
   // Hands everything written so far to the system. Throws DataError when the disk refuses it: then
   // it is lost, and the file is as it was.

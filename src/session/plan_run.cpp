@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "device/cuda_plugin.h"
+#include "device/plan_devices.h"
 #include "device/system_probe.h"
 #include "device/visible_devices.h"
 #include "diagnose/saving_plan.h"
@@ -29,7 +30,9 @@ DevicePlan plan_and_open_devices(const RunConfig& config, const ModelConfig& mod
 
 DevicePlan open_and_tell(const DevicePlan& planned) {
   say(configuring(planned));
-  const DevicePlan plan = open_devices(planned);
+  // A later stage of a process finds them open.
+  const DevicePlan plan = cuda_plugin_is_open() ? with_cuda_facts(planned, require_cuda().devices())
+                                                : open_devices(planned);
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   say(configured(plan, visible == nullptr ? "" : visible));
   log_info("train", "{}", describe(plan));

@@ -23,11 +23,12 @@ ProgressObserver::ProgressObserver(const DevicePlan& plan, const TrainingProgres
       clock_(clock),
       gpu_(meter_of(plan)),
       progress_(std::in_place,
-                ProgressOptions{.title = "Training",
-                                .total = static_cast<std::uint64_t>(options.last_step),
+                ProgressOptions{.title = options.title,
+                                .total = options.last_step,
                                 .done_before = static_cast<std::uint64_t>(options.first_step)},
                 screen, clock),
-      since_(clock.now()) {}
+      since_(clock.now()),
+      begun_(clock.now()) {}
 
 void ProgressObserver::stepped(const StepReport& report) {
   clips_ += std::ssize(report.clips);
@@ -58,6 +59,11 @@ std::string ProgressObserver::note(const StepReport& report) {
   if (const auto use = gpu_ ? gpu_->read() : std::nullopt) {
     text += fmt::format("  GPU {} % {}", use->percent,
                         human_size(static_cast<std::uint64_t>(use->used_bytes)));
+  }
+  if (options_.most_seconds) {
+    const double trained =
+        options_.seconds_before + std::chrono::duration<double>(now - begun_).count();
+    text += fmt::format("  {:.1f} of {:.4g} min", trained / 60, *options_.most_seconds / 60);
   }
   since_ = now;
   clips_ = 0;

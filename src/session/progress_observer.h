@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "base/clock.h"
 #include "base/progress.h"
@@ -16,10 +17,13 @@
 namespace myxtts {
 
 struct TrainingProgressOptions {
+  std::string title = "Training";
   std::int64_t first_step = 0;
-  std::int64_t last_step = 0;
-  std::vector<std::string> loss_names = {};  // StageTraining's
-  std::function<PipelineReading()> meters;   // of the pipeline that feeds it
+  std::optional<std::int64_t> last_step = {};  // nothing: not known
+  std::optional<double> most_seconds = {};     // of training, where a clock ends it
+  double seconds_before = 0;                   // of training, by earlier processes
+  std::vector<std::string> loss_names = {};    // StageTraining's
+  std::function<PipelineReading()> meters;     // of the pipeline that feeds it
 };
 
 // Shows a run while it trains: a bar on a terminal, plain lines elsewhere.
@@ -50,6 +54,7 @@ class ProgressObserver final : public TrainingObserver {
 
   // Since the last note.
   Clock::Time since_;
+  const Clock::Time begun_;
   std::int64_t clips_ = 0;
   double audio_seconds_ = 0;
 };

@@ -20,7 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kPieces = 500;  // tokens of several letters that a new vocabulary learns
 constexpr std::size_t kLargestVocabulary = 64 << 20;  // bytes
 constexpr std::uintmax_t kWorthLinking = 16 << 20;    // bytes
 constexpr const char* kStart = "start";
@@ -117,7 +116,11 @@ std::string vocabulary_of_new_model(const RunConfig& config) {
   if (config.train.vocab) {
     return read_text_file(*config.train.vocab, "vocabulary", kLargestVocabulary);
   }
-  return learn_vocabulary(training_texts(config.data), kPieces);
+  PieceRule rule;
+  if (const auto pieces = config.train.vocab_pieces) {
+    rule = {.most = static_cast<std::size_t>(*pieces), .least_seen = 2};
+  }
+  return learn_vocabulary(training_texts(config.data), rule);
 }
 
 StartingModel start_from_nothing(const RunConfig& config, const fs::path& run) {

@@ -46,7 +46,8 @@ void set_mel_stats(StartingModel& start, const at::Tensor& mel_stats);
 // from the texts of --train-data. Throws DataError, ConfigError.
 StartingModel start_from_nothing(const RunConfig& config, const std::filesystem::path& run);
 
-// --vocab FILE, or one learnt from the texts of --train-data: the file's content. Throws DataError,
+// --vocab FILE, or one learnt from the texts of --train-data, with --vocab-pieces pieces at most or
+// by the usual rule: the file's content. Throws DataError,
 // ConfigError.
 std::string vocabulary_of_new_model(const RunConfig& config);
 

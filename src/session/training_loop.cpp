@@ -27,10 +27,11 @@ TrainingLoop::Ending TrainingLoop::run() {
   parts_.trainer.finish();
   if (whole && measured_ != parts_.trainer.state().step) whole = measure();
   if (parts_.trainer.state().step != saving_.last()) save();
-  return whole ? Ending::Done : Ending::Stopped;
+  if (whole) return Ending::Done;
+  return out_of_time_ && !stopped() ? Ending::OutOfTime : Ending::Stopped;
 }
 
-// False: stopped.
+// False: stopped, or out of time.
 bool TrainingLoop::train() {
   if (parts_.trainer.done()) return !stopped();  // before it was continued
   while (auto slot = parts_.feed.next()) {
@@ -42,8 +43,13 @@ bool TrainingLoop::train() {
     after_step(position);
     if (stopped()) return false;
     if (parts_.trainer.done()) return true;
+    if ((out_of_time_ = is_late())) return false;
   }
   return !stopped();
+}
+
+bool TrainingLoop::is_late() const {
+  return parts_.deadline && system_clock().now() >= *parts_.deadline;
 }
 
 // False: given up.

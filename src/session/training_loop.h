@@ -6,7 +6,9 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 
+#include "base/clock.h"
 #include "run/checkpoint_saver.h"
 #include "session/batch_feed.h"
 #include "session/memory_watch.h"
@@ -26,6 +28,7 @@ struct LoopParts {
   Trainer& trainer;
   CheckpointSaver& saver;
   std::function<std::uint64_t()> metrics_position;  // bytes of metrics.jsonl that were written
+  std::optional<Clock::Time> deadline = {};         // training ends there, to be continued
 };
 
 // Trains from the feed until the last step, and on the way measures and saves when that is due:
@@ -39,7 +42,7 @@ class TrainingLoop {
   // Measures first where the checkpoint that is continued was made before its measurement's end.
   TrainingLoop(const LoopParts& parts, const TrainingState& start);
 
-  enum class Ending { Done, Stopped };
+  enum class Ending { Done, Stopped, OutOfTime };
 
   // The last checkpoint was asked for when it returns, in either case; CheckpointSaver::finish()
   // tells whether it could be written. Throws what a stage or the trainer throws.
@@ -56,12 +59,14 @@ class TrainingLoop {
   bool measure();
   void save();
   bool stopped() const;
+  bool is_late() const;
 
   LoopParts parts_;
   SaveRhythm saving_;
   MeasureRhythm measuring_;
   std::optional<MemoryWatch> memory_;
   bool has_measured_ = false;
+  bool out_of_time_ = false;
   std::int64_t measured_ = -1;  // step
   const TrainingState start_;
 

@@ -2,6 +2,7 @@
 #include "session/training_run.h"
 
 #include <atomic>
+#include <chrono>
 
 #include <c10/util/Exception.h>
 
@@ -21,7 +22,8 @@
 #include "session/run_records.h"
 #include "session/run_summary.h"
 #include "session/run_tally.h"
-#include "session/sample_speaker.h"
+#include "session/samples/stage_samples.h"
+#include "session/samples/validation_samples.h"
 #include "session/stage_factory.h"
 #include "session/starting_model.h"
 #include "session/training_loop.h"
@@ -37,6 +39,13 @@ std::optional<std::string> asked_size(const EffectiveConfig& settings) {
   const bool asked = !settings.origins.empty() &&
                      settings.origin_of("train.model_size").kind != Origin::Kind::Default;
   return asked ? std::optional(settings.values.train.model_size) : std::nullopt;
+}
+
+std::optional<Clock::Time> deadline_after(const TrainConfig& train) {
+  if (!train.max_minutes) return std::nullopt;
+  using Minutes = std::chrono::duration<double, std::ratio<60>>;
+  return system_clock().now() +
+         std::chrono::duration_cast<Clock::Time::duration>(Minutes(*train.max_minutes));
 }
 
 StartingModel starting_model(const EffectiveConfig& settings, const RunDirectory& run,
@@ -73,7 +82,8 @@ const OpenModel& network_for(StartingModel& start, const RunData& data, const Tr
 // In the order in which they are made; what a part uses stands above it.
 struct TrainingRun::Parts {
   Parts(const EffectiveConfig& given, const DevicePlan& planned, const RunDirectory& directory,
-        CheckpointStore& checkpoints, const std::optional<Checkpoint>& resumed)
+        CheckpointStore& checkpoints, const std::optional<Checkpoint>& resumed,
+        const RunFrame& frame)
       : settings(given),
         plan(planned),
         run(directory),
@@ -88,21 +98,31 @@ struct TrainingRun::Parts {
         trainer(*training, trainer_settings_with(checkpoints), state),
         monitor({.plan = plan, .meters = [this] { return feed->meters(); }}),
         metrics(run.path(), metrics_settings()),
-        progress(plan, {.first_step = state.step,
-                        .last_step = data.steps_of_run(),
+        progress(plan, {.title = frame.title,
+                        .first_step = state.step,
+                        .last_step = known_last_step(),
+                        .most_seconds = most_seconds(given.values.train),
+                        .seconds_before = state.seconds,
                         .loss_names = training->loss_names(),
                         .meters = [this] { return feed->meters(); }}),
         loop({.shared = shared,
               .feed = *feed,
               .trainer = trainer,
               .saver = saver,
-              .metrics_position = [this] { return metrics.position(); }},
+              .metrics_position = [this] { return metrics.position(); },
+              .deadline = frame.deadline ? frame.deadline : deadline_after(given.values.train)},
              state) {
     for (TrainingObserver* observer :
          std::initializer_list<TrainingObserver*>{&progress, &tally, &monitor, &metrics}) {
       trainer.observe(*observer);
     }
-    if (given.values.run.test_sentences) speak_samples();
+    make_samples();
+  }
+
+  // Where a clock ends training, only a step count that was asked for is worth showing.
+  std::optional<std::int64_t> known_last_step() const {
+    const TrainConfig& train = settings.values.train;
+    return most_seconds(train) ? train.max_steps : std::optional(data.steps_of_run());
   }
 
   // Runs `work`; an error of LibTorch in it becomes one of the model device.
@@ -180,14 +200,14 @@ struct TrainingRun::Parts {
     return chosen;
   }
 
-  void speak_samples() {
-    samples = std::make_unique<SampleSpeaker>(
-        SampleSettings{.sentences = *settings.values.run.test_sentences,
-                       .run = run.path(),
-                       .language = settings.values.data.language},
-        *training, start, data.corpus());
+  // Where nothing is measured, nobody would be told when to make them.
+  void make_samples() {
+    if (data.validation() == nullptr) return;
+    auto maker = samples_of_stage(settings.values, start, data.corpus());
+    if (maker == nullptr) return;
+    samples =
+        std::make_unique<ValidationSamples>(run.path(), *training, start.network, std::move(maker));
     trainer.observe(*samples);
-    log_info("train", "each measurement speaks the test sentences, on the CPU and beside training");
   }
 
   const EffectiveConfig& settings;
@@ -208,13 +228,14 @@ struct TrainingRun::Parts {
   ProgressObserver progress;
   RunTally tally;
   TrainingLoop loop;
-  std::unique_ptr<SampleSpeaker> samples;
+  std::unique_ptr<ValidationSamples> samples;
+  bool out_of_time = false;
 };
 
 TrainingRun::TrainingRun(const EffectiveConfig& settings, const DevicePlan& plan,
                          const RunDirectory& run, CheckpointStore& checkpoints,
-                         const std::optional<Checkpoint>& resumed)
-    : parts_(std::make_unique<Parts>(settings, plan, run, checkpoints, resumed)) {
+                         const std::optional<Checkpoint>& resumed, const RunFrame& frame)
+    : parts_(std::make_unique<Parts>(settings, plan, run, checkpoints, resumed, frame)) {
   if (parts_->data.validation() == nullptr) {
     log_info("train", "there are no validation clips, so nothing is measured on the way");
   }
@@ -240,6 +261,8 @@ bool TrainingRun::train() {
   Parts& parts = *parts_;
   const auto ending = parts.on_device([&] { return parts.loop.run(); });
   parts.progress.finish();
+  parts.out_of_time = ending == TrainingLoop::Ending::OutOfTime;
+  if (parts.out_of_time && parts.samples) parts.samples->stop();
   parts.feed->finish();
   if (!parts.saver.finish()) {
     throw DataError(fmt::format(
@@ -248,6 +271,10 @@ bool TrainingRun::train() {
         parts.trainer.state().step, resume_command(parts.run)));
   }
   return ending == TrainingLoop::Ending::Done;
+}
+
+bool TrainingRun::out_of_time() const {
+  return parts_->out_of_time;
 }
 
 void TrainingRun::stop() {

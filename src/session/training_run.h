@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/clock.h"
 #include "config/effective_config.h"
 #include "device/device_plan.h"
 #include "run/checkpoint_store.h"
@@ -13,6 +14,13 @@
 #include "train/observer.h"
 
 namespace myxtts {
+
+// Where a run stands among others.
+struct RunFrame {
+  std::string title = "Training";  // in front of its progress
+  // Where it ends, to be continued; nothing: after --max-minutes, or by itself.
+  std::optional<Clock::Time> deadline = {};
+};
 
 // A whole training run, joined: corpus ▶ pipeline ▶ trainer ▶ run directory.
 //
@@ -27,7 +35,8 @@ class TrainingRun {
   // `plan` is open. Scans the corpora, learns a vocabulary and records graphs where that is needed;
   // shows progress. Throws ConfigError, DataError, DeviceError.
   TrainingRun(const EffectiveConfig& settings, const DevicePlan& plan, const RunDirectory& run,
-              CheckpointStore& checkpoints, const std::optional<Checkpoint>& resumed);
+              CheckpointStore& checkpoints, const std::optional<Checkpoint>& resumed,
+              const RunFrame& frame = {});
   ~TrainingRun();
 
   // Besides those that the settings ask for. It outlives the run. Before train().
@@ -36,9 +45,12 @@ class TrainingRun {
   // Waits until batches are ready, or stop().
   void start();
 
-  // False: stopped. The last checkpoint is on the disk when it returns, in either case. Throws
-  // DataError where that could not be written.
+  // False: stopped, or the minutes of --max-minutes are over. The last checkpoint is on the disk
+  // when it returns, in either case. Throws DataError where that could not be written.
   bool train();
+
+  // train() ended by --max-minutes: --resume goes on.
+  bool out_of_time() const;
 
   // train() ends with the batch it is at, whatever it waits for.
   void stop();

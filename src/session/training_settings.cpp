@@ -92,6 +92,12 @@ SpeakerTrainingSettings speaker_training_settings(const RunConfig& config, const
   return settings;
 }
 
+std::optional<double> most_seconds(const TrainConfig& train) {
+  if (!train.stage_budget || !train.stage_budget->contains(train.stage)) return std::nullopt;
+  const auto& minutes = train.stage_budget->at(train.stage).minutes;
+  return minutes ? std::optional(60 * *minutes) : std::nullopt;
+}
+
 TrainerSettings trainer_settings(const RunConfig& config, const RunData& data) {
   const TrainConfig& train = config.train;
   const std::int64_t last = data.steps_of_run();
@@ -101,7 +107,8 @@ TrainerSettings trainer_settings(const RunConfig& config, const RunData& data) {
       .schedule = {.kind = schedule_of(train),
                    .learning_rate = learning_rate_of(train),
                    .warmup_steps = train.warmup_steps,
-                   .last_step = last},
+                   .last_step = last,
+                   .most_seconds = most_seconds(train)},
       .last_step = data.steps_are_exact() ? last : train.max_steps.value_or(no_limit),
       .max_bad_steps = train.max_bad_steps,
       .spike_factor = train.spike_factor,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+
 #include "config/run_config.h"
 #include "device/device_plan.h"
 #include "session/run_data.h"
@@ -21,6 +23,8 @@ DecoderTrainingSettings decoder_training_settings(const RunConfig& config, const
                                                   const RunData& data);
 SpeakerTrainingSettings speaker_training_settings(const RunConfig& config, const DevicePlan& plan,
                                                   const RunData& data);
+// What --stage-budget gives the stage in minutes, in seconds; nothing: no minutes.
+std::optional<double> most_seconds(const TrainConfig& train);
 // The data outlives the trainer.
 TrainerSettings trainer_settings(const RunConfig& config, const RunData& data);
 

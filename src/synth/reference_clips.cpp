@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "synth/reference_clips.h"
 
+#include <cmath>
+
 #include <algorithm>
 
 #include <ATen/ATen.h>
@@ -30,6 +32,15 @@ void require_length(const at::Tensor& clip, std::int64_t sample_rate,
 }
 
 }  // namespace
+
+ReferenceLengths reference_lengths(const ReferenceConfig& config, std::int64_t sample_rate) {
+  const auto samples = [sample_rate](double seconds) {
+    return static_cast<std::int64_t>(std::llround(seconds * static_cast<double>(sample_rate)));
+  };
+  return {.of_each = samples(config.max_ref_len),
+          .for_latents = samples(config.gpt_cond_len),
+          .latents_piece = samples(config.gpt_cond_chunk_len)};
+}
 
 at::Tensor read_reference(const std::filesystem::path& path, std::int64_t sample_rate,
                           const ReferenceTreatment& treatment) {

@@ -7,6 +7,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "config/model_json.h"
+#include "model/reference_voice.h"
+
 namespace myxtts {
 
 // What is done to each reference clip, in this order, before it is listened to.
@@ -15,6 +18,9 @@ struct ReferenceTreatment {
   bool even_loudness = false;          // scale its peak to 0.75
   std::optional<double> trim_db = {};  // cut what is this much quieter off both ends
 };
+
+// How much of reference clips a model's config.json listens to.
+ReferenceLengths reference_lengths(const ReferenceConfig& config, std::int64_t sample_rate);
 
 // The clip [S] at the sample rate. Throws DataError that names the file: missing, not audio,
 // shorter than what a voice can be heard in, or silent.

@@ -42,14 +42,20 @@ at::Tensor Vocoder::operator()(const at::Tensor& latents, const at::Tensor& spea
 
 at::Tensor Vocoder::from(std::int64_t first, const at::Tensor& latents,
                          const at::Tensor& speaker) const {
+  return between(first, length(latents.size(0)), latents, speaker);
+}
+
+at::Tensor Vocoder::between(std::int64_t first, std::int64_t last, const at::Tensor& latents,
+                            const at::Tensor& speaker) const {
   auto frames = decoder_.frames(latents.unsqueeze(0));  // [1, D, F]
   const auto skipped = std::max<std::int64_t>(first / config_.output_hop - reach_, 0);
-  MYXTTS_CHECK(first <= frames.size(2) * config_.output_hop, "sample {} of {} frames", first,
-               frames.size(2));
-  frames = frames.narrow(2, skipped, frames.size(2) - skipped).contiguous();
+  MYXTTS_CHECK(first <= last && last <= frames.size(2) * config_.output_hop,
+               "samples {} to {} of {} frames", first, last, frames.size(2));
+  const auto end = std::min(last / config_.output_hop + 1 + reach_, frames.size(2));
+  frames = frames.narrow(2, skipped, end - skipped).contiguous();
   const auto samples = decoder_.generate(frames, speaker.view({1, -1, 1})).flatten();
   const auto offset = first - skipped * config_.output_hop;
-  return samples.narrow(0, offset, samples.size(0) - offset);
+  return samples.narrow(0, offset, last - first);
 }
 
 // As the two interpolations of Decoder::frames() round.

@@ -23,6 +23,10 @@ class Vocoder {
   // it.
   at::Tensor from(std::int64_t first, const at::Tensor& latents, const at::Tensor& speaker) const;
 
+  // The samples [first, last) of it.
+  at::Tensor between(std::int64_t first, std::int64_t last, const at::Tensor& latents,
+                     const at::Tensor& speaker) const;
+
   // How many samples n latents give.
   std::int64_t length(std::int64_t latents) const;
 

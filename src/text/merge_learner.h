@@ -24,8 +24,9 @@ class MergeLearner {
   void add_word(std::vector<TokenId> tokens, std::int64_t count);
 
   // The most frequent pair that `allowed` accepts, the smallest of several; nothing when none
-  // occurs twice.
-  std::optional<Pair> best_pair(const std::function<bool(Pair)>& allowed) const;
+  // occurs `least` times.
+  std::optional<Pair> best_pair(const std::function<bool(Pair)>& allowed,
+                                std::int64_t least = 2) const;
 
   // Replaces the pair by `result` in every word.
   void merge(Pair pair, TokenId result);

@@ -26,13 +26,13 @@ class Learning {
     for (const char32_t letter : letters) append(utf8_of(letter));
   }
 
-  void learn(std::size_t pieces) {
+  void learn(const PieceRule& rule) {
     MergeLearner words = letters_of_words();
     const auto allowed = [this](MergeLearner::Pair pair) {
       return !ids_.contains(tokens_[index(pair.first)] + tokens_[index(pair.second)]);
     };
-    for (std::size_t count = 0; count < pieces; ++count) {
-      const auto pair = words.best_pair(allowed);
+    for (std::size_t count = 0; count < rule.most; ++count) {
+      const auto pair = words.best_pair(allowed, rule.least_seen);
       if (!pair) break;
       const std::string left = tokens_[index(pair->first)];
       const std::string right = tokens_[index(pair->second)];
@@ -115,9 +115,9 @@ class Learning {
 
 }  // namespace
 
-std::string learn_vocabulary(const SentencesByLanguage& sentences, std::size_t pieces) {
+std::string learn_vocabulary(const SentencesByLanguage& sentences, const PieceRule& rule) {
   Learning learning(sentences);
-  learning.learn(pieces);
+  learning.learn(rule);
   return learning.json();
 }
 

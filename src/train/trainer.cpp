@@ -59,7 +59,8 @@ void Trainer::State::take_into_step(const DeviceBatch& batch) {
 }
 
 void Trainer::State::update(DataPosition last) {
-  open.learning_rate = learning_rate(settings.schedule, training.step(), last.epoch);
+  open.learning_rate =
+      learning_rate(settings.schedule, training.step(), last.epoch, state.seconds + seconds());
   training.update(open.learning_rate);
   open.numbers.step = training.step();
   state.step = training.step();
@@ -165,7 +166,9 @@ bool Trainer::between_steps() const {
 }
 
 bool Trainer::done() const {
+  const auto& most_seconds = state_->settings.schedule.most_seconds;
   return state_->training.step() >= state_->settings.last_step ||
+         (most_seconds && state_->state.seconds + state_->seconds() >= *most_seconds) ||
          stops_early(state_->settings.early_stopping, state_->state);
 }
 

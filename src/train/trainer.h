@@ -31,7 +31,8 @@ struct TrainerSettings {
   std::function<std::string(ClipNumber)> clip_name = {};
   std::function<std::optional<std::int64_t>(std::int64_t)> checkpoint_until = {};
 
-  const Clock* clock = &system_clock();  // for TrainingState::seconds, and for no decision
+  // For TrainingState::seconds; it decides nothing but what schedule.most_seconds asks for.
+  const Clock* clock = &system_clock();
 };
 
 // Trains batch after batch: accumulates, updates where a step is complete, watches the losses, and
@@ -59,7 +60,8 @@ class Trainer {
 
   // No batch waits for its update.
   bool between_steps() const;
-  bool done() const;  // the last step is queued, or early stopping says so
+  // The last step is queued, schedule.most_seconds are over, or early stopping says so.
+  bool done() const;
 
   // Measures on the batches that `next` gives until it gives null, tells the observers, and keeps
   // the best. Changes nothing that training computes with. Waits for the device. Throws DataError

@@ -25,6 +25,7 @@ Words TrainingBench::command(const std::string& run, const Words& more) const {
                                                                {"--val-fraction", "0.2"},
                                                                {"--log-steps", "1"},
                                                                {"--max-steps", "6"},
+                                                               {"--samples", "0"},
                                                                {"--model-threads", "1"},
                                                                {"--data-threads", "1"}};
   Words words{"train"};

@@ -91,6 +91,33 @@ TEST(EventFile, AHistogramHasItsRangesAndCounts) {
   EXPECT_EQ(number_at<double>(events[1], events[1].size() - 8), 3.0);
 }
 
+TEST(EventFile, ASoundHasItsRateItsLengthAndItsBytes) {
+  const TemporaryFolder folder;
+  EventFile file(folder.path());
+  file.add_sound("s", 1, {.sample_rate = 24000, .samples = 300, .wav = "RIFF"});
+  file.flush();
+  const auto events = events_of(contents_of(file.path()));
+  ASSERT_EQ(events.size(), 2u);
+  // Value { tag "s", audio { 24000.0, 1 channel, 300 samples, bytes, content type } }
+  const std::string expected{
+      "\x0a\x01s\x32\x1b\x0d\x00\x80\xbb\x46\x10\x01\x18\xac\x02\x22\x04RIFF\x2a\x09"
+      "audio/wav",
+      32};
+  EXPECT_EQ(events[1].substr(events[1].size() - 32), expected);
+}
+
+TEST(EventFile, APictureHasItsSizeAndItsBytes) {
+  const TemporaryFolder folder;
+  EventFile file(folder.path());
+  file.add_picture("p", 1, {.width = 300, .height = 2, .png = "PNG!"});
+  file.flush();
+  const auto events = events_of(contents_of(file.path()));
+  ASSERT_EQ(events.size(), 2u);
+  // Value { tag "p", image { height 2, width 300, colorspace 3, bytes } }
+  const std::string expected{"\x0a\x01p\x22\x0d\x08\x02\x10\xac\x02\x18\x03\x22\x04PNG!", 18};
+  EXPECT_EQ(events[1].substr(events[1].size() - 18), expected);
+}
+
 TEST(EventFile, WhatADiskRefusesLeavesNoHalfRecord) {
   const SmallDisk disk(16);
   if (!disk.mounted()) GTEST_SKIP() << "this user may not mount a disk of 16 kB";

@@ -14,7 +14,8 @@ const std::vector<std::string> kEnglish = {"the cat sat on the mat.", "the rat s
                                            "that hat is the cat's."};
 
 Vocabulary learnt(const SentencesByLanguage& sentences, std::size_t pieces) {
-  return Vocabulary::parse(learn_vocabulary(sentences, pieces), "vocab.json");
+  return Vocabulary::parse(learn_vocabulary(sentences, {.most = pieces, .least_seen = 2}),
+                           "vocab.json");
 }
 
 TEST(LearnVocabulary, SpecialTokensComeFirstAndTagsAfterThem) {
@@ -48,11 +49,23 @@ TEST(LearnVocabulary, NoMorePiecesThanAskedForAndNoneThatOccursOnce) {
   EXPECT_FALSE(all.find("ran"));
 }
 
+TEST(LearnVocabulary, APieceMustBeSeenAsOftenAsTheRuleSays) {
+  const auto said = [](std::size_t times) {
+    return SentencesByLanguage{{Language::En, std::vector<std::string>(times, "no")}};
+  };
+  const auto learnt_of = [&](std::size_t times) {
+    return Vocabulary::parse(learn_vocabulary(said(times)), "vocab.json").find("no").has_value();
+  };
+  EXPECT_FALSE(learnt_of(1999));
+  EXPECT_TRUE(learnt_of(2000));
+}
+
 TEST(LearnVocabulary, TheOrderOfSentencesDoesNotMatter) {
   auto reversed = kEnglish;
   std::ranges::reverse(reversed);
-  EXPECT_EQ(learn_vocabulary({{Language::En, kEnglish}}, 20),
-            learn_vocabulary({{Language::En, reversed}}, 20));
+  const PieceRule rule{.most = 20, .least_seen = 2};
+  EXPECT_EQ(learn_vocabulary({{Language::En, kEnglish}}, rule),
+            learn_vocabulary({{Language::En, reversed}}, rule));
 }
 
 TEST(LearnVocabulary, LettersBeyondAsciiAreTokens) {

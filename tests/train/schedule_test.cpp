@@ -44,5 +44,15 @@ TEST(Schedule, TheCosineIsWholeAfterTheWarmUpHalfInTheMiddleAndNothingAtTheEnd) 
   EXPECT_DOUBLE_EQ(learning_rate(settings, 500, 0), 0) << "it does not rise again";
 }
 
+TEST(Schedule, ACosineWithMinutesEndsWithTheClockOrTheLastStep) {
+  ScheduleSettings settings{
+      .kind = ScheduleKind::Cosine, .learning_rate = kRate, .last_step = 100, .most_seconds = 60};
+  EXPECT_DOUBLE_EQ(learning_rate(settings, 0, 0, 30), kRate / 2);
+  EXPECT_DOUBLE_EQ(learning_rate(settings, 0, 0, 60), 0);
+  EXPECT_DOUBLE_EQ(learning_rate(settings, 50, 0, 10), kRate / 2) << "steps are further";
+  settings.kind = ScheduleKind::Constant;
+  EXPECT_DOUBLE_EQ(learning_rate(settings, 0, 0, 59), kRate);
+}
+
 }  // namespace
 }  // namespace myxtts

@@ -415,5 +415,27 @@ TEST(Trainer, TimeThatJumpsChangesNothingButTheSecondsTold) {
   EXPECT_DOUBLE_EQ(other_seconds, 86400 * 100.0 + 5);
 }
 
+TEST(Trainer, MinutesEndItOverAllResumes) {
+  test::FakeClock clock;
+  const TrainerSettings settings{.schedule = {.kind = ScheduleKind::Cosine, .most_seconds = 60},
+                                 .last_step = 1'000'000,
+                                 .clock = &clock};
+  Bench first(settings);
+  first.step(0);
+  clock.advance(std::chrono::seconds(40));
+  first.step(1);
+  EXPECT_FALSE(first.trainer->done());
+  first.trainer->finish();
+  EXPECT_NEAR(first.heard.steps[1].learning_rate, 1e-3 * 0.25, 1e-9) << "two thirds of the time";
+
+  TrainingState left = first.trainer->state();
+  left.step = 0;  // a bench of its own, with the time of the other
+  Bench second(settings);
+  second.trainer.emplace(*second.training, settings, left);
+  EXPECT_FALSE(second.trainer->done());
+  clock.advance(std::chrono::seconds(20));
+  EXPECT_TRUE(second.trainer->done());
+}
+
 }  // namespace
 }  // namespace myxtts

@@ -78,6 +78,14 @@ void add_measuring(std::vector<Field>& fields) {
             .group = "Run",
             .sentence = "Write histograms of weights for TensorBoard at each measurement."},
            MYXTTS_MEMBER(run.histograms), true_or_false()));
+  fields.push_back(
+      bind({.key = "run.samples",
+            .flag = "--samples",
+            .placeholder = "N",
+            .group = "Run",
+            .sentence = "Validation clips that each measurement makes sound and pictures of; 0: "
+                        "none."},
+           MYXTTS_MEMBER(run.samples), integer_between(0, 1000)));
   fields.push_back(bind(
       {.key = "run.test_sentences",
        .flag = "--test-sentences",

@@ -3,6 +3,7 @@
 
 #include "config/field_binding.h"
 #include "config/fields/sections.h"
+#include "config/stage_settings.h"
 
 namespace myxtts {
 namespace {
@@ -20,6 +21,22 @@ void add_model(std::vector<Field>& fields) {
                          .group = "Model",
                          .sentence = "The part of the network to train."},
                         MYXTTS_MEMBER(train.stage), one_of<Stage>(named_stages())));
+  fields.push_back(
+      bind({.key = "train.stages",
+            .flag = "--stages",
+            .placeholder = "LIST",
+            .group = "Model",
+            .sentence = "Parts to train one after another, each from the result of the one before; "
+                        "none trains --stage alone."},
+           MYXTTS_MEMBER(train.stages), stage_list(), "none"));
+  fields.push_back(
+      bind({.key = "train.stage_budget",
+            .flag = "--stage-budget",
+            .placeholder = "LIST",
+            .group = "Model",
+            .sentence = "How long each stage is trained: steps, or minutes over all resumes. With "
+                        "minutes a cosine follows the clock."},
+           MYXTTS_MEMBER(train.stage_budget), stage_budgets(), "none"));
   fields.push_back(bind(
       {.key = "train.model_size",
        .flag = "--model-size",
@@ -42,6 +59,16 @@ void add_model(std::vector<Field>& fields) {
                 "The vocabulary of a model that starts from random weights; none learns one from "
                 "the training texts."},
            MYXTTS_MEMBER(train.vocab), path_of("a vocab.json"), "none"));
+  fields.push_back(
+      bind({.key = "train.vocab_pieces",
+            .flag = "--vocab-pieces",
+            .placeholder = "N",
+            .group = "Model",
+            .sentence =
+                "Pieces of several letters that a vocabulary which is learnt may have; auto takes "
+                "those that stand in the training texts 2,000 times or more, at most 500.",
+            .commands = {"config", "train", "prepare"}},
+           MYXTTS_MEMBER(train.vocab_pieces), integer_between(0, 100'000), "auto"));
 }
 
 void add_training(std::vector<Field>& fields) {
@@ -80,6 +107,14 @@ void add_training(std::vector<Field>& fields) {
                          .group = "Training",
                          .sentence = "Stop after so many steps, even in the middle of an epoch."},
                         MYXTTS_MEMBER(train.max_steps), integer_between(1, 1'000'000'000), "none"));
+  fields.push_back(
+      bind({.key = "train.max_minutes",
+            .flag = "--max-minutes",
+            .placeholder = "MINUTES",
+            .group = "Training",
+            .sentence = "End this command after so many minutes with a checkpoint, in good order; "
+                        "--resume goes on, with new minutes."},
+           MYXTTS_MEMBER(train.max_minutes), number_between(0.001, 100'000), "none"));
   fields.push_back(bind({.key = "train.seed",
                          .flag = "--seed",
                          .placeholder = "N",

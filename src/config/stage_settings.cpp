@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/stage_settings.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "config/value_text.h"
+
+namespace myxtts {
+namespace {
+
+constexpr std::string_view kGroup = "stages";
+constexpr std::int64_t kMostSteps = 1'000'000'000;
+constexpr double kMostMinutes = 100'000;
+constexpr std::int64_t kNoEnd = 1'000'000;  // epochs
+
+std::string_view leaf_of(std::string_view key) {
+  return key.substr(key.rfind('.') + 1);
+}
+
+std::optional<Stage> parse_stage(std::string_view name) {
+  const auto* found = std::ranges::find(kStages, name, [](Stage stage) { return name_of(stage); });
+  return found == kStages.end() ? std::nullopt : std::optional(*found);
+}
+
+// The parts between commas.
+std::vector<std::string_view> parts_of(std::string_view text) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const auto end = std::min(text.find(','), text.size());
+    parts.push_back(text.substr(0, end));
+    if (end == text.size()) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::optional<StageBudget> parse_budget(std::string_view text) {
+  if (text.ends_with('m')) {
+    const auto minutes = parse_number(text.substr(0, text.size() - 1));
+    if (!minutes || *minutes <= 0 || *minutes > kMostMinutes) return std::nullopt;
+    return StageBudget{.minutes = *minutes};
+  }
+  const auto steps = parse_integer(text);
+  if (!steps || *steps < 1 || *steps > kMostSteps) return std::nullopt;
+  return StageBudget{.steps = *steps};
+}
+
+void apply_budget(const StageBudget& budget, EffectiveConfig& config) {
+  TrainConfig& train = config.values.train;
+  if (budget.steps) train.max_steps = std::min(*budget.steps, train.max_steps.value_or(kMostSteps));
+  const bool chosen = !config.origins.empty() &&
+                      config.origin_of("train.epochs").kind != Origin::Kind::Default &&
+                      train.epochs != TrainConfig{}.epochs;
+  if (!chosen) train.epochs = kNoEnd;
+}
+
+// Of what all stages of a chain share: what only some of them can have.
+void leave_out_what_it_lacks(Stage stage, RunConfig& own) {
+  if (stage == Stage::Gpt) {
+    own.train.windows_per_clip.reset();
+    own.train.window.reset();
+    return;
+  }
+  own.data.cache_dataset = false;  // it keeps codes and prompts, and these are trained on sound
+  own.train.recompute.reset();
+  own.train.release_gradients.reset();
+}
+
+}  // namespace
+
+std::optional<std::vector<Stage>> parse_stages(std::string_view text) {
+  std::vector<Stage> stages;
+  for (const std::string_view part : parts_of(text)) {
+    const auto stage = parse_stage(part);
+    if (!stage || std::ranges::find(stages, *stage) != stages.end()) return std::nullopt;
+    stages.push_back(*stage);
+  }
+  return stages;
+}
+
+std::string format_stages(const std::vector<Stage>& stages) {
+  std::string text;
+  for (const Stage stage : stages) {
+    text += fmt::format("{}{}", text.empty() ? "" : ",", name_of(stage));
+  }
+  return text;
+}
+
+std::optional<StageBudgets> parse_stage_budgets(std::string_view text) {
+  StageBudgets budgets;
+  for (const std::string_view part : parts_of(text)) {
+    const auto equals = std::min(part.find('='), part.size());
+    const auto stage = parse_stage(part.substr(0, equals));
+    const auto budget = parse_budget(part.substr(std::min(equals + 1, part.size())));
+    if (!stage || !budget || !budgets.emplace(*stage, *budget).second) return std::nullopt;
+  }
+  return budgets;
+}
+
+std::string format_stage_budget(const StageBudget& budget) {
+  return budget.minutes ? format_number(*budget.minutes) + "m" : std::to_string(*budget.steps);
+}
+
+std::string format_stage_budgets(const StageBudgets& budgets) {
+  std::string text;
+  for (const auto& [stage, budget] : budgets) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", name_of(stage),
+                        format_stage_budget(budget));
+  }
+  return text;
+}
+
+bool may_differ_by_stage(const Field& field) {
+  static const std::set<std::string_view> shared = {
+      "train.stage", "train.stages",       "train.stage_budget", "train.model_size",
+      "train.init",  "train.vocab",        "train.vocab_pieces", "train.max_minutes",
+      "run.resume",  "run.checkpoint_dir", "run.trace"};
+  const std::string_view section = section_of(field.key);
+  return (section == "train" || section == "run") && !shared.contains(field.key);
+}
+
+std::optional<StageKey> find_stage_key(std::string_view key) {
+  const auto last = key.rfind('.');
+  if (last == std::string_view::npos || !key.starts_with(kGroup)) return std::nullopt;
+  if (!is_group_of_stages(key.substr(0, last)) || key.substr(0, last) == kGroup) {
+    return std::nullopt;
+  }
+  const auto stage = parse_stage(leaf_of(key.substr(0, last)));
+  for (const Field& field : all_fields()) {
+    if (may_differ_by_stage(field) && leaf_of(field.key) == leaf_of(key)) {
+      return StageKey{.field = &field, .stage = *stage};
+    }
+  }
+  return std::nullopt;
+}
+
+bool is_group_of_stages(std::string_view key) {
+  if (!key.starts_with(kGroup)) return false;
+  const std::string_view rest = key.substr(kGroup.size());
+  return rest.empty() || (rest.starts_with('.') && parse_stage(rest.substr(1)));
+}
+
+std::vector<std::string> all_stage_keys() {
+  std::vector<std::string> keys;
+  for (const Stage stage : kStages) {
+    keys.push_back(fmt::format("{}.{}", kGroup, name_of(stage)));
+    for (const Field& field : all_fields()) {
+      if (may_differ_by_stage(field)) {
+        keys.push_back(fmt::format("{}.{}.{}", kGroup, name_of(stage), leaf_of(field.key)));
+      }
+    }
+  }
+  return keys;
+}
+
+EffectiveConfig settings_of_stage(const EffectiveConfig& config, Stage stage) {
+  EffectiveConfig own = config;
+  own.values.train.stage = stage;
+  if (config.values.train.stages) leave_out_what_it_lacks(stage, own.values);
+  own.values.train.stages.reset();
+  for (const Setting& setting : config.stage_settings) {
+    if (setting.stage == stage) apply_setting(setting, own);
+  }
+  if (const auto& budgets = config.values.train.stage_budget; budgets && budgets->contains(stage)) {
+    apply_budget(budgets->at(stage), own);
+  }
+  return own;
+}
+
+}  // namespace myxtts

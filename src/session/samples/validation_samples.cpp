@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/samples/validation_samples.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <system_error>
+#include <utility>
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <c10/core/GradMode.h>
+
+#include "base/atomic_file.h"
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/paths.h"
+#include "synth/sound_writer.h"
+
+namespace myxtts {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLargestSound = std::size_t{256} << 20U;  // bytes
+constexpr int kLast = 19;                                       // the lowest priority there is
+
+// The other cores train, and this thread takes only what they leave.
+void give_way() {
+  at::set_num_threads(1);
+  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kLast);
+}
+
+void write_sound(const fs::path& path, const Sample& sample) {
+  const auto sound = sample.sound.contiguous();
+  const auto writer = open_sound_writer(path, sample.sample_rate, Appears::Whole);
+  writer->write({sound.const_data_ptr<float>(), static_cast<std::size_t>(sound.numel())});
+  writer->finish();
+}
+
+}  // namespace
+
+ValidationSamples::ValidationSamples(const fs::path& run, StageTraining& training,
+                                     const OpenModel& start, std::unique_ptr<SampleMaker> maker)
+    : folder_(run / "samples"),
+      training_(training),
+      start_(start),
+      maker_(std::move(maker)),
+      jobs_(1) {
+  threads_.start("samples", [this] { work(); });
+}
+
+ValidationSamples::~ValidationSamples() {
+  if (busy_ && !stopped_) log_info("train", "waiting for the last samples");
+  jobs_.finish();
+}
+
+void ValidationSamples::stop() {
+  stopped_ = true;
+  jobs_.stop();
+}
+
+void ValidationSamples::evaluated(const EvaluationReport& report) {
+  if (busy_.exchange(true)) {
+    log_info("train", "step {}: the samples of an earlier step are still being made", report.step);
+    return;
+  }
+  Job job{.step = report.step};
+  // The measurement waited for the device, and the next update would change them.
+  for (const auto& [name, tensor] : training_.weights()) {
+    job.weights.emplace(name, tensor.to(at::kCPU, tensor.scalar_type(), /*non_blocking=*/false,
+                                        /*copy=*/true));
+  }
+  if (!jobs_.push(std::move(job))) busy_ = false;  // stopped
+}
+
+void ValidationSamples::work() {
+  give_way();
+  while (auto job = jobs_.pop()) {
+    try {
+      make(*job);
+    } catch (const Error& error) {  // a run does not end for want of samples
+      log_warning("train", "the samples of step {} were not made: {}", job->step, error.what());
+    }
+    busy_ = false;
+  }
+}
+
+OpenModel ValidationSamples::model_with(const NamedTensors& weights) const {
+  OpenModel model = start_;
+  for (const auto& [name, tensor] : weights) {
+    for (NamedTensors* tensors : {&model.model, &model.dvae}) {
+      if (tensors->contains(name)) tensors->insert_or_assign(name, tensor);
+    }
+  }
+  return model;
+}
+
+void ValidationSamples::make(const Job& job) {
+  const c10::AutoGradMode no_gradients(false);
+  const fs::path folder = folder_ / fmt::format("step-{:07}", job.step);
+  std::error_code failed;  // the first file says it
+  fs::create_directories(folder, failed);
+  if (!events_) events_.emplace(folder_, job.step);
+  std::int64_t made = 0;
+  const auto take = [&](const Sample& sample) {
+    keep(sample, job.step, folder);
+    ++made;
+  };
+  maker_->make(model_with(job.weights), take, [this] { return !stopped_; });
+  events_->flush();
+  if (!stopped_)
+    log_info("train", "step {}: {} samples are in {}", job.step, made, folder.string());
+}
+
+void ValidationSamples::keep(const Sample& sample, std::int64_t step, const fs::path& folder) {
+  if (sample.sound.defined()) {
+    const fs::path path = folder / (sample.name + ".wav");
+    write_sound(path, sample);
+    const std::string wav = read_text_file(path, "sample", kLargestSound);
+    events_->add_sound(
+        sample.name, step,
+        {.sample_rate = sample.sample_rate, .samples = sample.sound.numel(), .wav = wav});
+  }
+  if (sample.picture.width > 0) {
+    const std::string png = png_of(sample.picture);
+    write_file_atomically(folder / (sample.name + ".png"), bytes_of(png));
+    events_->add_picture(
+        sample.name, step,
+        {.width = sample.picture.width, .height = sample.picture.height, .png = png});
+  }
+}
+
+}  // namespace myxtts

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/stage_chain.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.h"
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/human.h"
+#include "base/log.h"
+#include "base/paths.h"
+#include "config/stage_settings.h"
+
+namespace myxtts {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kFile = "chain.json";
+constexpr std::size_t kLargestFile = 64 << 10;  // bytes
+
+FinishedStage finished_from(const Json& json) {
+  const auto stage = parse_stages(json.at("stage").get<std::string>());
+  if (!stage || stage->size() != 1) throw DataError("it names a stage that there is not");
+  FinishedStage finished{.stage = stage->front(),
+                         .budget = json.at("budget").get<std::string>(),
+                         .steps = json.at("steps").get<std::int64_t>(),
+                         .seconds = json.at("seconds").get<double>()};
+  const Json& loss = json.at("validation_loss");
+  if (!loss.is_null()) finished.validation_loss = loss.get<double>();
+  return finished;
+}
+
+std::vector<FinishedStage> read_finished(const fs::path& file) {
+  if (!fs::exists(file)) return {};
+  const std::string text = read_text_file(file, "record of the chain", kLargestFile);
+  try {
+    std::vector<FinishedStage> finished;
+    for (const Json& each : Json::parse(text).at("finished")) {
+      finished.push_back(finished_from(each));
+    }
+    return finished;
+  } catch (const std::exception& error) {
+    throw DataError(fmt::format(
+        "{} cannot be understood ({}). It names the stages that are finished: remove it to have "
+        "each of them looked at again, which repeats no step.",
+        file.string(), error.what()));
+  }
+}
+
+}  // namespace
+
+StageChain::StageChain(const EffectiveConfig& settings, fs::path run)
+    : settings_(settings),
+      run_(std::move(run)),
+      stages_(*settings.values.train.stages),
+      finished_(read_finished(run_ / kFile)) {
+  bool begun = !finished_.empty();
+  for (std::size_t index = 0; index < size(); ++index) begun = begun || has_begun(index);
+  if (begun && !settings.values.run.resume) {
+    throw DataError(fmt::format(
+        "{} holds an earlier run of these stages: continue it with --resume, or give the new run a "
+        "folder of its own with --checkpoint-dir.",
+        run_.string()));
+  }
+}
+
+std::string StageChain::budget_of(Stage stage) const {
+  const auto& budgets = settings_.values.train.stage_budget;
+  return budgets && budgets->contains(stage) ? format_stage_budget(budgets->at(stage)) : "";
+}
+
+bool StageChain::has_begun(std::size_t index) const {
+  std::error_code none;
+  return fs::is_directory(folder(index) / "checkpoints", none);
+}
+
+const FinishedStage* StageChain::finished(Stage stage) const {
+  const auto found = std::ranges::find(finished_, stage, &FinishedStage::stage);
+  return found == finished_.end() ? nullptr : &*found;
+}
+
+bool StageChain::is_done(std::size_t index) const {
+  const FinishedStage* before = finished(stages_[index]);
+  if (before == nullptr) return false;
+  if (before->budget == budget_of(stages_[index])) return true;
+  for (std::size_t later = index + 1; later < size(); ++later) {
+    if (has_begun(later)) return true;
+  }
+  return false;
+}
+
+std::optional<std::size_t> StageChain::next() const {
+  for (std::size_t index = 0; index < size(); ++index) {
+    if (!is_done(index)) return index;
+  }
+  return std::nullopt;
+}
+
+fs::path StageChain::folder(std::size_t index) const {
+  return run_ / name_of(stages_[index]);
+}
+
+EffectiveConfig StageChain::settings_of(std::size_t index) const {
+  EffectiveConfig own = settings_of_stage(settings_, stages_[index]);
+  own.stage_settings.clear();
+  own.values.run.checkpoint_dir = folder(index);
+  if (!own.values.data.cache_dir) own.values.data.cache_dir = run_;
+  if (index > 0) {
+    own.values.train.init = folder(index - 1) / "latest";
+    own.values.train.vocab.reset();
+  }
+  return own;
+}
+
+std::string StageChain::title(std::size_t index) const {
+  return fmt::format("Training {} ({} of {})", name_of(stages_[index]), index + 1, size());
+}
+
+std::string StageChain::opening(std::size_t index) const {
+  const EffectiveConfig own = settings_of(index);
+  std::string text = fmt::format("stage {} of {}: {}", index + 1, size(), name_of(stages_[index]));
+  if (const std::string budget = budget_of(stages_[index]); !budget.empty()) {
+    text += budget.ends_with('m') ? fmt::format(", {} minutes", budget.substr(0, budget.size() - 1))
+                                  : fmt::format(", {} steps", budget);
+  }
+  const auto& init = own.values.train.init;
+  return text + (init ? fmt::format(", from {}", init->string()) : ", from nothing");
+}
+
+void StageChain::show_latest(std::size_t index) const {
+  std::error_code failed;
+  if (!fs::exists(folder(index) / "latest", failed)) return;
+  const fs::path link = run_ / fmt::format(".latest-{}", ::getpid());
+  fs::remove(link, failed);
+  fs::create_directory_symlink(fs::path(name_of(stages_[index])) / "latest", link, failed);
+  if (!failed) fs::rename(link, run_ / "latest", failed);
+  if (failed) {
+    throw DataError(
+        fmt::format("{} cannot be made: {}.", (run_ / "latest").string(), failed.message()));
+  }
+}
+
+void StageChain::finish(std::size_t index, std::int64_t steps, double seconds,
+                        const std::optional<double>& validation_loss) {
+  const Stage stage = stages_[index];
+  std::erase_if(finished_, [stage](const FinishedStage& each) { return each.stage == stage; });
+  finished_.push_back({.stage = stage,
+                       .budget = budget_of(stage),
+                       .steps = steps,
+                       .seconds = seconds,
+                       .validation_loss = validation_loss});
+  write();
+}
+
+void StageChain::write() const {
+  Json finished = Json::array();
+  for (const FinishedStage& each : finished_) {
+    finished.push_back(
+        {{"stage", name_of(each.stage)},
+         {"budget", each.budget},
+         {"steps", each.steps},
+         {"seconds", each.seconds},
+         {"validation_loss", each.validation_loss ? Json(*each.validation_loss) : Json(nullptr)}});
+  }
+  const Json json{{"version", 1}, {"finished", finished}};
+  write_file_atomically(run_ / kFile, bytes_of(json.dump(1) + "\n"));
+}
+
+std::string StageChain::summary() const {
+  std::string text;
+  for (const Stage stage : stages_) {
+    const FinishedStage* each = finished(stage);
+    if (each == nullptr) continue;
+    const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(
+        std::chrono::duration<double>(each->seconds));
+    text += fmt::format(
+        "{:<8}  {} steps in {}{}\n", name_of(stage), human_count(each->steps), human_duration(time),
+        each->validation_loss ? fmt::format(", validated {:.4f} at best", *each->validation_loss)
+                              : "");
+  }
+  return text;
+}
+
+}  // namespace myxtts

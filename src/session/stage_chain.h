@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/effective_config.h"
+
+namespace myxtts {
+
+// What a stage of a chain came to.
+struct FinishedStage {
+  Stage stage = Stage::Gpt;
+  std::string budget = {};  // as --stage-budget wrote it; empty: none
+  std::int64_t steps = 0;
+  double seconds = 0;                          // of training, over all resumes
+  std::optional<double> validation_loss = {};  // the best
+
+  friend bool operator==(const FinishedStage&, const FinishedStage&) = default;
+};
+
+// Stages that are trained one after another in one run directory, each from the model that the one
+// before left (docs/from-scratch.md).
+//
+//   RUN/dvae ──latest──▶ RUN/gpt ──latest──▶ RUN/decoder ──▶ RUN/latest
+//
+// Each stage is a run of its own. RUN/chain.json names those that are finished; a process that is
+// killed at any instant leaves that as it was, and a stage that was at its end then finds itself
+// there at once. One thread, and one process at a time (RunDirectory sees to that).
+class StageChain {
+ public:
+  // Reads RUN/chain.json. A stage that is finished by a smaller budget than it has now goes on as
+  // long as no later one has begun. Throws DataError when the file is damaged, or when a chain is
+  // there and `settings` do not say --resume.
+  StageChain(const EffectiveConfig& settings, std::filesystem::path run);
+
+  std::size_t size() const { return stages_.size(); }
+  Stage stage(std::size_t index) const { return stages_[index]; }
+  // The first stage that is not finished; nothing: all are.
+  std::optional<std::size_t> next() const;
+
+  std::filesystem::path folder(std::size_t index) const;  // RUN/gpt
+  // What the run of a stage is made with.
+  EffectiveConfig settings_of(std::size_t index) const;
+  // "Training gpt (2 of 3)".
+  std::string title(std::size_t index) const;
+  // "stage 2 of 3: gpt, for 8 minutes, from RUN/dvae/latest".
+  std::string opening(std::size_t index) const;
+
+  // RUN/latest becomes the newest model of the stage, where it has one.
+  void show_latest(std::size_t index) const;
+  // The stage has come to its end, which is recorded before this returns.
+  void finish(std::size_t index, std::int64_t steps, double seconds,
+              const std::optional<double>& validation_loss);
+
+  // A line for each finished stage.
+  std::string summary() const;
+
+ private:
+  std::string budget_of(Stage stage) const;
+  bool has_begun(std::size_t index) const;
+  const FinishedStage* finished(Stage stage) const;
+  bool is_done(std::size_t index) const;
+  void write() const;
+
+  const EffectiveConfig& settings_;
+  const std::filesystem::path run_;
+  const std::vector<Stage> stages_;
+  std::vector<FinishedStage> finished_;
+};
+
+}  // namespace myxtts

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "synth/copy_synthesis.h"
+
+#include <algorithm>
+
+#include <ATen/ATen.h>
+#include <c10/core/GradMode.h>
+
+#include "base/error.h"
+#include "synth/reference_clips.h"
+
+namespace myxtts {
+namespace {
+
+NamedTensors on_device(const NamedTensors& tensors, c10::Device device) {
+  NamedTensors moved;
+  for (const auto& [name, tensor] : tensors) moved.emplace(name, tensor.to(device));
+  return moved;
+}
+
+}  // namespace
+
+CopySynthesis::CopySynthesis(const OpenModel& model, c10::Device device)
+    : config_(model.config),
+      lengths_(reference_lengths(model.reference, model.config.decoder.input_sample_rate)),
+      device_(device),
+      tensors_(on_device(model.model, device)),
+      dvae_tensors_(on_device(model.dvae, device)),
+      dvae_(config_.dvae, dvae_tensors_),
+      gpt_(config_.gpt, tensors_),
+      speaker_encoder_(config_.speaker_encoder, tensors_),
+      reference_(gpt_, speaker_encoder_, tensors_.at("mel_stats"),
+                 config_.decoder.input_sample_rate, config_.speaker_encoder.sample_rate),
+      decoder_(config_.decoder, tensors_),
+      vocoder_(decoder_, config_.decoder),
+      mel_(dvae_mel_config(), device) {}
+
+std::vector<std::int64_t> CopySynthesis::codes_of(const at::Tensor& clip) const {
+  const auto mel = normalised_log_mel(mel_(clip.unsqueeze(0)), tensors_.at("mel_stats"));
+  const auto found = dvae_.quantise(dvae_.encode(mel)).squeeze(0).cpu().contiguous();
+  // A clip of whole strides has one frame more than its codes.
+  const auto count = (clip.size(0) + config_.gpt.code_stride - 1) / config_.gpt.code_stride;
+  const auto* first = found.const_data_ptr<std::int64_t>();
+  return {first, first + count};
+}
+
+CopiedClip CopySynthesis::operator()(const at::Tensor& clip, std::span<const std::int64_t> text,
+                                     const std::function<bool()>& wanted) const {
+  const c10::AutoGradMode no_gradients(false);
+  if (clip.size(0) < shortest_reference_piece(input_rate())) {
+    throw DataError(
+        fmt::format("A clip of {} samples is too short to hear a voice in.", clip.size(0)));
+  }
+  const auto here = clip.to(device_);
+  CopiedClip copied{.codes = codes_of(here)};
+  const GptClip row{.text = text, .codes = copied.codes};
+  const auto batch = to_batch(pack_latent_rows(config_.gpt, std::span(&row, 1)), device_);
+  if (wanted && !wanted()) return copied;
+  const Voice voice = reference_({here}, lengths_);
+  const auto latents = gpt_.states(batch, voice.latents.unsqueeze(0));  // [n, D]
+  copied.samples = sound(latents, voice.speaker, wanted);
+  return copied;
+}
+
+// A second at a time where somebody may lose patience.
+at::Tensor CopySynthesis::sound(const at::Tensor& latents, const at::Tensor& speaker,
+                                const std::function<bool()>& wanted) const {
+  const std::int64_t length = vocoder_.length(latents.size(0));
+  const std::int64_t piece = wanted ? sample_rate() : length;
+  std::vector<at::Tensor> pieces;
+  for (std::int64_t first = 0; first < length; first += piece) {
+    if (wanted && !wanted()) return {};
+    const auto last = std::min(first + piece, length);
+    pieces.push_back(vocoder_.between(first, last, latents, speaker).cpu());
+  }
+  return at::cat(pieces).contiguous();
+}
+
+}  // namespace myxtts

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+
+#include "audio/mel_spectrogram.h"
+#include "model/decoder.h"
+#include "model/dvae.h"
+#include "model/gpt.h"
+#include "model/reference_voice.h"
+#include "model/speaker_encoder.h"
+#include "run/open_model.h"
+#include "synth/vocoder.h"
+
+namespace myxtts {
+
+// A recorded clip as a model says it again.
+struct CopiedClip {
+  std::vector<std::int64_t> codes = {};
+  at::Tensor samples = {};  // [S] fp32 on the CPU; undefined: nobody waited for it
+};
+
+// Sends recorded clips through all of a model but its choice of codes: what is heard is the best
+// that the GPT could make the decoder say.
+//
+//   clip ─▶ DVAE ─▶ codes ─▶ GPT, which is told them, its text and the clip's own voice ─▶ latents
+//   ─▶ decoder ─▶ sound
+//
+// One thread at a time.
+class CopySynthesis {
+ public:
+  // Copies the weights to `device`; on the CPU it shares them.
+  CopySynthesis(const OpenModel& model, c10::Device device);
+
+  // `clip` [S] at input_rate(), on the CPU; `text` with the language's tag, without start and stop;
+  // nothing is read where it is empty. `wanted` is asked now and then, and false ends the work.
+  // Throws DataError when the clip is too short or too long for the model.
+  CopiedClip operator()(const at::Tensor& clip, std::span<const std::int64_t> text,
+                        const std::function<bool()>& wanted = {}) const;
+
+  std::int64_t input_rate() const { return config_.decoder.input_sample_rate; }
+  std::int64_t sample_rate() const { return config_.decoder.output_sample_rate; }
+
+ private:
+  std::vector<std::int64_t> codes_of(const at::Tensor& clip) const;
+  at::Tensor sound(const at::Tensor& latents, const at::Tensor& speaker,
+                   const std::function<bool()>& wanted) const;
+
+  ModelConfig config_;
+  ReferenceLengths lengths_;
+  c10::Device device_;
+  NamedTensors tensors_;  // on the device
+  NamedTensors dvae_tensors_;
+  Dvae dvae_;
+  Gpt gpt_;
+  SpeakerEncoder speaker_encoder_;
+  ReferenceVoice reference_;
+  Decoder decoder_;
+  Vocoder vocoder_;
+  MelSpectrogram mel_;
+};
+
+}  // namespace myxtts

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Several stages in one run directory, budgets in steps and minutes, and the sounds and pictures
+// that measurements leave.
+#include <algorithm>
+#include <csignal>
+#include <random>
+
+#include "e2e/training_bench.h"
+#include "support/corpus_maker.h"
+#include "support/one_sentence.h"
+
+namespace myxtts::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TrainChain : public TrainingBench {
+ protected:
+  TrainChain() : TrainingBench(8) {}
+
+  static Words three_stages(const Words& more = {}) {
+    Words words{"--stages",       "dvae,gpt,decoder",
+                "--stage-budget", "dvae=3,gpt=3,decoder=2",
+                "--max-steps",    "100",
+                "--batch-size",   "2",
+                "--save-steps",   "1"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+
+  std::int64_t step_of(const std::string& run) const {
+    return nlohmann::json::parse(latest(run, "state.json")).at("step");
+  }
+};
+
+TEST_F(TrainChain, ThreeStagesFromNothingMakeOneModelThatSpeaks) {
+  const auto result = trained("run", three_stages());
+  EXPECT_TRUE(has(result.err, "stage 1 of 3: dvae, 3 steps, from nothing")) << result.err;
+  EXPECT_TRUE(has(result.err, "stage 3 of 3: decoder, 2 steps, from ")) << result.err;
+  for (const char* stage : {"dvae", "gpt", "decoder"}) {
+    EXPECT_TRUE(has(result.out, std::string(stage) + " ")) << result.out;
+  }
+  EXPECT_EQ(step_of("run/dvae"), 3);
+  EXPECT_EQ(step_of("run/gpt"), 3);
+  EXPECT_EQ(step_of("run"), 2) << "RUN/latest is the last stage's";
+  EXPECT_EQ(latest("run", "dvae.safetensors"), latest("run/dvae", "dvae.safetensors"));
+  EXPECT_EQ(latest("run", "vocab.json"), latest("run/dvae", "vocab.json"));
+  EXPECT_NE(latest("run", "model.safetensors"), latest("run/gpt", "model.safetensors"));
+  const auto spoken =
+      run_program({"synthesize", "--quiet", "--device", "cpu", "--model", path("run") / "latest",
+                   "--language", "en", "--reference", path("corpus") / "wavs" / "clip00.wav",
+                   "--text", "a test", "--out", path("said.wav")});
+  EXPECT_EQ(spoken.exit_code, 0) << spoken.err;
+  const auto again = trained("run", three_stages({"--resume"}));
+  EXPECT_FALSE(has(again.err, "stage 1 of 3")) << "nothing is repeated";
+}
+
+TEST_F(TrainChain, KilledAtAnyInstantAndResumedItEndsWithTheSameBits) {
+  const auto start = std::chrono::steady_clock::now();
+  trained("whole", three_stages({"--resume", "--quiet"}));
+  const auto time = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::steady_clock::now() - start);
+  std::mt19937 random(5);
+  int kills = 0;
+  {
+    for (int number = 0; number < 3; ++number) {
+      StartedProgram program(command("killed", three_stages({"--resume", "--quiet"})));
+      std::uniform_int_distribution<std::int64_t> moment(0, time.count());
+      if (program.ends_within(std::chrono::milliseconds(moment(random)))) continue;
+      program.send(SIGKILL);
+      kills += program.finish().exit_code == 128 + SIGKILL ? 1 : 0;
+    }
+  }
+  EXPECT_GT(kills, 0);
+  trained("killed", three_stages({"--resume", "--quiet"}));
+  for (const char* file : {"model.safetensors", "dvae.safetensors", "vocab.json"}) {
+    EXPECT_TRUE(latest("killed", file) == latest("whole", file)) << file;
+  }
+}
+
+TEST_F(TrainChain, AFolderThatWasUsedIsRefusedWithoutResume) {
+  trained("run", {"--stages", "gpt", "--stage-budget", "gpt=1"});
+  const auto again = train("run", {"--quiet", "--stages", "gpt", "--stage-budget", "gpt=1"});
+  EXPECT_EQ(again.exit_code, 3) << again.err;
+  EXPECT_TRUE(has(again.err, "--resume")) << again.err;
+  expect_one_sentence(again.err);
+}
+
+TEST_F(TrainChain, ItsOwnConfigYamlContinuesItWithWhatEachStageHas) {
+  const std::string recipe = path("recipe.yaml");
+  write_text(recipe, "train: {stages: gpt, stage_budget: gpt=2}\nstages: {gpt: {lr: 0.002}}\n");
+  auto words = command("run", {"--config", recipe, "--max-steps", "100"});
+  // The bench's own rate is a flag, which would win.
+  const auto rate = std::ranges::find(words, "--lr");
+  words.erase(rate, rate + 2);
+  const auto first = run_program(words);
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_EQ(curve("run/gpt", "lr"), (std::vector<double>{0.002, 0.002}));
+  const auto more = run_program(
+      {"train", "--config", path("run") / "config.yaml", "--resume", "--stage-budget", "gpt=4"});
+  ASSERT_EQ(more.exit_code, 0) << more.err;
+  EXPECT_EQ(curve("run/gpt", "lr"), std::vector<double>(4, 0.002));
+}
+
+TEST_F(TrainChain, MinutesEndARunInGoodOrderAndResumeGoesOn) {
+  const Words endless{"--max-steps", "1000000", "--epochs", "1000000", "--max-minutes", "0.02"};
+  const auto first = trained("run", endless);
+  EXPECT_TRUE(has(first.err, "--max-minutes are over")) << first.err;
+  const std::int64_t before = step_of("run");
+  EXPECT_GT(before, 0);
+  auto again = endless;
+  again.emplace_back("--resume");
+  trained("run", again);
+  EXPECT_GT(step_of("run"), before) << "it has new minutes";
+}
+
+TEST_F(TrainChain, AStageWithABudgetOfMinutesIsOverAfterThemForGood) {
+  const Words stage{"--stages", "gpt", "--stage-budget", "gpt=0.02m", "--max-steps", "1000000"};
+  trained("run", stage);
+  const std::int64_t steps = step_of("run/gpt");
+  EXPECT_GT(steps, 0);
+  EXPECT_EQ(
+      nlohmann::json::parse(contents_of(path("run") / "chain.json")).at("finished")[0].at("steps"),
+      steps);
+  auto again = stage;
+  again.emplace_back("--resume");
+  trained("run", again);
+  EXPECT_EQ(step_of("run/gpt"), steps);
+}
+
+TEST_F(TrainChain, EveryMeasurementLeavesSoundsAndPicturesOfEveryStage) {
+  trained("run", three_stages({"--samples", "2"}));
+  const auto in = [this](const std::string& name) { return contents_of(path("run") / name); };
+  for (const char* picture :
+       {"dvae/samples/step-0000003/01.png", "dvae/samples/step-0000003/02.png",
+        "gpt/samples/step-0000003/01.png", "decoder/samples/step-0000002/02.png"}) {
+    EXPECT_TRUE(in(picture).starts_with("\x89PNG")) << picture;
+  }
+  for (const char* sound :
+       {"gpt/samples/step-0000003/02.wav", "decoder/samples/step-0000002/01.wav",
+        "decoder/samples/step-0000002/01-original.wav"}) {
+    EXPECT_GT(in(sound).size(), 10'000u) << sound;
+  }
+  bool has_events = false;
+  for (const auto& entry : fs::directory_iterator(path("run") / "decoder" / "samples")) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with("events.out")) continue;
+    const std::string events = contents_of(entry.path());
+    has_events = has(events, in("decoder/samples/step-0000002/01.wav")) &&
+                 has(events, in("decoder/samples/step-0000002/01.png"));
+  }
+  EXPECT_TRUE(has_events);
+}
+
+TEST_F(TrainChain, SamplesChangeNothingOfWhatIsTrained) {
+  trained("without", {"--max-steps", "4", "--eval-steps", "2"});
+  trained("with", {"--max-steps", "4", "--eval-steps", "2", "--samples", "2"});
+  EXPECT_EQ(latest("with", "model.safetensors"), latest("without", "model.safetensors"));
+}
+
+}  // namespace
+}  // namespace myxtts::test

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/stage_chain.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/error.h"
+#include "config/stage_settings.h"
+#include "support/temporary_folder.h"
+
+namespace myxtts {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Chain : public testing::Test {
+ protected:
+  // Settings of three stages in the folder.
+  EffectiveConfig settings(const std::string& budgets = "dvae=10,gpt=8m") const {
+    EffectiveConfig config{.values = {}, .origins = {}};
+    config.values.train.stages = {Stage::Dvae, Stage::Gpt, Stage::Decoder};
+    config.values.train.stage_budget = parse_stage_budgets(budgets);
+    config.values.run.checkpoint_dir = folder_.path();
+    config.values.run.resume = "latest";
+    return config;
+  }
+
+  void begin(const std::string& stage) const {
+    fs::create_directories(folder_ / stage / "checkpoints" / "step-0000001");
+    fs::create_directory_symlink("checkpoints/step-0000001", folder_ / stage / "latest");
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(Chain, StagesComeInTheirOrderAndEachStartsFromTheOneBefore) {
+  EffectiveConfig config = settings();
+  config.values.train.vocab = "v.json";
+  const StageChain chain(config, folder_.path());
+  EXPECT_EQ(chain.next(), 0u);
+  EXPECT_FALSE(chain.settings_of(0).values.train.init);
+  EXPECT_EQ(chain.settings_of(0).values.train.vocab, "v.json");
+  const RunConfig gpt = chain.settings_of(1).values;
+  EXPECT_EQ(gpt.train.stage, Stage::Gpt);
+  EXPECT_EQ(gpt.train.init, folder_ / "dvae" / "latest");
+  EXPECT_FALSE(gpt.train.vocab);
+  EXPECT_EQ(gpt.run.checkpoint_dir, folder_ / "gpt");
+  EXPECT_EQ(gpt.data.cache_dir, folder_.path()) << "all stages share an index";
+  EXPECT_EQ(chain.title(1), "Training gpt (2 of 3)");
+  EXPECT_NE(chain.opening(1).find("stage 2 of 3: gpt, 8 minutes, from "), std::string::npos);
+}
+
+TEST_F(Chain, AFinishedStageIsNotRepeatedByAnotherProcess) {
+  const EffectiveConfig config = settings();
+  {
+    StageChain chain(config, folder_.path());
+    chain.finish(0, 10, 2.5, 0.25);
+    EXPECT_EQ(chain.next(), 1u);
+  }
+  StageChain again(config, folder_.path());
+  EXPECT_EQ(again.next(), 1u);
+  again.finish(1, 20, 60, {});
+  again.finish(2, 30, 60, {});
+  EXPECT_EQ(again.next(), std::nullopt);
+  EXPECT_NE(again.summary().find("dvae      10 steps in "), std::string::npos) << again.summary();
+  EXPECT_NE(again.summary().find("validated 0.2500 at best"), std::string::npos);
+}
+
+TEST_F(Chain, ARaisedBudgetLetsAStageGoOnUntilALaterOneHasBegun) {
+  {
+    const EffectiveConfig config = settings();
+    StageChain(config, folder_.path()).finish(0, 10, 2.5, {});
+  }
+  const EffectiveConfig more = settings("dvae=20,gpt=8m");
+  EXPECT_EQ(StageChain(more, folder_.path()).next(), 0u);
+  begin("gpt");
+  EXPECT_EQ(StageChain(more, folder_.path()).next(), 1u);
+}
+
+TEST_F(Chain, WithoutResumeAFolderThatWasUsedIsRefused) {
+  EffectiveConfig config = settings();
+  config.values.run.resume.reset();
+  EXPECT_NO_THROW(StageChain(config, folder_.path()));
+  begin("dvae");
+  EXPECT_THROW(StageChain(config, folder_.path()), DataError);
+}
+
+TEST_F(Chain, LatestIsTheNewestModelOfTheStageThatWasTrainedLast) {
+  const EffectiveConfig config = settings();
+  const StageChain chain(config, folder_.path());
+  chain.show_latest(0);
+  EXPECT_FALSE(fs::exists(folder_ / "latest")) << "it has none yet";
+  begin("dvae");
+  chain.show_latest(0);
+  EXPECT_EQ(fs::read_symlink(folder_ / "latest"), "dvae/latest");
+  begin("gpt");
+  chain.show_latest(1);
+  EXPECT_EQ(fs::canonical(folder_ / "latest"),
+            fs::canonical(folder_ / "gpt" / "checkpoints" / "step-0000001"));
+}
+
+TEST_F(Chain, ADamagedRecordIsSaidWithWhatToDo) {
+  for (const char* text : {"{", "{}", R"({"finished": [{"stage": "voice"}]})", "[1]"}) {
+    std::ofstream(folder_ / "chain.json") << text;
+    const EffectiveConfig config = settings();
+    EXPECT_THROW(StageChain(config, folder_.path()), DataError) << text;
+  }
+}
+
+}  // namespace
+}  // namespace myxtts
