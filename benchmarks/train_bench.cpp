@@ -8,6 +8,7 @@
 //               [--deterministic] [--dropout 0.1] [--recompute] [--moments fp32|bf16|8bit]
 //               [--release] [--cap MB] [--profile] [--losses] [--seed 1] [--size xtts-v2]
 //               [--plain: no kernel of ours] [--spread: clips of half the length and more]
+//               [--different 4: batches that are taken in turn]
 //               [--timeline FILE: with --profile, start, ns and name of each kernel of three steps]
 #include <algorithm>
 #include <cstdio>
@@ -52,6 +53,7 @@ struct Options {
       .precision = Precision::Bf16, .update = {.clip = 1.0}, .graphs = true};
   std::int64_t steps = 30;
   std::int64_t cap_mb = 0;
+  std::uint64_t different = 4;  // batches
   bool profile = false;
   bool losses = false;
   bool plain = false;
@@ -106,6 +108,8 @@ void read_value(const std::string& flag, const std::string& value, Options& opti
     training.seed = std::stoull(value);
   } else if (flag == "--size") {
     options.size = value;
+  } else if (flag == "--different") {
+    options.different = std::stoull(value);
   } else if (flag == "--timeline") {
     options.timeline = value;
   } else if (flag == "--cap") {
@@ -149,7 +153,7 @@ NamedTensors random_weights(const GptConfig& config) {
 
 RowSizes sizes_for(const GptConfig& config, std::int64_t clips, bool spread) {
   const std::int64_t row = config.perceiver_latents + kText + 1 + kCodes + 4;
-  return {.tokens = (clips * row + 63) / 64 * 64,
+  return {.tokens = (clips * row + 7) / 8 * 8,
           .text_targets = clips * (kText + 1),
           .audio_targets = clips * (kCodes + 4),
           .longest = row,
@@ -262,7 +266,7 @@ void bench(const Options& options, const GptConfig& config, const NamedTensors& 
   std::vector<DeviceBatch> batches;
   {
     const auto scope = device->enter(device->stream());
-    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    for (std::uint64_t seed = 1; seed <= options.different; ++seed) {
       batches.push_back(test::random_batch(config, *device,
                                            {.clips = clips,
                                             .shortest_text = kText / (options.spread ? 2 : 1),
