@@ -2,14 +2,17 @@
 //
 // The training step of xtts-v2 as GptTraining runs it, on random weights and packed rows of clips
 // of ten seconds with 120 text tokens: one JSON line for each batch size with the median by events
-// (forward, backward, clipping, AdamW), memory, and, with --profile, the kernels over 1 %.
+// (forward, backward, clipping, AdamW), memory, and, with --profile, the kernels over 0.2 %.
 //
 //   train_bench --batch 3,16,32,64 [--precision bf16] [--steps 30] [--accum 1] [--eager]
 //               [--deterministic] [--dropout 0.1] [--recompute] [--moments fp32|bf16|8bit]
 //               [--release] [--cap MB] [--profile] [--losses] [--seed 1] [--size xtts-v2]
 //               [--plain: no kernel of ours] [--spread: clips of half the length and more]
+//               [--different 4: batches that are taken in turn]
+//               [--timeline FILE: with --profile, start, ns and name of each kernel of three steps]
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,6 +22,7 @@
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
+#include <fmt/ostream.h>
 #include <fmt/ranges.h>
 #include <torch/csrc/autograd/profiler_kineto.h>
 
@@ -41,6 +45,7 @@ constexpr std::int64_t kFrames = 517;
 constexpr int kWarmUps = 5;
 constexpr int kProfiled = 3;
 constexpr double kRate = 1e-5;
+constexpr double kLeastShare = 0.002;  // of the kernels that are shown
 
 struct Options {
   std::vector<std::int64_t> batches = {3, 16, 32, 64};
@@ -48,11 +53,13 @@ struct Options {
       .precision = Precision::Bf16, .update = {.clip = 1.0}, .graphs = true};
   std::int64_t steps = 30;
   std::int64_t cap_mb = 0;
+  std::uint64_t different = 4;  // batches
   bool profile = false;
   bool losses = false;
   bool plain = false;
   bool spread = false;
   std::string size = "xtts-v2";
+  std::string timeline;
 };
 
 std::vector<std::int64_t> numbers_in(const std::string& list) {
@@ -101,6 +108,10 @@ void read_value(const std::string& flag, const std::string& value, Options& opti
     training.seed = std::stoull(value);
   } else if (flag == "--size") {
     options.size = value;
+  } else if (flag == "--different") {
+    options.different = std::stoull(value);
+  } else if (flag == "--timeline") {
+    options.timeline = value;
   } else if (flag == "--cap") {
     options.cap_mb = std::stoll(value);
   } else {
@@ -140,13 +151,14 @@ NamedTensors random_weights(const GptConfig& config) {
   return weights;
 }
 
-RowSizes sizes_for(const GptConfig& config, std::int64_t clips) {
+RowSizes sizes_for(const GptConfig& config, std::int64_t clips, bool spread) {
   const std::int64_t row = config.perceiver_latents + kText + 1 + kCodes + 4;
-  return {.tokens = (clips * row + 63) / 64 * 64,
+  return {.tokens = (clips * row + 7) / 8 * 8,
           .text_targets = clips * (kText + 1),
           .audio_targets = clips * (kCodes + 4),
-          .longest = row + 64,
-          .segments = clips + (clips + 1) / 2 + 1};  // where clips are spread, half may be padding
+          .longest = row,
+          // Of padding, where clips are spread, half may be.
+          .segments = clips + (spread ? (clips + 1) / 2 : 0) + 1};
 }
 
 struct StepTimes {
@@ -167,29 +179,57 @@ void train_step(GptTraining& training, DeviceBatch& batch, std::int64_t batches,
   training.update(kRate);
 }
 
-std::map<std::string, double> profile(GptTraining& training, DeviceBatch& batch,
-                                      std::int64_t batches) {
+struct Kernels {
+  struct Sum {
+    double ms = 0;
+    int calls = 0;
+  };
+  std::map<std::string, Sum> by_name;  // of one step
+  double busy_ms = 0;
+  double between_ms = 0;  // from the first kernel to the last, less the time of all
+};
+
+Kernels profile(GptTraining& training, DeviceBatch& batch, const Options& options) {
   namespace profiler = torch::profiler::impl;
   const std::set<profiler::ActivityType> kernels = {profiler::ActivityType::CUDA};
   const profiler::ProfilerConfig config(profiler::ProfilerState::KINETO);
   torch::autograd::profiler::prepareProfiler(config, kernels);
   torch::autograd::profiler::enableProfiler(config, kernels);
-  for (int i = 0; i < kProfiled; ++i) train_step(training, batch, batches);
+  for (int i = 0; i < kProfiled; ++i) train_step(training, batch, 1);
   training.finish_numbers();
-  std::map<std::string, double> milliseconds;
-  for (const auto& event : torch::autograd::profiler::disableProfiler()->events()) {
+  const auto result = torch::autograd::profiler::disableProfiler();
+  Kernels found;
+  std::map<std::int64_t, std::pair<std::int64_t, std::string>> by_start;
+  for (const auto& event : result->events()) {
     if (event.deviceType() != c10::DeviceType::CUDA) continue;
-    milliseconds[event.name()] += static_cast<double>(event.durationNs()) / 1e6 / kProfiled;
+    const double ms = static_cast<double>(event.durationNs()) / 1e6 / kProfiled;
+    auto& sum = found.by_name[event.name()];
+    sum.ms += ms;
+    ++sum.calls;
+    found.busy_ms += ms;
+    by_start[static_cast<std::int64_t>(event.startNs())] = {event.durationNs(), event.name()};
   }
-  return milliseconds;
+  const auto& [last, last_one] = *by_start.rbegin();
+  const std::int64_t first = by_start.begin()->first;
+  found.between_ms =
+      static_cast<double>(last + last_one.first - first) / 1e6 / kProfiled - found.busy_ms;
+  if (options.timeline.empty()) return found;
+  std::ofstream out(options.timeline);
+  for (const auto& [start, kernel] : by_start) {
+    fmt::print(out, "{}\t{}\t{}\n", start - first, kernel.first, kernel.second.substr(0, 100));
+  }
+  return found;
 }
 
-void print_kernels(const std::map<std::string, double>& kernels, double step) {
+void print_kernels(const Kernels& kernels) {
   std::vector<std::pair<double, std::string>> sorted;
-  for (const auto& [name, time] : kernels) sorted.emplace_back(time, name);
+  for (const auto& [name, sum] : kernels.by_name) sorted.emplace_back(sum.ms, name);
   std::ranges::sort(sorted, std::ranges::greater{});
+  fmt::print("#  kernels {:.2f} ms, between them {:.2f} ms\n", kernels.busy_ms, kernels.between_ms);
   for (const auto& [time, name] : sorted) {
-    if (time > 0.01 * step) fmt::print("#  {:7.3f} ms  {}\n", time, name.substr(0, 150));
+    if (time < kLeastShare * kernels.busy_ms) break;
+    fmt::print("#  {:7.3f} ms {:5} x  {}\n", time, kernels.by_name.at(name).calls / kProfiled,
+               name.substr(0, 120));
   }
 }
 
@@ -220,13 +260,13 @@ void bench(const Options& options, const GptConfig& config, const NamedTensors& 
   const auto device = open_role_device(Role::Model, plan_for(options));
   GptTrainingSettings settings = options.training;
   settings.slots = clips;
-  settings.sizes = {sizes_for(config, clips)};
+  settings.sizes = {sizes_for(config, clips, options.spread)};
   std::optional<PlainExpressions> plain;
   if (options.plain) plain.emplace();
   std::vector<DeviceBatch> batches;
   {
     const auto scope = device->enter(device->stream());
-    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    for (std::uint64_t seed = 1; seed <= options.different; ++seed) {
       batches.push_back(test::random_batch(config, *device,
                                            {.clips = clips,
                                             .shortest_text = kText / (options.spread ? 2 : 1),
@@ -259,7 +299,7 @@ void bench(const Options& options, const GptConfig& config, const NamedTensors& 
     fmt::print("# losses {:.5f}\n", fmt::join(losses, " "));
   }
   std::fflush(stdout);
-  if (options.profile) print_kernels(profile(training, batches[0], 1), step_ms);
+  if (options.profile) print_kernels(profile(training, batches[0], options));
   std::fflush(stdout);
 }
 

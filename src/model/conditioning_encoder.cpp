@@ -27,15 +27,14 @@ at::Tensor ConditioningEncoder::operator()(const at::Tensor& mel) const {
   for (const auto& block : blocks_) {
     // The residual is the normalised input, as in the peer, not the input itself.
     const auto normed = conditioning_norm(x, block.norm_weight, block.norm_bias);
-    x = normed + block.projection(attend(block, normed));
+    const auto qkv = split_project(normed.flatten(0, 1),  // [B · F, D]
+                                   {.weight = block.qkv.weight, .bias = block.qkv.bias});
+    const auto mixed = frame_attention(qkv.branch, x.size(0), heads_);
+    x = linear_onto(qkv.past, mixed,
+                    {.weight = block.projection.weight, .bias = block.projection.bias})
+            .view(x.sizes());
   }
   return x;
-}
-
-at::Tensor ConditioningEncoder::attend(const Block& block, const at::Tensor& x) const {
-  const auto rows = x.flatten(0, 1);  // [B · F, D]
-  const auto qkv = project(rows, {.weight = block.qkv.weight, .bias = block.qkv.bias});
-  return frame_attention(qkv, x.size(0), heads_).view(x.sizes());  // [B, F, D]
 }
 
 }  // namespace myxtts

@@ -30,8 +30,6 @@ class ConditioningEncoder {
     Linear projection;
   };
 
-  at::Tensor attend(const Block& block, const at::Tensor& x) const;  // [B, F, D] -> [B, F, D]
-
   std::int64_t heads_;
   Linear entry_;
   std::vector<Block> blocks_;

@@ -284,6 +284,47 @@ TEST_P(TrainingOpsCuda, AProjectionOwesItsBiasOnceAndOnlyWhereItIsTrained) {
   EXPECT_FALSE(project(x, {weight, bias.detach(), WeightLayout::InOut}).owed_bias.defined());
 }
 
+// 12 outputs are not a multiple of eight: there the sum is an expression of its own.
+TEST_P(TrainingOpsCuda, AProductAddsAResidualOnTheWayAndGivesItTheWholeGradient) {
+  for (const std::int64_t out : {12, 96}) {
+    SCOPED_TRACE(out);
+    const Tensors inputs = {random({77, 64}), random({out, 64}, 0.1), random({out}),
+                            random({77, out})};
+    expect_equal(
+        [](const Tensors& t) -> Tensors {
+          return {linear_onto(t[3], t[0], {.weight = t[1], .bias = t[2]})};
+        },
+        [](const Tensors& t) -> Tensors { return {t[3] + at::linear(t[0], t[1], t[2])}; }, inputs,
+        tolerance());
+  }
+}
+
+TEST_P(TrainingOpsCuda, WhatComesPastAProjectionAddsItsGradientToTheProjections) {
+  const Tensors inputs = {random({77, 64}), random({96, 64}, 0.1), random({96})};
+  const auto split = [](const Tensors& t) {
+    return split_project(t[0], {.weight = t[1], .bias = t[2]});
+  };
+  expect_equal(
+      [&](const Tensors& t) -> Tensors {
+        const auto both = split(t);
+        return {both.branch.settled(), both.past * 2};
+      },
+      [](const Tensors& t) -> Tensors {
+        return {at::linear(t[0], t[1], t[2]), t[0] * 2};
+      },
+      inputs, tolerance());
+  // Nobody takes the branch, or what comes past it.
+  for (const bool takes_past : {true, false}) {
+    auto t = inputs;
+    for (auto& leaf : t) leaf = leaf.detach().clone().requires_grad_(true);
+    const auto both = split(t);
+    (takes_past ? both.past : both.branch.rows).to(at::kFloat).sum().backward();
+    const auto wanted = takes_past ? at::ones_like(t[0]) : t[1].detach().sum(0).expand_as(t[0]);
+    EXPECT_LE(distance(t[0].grad(), wanted), tolerance());
+    EXPECT_EQ(t[1].grad().defined(), !takes_past);
+  }
+}
+
 // Segments of 5, 1 and 130 rows, each on its own; the last rows are padding, a segment too.
 at::Tensor attention_of_segments(const at::Tensor& qkv, std::int64_t heads) {
   Tensors mixed;

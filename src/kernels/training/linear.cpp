@@ -92,10 +92,13 @@ void weight_gradient(const at::Tensor& x, const at::Tensor& dy, bool in_out,
   multiply(product);
 }
 
+// {residual + x · W + bias, x}: who uses x further takes the second, see SplitProjection.
 class LinearFunction : public torch::autograd::Function<LinearFunction> {
  public:
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            const std::optional<at::Tensor>& maybe_bias, std::int64_t layout) {
+  static variable_list forward(AutogradContext* context, const at::Tensor& x,
+                               const at::Tensor& weight,
+                               const std::optional<at::Tensor>& maybe_bias,
+                               const std::optional<at::Tensor>& residual, std::int64_t layout) {
     const at::Tensor bias = maybe_bias.value_or(at::Tensor());
     const bool in_out = is_in_out(layout);
     const auto w = in_out ? weight.detach() : padded_rows(two_dimensional(weight));
@@ -106,14 +109,17 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
               .right = matrix(w, !in_out),
               .out = y.data_ptr(),
               .out_stride = y.stride(0),
+              .added = residual ? residual->data_ptr() : nullptr,
               .bias = pointer(b)});
     context->save_for_backward({x, weight, bias, w});
     context->saved_data["in_out"] = in_out;
     context->saved_data["promised"] = ZeroGradientPromise::given();
-    return y.narrow(1, 0, in_out ? weight.size(1) : weight.size(0));
+    context->set_materialize_grads(false);
+    return {y.narrow(1, 0, in_out ? weight.size(1) : weight.size(0)), x};
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& gradients) {
+    if (!gradients[0].defined()) return {gradients[1], {}, {}, {}, {}};
     const auto saved = context->get_saved_variables();
     const bool in_out = context->saved_data["in_out"].toBool();
     const bool promised = context->saved_data["promised"].toBool();
@@ -121,14 +127,24 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
     at::Tensor dx;
     if (context->needs_input_grad(0)) {
       dx = at::empty_like(saved[0]);
-      multiply(input_gradient(dy, saved[3], in_out, dx));
+      const auto past = gradients[1].defined() ? gradients[1].contiguous() : at::Tensor();
+      Product product = input_gradient(dy, saved[3], in_out, dx);
+      product.added = pointer(past);
+      multiply(product);
     }
     const GradientTarget d_weight(saved[1], promised);
     const GradientTarget d_bias(saved[2], promised);
     weight_gradient(saved[0], dy.narrow(1, 0, gradients[0].size(1)), in_out, d_weight, d_bias);
-    return {dx, d_weight.for_autograd(), d_bias.for_autograd(), {}};
+    return {dx, d_weight.for_autograd(), d_bias.for_autograd(), gradients[0], {}};
   }
 };
+
+variable_list apply_linear(const at::Tensor& rows, const LinearWeights& weights,
+                           const std::optional<at::Tensor>& residual = std::nullopt) {
+  const auto bias = weights.bias.defined() ? std::optional(weights.bias) : std::nullopt;
+  return LinearFunction::apply(rows, weights.weight, bias, residual,
+                               static_cast<std::int64_t>(weights.layout));
+}
 
 // Note [Back through gelu]
 // cublasLt takes gelu's derivative inside the product, which leaves a pass that only reads for the
@@ -249,20 +265,34 @@ at::Tensor Projection::settled() const {
 at::Tensor linear(const at::Tensor& x, const LinearWeights& weights) {
   if (!fits(x, weights)) return plain::linear(x, weights);
   const auto rows = x.reshape({-1, x.size(-1)}).contiguous();
-  const auto bias = weights.bias.defined() ? std::optional(weights.bias) : std::nullopt;
-  const auto y =
-      LinearFunction::apply(rows, weights.weight, bias, static_cast<std::int64_t>(weights.layout));
+  const auto y = apply_linear(rows, weights)[0];
   if (x.dim() == 2) return y;
   auto sizes = x.sizes().vec();
   sizes.back() = y.size(1);
   return y.view(sizes);
 }
 
+at::Tensor linear_onto(const at::Tensor& residual, const at::Tensor& x,
+                       const LinearWeights& weights) {
+  const bool odd = residual.size(1) % kStrideMultiple != 0;
+  if (odd || !fits(x, weights) || !common_number({x, residual})) {
+    return residual + linear(x, weights);
+  }
+  return apply_linear(x.contiguous(), weights, residual.contiguous())[0];
+}
+
 Projection project(const at::Tensor& x, const LinearWeights& weights) {
-  if (!fits(x, weights)) return {.rows = plain::linear(x, weights), .owed_bias = {}};
+  return split_project(x, weights).branch;
+}
+
+SplitProjection split_project(const at::Tensor& x, const LinearWeights& weights) {
+  if (!fits(x, weights)) {
+    return {.branch = {.rows = plain::linear(x, weights), .owed_bias = {}}, .past = x};
+  }
   LinearWeights alone = weights;
   alone.bias = without_gradient(weights.bias);
-  return {.rows = linear(x, alone), .owed_bias = owed(weights.bias)};
+  const auto both = apply_linear(x.contiguous(), alone);
+  return {.branch = {.rows = both[0], .owed_bias = owed(weights.bias)}, .past = both[1]};
 }
 
 Projection gelu_mlp(const at::Tensor& x, const LinearWeights& in, const LinearWeights& out) {

@@ -33,8 +33,22 @@ struct Projection {
 // [..., in] -> [..., out]
 at::Tensor linear(const at::Tensor& x, const LinearWeights& weights);
 
+// residual + linear(x), added inside the product.
+//
+// [N, in], [N, out] -> [N, out]
+at::Tensor linear_onto(const at::Tensor& residual, const at::Tensor& x,
+                       const LinearWeights& weights);
+
 // [N, in] -> [N, out]
 Projection project(const at::Tensor& x, const LinearWeights& weights);
+
+// A projection of x, and x for what comes past it: the gradients of both are added inside the
+// product of the backward pass.
+struct SplitProjection {
+  Projection branch;
+  at::Tensor past;  // x
+};
+SplitProjection split_project(const at::Tensor& x, const LinearWeights& weights);
 
 // out(gelu(in(x))) with tanh's gelu, of weights [in, out].
 //

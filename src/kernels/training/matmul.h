@@ -20,13 +20,16 @@ struct Matrix {
 };
 
 // out = left · right, and what the product's kernel does besides while it has the numbers at hand.
-// At most one of the three groups.
+// At most one of the three groups below `added`.
 struct Product {
   Number number = Number::Bf16;  // half precision; sums are fp32
   Matrix left;
   Matrix right;
   void* out = nullptr;
   std::int64_t out_stride = 0;
+
+  // Like out, and not the same memory: out = left · right + added. Null: nothing is. Not with gelu.
+  const void* added = nullptr;
 
   // out = left · right + bias, or gelu of that, with what was before gelu kept. Tanh's gelu.
   const void* bias = nullptr;   // [columns of out]
