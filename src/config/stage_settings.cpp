@@ -99,7 +99,7 @@ std::optional<StageBudgets> parse_stage_budgets(std::string_view text) {
 }
 
 std::string format_stage_budget(const StageBudget& budget) {
-  return budget.minutes ? format_number(*budget.minutes) + "m" : std::to_string(*budget.steps);
+  return budget.minutes ? fmt::format("{}m", *budget.minutes) : std::to_string(*budget.steps);
 }
 
 std::string format_stage_budgets(const StageBudgets& budgets) {

@@ -44,9 +44,8 @@ std::vector<FinishedStage> read_finished(const fs::path& file) {
   const std::string text = read_text_file(file, "record of the chain", kLargestFile);
   try {
     std::vector<FinishedStage> finished;
-    for (const Json& each : Json::parse(text).at("finished")) {
-      finished.push_back(finished_from(each));
-    }
+    const Json json = Json::parse(text);
+    for (const Json& each : json.at("finished")) finished.push_back(finished_from(each));
     return finished;
   } catch (const std::exception& error) {
     throw DataError(fmt::format(

@@ -135,7 +135,7 @@ TEST(ConfigFile, AWrongValueNamesKeyLineAndWhatIsAllowed) {
             "run.yaml:2: train.seed has no value; it takes a whole number from 0 to "
             "9223372036854775807.");
   EXPECT_EQ(complaint("train: {lr: [1, 2]}"),
-            "run.yaml:1: train.lr takes a number from 1e-12 to 1, but was given a list.");
+            "run.yaml:1: train.lr takes a number from 1e-12 to 1, or auto, but was given a list.");
 }
 
 TEST(ConfigFile, AnAliasBombIsRefusedAtItsFirstAlias) {
