@@ -113,6 +113,7 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
               .bias = pointer(b)});
     context->save_for_backward({x, weight, bias, w});
     context->saved_data["in_out"] = in_out;
+    context->saved_data["onto"] = residual.has_value();
     context->saved_data["promised"] = ZeroGradientPromise::given();
     context->set_materialize_grads(false);
     return {y.narrow(1, 0, in_out ? weight.size(1) : weight.size(0)), x};
@@ -135,7 +136,9 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
     const GradientTarget d_weight(saved[1], promised);
     const GradientTarget d_bias(saved[2], promised);
     weight_gradient(saved[0], dy.narrow(1, 0, gradients[0].size(1)), in_out, d_weight, d_bias);
-    return {dx, d_weight.for_autograd(), d_bias.for_autograd(), gradients[0], {}};
+    const bool onto = context->saved_data["onto"].toBool();
+    return {
+        dx, d_weight.for_autograd(), d_bias.for_autograd(), onto ? gradients[0] : at::Tensor(), {}};
   }
 };
 
