@@ -145,6 +145,14 @@ void check_optimiser(const EffectiveConfig& config) {
   }
 }
 
+void check_shift(const EffectiveConfig& config) {
+  if (config.values.train.shift_clips && config.values.data.cache_dataset) {
+    refuse(config, "train.shift_clips", "data.cache_dataset",
+           "a clip that is shifted has other codes each time, so they cannot be kept: leave one of "
+           "them out");
+  }
+}
+
 // What only the GPT's stage has, and what only the others have.
 void check_stage(const EffectiveConfig& config) {
   const TrainConfig& train = config.values.train;
@@ -220,6 +228,7 @@ void check_consistency(const EffectiveConfig& config) {
   check_batch(config);
   check_optimiser(config);
   check_stage(config);
+  check_shift(config);
   check_start(config);
   check_validation(config);
 }

@@ -59,6 +59,7 @@ struct TrainConfig {
   double dropout = 0.1;
   std::optional<std::vector<std::string>> freeze = {};  // patterns of parameters' names
   PromptMask prompt_mask = PromptMask::Clip;
+  bool shift_clips = false;  // each visit of a clip begins a little later
 
   // Of stages that train on sound. Nothing: what suits the stage.
   std::optional<std::int64_t> windows_per_clip = {};

@@ -9,22 +9,31 @@ namespace {
 
 constexpr std::int64_t kShortestPrompt = 66'150;
 constexpr std::int64_t kEvaluationPrompt = 99'225;
+constexpr std::int64_t kCode = 1024;  // samples that a code stands for
 
 // A clip that is shorter than the prompt drawn for it gives half of itself.
 std::int64_t fitting(std::int64_t length, std::int64_t samples) {
   return samples < length ? samples / 2 : length;
 }
 
+std::uint64_t visit_seed(const PromptDraw& draw) {
+  FastChecksum clip(static_cast<std::uint64_t>(draw.epoch));
+  clip.add(bytes_of(draw.clip_id));
+  return draw.seed ^ clip.value();
+}
+
 }  // namespace
 
 PromptSpan training_prompt(const PromptDraw& draw, std::int64_t samples) {
-  FastChecksum clip(static_cast<std::uint64_t>(draw.epoch));
-  clip.add(bytes_of(draw.clip_id));
-  const RandomStream random(draw.seed ^ clip.value(), "data/prompt");
+  const RandomStream random(visit_seed(draw), "data/prompt");
   const std::uint64_t first_draw = std::uint64_t{2} * draw.repeat;
   const auto length = fitting(random.integer(first_draw, kShortestPrompt, kLongestPrompt), samples);
   const auto first = random.integer(first_draw + 1, 0, samples - length);
   return {.first = first, .last = first + length};
+}
+
+std::int64_t training_shift(const PromptDraw& draw) {
+  return RandomStream(visit_seed(draw), "data/shift").integer(draw.repeat, 0, kCode - 1);
 }
 
 PromptSpan evaluation_prompt(std::int64_t samples) {

@@ -23,6 +23,10 @@ PromptSpan training_prompt(const PromptDraw& draw, std::int64_t samples);
 // The first 4.5 s, or half of a shorter clip.
 PromptSpan evaluation_prompt(std::int64_t samples);
 
+// How many samples at 22,050 Hz a clip begins later on this visit, less than a code: the same sound
+// in other codes, so that a small corpus is not learnt by heart. A function of its arguments alone.
+std::int64_t training_shift(const PromptDraw& draw);
+
 // What every prompt is padded to.
 inline constexpr std::int64_t kLongestPrompt = 132'300;
 

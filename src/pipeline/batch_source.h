@@ -31,6 +31,12 @@ class BatchSource {
   virtual PromptSpan prompt(std::int64_t epoch, const ClipView& clip,
                             std::uint32_t repeat) const = 0;
 
+  // By how many samples at 22,050 Hz its sound begins later, silence following at its end.
+  virtual std::int64_t shift(std::int64_t /*epoch*/, const ClipView&,
+                             std::uint32_t /*repeat*/) const {
+    return 0;
+  }
+
   // Where the window `draw.window` of a clip begins that may begin from 0 to `last`; the source
   // fills in the rest of the draw. Unless it draws them, where evaluation has them.
   virtual std::int64_t window(WindowDraw draw, std::int64_t count, std::int64_t last) const {

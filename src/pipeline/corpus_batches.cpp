@@ -82,6 +82,13 @@ PromptSpan CorpusBatches::prompt(std::int64_t epoch, const ClipView& clip,
       clip.samples);
 }
 
+std::int64_t CorpusBatches::shift(std::int64_t epoch, const ClipView& clip,
+                                  std::uint32_t repeat) const {
+  if (!options_.shift || !options_.prompt_seed) return 0;
+  return training_shift(
+      {.seed = *options_.prompt_seed, .epoch = epoch, .clip_id = clip.id, .repeat = repeat});
+}
+
 std::int64_t CorpusBatches::window(WindowDraw draw, std::int64_t count, std::int64_t last) const {
   if (!options_.prompt_seed) return evaluation_window(draw.window, count, last);
   draw.seed = *options_.prompt_seed;

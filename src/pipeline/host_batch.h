@@ -25,6 +25,7 @@ struct HostClip {
   std::int64_t first_sample = 0;
   std::int64_t source_samples = 0;
   std::int64_t source_rate = 0;
+  std::int64_t shift = 0;  // samples of the file that are passed over; as many zeros follow
 
   std::int64_t codes = 0;       // that its row has
   bool codes_known = false;     // from the cache; false: the DVAE has to find them

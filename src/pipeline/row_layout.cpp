@@ -54,6 +54,13 @@ std::vector<std::int64_t> known_codes(const LoadedClip& clip, std::int64_t count
   return codes;
 }
 
+std::int64_t shift_of(const BatchSource& source, std::int64_t epoch, const ClipView& view,
+                      const LoadedClip& clip) {
+  const std::int64_t wanted =
+      source.shift(epoch, view, clip.repeat) * view.source_rate / kModelRate;
+  return std::min(wanted, static_cast<std::int64_t>(clip.samples().size()));
+}
+
 HostClip host_clip(const BatchSource& source, const GptConfig& gpt, std::int64_t epoch,
                    const LoadedClip& clip) {
   const ClipView view = source.clip(clip.number);
@@ -66,14 +73,23 @@ HostClip host_clip(const BatchSource& source, const GptConfig& gpt, std::int64_t
           .source_samples = cached ? prompt.last - prompt.first
                                    : static_cast<std::int64_t>(clip.samples().size()),
           .source_rate = cached ? kModelRate : view.source_rate,
+          .shift = cached ? 0 : shift_of(source, epoch, view, clip),
           .codes = codes_of(view.samples, gpt.code_stride),
           .codes_known = cached};
 }
 
 // The part of a clip's sound that its batch takes along.
 std::span<const std::int16_t> wanted_sound(const LoadedClip& clip, const HostClip& host) {
-  return clip.samples().subspan(static_cast<std::size_t>(host.codes_known ? host.prompt.first : 0),
-                                static_cast<std::size_t>(host.source_samples));
+  const std::int64_t first = host.codes_known ? host.prompt.first : host.shift;
+  return clip.samples().subspan(static_cast<std::size_t>(first),
+                                static_cast<std::size_t>(host.source_samples - host.shift));
+}
+
+void write_sound(const LoadedClip& clip, const HostClip& host, std::span<std::int16_t> samples) {
+  const auto own = samples.subspan(static_cast<std::size_t>(host.first_sample),
+                                   static_cast<std::size_t>(host.source_samples));
+  const auto behind = std::ranges::copy(wanted_sound(clip, host), own.begin()).out;
+  std::fill(behind, own.end(), std::int16_t{0});
 }
 
 std::vector<float> divisors(const HostBatch& batch) {
@@ -148,8 +164,7 @@ HostBatch write_into(StagingPool::Block block, LaidOutBatch laid_out, const Sett
   const std::span<std::int16_t> samples =
       writer.take<std::int16_t>(static_cast<std::size_t>(laid_out.samples));
   for (std::size_t row = 0; row < settled.clips.size(); ++row) {
-    std::ranges::copy(wanted_sound(settled.clips[row], batch.clips[row]),
-                      samples.begin() + batch.clips[row].first_sample);
+    write_sound(settled.clips[row], batch.clips[row], samples);
   }
   batch.samples = samples;
   batch.segment_ends = writer.write(laid_out.rows.segment_ends);

@@ -99,6 +99,7 @@ RunData::RunData(const RunConfig& config, const DevicePlan& plan, const Starting
   training_->source =
       std::make_unique<CorpusBatches>(corpus_, training_->batches, start.vocabulary, config.data,
                                       CorpusBatchesOptions{.prompt_seed = settings_.seed,
+                                                           .shift = config.train.shift_clips,
                                                            .cache = cache_.get(),
                                                            .skipped_file = run / "skipped.jsonl",
                                                            .probe = probe,
@@ -132,9 +133,10 @@ std::int64_t RunData::steps_of_run() const {
 std::string RunData::batch_settings() const {
   const WindowPlan& windows = training_->windows;
   return fmt::format(
-      "batch_size={} batch_tokens={} batches_a_step={} static_shapes={} seed={} prompt_mask={}{}",
+      "batch_size={} batch_tokens={} batches_a_step={} static_shapes={} seed={} prompt_mask={}{}{}",
       settings_.batch_size, settings_.batch_tokens.value_or(0), batches_a_step_,
       settings_.static_shapes, settings_.seed, name_of(config_.train.prompt_mask),
+      config_.train.shift_clips ? " shifted" : "",
       windows.empty() ? "" : fmt::format(" windows={}x{}", windows.per_clip, windows.length));
 }
 

@@ -195,6 +195,15 @@ void add_optimiser(std::vector<Field>& fields) {
       MYXTTS_MEMBER(train.prompt_mask),
       one_of<PromptMask>(
           {{"clip", PromptMask::Clip}, {"none", PromptMask::None}, {"peer", PromptMask::Peer}})));
+  fields.push_back(
+      bind({.key = "train.shift_clips",
+            .flag = "--shift-clips",
+            .negative_flag = "--no-shift-clips",
+            .group = "Training",
+            .sentence = "Each visit of a clip begins up to 46 ms later, by chance: the same sound "
+                        "in other codes, against learning a small corpus by heart. Not with "
+                        "--cache-dataset, which keeps codes."},
+           MYXTTS_MEMBER(train.shift_clips), true_or_false()));
 }
 
 void add_windows(std::vector<Field>& fields) {

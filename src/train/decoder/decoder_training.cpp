@@ -62,8 +62,6 @@ DecoderTrainingSettings checked(const ModelConfig& config,
                     settings.window_frames, least));
   }
   set_arithmetic(settings.precision, settings.deterministic);
-  // Windows are all of one size, so looking for the fastest convolution once pays.
-  at::globalContext().setBenchmarkCuDNN(!settings.deterministic);
   return settings;
 }
 
@@ -96,12 +94,16 @@ struct DecoderTraining::State {
     if (settings.graphs) record(config.decoder);
   }
 
+  // Windows are all of one size, so looking for the fastest convolutions pays while they are
+  // recorded; afterwards it would cost a search for each length of clip on the data's side.
   void record(const DecoderConfig& config) {
+    at::globalContext().setBenchmarkCuDNN(!settings.deterministic);
     const auto one = [this](bool with_judges) {
       return [this, with_judges](const DecoderWindows& windows) { pass(windows, with_judges); };
     };
     graphs.emplace(device, empty_windows(config, settings, device_of(device)), one(false),
                    one(true));
+    at::globalContext().setBenchmarkCuDNN(false);
     optimiser.clear();  // of what ran before the recordings
     judge_optimiser.clear();
   }
