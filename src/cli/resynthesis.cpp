@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,13 +34,22 @@ bool is_clip(const fs::path& path) {
          extension != ".tsv" && extension != ".jsonl" && extension != ".json";
 }
 
+// The folders of a corpus are in nobody's way where the names alone tell its clips apart.
+std::vector<ManifestEntry> with_short_names(std::vector<ManifestEntry> clips) {
+  std::set<std::string> names;
+  for (const ManifestEntry& clip : clips) names.insert(fs::path(clip.id).filename().string());
+  if (names.size() < clips.size()) return clips;
+  for (ManifestEntry& clip : clips) clip.id = fs::path(clip.id).filename().string();
+  return clips;
+}
+
 // The clips with what is said in them, where that is known.
 std::vector<ManifestEntry> clips_of(const SpeakingFlags& flags) {
   const fs::path& path = flags.resynthesize;
   if (is_clip(path)) {
     return {{.id = path.stem().string(), .audio = path.string(), .text = flags.text.value_or("")}};
   }
-  return read_manifest({.path = path}).entries;
+  return with_short_names(read_manifest({.path = path}).entries);
 }
 
 class Resynthesis {
