@@ -22,10 +22,13 @@ bool host_is_slower(const TrialReading& reading) {
 
 }  // namespace
 
-std::vector<Knob> worth_trying(const TrialReading& reading, const DevicePlan& plan,
-                               bool static_shapes) {
+std::vector<Knob> worth_trying(const Profile& profile) {
+  const TrialReading& reading = profile.reading;
+  const DevicePlan& plan = profile.setup.plan;
   std::vector<Knob> knobs;
-  if (plan.model.gpu && !static_shapes && host_is_slower(reading)) {
+  const auto& named = profile.findings.front().knob;
+  if (named && named->key == "train.batch_size") knobs.push_back(*named);
+  if (plan.model.gpu && !profile.setup.static_shapes && host_is_slower(reading)) {
     knobs.push_back({"--enable-static-shapes", "train.enable_static_shapes", "true"});
   }
   const std::int64_t padding = reading.tokens - reading.useful_tokens;

@@ -59,6 +59,12 @@ void take_from_features(StepModel& model, double seconds) {
   model.feeding = model.serial ? std::max(0.0, model.feeding - seconds) : model.feeding;
 }
 
+// What the feature stage's thread hands over besides copies to the model device: on a GPU that is
+// short, unless something holds it up.
+double computing(const StepModel& model) {
+  return model.feeding - model.sending;
+}
+
 // Clips come as codes and samples from the cache: nothing is read, decoded or encoded any more.
 StepModel with_cache(const Profile& profile, const StepModel& model) {
   StepModel after = model;
@@ -70,7 +76,8 @@ StepModel with_cache(const Profile& profile, const StepModel& model) {
   after.decoding_cpu = 0;
   take_from_features(after, model.encoding);
   if (!model.serial) {
-    after.feeding *= share_of(model.prompts, model.prompts + model.encoding);
+    after.feeding =
+        model.sending + computing(model) * share_of(model.prompts, model.prompts + model.encoding);
   }
   after.encoding = 0;
   return with_holes_scaled(after, model);
@@ -137,7 +144,7 @@ Remedy features(const Profile& profile, const StepModel& model) {
   remedy.without = model;
   relieve(remedy.without, beside, 1, 1);
   take_from_features(remedy.without, model.encoding + model.prompts);
-  if (!model.serial) remedy.without.feeding = 0;
+  if (!model.serial) remedy.without.feeding = model.sending;
   remedy.without.encoding = 0;
   remedy.without.prompts = 0;
   remedy.without = with_holes_scaled(remedy.without, model);
@@ -169,26 +176,37 @@ void add_larger_batch(Remedy& remedy, const Profile& profile, const StepModel& m
   const double copying = copying_of(profile, model);
   const double waiting = model.transfer - copying;
   if (waiting < 0.5 * model.transfer) return;
+  const double held_up = std::min(waiting, model.sending);  // the thread, meanwhile
   StepModel others = model;
   others.transfer = copying;
-  take_from_features(others, waiting);
+  others.feeding -= held_up;
+  others.sending -= held_up;
   std::int64_t factor = 1;
   do {
     ++factor;
     remedy.after = scaled(others, static_cast<double>(factor));
     remedy.after.transfer += waiting;
-    if (model.serial) remedy.after.feeding += waiting;
+    remedy.after.feeding += held_up;
+    remedy.after.sending += held_up;
   } while (remedy.after.slowest_stage() > remedy.after.model && factor < kLargestBatchFactor);
   const auto batch = factor * profile.setup.plan.batch_size;
   remedy.knob =
       Knob{fmt::format("--batch-size {}", batch), "train.batch_size", std::to_string(batch)};
   remedy.remark = "larger batches are larger steps: the learning rate may want to grow with them";
+  const Tried* tried = tried_with(profile, remedy.knob->key);
+  if (tried == nullptr || tried->knob != *remedy.knob) return;
+  remedy.after = with_tried(profile, model, *tried);
+  if (tried->reading) return;
+  remedy.knob.reset();
+  remedy.remark = fmt::format("batches of {} clips would wait less, but do not fit", batch);
 }
 
 Remedy transfer(const Profile& profile, const StepModel& model) {
   Remedy remedy{.cause = Cause::Transfer};
   remedy.without = model;
-  take_from_features(remedy.without, model.transfer + model.upload);
+  take_from_features(remedy.without, model.upload);
+  remedy.without.feeding = std::max(0.0, remedy.without.feeding - model.sending);
+  remedy.without.sending = 0;
   remedy.without.transfer = 0;
   remedy.without.upload = 0;
   remedy.without.collating = 0;

@@ -7,6 +7,13 @@
 namespace myxtts {
 namespace {
 
+// Everything that grows with the clips of a step.
+constexpr double StepModel::*kParts[] = {
+    &StepModel::listing,  &StepModel::files,      &StepModel::decoding, &StepModel::decoding_cpu,
+    &StepModel::batching, &StepModel::collating,  &StepModel::upload,   &StepModel::encoding,
+    &StepModel::prompts,  &StepModel::transfer,   &StepModel::feeding,  &StepModel::sending,
+    &StepModel::model,    &StepModel::unevenness, &StepModel::clips};
+
 double seconds_in(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
@@ -48,6 +55,7 @@ void add_features(StepModel& model, const TrialReading& reading, double steps) {
   model.transfer = for_a_step(times.transfer_seconds, done, batches);
   model.feeding =
       for_a_step(seconds_in(reading.pipeline.stage("features").load.busy), done, batches);
+  model.sending = std::min(model.feeding, for_a_step(times.sending_seconds, done, batches));
 }
 
 }  // namespace
@@ -91,13 +99,18 @@ StepModel model_of(const Profile& profile) {
 }
 
 StepModel scaled(StepModel model, double factor) {
-  for (double* part :
-       {&model.listing, &model.files, &model.decoding, &model.decoding_cpu, &model.batching,
-        &model.collating, &model.upload, &model.encoding, &model.prompts, &model.transfer,
-        &model.feeding, &model.model, &model.unevenness, &model.clips}) {
-    *part *= factor;
-  }
+  for (double StepModel::*part : kParts) model.*part *= factor;
   return model;
+}
+
+StepModel changed_as(const StepModel& now, const StepModel& before, const StepModel& there) {
+  StepModel after = now;
+  const auto change = [&](double StepModel::*part) {
+    after.*part = before.*part > 0 ? now.*part / before.*part * there.*part : there.*part;
+  };
+  for (double StepModel::*part : kParts) change(part);
+  change(&StepModel::workers);
+  return after;
 }
 
 StepModel with_holes_scaled(StepModel after, const StepModel& before) {

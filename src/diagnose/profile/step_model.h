@@ -29,6 +29,7 @@ struct StepModel {
   double prompts = 0;   // rows and prompts
   double transfer = 0;  // to the model device
   double feeding = 0;   // the feature stage's thread, everything above that it does itself
+  double sending = 0;   // of that: handing the copies to the model device over
   bool serial = true;   // on the CPU that thread does all of it, one after the other
   double cores = 1;
 
@@ -49,6 +50,10 @@ StepModel model_of(const Profile& profile);
 
 // The same with batches of `factor` times as many clips.
 StepModel scaled(StepModel model, double factor);
+
+// The model that changes from `now` as a trial with another setting changed from the first one:
+// `there` in place of `before`.
+StepModel changed_as(const StepModel& now, const StepModel& before, const StepModel& there);
 
 // `after` with the unevenness of `before` in proportion: a slower stage makes larger holes, and
 // they shrink with it.

@@ -15,6 +15,18 @@ Cause verdict_of(const Profile& profile) {
   return profile.findings.front().cause;
 }
 
+std::shared_ptr<const TrialReading> read(const MadeTraining& made) {
+  return std::make_shared<TrialReading>(test::reading_of(made));
+}
+
+ProfileSetup on_gpu() {
+  ProfileSetup setup{.cores = 8};
+  setup.plan.batch_size = 4;
+  setup.plan.model.gpu.emplace();
+  setup.plan.data.gpu.emplace();
+  return setup;
+}
+
 TEST(Verdict, ATrainingThatWaitsForNothingIsBoundByItsModel) {
   const Profile profile = profile_of({});
   ASSERT_EQ(profile.findings.size(), 1);
@@ -118,15 +130,47 @@ TEST(Verdict, ABufferThatFillsMeanwhileDoesNotMakeItsStageSlower) {
 TEST(Verdict, WhatWasTriedIsPredictedAsItWasMeasured) {
   TrialReading reading = test::reading_of({});
   reading.lone = LoneStep{.host_seconds = 0.1, .after_seconds = 0.001};
+  // The features' thread has the host to itself then, and is faster too.
   reading.tried = {{.knob = {"--enable-static-shapes", "train.enable_static_shapes", "true"},
-                    .step_seconds = 0.040,
-                    .clips = 4}};
-  ProfileSetup setup{.cores = 8};
-  setup.plan.model.gpu.emplace();
-  setup.plan.data.gpu.emplace();
-  const Profile profile = make_profile(setup, reading);
+                    .reading = read({.encoding = 0.012, .model = 0.015})}};
+  const Profile profile = make_profile(on_gpu(), reading);
   ASSERT_EQ(verdict_of(profile), Cause::Launch);
-  EXPECT_NEAR(profile.findings.front().predicted_step_seconds, 0.040, 0.001);
+  EXPECT_NEAR(profile.findings.front().predicted_step_seconds, 0.012 + 0.005 + 0.001, 0.0005);
+}
+
+TEST(Verdict, ClipsOfATrialCountByTheirTokens) {
+  TrialReading reading = test::reading_of({});
+  reading.useful_tokens = reading.tokens * 8 / 10;
+  TrialReading tried = test::reading_of({});  // the same steps, all of it useful
+  tried.clips = 1;                            // as if they were long ones
+  reading.tried = {{.knob = {"--batch-tokens 1000", "train.batch_tokens", "1000"},
+                    .reading = std::make_shared<TrialReading>(tried)}};
+  const Profile profile = make_profile({.cores = 8}, reading);
+  ASSERT_EQ(verdict_of(profile), Cause::Padding);
+  EXPECT_NEAR(profile.findings.front().predicted_gain(profile.clips_per_second), 0.25, 0.01);
+}
+
+TEST(Verdict, LargerBatchesThatWereTriedArePredictedAsTheyWereMeasured) {
+  TrialReading reading = test::reading_of({.transfer = 0.275});
+  ProfileSetup setup{.cores = 8};
+  setup.plan.batch_size = 4;
+  const Knob knob{"--batch-size 16", "train.batch_size", "16"};
+  reading.tried = {
+      {.knob = knob, .reading = read({.transfer = 0.275, .model = 0.350, .clips = 16})}};
+  Finding finding = make_profile(setup, reading).findings.front();
+  ASSERT_EQ(finding.cause, Cause::Transfer);
+  EXPECT_NEAR(finding.predicted_step_seconds, 0.350, 0.001);
+  reading.tried = {{.knob = knob}};
+  finding = make_profile(setup, reading).findings.front();
+  ASSERT_EQ(finding.cause, Cause::Transfer);
+  EXPECT_FALSE(finding.knob);
+}
+
+TEST(Verdict, AHostThatIsHeldUpByCopiesOnAGpuIsATransferAndNotFeatures) {
+  EXPECT_EQ(verdict_of(make_profile(on_gpu(), test::reading_of({.transfer = 0.3}))),
+            Cause::Transfer);
+  EXPECT_EQ(verdict_of(make_profile(on_gpu(), test::reading_of({.encoding = 0.3}))),
+            Cause::Features);
 }
 
 TEST(Verdict, AlmostFullMemoryIsToldBesideTheVerdict) {
