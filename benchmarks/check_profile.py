@@ -17,6 +17,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 
 KINDS = ["slow reader", "slow disk", "slow decoder", "heavy features", "slow transfer", "big model", "bad padding",
@@ -45,10 +46,18 @@ def run_lane(options, cores, kinds, seed, runs):
     command = ["taskset", "-c", ",".join(map(str, cores)), options.probe, "--json", "--runs", runs, "--seed", seed, "--steps",
                options.steps, "--clips", options.clips, "--seconds", left, "--faults", ",".join(kinds),
                *settings_of(options, cores), *options.settings]
-    ended = subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    if ended.returncode not in (0, 1):
-        print(f"{' '.join(map(str, command))} ended with {ended.returncode}: {ended.stderr[-600:]}", flush=True)
-    return [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("{")]
+    rows = []
+    with tempfile.TemporaryFile("w+") as complaints:
+        with subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=complaints, text=True) as process:
+            for line in process.stdout:
+                if line.startswith("{"):
+                    rows.append(json.loads(line))
+                    print("  ".join(cells(rows[-1])), flush=True)
+        if process.returncode not in (0, 1):
+            complaints.seek(0)
+            print(f"{' '.join(map(str, command))} ended with {process.returncode}: {complaints.read()[-600:]}", flush=True)
+    return rows
 
 
 def shares(options):
