@@ -11,7 +11,6 @@ unless every verdict is right and every gain within 15 % of the predicted. --lan
 each on cores of its own.
 """
 import argparse
-import collections
 import concurrent.futures
 import json
 import os
@@ -34,17 +33,17 @@ def cores_of(lanes, first):
 
 def settings_of(options, cores):
     if options.device == "cuda":
-        return ["devices.device=cuda", f"train.model_size={options.model_size or 'tiny'}", "train.batch_size=8"]
+        return ["devices.device=cuda", f"train.model_size={options.model_size or 'tiny'}", "train.batch_size=4"]
     model = max(1, len(cores) - 1)
     return ["devices.device=cpu", f"train.model_size={options.model_size or 'tiny'}", "train.batch_size=2",
             f"devices.model_threads={model}", f"devices.data_threads={max(1, len(cores) - model)}"]
 
 
-def run_lane(options, cores, kinds, seed, runs):
-    """Rows of the probe; what was measured before a failure counts."""
+def run_probe(options, cores, jobs):
+    """Rows of the probe, in the order of the jobs; what was measured before a failure counts."""
     left = max(1.0, options.ends - time.monotonic())
-    command = ["taskset", "-c", ",".join(map(str, cores)), options.probe, "--json", "--runs", runs, "--seed", seed, "--steps",
-               options.steps, "--clips", options.clips, "--seconds", left, "--faults", ",".join(kinds),
+    command = ["taskset", "-c", ",".join(map(str, cores)), options.probe, "--json", "--runs", 1, "--steps", options.steps,
+               "--clips", options.clips, "--seconds", left, "--faults", ",".join(f"{kind}@{seed}" for kind, seed in jobs),
                *settings_of(options, cores), *options.settings]
     rows = []
     with tempfile.TemporaryFile("w+") as complaints:
@@ -52,7 +51,10 @@ def run_lane(options, cores, kinds, seed, runs):
                               stderr=complaints, text=True) as process:
             for line in process.stdout:
                 if line.startswith("{"):
-                    rows.append(json.loads(line))
+                    row = json.loads(line)
+                    if row["device"] != options.device:
+                        raise SystemExit(f"a training ran on {row['device']} in place of {options.device}")
+                    rows.append(row)
                     print("  ".join(cells(rows[-1])), flush=True)
         if process.returncode not in (0, 1):
             complaints.seek(0)
@@ -61,22 +63,22 @@ def run_lane(options, cores, kinds, seed, runs):
 
 
 def shares(options):
-    """(kinds, seed, runs) of each lane: every kind once before any a second time."""
+    """(kind, seed) of each lane's trainings: every kind once before any a second time."""
     kinds = list(KINDS) + (["launch"] if options.device == "cuda" else [])
     jobs = [(kind, options.seed + run) for run in range(options.runs) for kind in kinds]
     jobs += [("pair", options.seed + number) for number in range(options.pairs)]
     jobs += [("healthy", options.seed + number) for number in range(options.healthy)]
+    jobs.sort(key=lambda job: job[1])
     return [jobs[lane::options.lanes] for lane in range(options.lanes)]
 
 
 def work(options, cores, jobs):
+    """All trainings of one lane, in one process unless one of them breaks it."""
     rows = []
-    by_seed = collections.defaultdict(list)
-    for kind, seed in jobs:
-        by_seed[seed].append(kind)
-    for seed, kinds in by_seed.items():
-        if time.monotonic() < options.ends:
-            rows += run_lane(options, cores, kinds, seed, 1)
+    while jobs and time.monotonic() < options.ends:
+        measured = run_probe(options, cores, jobs)
+        rows += measured
+        jobs = jobs[len(measured) + 1:]  # without the one that failed
     return rows
 
 

@@ -60,7 +60,7 @@ class StepMarks {
   std::vector<Event> marks_;
 };
 
-// One trial, phase after phase: fill the cache, warm up, measure, run resident steps.
+// One trial, phase after phase: fill the cache, warm up, settle, measure, run resident steps.
 class Trial {
  public:
   Trial(TrialParts& parts, const TrialSettings& settings, const std::function<bool()>& stopped)
@@ -83,6 +83,7 @@ class Trial {
   bool is_stopped() const { return stopped_ && stopped_(); }
   bool step_from(BatchFeed& feed, const Seen& before, double* host_seconds = nullptr);
   void warm_up(BatchFeed& feed, Progress& progress);
+  void settle(BatchFeed& feed);
   void measure(BatchFeed& feed, std::int64_t wanted, TrialReading& reading, Progress& progress);
   void count(const DeviceBatch& batch, TrialReading& reading) const;
   std::vector<double> resident_steps(std::int64_t steps);
@@ -124,6 +125,21 @@ void Trial::warm_up(BatchFeed& feed, Progress& progress) {
     if (!step_from(feed, keep)) return;
     kept_ += keeps ? 1 : 0;
     progress.advance();
+  }
+}
+
+// The first steps take long, and batches pile up behind them that no later step finds: they would
+// be measured in place of the stages that made them. Ends when the buffer does not shrink any more,
+// or when everything that was there is used up.
+void Trial::settle(BatchFeed& feed) {
+  const auto in_buffer = [&feed] { return feed.meters().queue("buffer").depth.current; };
+  const std::int64_t all = TrialParts::batches_ahead(feed.facts());
+  const std::int64_t behind_buffer = all - feed.facts().buffer_batches;
+  const std::size_t at_first = in_buffer();
+  for (std::int64_t taken = 0; taken < all && !is_stopped(); taken += parts_.plan.grad_accum) {
+    const std::size_t now = in_buffer();
+    if (taken >= behind_buffer && (now == 0 || now >= at_first)) return;
+    if (!step_from(feed, [](const DeviceBatch&) {})) return;
   }
 }
 
@@ -169,6 +185,7 @@ void Trial::with_pipeline(TrialReading& reading) {
                      .total = static_cast<std::uint64_t>(settings_.warm_up + settings_.steps)});
   const auto feed = parts_.make_feed();
   warm_up(*feed, progress);
+  settle(*feed);
   measure(*feed, settings_.steps, reading, progress);
   feed->finish();
   reading.data.gpu = data_gpu_.take();
@@ -226,6 +243,7 @@ void Trial::attempt(const std::string& title, TrialReading& reading) {
       {.title = title, .total = static_cast<std::uint64_t>(settings_.warm_up + steps)});
   const auto feed = parts_.make_feed();
   warm_up(*feed, progress);
+  settle(*feed);
   measure(*feed, steps, reading, progress);
   feed->finish();
   parts_.trainer.finish();

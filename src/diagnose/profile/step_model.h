@@ -22,6 +22,7 @@ struct StepModel {
   double decoding = 0;      // decoders together: everything else
   double decoding_cpu = 0;  // of both: what they computed
   double workers = 1;       // that shared it, on average
+  double places = 1e9;      // clips that the buffer has a place for: no more are decoded at a time
   double batching = 0;
   double collating = 0;
   double upload = 0;    // to the data device

@@ -44,6 +44,7 @@ std::optional<Remedy> launch(const Profile& profile, const StepModel& model) {
 }
 
 std::optional<Remedy> padding(const Profile& profile, const StepModel& model) {
+  if (profile.setup.plan.batch_tokens) return std::nullopt;  // a larger one is no cure for padding
   const Tried* budget = tried_with(profile, "train.batch_tokens");
   if (budget == nullptr || !budget->reading) return std::nullopt;
   const StepModel after = with_tried(profile, model, *budget);

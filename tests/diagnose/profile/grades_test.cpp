@@ -90,11 +90,18 @@ TEST(Alternatives, GraphsAreTriedOnAGpuWhoseHostIsTheSlower) {
 
 TEST(Alternatives, ABudgetOfTokensIsTriedWhereMuchIsPadding) {
   TrialReading reading = test::reading_of({});
+  reading.tokens *= 2;
   reading.useful_tokens = reading.tokens * 8 / 10;
   const auto knobs = worth_trying(make_profile({.cores = 8}, reading));
   ASSERT_EQ(knobs.size(), 1);
-  EXPECT_EQ(knobs[0].flag, "--batch-tokens 1000");
+  EXPECT_EQ(knobs[0].flag, "--batch-tokens 2000");
   reading.useful_tokens = reading.tokens * 97 / 100;
+  EXPECT_TRUE(worth_trying(make_profile({.cores = 8}, reading)).empty());
+}
+
+TEST(Alternatives, ABudgetThatTheConfigurationDoesNotAllowIsNotTried) {
+  TrialReading reading = test::reading_of({});  // 1000 tokens in a batch, and 1024 are the fewest
+  reading.useful_tokens = reading.tokens / 2;
   EXPECT_TRUE(worth_trying(make_profile({.cores = 8}, reading)).empty());
 }
 

@@ -50,6 +50,16 @@ TEST(Verdict, SlowDecodersAreNamedWithTheNumberThatIsEnough) {
   EXPECT_NEAR(finding.predicted_gain(profile.clips_per_second), 1.5, 0.02);
 }
 
+TEST(Verdict, NoMoreDecodersAreAdvisedThanTheBufferHasClipsFor) {
+  // Twelve would be enough, but a buffer of 4 batches of 2 clips gives work to 8.
+  const Profile profile = profile_of({.decoding = 0.998, .clips = 2});
+  const Finding& finding = profile.findings.front();
+  ASSERT_EQ(finding.cause, Cause::Decoding);
+  EXPECT_EQ(finding.knob->flag, "--num-workers 8");
+  EXPECT_NEAR(finding.predicted_step_seconds, 1.0 / 8, 0.001);
+  EXPECT_NE(finding.remark.find("--buffer-size"), std::string::npos) << finding.remark;
+}
+
 TEST(Verdict, WhereTheCoresCannotDecodeFasterTheCacheIsTheKnob) {
   const Profile profile = profile_of({.decoding = 1.6, .decoding_cpu = 1.5});
   ASSERT_EQ(verdict_of(profile), Cause::Decoding);
@@ -111,6 +121,20 @@ TEST(Verdict, AWaitAtEveryCopyIsPaidLessOftenWithLargerBatches) {
   ASSERT_EQ(finding.cause, Cause::Transfer);
   EXPECT_EQ(finding.knob->flag, "--batch-size 16");
   EXPECT_NEAR(finding.predicted_clips_per_second, 16 / 0.400, 0.5);
+}
+
+TEST(Verdict, WhereABudgetOfTokensIsSetTheBudgetGrowsAndNotTheNumberOfClips) {
+  ProfileSetup setup;
+  setup.plan.batch_tokens = 2000;
+  const Finding finding = profile_of({.transfer = 0.275}, setup).findings.front();
+  ASSERT_EQ(finding.cause, Cause::Transfer);
+  EXPECT_EQ(finding.knob->flag, "--batch-tokens 8000");
+}
+
+TEST(Verdict, ABatchThatTheConfigurationDoesNotAllowIsNotAdvised) {
+  const Finding finding = profile_of({.transfer = 0.275, .clips = 4000}).findings.front();
+  ASSERT_EQ(finding.cause, Cause::Transfer);
+  EXPECT_FALSE(finding.knob);
 }
 
 TEST(Verdict, TheHostPathThatWasAskedForIsTheKnobOfASlowTransfer) {
