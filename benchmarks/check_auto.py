@@ -46,6 +46,7 @@ def clips_per_second(options, folder):
     """Over all steps behind the warm-up; each line of the log stands for as many clips as the others."""
     rates = [line["clips_per_second"] for line in map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
              if line["event"] == "train" and line["step"] > options.warm_up]
+    print("   every", options.log_steps, "steps:", " ".join(f"{rate:.0f}" for rate in rates), flush=True)
     return len(rates) / sum(1.0 / rate for rate in rates)
 
 

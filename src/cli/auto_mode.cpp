@@ -50,17 +50,16 @@ EffectiveConfig with_placement(EffectiveConfig settings, const Placement& placem
   return settings;
 }
 
-// The choice of an earlier start of this run, where it still holds; else why not is said.
-std::optional<Placement> kept_choice(const RunDirectory& run, const AutoConditions& now) {
-  const auto kept = read_choice(run.path());
-  if (!kept) return std::nullopt;
+// Whether the choice of an earlier start of this run still holds; else why not is said.
+bool still_holds(const std::optional<AutoChoice>& kept, const AutoConditions& now) {
+  if (!kept) return false;
   if (const std::string change = what_changed(kept->conditions, now); !change.empty()) {
     log_info("auto", "placements are measured again, as something has changed: {}", change);
-    return std::nullopt;
+    return false;
   }
   log_info("auto", "{} was the fastest when it was measured for this run, and nothing has changed",
            name_of(kept->placement));
-  return kept->placement;
+  return true;
 }
 
 void forget_features(const fs::path& folder, const std::set<fs::path>& before) {
@@ -82,7 +81,9 @@ std::optional<EffectiveConfig> settle_placement(const EffectiveConfig& settings,
   SystemProbe probe;
   const Machine machine = discover_machine(probe);
   const AutoConditions conditions = auto_conditions(settings.values, machine, outline.corpus);
-  if (const auto kept = kept_choice(run, conditions)) return with_placement(settings, *kept, usual);
+  const auto kept = read_choice(run.path());
+  if (still_holds(kept, conditions)) return with_placement(settings, kept->placement, usual);
+  const auto before = kept ? std::optional(kept->placement) : std::nullopt;
 
   const auto features_before = features_in(run.path());
   const PlacementAnswer answer =
@@ -91,7 +92,8 @@ std::optional<EffectiveConfig> settle_placement(const EffectiveConfig& settings,
                           .usual = usual,
                           .folder = folder.path(),
                           .cache = run.path(),
-                          .first_epoch_share = outline.first_epoch_share(usual)},
+                          .first_epoch_share = outline.first_epoch_share(usual),
+                          .may_cache = may_cache(settings, before)},
                          interruption);
   if (!answer.fastest || !answer.fastest->cached || interruption.came()) {
     forget_features(run.path(), features_before);

@@ -56,7 +56,7 @@ PlacementAnswer compare_placements(const PlacementQuestion& question,
   const auto measure = [&](const Placement& placement) {
     return trials.measure(trial_settings(placed(config, placement, question.usual), question));
   };
-  const CalibrationSettings settings{.may_cache = may_cache(question.settings),
+  const CalibrationSettings settings{.may_cache = question.may_cache,
                                      .first_epoch_share = question.first_epoch_share,
                                      .noisy = on_cpu,
                                      .stopped = [&interruption] { return interruption.came(); },

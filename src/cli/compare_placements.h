@@ -23,6 +23,7 @@ struct PlacementQuestion {
   std::filesystem::path folder;            // for files in passing; exists
   std::filesystem::path cache;             // for indexes and features, unless --cache-dir names one
   double first_epoch_share = 1;            // of the run
+  bool may_cache = false;                  // the feature cache may be turned on
   std::optional<std::int64_t> steps = {};  // to measure in each; nothing: a few dozen
 };
 

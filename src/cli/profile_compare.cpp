@@ -65,6 +65,7 @@ int compare_and_tell(EffectiveConfig settings, const CompareArguments& arguments
                           .folder = folder.path(),
                           .cache = folder.path(),
                           .first_epoch_share = outline.first_epoch_share(usual),
+                          .may_cache = may_cache(settings, std::nullopt),
                           .steps = arguments.steps},
                          interruption);
   tell(arguments, answer);

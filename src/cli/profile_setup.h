@@ -10,9 +10,6 @@ namespace myxtts {
 // Throws ConfigError for settings that a trial cannot have.
 void check_can_be_profiled(const RunConfig& config);
 
-// What a verdict has to know of the settings of a trial and of this machine.
-ProfileSetup profile_setup(const EffectiveConfig& settings, const DevicePlan& plan);
-
 // The settings with every knob turned that the findings name.
 EffectiveConfig with_knobs(EffectiveConfig settings, const Profile& profile);
 

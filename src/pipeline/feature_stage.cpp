@@ -2,11 +2,13 @@
 #include "pipeline/feature_stage.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 namespace myxtts {
@@ -165,7 +167,9 @@ void FeatureStage::fill(HostBatch& host, DeviceBatch& slot) {
     make_windows(host, sounds, encoded, side);
     side.made.record(data_.stream());
     times.ended.record(data_.stream());
+    const auto sending = system_clock().now();
     times.transfer = send(host, side, slot);
+    times.sending_seconds = std::chrono::duration<double>(system_clock().now() - sending).count();
     times_.push_back(std::move(times));
     if (filler_ != nullptr) keep(host, encoded);
   } catch (const c10::Error&) {
@@ -325,6 +329,7 @@ void FeatureTimes::add_to(FeatureTimeReading& sum) const {
   sum.encode_seconds += encoded.milliseconds_since(uploaded) / 1000;
   sum.prompt_seconds += ended.milliseconds_since(encoded) / 1000;
   sum.transfer_seconds += transfer.seconds();
+  sum.sending_seconds += sending_seconds;
   sum.transfer_bytes += transfer.bytes;
 }
 

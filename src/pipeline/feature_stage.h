@@ -51,6 +51,7 @@ struct FeatureTimes {
   Event encoded;
   Event ended;
   BatchTransfer::Times transfer = {};
+  double sending_seconds = 0;  // of the thread
 
   bool completed() const { return ended.completed() && transfer.completed(); }
   void add_to(FeatureTimeReading& sum) const;

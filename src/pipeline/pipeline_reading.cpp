@@ -71,6 +71,7 @@ PipelineReading between(const PipelineReading& earlier, const PipelineReading& l
   features.encode_seconds -= earlier.features.encode_seconds;
   features.prompt_seconds -= earlier.features.prompt_seconds;
   features.transfer_seconds -= earlier.features.transfer_seconds;
+  features.sending_seconds -= earlier.features.sending_seconds;
   features.transfer_bytes -= earlier.features.transfer_bytes;
   return reading;
 }

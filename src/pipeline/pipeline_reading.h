@@ -40,6 +40,7 @@ struct FeatureTimeReading {
   double encode_seconds = 0;    // sound to codes: what a feature cache saves
   double prompt_seconds = 0;    // rows and prompt spectrograms
   double transfer_seconds = 0;  // from the data device to the slot
+  double sending_seconds = 0;   // of the stage's thread: handing those copies over
   std::int64_t transfer_bytes = 0;
 };
 

@@ -8,11 +8,12 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/progress.h"
 #include "base/scratch_folder.h"
 #include "config/field.h"
+#include "device/system_probe.h"
 #include "diagnose/profile/alternatives.h"
-#include "diagnose/profile/step_statistics.h"
 #include "session/gpu_watch.h"
 #include "session/resident_batches.h"
 #include "session/trial_parts.h"
@@ -21,6 +22,7 @@ namespace myxtts {
 namespace {
 
 constexpr std::int64_t kMostResident = 8;  // steps whose batches are kept
+constexpr std::int64_t kMostTried = 40;    // steps with another setting
 constexpr int kLoneSteps = 5;
 
 double seconds_between(Clock::Time from, Clock::Time to) {
@@ -58,7 +60,7 @@ class StepMarks {
   std::vector<Event> marks_;
 };
 
-// One trial, phase after phase: fill the cache, warm up, measure, run resident steps.
+// One trial, phase after phase: fill the cache, warm up, settle, measure, run resident steps.
 class Trial {
  public:
   Trial(TrialParts& parts, const TrialSettings& settings, const std::function<bool()>& stopped)
@@ -72,8 +74,8 @@ class Trial {
   void with_pipeline(TrialReading& reading);
   void on_resident_batches(TrialReading& reading);
 
-  // Only the resident steps, for what another setting would give.
-  Tried attempt(const Knob& knob, double tokens_a_clip);
+  // Fewer steps, for what another setting would give.
+  void attempt(const std::string& title, TrialReading& reading);
 
  private:
   using Seen = std::function<void(const DeviceBatch&)>;
@@ -81,7 +83,8 @@ class Trial {
   bool is_stopped() const { return stopped_ && stopped_(); }
   bool step_from(BatchFeed& feed, const Seen& before, double* host_seconds = nullptr);
   void warm_up(BatchFeed& feed, Progress& progress);
-  void measure(BatchFeed& feed, TrialReading& reading, Progress& progress);
+  void settle(BatchFeed& feed);
+  void measure(BatchFeed& feed, std::int64_t wanted, TrialReading& reading, Progress& progress);
   void count(const DeviceBatch& batch, TrialReading& reading) const;
   std::vector<double> resident_steps(std::int64_t steps);
   void resident_step();
@@ -125,6 +128,21 @@ void Trial::warm_up(BatchFeed& feed, Progress& progress) {
   }
 }
 
+// The first steps take long, and batches pile up behind them that no later step finds: they would
+// be measured in place of the stages that made them. Ends when the buffer does not shrink any more,
+// or when everything that was there is used up.
+void Trial::settle(BatchFeed& feed) {
+  const auto in_buffer = [&feed] { return feed.meters().queue("buffer").depth.current; };
+  const std::int64_t all = TrialParts::batches_ahead(feed.facts());
+  const std::int64_t behind_buffer = all - feed.facts().buffer_batches;
+  const std::size_t at_first = in_buffer();
+  for (std::int64_t taken = 0; taken < all && !is_stopped(); taken += parts_.plan.grad_accum) {
+    const std::size_t now = in_buffer();
+    if (taken >= behind_buffer && (now == 0 || now >= at_first)) return;
+    if (!step_from(feed, [](const DeviceBatch&) {})) return;
+  }
+}
+
 void Trial::count(const DeviceBatch& batch, TrialReading& reading) const {
   const BatchTokens tokens = tokens_of(batch);
   ++reading.batches;
@@ -134,7 +152,8 @@ void Trial::count(const DeviceBatch& batch, TrialReading& reading) const {
   reading.useful_tokens += tokens.useful;
 }
 
-void Trial::measure(BatchFeed& feed, TrialReading& reading, Progress& progress) {
+void Trial::measure(BatchFeed& feed, std::int64_t wanted, TrialReading& reading,
+                    Progress& progress) {
   StepMarks marks(*parts_.devices.model);
   const PipelineReading before = feed.meters();
   const std::int64_t file_before = parts_.probe.file_nanoseconds;
@@ -143,7 +162,7 @@ void Trial::measure(BatchFeed& feed, TrialReading& reading, Progress& progress) 
   marks.mark();
   std::int64_t steps = 0;
   std::int64_t tokens_before = 0;
-  for (; steps < settings_.steps && !is_stopped(); ++steps) {
+  for (; steps < wanted && !is_stopped(); ++steps) {
     const auto seen = [&](const DeviceBatch& batch) { count(batch, reading); };
     if (!step_from(feed, seen, &reading.host_step_seconds)) break;
     marks.mark();
@@ -166,7 +185,8 @@ void Trial::with_pipeline(TrialReading& reading) {
                      .total = static_cast<std::uint64_t>(settings_.warm_up + settings_.steps)});
   const auto feed = parts_.make_feed();
   warm_up(*feed, progress);
-  measure(*feed, reading, progress);
+  settle(*feed);
+  measure(*feed, settings_.steps, reading, progress);
   feed->finish();
   reading.data.gpu = data_gpu_.take();
   reading.model.gpu = model_gpu_.take();
@@ -216,18 +236,17 @@ void Trial::on_resident_batches(TrialReading& reading) {
   parts_.trainer.finish();
 }
 
-Tried Trial::attempt(const Knob& knob, double tokens_a_clip) {
-  Progress progress({.title = "Trying " + knob.flag});
+void Trial::attempt(const std::string& title, TrialReading& reading) {
+  const std::int64_t steps = std::min(settings_.steps, kMostTried);
+  parts_.fill_cache((settings_.warm_up + steps) * parts_.plan.grad_accum);
+  Progress progress(
+      {.title = title, .total = static_cast<std::uint64_t>(settings_.warm_up + steps)});
   const auto feed = parts_.make_feed();
   warm_up(*feed, progress);
+  settle(*feed);
+  measure(*feed, steps, reading, progress);
   feed->finish();
-  Tried tried{.knob = knob};
-  if (kept_ == 0) return tried;
-  tried.step_seconds = statistics_of(resident_steps(settings_.resident)).mean;
-  tried.clips = static_cast<double>(kept_tokens_.useful) / static_cast<double>(kept_) /
-                std::max(1.0, tokens_a_clip);
   parts_.trainer.finish();
-  return tried;
 }
 
 void read_memory(const RoleDevice& device, RoleSeen& seen) {
@@ -239,18 +258,47 @@ void read_memory(const RoleDevice& device, RoleSeen& seen) {
 // Another setting, and the plan that follows from it.
 struct Alternative {
   Alternative(const Knob& knob, EffectiveConfig given, const DevicePlan& planned)
-      : settings(std::move(given)), plan(planned) {
+      : settings(std::move(given)), plan(planned), flag(knob.flag) {
     const Field* field = find_field(knob.key);
     MYXTTS_CHECK(field != nullptr && field->assign({.text = knob.value}, settings.values),
                  "{} cannot be {}", knob.key, knob.value);
     if (knob.key == "train.batch_tokens") plan.batch_tokens = settings.values.train.batch_tokens;
+    if (knob.key == "train.batch_size") plan.batch_size = *settings.values.train.batch_size;
   }
 
   EffectiveConfig settings;
   DevicePlan plan;
+  std::string flag;
 };
 
+// Null: it needs more memory than there is.
+std::shared_ptr<const TrialReading> try_out(const Alternative& other, const TrialSettings& trial,
+                                            StageProbe& probe,
+                                            const std::function<bool()>& stopped) {
+  const ScratchFolder folder("profile");
+  auto reading = std::make_shared<TrialReading>();
+  try {
+    TrialParts parts(other.settings, other.plan, folder.path(), probe);
+    Trial(parts, trial, stopped).attempt("Trying " + other.flag, *reading);
+  } catch (const DeviceError& error) {
+    log_info("profile", "{} cannot be tried: {}", other.flag, error.what());
+    return nullptr;
+  }
+  return reading;
+}
+
 }  // namespace
+
+ProfileSetup profile_setup(const EffectiveConfig& settings, const DevicePlan& plan) {
+  const RunConfig& config = settings.values;
+  SystemProbe probe;
+  return {.plan = plan,
+          .model_size = config.train.init ? config.train.init->string() : config.train.model_size,
+          .static_shapes = config.train.enable_static_shapes && plan.model.gpu.has_value(),
+          .cache_dataset = config.data.cache_dataset,
+          .host_path_was_asked = config.devices.transfer_path == TransferPath::Host,
+          .cores = probe.cpu().usable_cores()};
+}
 
 TrialReading run_trial(const EffectiveConfig& settings, const DevicePlan& plan,
                        const TrialSettings& trial, const std::function<bool()>& stopped) {
@@ -265,14 +313,10 @@ TrialReading run_trial(const EffectiveConfig& settings, const DevicePlan& plan,
     read_memory(*parts.devices.data, reading.data);
     read_memory(*parts.devices.model, reading.model);
   }
-  if (stopped && stopped()) return reading;
-  const double tokens_a_clip = static_cast<double>(reading.useful_tokens) /
-                               static_cast<double>(std::max<std::int64_t>(1, reading.clips));
-  const bool graphs = settings.values.train.enable_static_shapes;
-  for (const Knob& knob : worth_trying(reading, plan, graphs)) {
+  if (trial.resident == 0 || reading.step_seconds.empty() || (stopped && stopped())) return reading;
+  for (const Knob& knob : worth_trying(make_profile(profile_setup(settings, plan), reading))) {
     const Alternative other(knob, settings, plan);
-    TrialParts parts(other.settings, other.plan, folder.path(), probe);
-    reading.tried.push_back(Trial(parts, trial, stopped).attempt(knob, tokens_a_clip));
+    reading.tried.push_back({.knob = knob, .reading = try_out(other, trial, probe, stopped)});
   }
   return reading;
 }

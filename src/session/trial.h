@@ -6,7 +6,7 @@
 
 #include "config/effective_config.h"
 #include "device/device_plan.h"
-#include "diagnose/profile/trial_reading.h"
+#include "diagnose/profile/profile.h"
 #include "pipeline/stage_probe.h"
 
 namespace myxtts {
@@ -20,6 +20,9 @@ struct TrialSettings {
   std::function<void(Work)> on_work = {};
   std::int64_t token_counts = 0;  // that batches are padded to, wherever the model is; 0: as a run
 };
+
+// What a verdict has to know of the settings of a trial and of this machine.
+ProfileSetup profile_setup(const EffectiveConfig& settings, const DevicePlan& plan);
 
 // Trains for some steps as `train` would, with the same pipeline and the same step, and measures;
 // what it learnt is thrown away, and nothing is written but indexes and caches. Shows progress.

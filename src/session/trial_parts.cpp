@@ -66,12 +66,16 @@ std::unique_ptr<BatchFeed> TrialParts::make_feed() const {
   return feed;
 }
 
+std::int64_t TrialParts::batches_ahead(const PipelineFacts& facts) {
+  return facts.buffer_batches + facts.ring_slots + kStagedAhead;
+}
+
 void TrialParts::fill_cache(std::int64_t batches) const {
   if (data.cache() == nullptr) return;
   const auto feed = make_feed();
-  // What stages work on ahead of the trainer counts as well; an epoch holds every clip.
-  const PipelineFacts facts = feed->facts();
-  const std::int64_t ahead = facts.buffer_batches + facts.ring_slots + kStagedAhead;
+  // What stages work on ahead of the trainer counts as well, and as many until that is steady; an
+  // epoch holds every clip.
+  const std::int64_t ahead = 2 * batches_ahead(feed->facts());
   const std::int64_t wanted = std::min(batches + ahead, data.training().batches.steps_per_epoch());
   Progress progress({.title = "Filling the cache", .total = static_cast<std::uint64_t>(wanted)});
   for (std::int64_t batch = 0; batch < wanted; ++batch) {

@@ -25,7 +25,11 @@ struct TrialParts {
   // A feed that is started at the first batch and full.
   std::unique_ptr<BatchFeed> make_feed() const;
 
-  // Computes what `batches` batches need, where there is a cache to keep it in.
+  // That the stages hold at most, ahead of the trainer.
+  static std::int64_t batches_ahead(const PipelineFacts& facts);
+
+  // Computes what `batches` batches need, where there is a cache to keep it in, and those that are
+  // taken before they are counted.
   void fill_cache(std::int64_t batches) const;
 
   // One batch. An error of LibTorch becomes one of the model device.

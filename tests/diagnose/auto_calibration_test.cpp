@@ -94,6 +94,24 @@ TEST(Calibration, AClearLeaderIsNotMeasuredTwice) {
   EXPECT_EQ(machine.measured.size(), 3U);
 }
 
+TEST(Calibration, GpusThatAreCloseButNoTieAreMeasuredAgainInTheOtherOrderAndTheMeanCounts) {
+  FakeMachine machine({{"single", {100, 102}}, {"split 0:16", {102, 97}}, {"dual 1 to 0", {90}}});
+  const auto table = calibrate(kAll, machine.measure(), {});
+  EXPECT_EQ(machine.measured,
+            (Names{"single", "split 0:16", "dual 1 to 0", "split 0:16", "single"}));
+  EXPECT_NEAR(table[0].clips_per_second, 101, 1e-9);
+  EXPECT_NEAR(table[1].clips_per_second, 99.5, 1e-9);
+  EXPECT_EQ(name_of_fastest(table, kGpuTie), "single");
+}
+
+TEST(Calibration, ASecondLookAtACacheIsJudgedByTheWholeRunToo) {
+  FakeMachine machine({{"single", {100}}, {"single, cached", {104, 96}}});
+  const auto table =
+      calibrate({kSingle}, machine.measure(), {.may_cache = true, .first_epoch_share = 0.5});
+  EXPECT_EQ(machine.measured.size(), 4U);
+  EXPECT_NEAR(table[1].clips_per_second, 100, 1e-9);
+}
+
 // The first of four epochs is as fast as without the cache.
 TEST(Calibration, TheCacheIsJudgedByTheWholeRunOnTheSimplestAndOnTheFastest) {
   FakeMachine machine({{"single", {100}},

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "config/field.h"
 #include "diagnose/saving_plan.h"
 #include "support/fake_gpus.h"
 
@@ -95,6 +96,24 @@ TEST(AutoPlacement, EveryPlacementTrainsTheStepsOfTheUsualPlan) {
   RunConfig own;
   own.train.batch_size = 5;
   EXPECT_EQ(placed(own, pair, usual).train.batch_size, 5);
+}
+
+EffectiveConfig cache_set_by(Origin::Kind kind) {
+  EffectiveConfig settings = make_effective_config({});
+  const Field* field = find_field("data.cache_dataset");
+  settings.origins.at(static_cast<std::size_t>(field - all_fields().data())).kind = kind;
+  return settings;
+}
+
+TEST(AutoPlacement, TheCacheIsFreeToBeTurnedOnWhereNobodyDecidedAboutIt) {
+  const Placement plain{.mode = Mode::Single};
+  const Placement cached{.mode = Mode::Single, .cached = true};
+  EXPECT_TRUE(may_cache(cache_set_by(Origin::Kind::Default), std::nullopt));
+  EXPECT_FALSE(may_cache(cache_set_by(Origin::Kind::File), std::nullopt));
+  EXPECT_FALSE(may_cache(cache_set_by(Origin::Kind::File), plain));
+  // The run's own config.yaml, read again: the cache was turned on in spite of its "false".
+  EXPECT_TRUE(may_cache(cache_set_by(Origin::Kind::File), cached));
+  EXPECT_FALSE(may_cache(cache_set_by(Origin::Kind::Flag), cached));
 }
 
 }  // namespace

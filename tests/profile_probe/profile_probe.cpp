@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Plants bottlenecks in real trainings, lets the verdict name them, turns the knob that it names
-// and compares what that gains with what was predicted.
+// and compares what that gains with what was predicted. benchmarks/check_profile.py runs the whole
+// table with it.
 //
-//   profile_probe [--corpus DIR] [--runs N] [--steps N] [--seed N] [--faults A,B+C,...] [KEY=VALUE
-//   ...]
+//   profile_probe [--corpus DIR] [--runs N] [--steps N] [--seed N] [--faults A,B+C,...]
+//                 [--seconds N] [--json] [KEY=VALUE ...]
 //
-// A fault is one of support/planted_fault.h, two of them joined by a plus sign, or "healthy".
+// A fault is one of support/planted_fault.h, two of them joined by a plus sign (the second is the
+// larger), "pair" (two that are drawn), "launch" (no graphs, on a GPU) or "healthy". "A@7" draws
+// with the seed 7 whatever --seed says.
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -28,6 +37,8 @@ struct Arguments {
   std::uint64_t seed = 1;
   std::vector<std::string> faults = fault_names();
   std::vector<std::string> settings;
+  double seconds = 1e9;  // begin no row after so many
+  bool json = false;     // a line for each row
   bool verbose = false;
 };
 
@@ -54,79 +65,149 @@ Settings settings_of(const Arguments& arguments, const std::string& corpus) {
 
 // What was planted, what was said, and what turning the knob gave.
 struct Row {
-  std::string planted;
-  std::vector<PlantedFault> faults = {};
+  std::string kind;  // as in --faults
+  std::string planted = {};
+  Cause expected = Cause::ModelBound;
   Profile before = {};
   std::optional<Profile> after = {};
+
+  const Finding& said() const { return before.findings.front(); }
+  bool right() const { return said().cause == expected; }
+  double error() const {  // of the prediction
+    return after ? after->clips_per_second / said().predicted_clips_per_second - 1 : 0.0;
+  }
 };
 
-const PlantedFault* largest(const std::vector<PlantedFault>& faults) {
-  const PlantedFault* found = nullptr;
-  for (const PlantedFault& fault : faults) {
-    if (found == nullptr || fault.seconds > found->seconds) found = &fault;
-  }
-  return found;
+constexpr double kMostError = 0.15;
+
+nlohmann::json json_of(const Row& row) {
+  nlohmann::json json{{"kind", row.kind},
+                      {"device", row.before.setup.plan.model.gpu ? "cuda" : "cpu"},
+                      {"planted", row.planted},
+                      {"expected", name_of(row.expected)},
+                      {"verdict", name_of(row.said().cause)},
+                      {"right", row.right()},
+                      {"step_ms", 1000 * row.before.steps.mean},
+                      {"ceiling_ms", 1000 * row.before.ceiling_seconds.value_or(0)},
+                      {"waited_share", row.before.waited_share},
+                      {"cost_share", row.said().cost_share},
+                      {"clips_per_second", row.before.clips_per_second}};
+  if (!row.after) return json;
+  json["knob"] = row.said().knob->flag;
+  json["predicted"] = row.said().predicted_clips_per_second;
+  json["measured"] = row.after->clips_per_second;
+  json["error"] = row.error();
+  return json;
 }
 
-bool print_row(const Row& row) {
-  const Finding& said = row.before.findings.front();
-  const PlantedFault* worst = largest(row.faults);
-  const Cause expected = worst == nullptr ? Cause::ModelBound : worst->expected;
-  const bool right = said.cause == expected;
-  std::string text = fmt::format("{:<32} {:<5} {:<18} step {:7.1f} ms  cost {:3.0f} %", row.planted,
-                                 right ? "right" : "WRONG", name_of(said.cause),
+std::string text_of(const Row& row) {
+  const Finding& said = row.said();
+  std::string text = fmt::format("{:<40} {:<5} {:<18} step {:7.1f} ms  cost {:3.0f} %", row.planted,
+                                 row.right() ? "right" : "WRONG", name_of(said.cause),
                                  1000 * row.before.steps.mean, 100 * said.cost_share);
-  if (row.after) {
-    const double error = row.after->clips_per_second / said.predicted_clips_per_second - 1;
-    text +=
-        fmt::format("  {:<22} predicted {:6.2f} clips/s, measured {:6.2f} ({:+.0f} %){}",
-                    said.knob->flag, said.predicted_clips_per_second, row.after->clips_per_second,
-                    100 * error, std::abs(error) > 0.15 ? "  OFF" : "");
-  }
-  fmt::print("{}\n", text);
-  std::fflush(stdout);
-  return right;
+  if (!row.after) return text;
+  return text + fmt::format("  {:<22} predicted {:6.2f} clips/s, measured {:6.2f} ({:+.0f} %){}",
+                            said.knob->flag, said.predicted_clips_per_second,
+                            row.after->clips_per_second, 100 * row.error(),
+                            std::abs(row.error()) > kMostError ? "  OFF" : "");
 }
 
-Row measure(const TrialBench& bench, const Arguments& arguments, const std::string& name,
-            std::uint64_t seed) {
-  const RandomStream strengths(seed, "strengths");
-  TrialSettings trial{.warm_up = 8, .steps = arguments.steps, .resident = 12};
-  const Healthy healthy = healthy_of(bench.run({.warm_up = 4, .steps = 12, .resident = 0}));
-  Row row{.planted = name};
-  std::uint64_t draw = 0;
-  if (name != "healthy") {
-    for (const std::string& part : parts_of(name, '+')) {
-      // Of a pair, one is clearly the larger.
-      const double strength =
-          draw == 0 ? 1.5 + 2 * strengths.uniform(draw) : (1.5 + 2 * strengths.uniform(0)) * 1.6;
-      ++draw;
-      row.faults.push_back(make_fault(part, strength, healthy));
-    }
-  }
-  plant(row.faults, healthy, seed, trial);
-  row.before = bench.run(trial);
-  if (arguments.verbose) fmt::print("{}\n", describe(row.before));
-  const auto& knob = row.before.findings.front().knob;
-  if (knob) row.after = bench.run(trial, {{knob->key, knob->value}});
-  return row;
+// Two that differ in their cause, the second the larger.
+std::string drawn_pair(std::uint64_t seed) {
+  const std::vector<std::string> first{"slow reader", "slow disk"};
+  const std::vector<std::string> others{"slow decoder", "heavy features", "slow transfer",
+                                        "big model"};
+  const RandomStream draw(seed, "pair");
+  auto order = draw.permutation(others.size() + 1);
+  const auto name = [&](std::uint64_t number) {
+    return number < others.size() ? others[number] : first[draw.bits(1000) % first.size()];
+  };
+  return name(order[0]) + "+" + name(order[1]);
 }
+
+std::vector<PlantedFault> faults_of(const std::string& name, std::uint64_t seed,
+                                    const Healthy& healthy) {
+  std::vector<PlantedFault> faults;
+  if (name == "healthy" || name == "launch") return faults;
+  double strength = 1.5 + 2 * RandomStream(seed, "strengths " + name).uniform(0);
+  for (const std::string& part : parts_of(name, '+')) {
+    faults.push_back(make_fault(part, strength, healthy));
+    strength *= 1.6;  // of a pair, one is clearly the larger
+  }
+  return faults;
+}
+
+// What a kind needs besides waits. Features that are computed on the model's own card cost its time
+// and are named for it, so there a healthy training has its codes, and one that only its padding is
+// to hold up. A budget of tokens has to be large enough to be allowed.
+Settings settings_for(const std::string& kind, bool on_gpu, std::uint64_t seed) {
+  Settings settings{{"train.seed", std::to_string(seed)}};
+  if (kind == "launch") settings.emplace_back("train.enable_static_shapes", "false");
+  const bool needs_its_codes = kind == "healthy" || kind == "bad padding";
+  if (on_gpu && needs_its_codes) settings.emplace_back("data.cache_dataset", "true");
+  if (kind == "bad padding") settings.emplace_back("train.batch_size", "6");
+  return settings;
+}
+
+class Probe {
+ public:
+  Probe(const TrialBench& bench, const Arguments& arguments)
+      : bench_(bench), arguments_(arguments) {
+    const Profile profile = bench.run({.warm_up = 6, .steps = 20, .resident = 0});
+    healthy_ = healthy_of(profile);
+    on_gpu_ = profile.setup.plan.model.gpu.has_value();
+  }
+
+  Row measure(const std::string& kind, std::uint64_t seed) const {
+    const std::string name = kind == "pair" ? drawn_pair(seed) : kind;
+    const auto faults = faults_of(name, seed, healthy_);
+    TrialSettings trial{.warm_up = 6, .steps = arguments_.steps, .resident = 12};
+    if (name == "jittery storage") trial.steps *= 3;  // a few stalls have to happen
+    if (name == "bad padding" && !on_gpu_) trial.steps = (trial.steps + 1) / 2;  // larger ones
+    plant(faults, healthy_, seed, trial);
+    Row row{.kind = kind, .planted = name};
+    if (name == "launch") row.expected = Cause::Launch;
+    if (!faults.empty()) row.expected = faults.back().expected;
+    Settings settings = settings_for(kind, on_gpu_, seed);
+    row.before = bench_.run(trial, settings);
+    if (arguments_.verbose) fmt::print("{}\n", describe(row.before));
+    const auto& knob = row.said().knob;
+    if (!knob || kind == "pair" || kind == "healthy") return row;
+    settings.emplace_back(knob->key, knob->value);
+    trial.resident = 0;
+    row.after = bench_.run(trial, settings);
+    return row;
+  }
+
+ private:
+  const TrialBench& bench_;
+  const Arguments& arguments_;
+  Healthy healthy_ = {};
+  bool on_gpu_ = false;
+};
 
 int run(const Arguments& arguments) {
   const ScratchFolder folder("probe");
   if (arguments.corpus.empty()) {
-    generate_corpus(folder.path(), {.clips = arguments.clips, .shortest = 1.5, .longest = 4});
+    generate_corpus(folder.path(), {.clips = arguments.clips, .shortest = 1, .longest = 3});
   }
   const TrialBench bench(
       settings_of(arguments, arguments.corpus.empty() ? folder.path().string() : arguments.corpus));
+  const auto began = std::chrono::steady_clock::now();
+  const Probe probe(bench, arguments);
   int wrong = 0;
-  for (const std::string& name : arguments.faults) {
-    for (int i = 0; i < arguments.runs; ++i) {
-      const auto seed = arguments.seed + static_cast<std::uint64_t>(i);
-      wrong += print_row(measure(bench, arguments, name, seed)) ? 0 : 1;
+  for (int i = 0; i < arguments.runs; ++i) {
+    for (const std::string& kind : arguments.faults) {
+      const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - began;
+      if (passed.count() > arguments.seconds) continue;
+      const auto parts = parts_of(kind, '@');
+      const std::uint64_t first = parts.size() > 1 ? std::stoull(parts[1]) : arguments.seed;
+      const Row row = probe.measure(parts[0], first + static_cast<std::uint64_t>(i));
+      wrong += row.right() && std::abs(row.error()) <= kMostError ? 0 : 1;
+      fmt::print("{}\n", arguments.json ? json_of(row).dump() : text_of(row));
+      std::fflush(stdout);
     }
   }
-  fmt::print("{} wrong\n", wrong);
   return wrong == 0 ? 0 : 1;
 }
 
@@ -142,7 +223,10 @@ int main(int count, char** words) {
   app.add_option("--runs", arguments.runs);
   app.add_option("--steps", arguments.steps);
   app.add_option("--seed", arguments.seed);
-  app.add_option("--faults", arguments.faults)->delimiter(',');
+  app.add_option_function<std::string>(
+      "--faults", [&](const std::string& names) { arguments.faults = parts_of(names, ','); });
+  app.add_option("--seconds", arguments.seconds);
+  app.add_flag("--json", arguments.json);
   app.add_flag("--verbose", arguments.verbose);
   app.add_option("SETTING", arguments.settings);
   CLI11_PARSE(app, count, words);

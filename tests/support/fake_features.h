@@ -41,6 +41,7 @@ struct FakeTimes {
     sum.encode_seconds += encoded.milliseconds_since(began) / 1000;
     sum.prompt_seconds += ended.milliseconds_since(encoded) / 1000;
     sum.transfer_seconds += sent.milliseconds_since(ended) / 1000;
+    sum.sending_seconds += sent.milliseconds_since(ended) / 1000;
     sum.transfer_bytes += 1000;
   }
 };

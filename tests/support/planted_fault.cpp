@@ -36,7 +36,9 @@ class Waits {
     }
     if (fault_.name == "heavy features" && work == Work::Features) wait_for(fault_.seconds);
     if (fault_.name == "slow transfer" && work == Work::Transfer) wait_for(fault_.seconds);
-    if (fault_.name == "big model" && work == Work::Step) wait_for(fault_.seconds);
+    if (fault_.name == "big model" && work == Work::Step) {
+      wait_for(fault_.seconds - healthy_.step_seconds);  // the rest is the model as it is
+    }
     if (fault_.name == "jittery storage" && work == Work::ReadingFiles) stall();
   }
 

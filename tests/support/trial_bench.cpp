@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/trial_bench.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "config/field.h"
-#include "device/system_probe.h"
 #include "diagnose/profile/step_model.h"
 #include "session/plan_run.h"
 
@@ -35,18 +36,15 @@ DevicePlan opened_plan(const EffectiveConfig& config) {
 Profile TrialBench::run(const TrialSettings& trial, const Settings& more) const {
   Settings all = settings_;
   all.insert(all.end(), more.begin(), more.end());
+  const auto is = [](const char* key) {
+    return [key](const auto& setting) { return setting.first == key; };
+  };
+  // A budget of tokens takes the place of a number of clips.
+  if (std::ranges::any_of(all, is("train.batch_tokens")))
+    std::erase_if(all, is("train.batch_size"));
   const EffectiveConfig config = config_of(all);
   const DevicePlan plan = opened_plan(config);
-  SystemProbe probe;
-  const ProfileSetup setup{
-      .plan = plan,
-      .model_size = config.values.train.model_size,
-      .static_shapes = config.values.train.enable_static_shapes && plan.model.gpu.has_value(),
-      .cache_dataset = config.values.data.cache_dataset,
-      .host_path_was_asked = config.values.devices.transfer_path == TransferPath::Host,
-      .cores = probe.cpu().usable_cores(),
-      .warm_up = trial.warm_up};
-  return make_profile(setup, run_trial(config, plan, trial));
+  return make_profile(profile_setup(config, plan), run_trial(config, plan, trial));
 }
 
 Healthy healthy_of(const Profile& profile) {

@@ -98,8 +98,11 @@ std::vector<Placement> possible_placements(const RunConfig& config, const Machin
   return found;
 }
 
-bool may_cache(const EffectiveConfig& settings) {
-  return settings.origin_of("data.cache_dataset").kind == Origin::Kind::Default;
+bool may_cache(const EffectiveConfig& settings, const std::optional<Placement>& chosen) {
+  const Origin::Kind origin = settings.origin_of("data.cache_dataset").kind;
+  if (origin == Origin::Kind::Default) return true;
+  return origin == Origin::Kind::File && !settings.values.data.cache_dataset && chosen &&
+         chosen->cached;
 }
 
 }  // namespace myxtts

@@ -41,7 +41,9 @@ RunConfig placed(RunConfig config, const Placement& placement, const DevicePlan&
 std::vector<Placement> possible_placements(const RunConfig& config, const Machine& machine,
                                            const DevicePlan& usual);
 
-// Whether --mode auto may turn the feature cache on: nobody has decided about it.
-bool may_cache(const EffectiveConfig& settings);
+// Whether --mode auto may turn the feature cache on: nobody has decided about it. A run's own
+// config.yaml says "false" where nobody did; what was `chosen` for that run before tells the two
+// apart.
+bool may_cache(const EffectiveConfig& settings, const std::optional<Placement>& chosen);
 
 }  // namespace myxtts

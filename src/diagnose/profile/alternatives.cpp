@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnose/profile/alternatives.h"
 
-#include <algorithm>
-
-#include <fmt/format.h>
-
+#include "diagnose/profile/knobs.h"
 #include "diagnose/profile/verdict.h"
 
 namespace myxtts {
@@ -22,19 +19,21 @@ bool host_is_slower(const TrialReading& reading) {
 
 }  // namespace
 
-std::vector<Knob> worth_trying(const TrialReading& reading, const DevicePlan& plan,
-                               bool static_shapes) {
+std::vector<Knob> worth_trying(const Profile& profile) {
+  const TrialReading& reading = profile.reading;
+  const DevicePlan& plan = profile.setup.plan;
   std::vector<Knob> knobs;
-  if (plan.model.gpu && !static_shapes && host_is_slower(reading)) {
+  const auto& named = profile.findings.front().knob;
+  if (named && is_batch_knob(*named, plan)) knobs.push_back(*named);
+  if (plan.model.gpu && !profile.setup.static_shapes && host_is_slower(reading)) {
     knobs.push_back({"--enable-static-shapes", "train.enable_static_shapes", "true"});
   }
   const std::int64_t padding = reading.tokens - reading.useful_tokens;
   if (!plan.batch_tokens && reading.batches > 0 &&
       static_cast<double>(padding) > kWorthSaying * static_cast<double>(reading.tokens)) {
     // As many as are computed now, so that nothing needs more memory.
-    const std::int64_t budget = reading.tokens / reading.batches;
-    knobs.push_back(
-        {fmt::format("--batch-tokens {}", budget), "train.batch_tokens", std::to_string(budget)});
+    const auto budget = number_knob("train.batch_tokens", reading.tokens / reading.batches);
+    if (budget) knobs.push_back(*budget);
   }
   return knobs;
 }

@@ -67,6 +67,7 @@ Json features_of(const FeatureTimeReading& times) {
           {"encode_seconds", times.encode_seconds},
           {"prompt_seconds", times.prompt_seconds},
           {"transfer_seconds", times.transfer_seconds},
+          {"sending_seconds", times.sending_seconds},
           {"transfer_bytes", times.transfer_bytes}};
 }
 

@@ -7,14 +7,15 @@
 
 #include <fmt/format.h>
 
+#include "diagnose/profile/knobs.h"
+
 namespace myxtts {
 namespace {
 
-constexpr double kHeadroom = 1.2;         // a stage that is just fast enough is not fast enough
-constexpr double kMemoryBandwidth = 2e9;  // bytes a second that no copy within a machine is below
-constexpr double kClearlySlower = 0.1;    // a step beside other work than alone
-constexpr std::int64_t kMostWorkers = 1024;
-constexpr std::int64_t kMostBuffer = 1000;
+constexpr double kHeadroom = 1.2;           // a stage that is just fast enough is not fast enough
+constexpr double kMemoryBandwidth = 2e9;    // bytes a second that no copy within a machine is below
+constexpr double kClearlySlower = 0.1;      // a step beside other work than alone
+constexpr std::int64_t kMostBuffer = 1000;  // batches
 constexpr std::int64_t kLargestBatchFactor = 8;
 
 std::string milliseconds(double seconds) {
@@ -59,6 +60,12 @@ void take_from_features(StepModel& model, double seconds) {
   model.feeding = model.serial ? std::max(0.0, model.feeding - seconds) : model.feeding;
 }
 
+// What the feature stage's thread hands over besides copies to the model device: on a GPU that is
+// short, unless something holds it up.
+double computing(const StepModel& model) {
+  return model.feeding - model.sending;
+}
+
 // Clips come as codes and samples from the cache: nothing is read, decoded or encoded any more.
 StepModel with_cache(const Profile& profile, const StepModel& model) {
   StepModel after = model;
@@ -70,7 +77,8 @@ StepModel with_cache(const Profile& profile, const StepModel& model) {
   after.decoding_cpu = 0;
   take_from_features(after, model.encoding);
   if (!model.serial) {
-    after.feeding *= share_of(model.prompts, model.prompts + model.encoding);
+    after.feeding =
+        model.sending + computing(model) * share_of(model.prompts, model.prompts + model.encoding);
   }
   after.encoding = 0;
   return with_holes_scaled(after, model);
@@ -100,6 +108,25 @@ Remedy reading(const Profile& profile, const StepModel& model) {
   return remedy;
 }
 
+// So many decoders that they take `wanted` seconds a step, or as many as the buffer has clips for.
+// False: they would not help.
+bool add_workers(Remedy& remedy, const StepModel& model, double wanted) {
+  if (wanted <= 0 || model.decoding_cpu / model.cores > wanted) return false;
+  const double enough = std::ceil((model.files + model.decoding) / wanted);
+  const double workers = std::min(enough, std::floor(model.places));
+  if (workers <= model.workers) return false;
+  remedy.knob = number_knob("data.num_workers", static_cast<std::int64_t>(workers));
+  if (!remedy.knob) return false;
+  if (workers < enough) {
+    remedy.remark = fmt::format(
+        "more would find nothing to do: --buffer-size has places for {:.0f} clips", model.places);
+  }
+  remedy.after = model;
+  remedy.after.workers = workers;
+  remedy.after = with_holes_scaled(remedy.after, model);
+  return true;
+}
+
 Remedy decoding(const Profile& profile, const StepModel& model) {
   Remedy remedy{.cause = Cause::Decoding};
   remedy.without = model;
@@ -113,21 +140,11 @@ Remedy decoding(const Profile& profile, const StepModel& model) {
   others.files = 0;
   others.decoding = 0;
   others.decoding_cpu = 0;
-  const double wanted = std::max(others.slowest_stage(), model.model) / kHeadroom;
-  const double together = model.files + model.decoding;
-  const double workers = wanted > 0 ? std::ceil(together / wanted) : kMostWorkers;
-  if (workers > model.workers && workers <= kMostWorkers &&
-      model.decoding_cpu / model.cores <= wanted) {
-    const auto count = static_cast<std::int64_t>(workers);
-    remedy.knob =
-        Knob{fmt::format("--num-workers {}", count), "data.num_workers", std::to_string(count)};
-    remedy.after = model;
-    remedy.after.workers = workers;
-    remedy.after = with_holes_scaled(remedy.after, model);
-  } else {
-    add_cache(remedy, profile, model);
-    remedy.reason += fmt::format(", and {:.0f} cores cannot decode faster", model.cores);
+  if (add_workers(remedy, model, std::max(others.slowest_stage(), model.model) / kHeadroom)) {
+    return remedy;
   }
+  add_cache(remedy, profile, model);
+  remedy.reason += fmt::format(", and {:.0f} cores cannot decode faster", model.cores);
   return remedy;
 }
 
@@ -137,7 +154,7 @@ Remedy features(const Profile& profile, const StepModel& model) {
   remedy.without = model;
   relieve(remedy.without, beside, 1, 1);
   take_from_features(remedy.without, model.encoding + model.prompts);
-  if (!model.serial) remedy.without.feeding = 0;
+  if (!model.serial) remedy.without.feeding = model.sending;
   remedy.without.encoding = 0;
   remedy.without.prompts = 0;
   remedy.without = with_holes_scaled(remedy.without, model);
@@ -169,26 +186,39 @@ void add_larger_batch(Remedy& remedy, const Profile& profile, const StepModel& m
   const double copying = copying_of(profile, model);
   const double waiting = model.transfer - copying;
   if (waiting < 0.5 * model.transfer) return;
+  const double held_up = std::min(waiting, model.sending);  // the thread, meanwhile
   StepModel others = model;
   others.transfer = copying;
-  take_from_features(others, waiting);
+  others.feeding -= held_up;
+  others.sending -= held_up;
   std::int64_t factor = 1;
   do {
     ++factor;
     remedy.after = scaled(others, static_cast<double>(factor));
     remedy.after.transfer += waiting;
-    if (model.serial) remedy.after.feeding += waiting;
+    remedy.after.feeding += held_up;
+    remedy.after.sending += held_up;
   } while (remedy.after.slowest_stage() > remedy.after.model && factor < kLargestBatchFactor);
-  const auto batch = factor * profile.setup.plan.batch_size;
-  remedy.knob =
-      Knob{fmt::format("--batch-size {}", batch), "train.batch_size", std::to_string(batch)};
+  remedy.knob = larger_batch(profile.setup.plan, factor);
+  if (!remedy.knob) {
+    remedy.after = remedy.without;
+    return;
+  }
   remedy.remark = "larger batches are larger steps: the learning rate may want to grow with them";
+  const Tried* tried = tried_with(profile, remedy.knob->key);
+  if (tried == nullptr || tried->knob != *remedy.knob) return;
+  remedy.after = with_tried(profile, model, *tried);
+  if (tried->reading) return;
+  remedy.remark = remedy.knob->flag + " would wait less, but does not fit";
+  remedy.knob.reset();
 }
 
 Remedy transfer(const Profile& profile, const StepModel& model) {
   Remedy remedy{.cause = Cause::Transfer};
   remedy.without = model;
-  take_from_features(remedy.without, model.transfer + model.upload);
+  take_from_features(remedy.without, model.upload);
+  remedy.without.feeding = std::max(0.0, remedy.without.feeding - model.sending);
+  remedy.without.sending = 0;
   remedy.without.transfer = 0;
   remedy.without.upload = 0;
   remedy.without.collating = 0;
@@ -221,10 +251,9 @@ Remedy oscillation(const Profile& profile, const StepModel& model) {
   const double batches = static_cast<double>(profile.setup.plan.grad_accum) *
                          profile.steps.highest / std::max(1e-9, remedy.without.step());
   const auto more = static_cast<std::int64_t>(std::ceil(kHeadroom * batches));
-  const auto count = std::min(kMostBuffer, static_cast<std::int64_t>(buffer.capacity) +
-                                               std::max<std::int64_t>(4, 2 * more));
-  remedy.knob = Knob{fmt::format("--buffer-size {}", count), "data.pipeline_buffer_size",
-                     std::to_string(count)};
+  remedy.knob = number_knob("data.pipeline_buffer_size",
+                            std::min(kMostBuffer, static_cast<std::int64_t>(buffer.capacity) +
+                                                      std::max<std::int64_t>(4, 2 * more)));
   return remedy;
 }
 

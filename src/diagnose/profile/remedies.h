@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "diagnose/profile/profile.h"
@@ -27,6 +28,13 @@ std::vector<Remedy> remedies(const Profile& profile, const StepModel& model);
 
 // Those of the step itself, by what was tried.
 std::vector<Remedy> step_remedies(const Profile& profile, const StepModel& model);
+
+// What was tried with that setting; null: nothing was.
+const Tried* tried_with(const Profile& profile, std::string_view key);
+
+// The training with a setting as it was measured with it; something that cannot be done changes
+// nothing.
+StepModel with_tried(const Profile& profile, const StepModel& model, const Tried& tried);
 
 // Nothing holds the training up but its own arithmetic; with the knob that was found to make that
 // faster, where there is one.

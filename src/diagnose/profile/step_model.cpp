@@ -7,6 +7,13 @@
 namespace myxtts {
 namespace {
 
+// Everything that grows with the clips of a step.
+constexpr double StepModel::*kParts[] = {
+    &StepModel::listing,  &StepModel::files,      &StepModel::decoding, &StepModel::decoding_cpu,
+    &StepModel::batching, &StepModel::collating,  &StepModel::upload,   &StepModel::encoding,
+    &StepModel::prompts,  &StepModel::transfer,   &StepModel::feeding,  &StepModel::sending,
+    &StepModel::model,    &StepModel::unevenness, &StepModel::clips,    &StepModel::places};
+
 double seconds_in(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
@@ -33,6 +40,9 @@ void add_host_stages(StepModel& model, const TrialReading& reading, double steps
   // Those that stood by do not count, and autotune may have changed the number on the way.
   const double worked = seconds_in(decoder.load.busy + decoder.load.waiting_for_input);
   model.workers = reading.wall_seconds > 0 ? std::max(1.0, worked / reading.wall_seconds) : 1.0;
+  model.places = static_cast<double>(pipeline.queue("buffer").capacity) *
+                 static_cast<double>(reading.clips) /
+                 static_cast<double>(std::max<std::int64_t>(1, reading.batches));
   const auto left = static_cast<double>(pipeline.batches);
   model.batching = for_a_step(seconds_in(pipeline.stage("batcher").load.busy), left, batches);
   model.collating = for_a_step(seconds_in(pipeline.stage("collator").load.busy), left, batches);
@@ -48,13 +58,14 @@ void add_features(StepModel& model, const TrialReading& reading, double steps) {
   model.transfer = for_a_step(times.transfer_seconds, done, batches);
   model.feeding =
       for_a_step(seconds_in(reading.pipeline.stage("features").load.busy), done, batches);
+  model.sending = std::min(model.feeding, for_a_step(times.sending_seconds, done, batches));
 }
 
 }  // namespace
 
 double StepModel::decoders() const {
   const double together = files + decoding;
-  return std::max(together / workers, decoding_cpu / cores);
+  return std::max(together / std::min(workers, places), decoding_cpu / cores);
 }
 
 // On a GPU the thread only hands the work over, and copies have a stream of their own.
@@ -91,13 +102,18 @@ StepModel model_of(const Profile& profile) {
 }
 
 StepModel scaled(StepModel model, double factor) {
-  for (double* part :
-       {&model.listing, &model.files, &model.decoding, &model.decoding_cpu, &model.batching,
-        &model.collating, &model.upload, &model.encoding, &model.prompts, &model.transfer,
-        &model.feeding, &model.model, &model.unevenness, &model.clips}) {
-    *part *= factor;
-  }
+  for (double StepModel::*part : kParts) model.*part *= factor;
   return model;
+}
+
+StepModel changed_as(const StepModel& now, const StepModel& before, const StepModel& there) {
+  StepModel after = now;
+  const auto change = [&](double StepModel::*part) {
+    after.*part = before.*part > 0 ? now.*part / before.*part * there.*part : there.*part;
+  };
+  for (double StepModel::*part : kParts) change(part);
+  change(&StepModel::workers);
+  return after;
 }
 
 StepModel with_holes_scaled(StepModel after, const StepModel& before) {

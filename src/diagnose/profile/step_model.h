@@ -22,6 +22,7 @@ struct StepModel {
   double decoding = 0;      // decoders together: everything else
   double decoding_cpu = 0;  // of both: what they computed
   double workers = 1;       // that shared it, on average
+  double places = 1e9;      // clips that the buffer has a place for: no more are decoded at a time
   double batching = 0;
   double collating = 0;
   double upload = 0;    // to the data device
@@ -29,6 +30,7 @@ struct StepModel {
   double prompts = 0;   // rows and prompts
   double transfer = 0;  // to the model device
   double feeding = 0;   // the feature stage's thread, everything above that it does itself
+  double sending = 0;   // of that: handing the copies to the model device over
   bool serial = true;   // on the CPU that thread does all of it, one after the other
   double cores = 1;
 
@@ -49,6 +51,10 @@ StepModel model_of(const Profile& profile);
 
 // The same with batches of `factor` times as many clips.
 StepModel scaled(StepModel model, double factor);
+
+// The model that changes from `now` as a trial with another setting changed from the first one:
+// `there` in place of `before`.
+StepModel changed_as(const StepModel& now, const StepModel& before, const StepModel& there);
 
 // `after` with the unevenness of `before` in proportion: a slower stage makes larger holes, and
 // they shrink with it.

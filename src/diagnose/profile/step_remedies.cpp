@@ -19,26 +19,19 @@ double share_of(double part, double whole) {
   return whole > 0 ? part / whole : 0.0;
 }
 
-const Tried* tried_with(const Profile& profile, std::string_view key) {
-  for (const Tried& tried : profile.reading.tried) {
-    if (tried.knob.key == key) return &tried;
-  }
-  return nullptr;
-}
-
-// The step as it was measured with another setting, beside the same pipeline.
-StepModel with_tried(const StepModel& model, const Tried& tried) {
-  const double factor = tried.clips > 0 && model.clips > 0 ? tried.clips / model.clips : 1.0;
-  StepModel after = scaled(model, factor);
-  after.model = tried.step_seconds;
-  return with_holes_scaled(after, model);
+// Clips of a step, of the length that the measured ones had on average.
+double clips_of(const TrialReading& tried, const TrialReading& measured) {
+  const double steps = static_cast<double>(tried.step_seconds.size());
+  const double a_clip =
+      share_of(static_cast<double>(measured.useful_tokens), static_cast<double>(measured.clips));
+  return share_of(static_cast<double>(tried.useful_tokens), a_clip * steps);
 }
 
 std::optional<Remedy> launch(const Profile& profile, const StepModel& model) {
   const Tried* graphs = tried_with(profile, "train.enable_static_shapes");
-  if (graphs == nullptr || !profile.reading.lone) return std::nullopt;
+  if (graphs == nullptr || !graphs->reading || !profile.reading.lone) return std::nullopt;
   const LoneStep& lone = *profile.reading.lone;
-  const StepModel after = with_tried(model, *graphs);
+  const StepModel after = with_tried(profile, model, *graphs);
   return Remedy{
       .cause = Cause::Launch,
       .reason = fmt::format("the host takes {} to hand a step over, and {} later the "
@@ -51,9 +44,10 @@ std::optional<Remedy> launch(const Profile& profile, const StepModel& model) {
 }
 
 std::optional<Remedy> padding(const Profile& profile, const StepModel& model) {
+  if (profile.setup.plan.batch_tokens) return std::nullopt;  // a larger one is no cure for padding
   const Tried* budget = tried_with(profile, "train.batch_tokens");
-  if (budget == nullptr) return std::nullopt;
-  const StepModel after = with_tried(model, *budget);
+  if (budget == nullptr || !budget->reading) return std::nullopt;
+  const StepModel after = with_tried(profile, model, *budget);
   return Remedy{.cause = Cause::Padding,
                 .reason = fmt::format("{:.0f} % of the tokens that are computed are padding",
                                       100 * profile.padding_share),
@@ -64,6 +58,20 @@ std::optional<Remedy> padding(const Profile& profile, const StepModel& model) {
 }
 
 }  // namespace
+
+const Tried* tried_with(const Profile& profile, std::string_view key) {
+  for (const Tried& tried : profile.reading.tried) {
+    if (tried.knob.key == key) return &tried;
+  }
+  return nullptr;
+}
+
+StepModel with_tried(const Profile& profile, const StepModel& model, const Tried& tried) {
+  if (!tried.reading || tried.reading->step_seconds.empty()) return model;
+  StepModel there = model_of(make_profile(profile.setup, *tried.reading));
+  there.clips = clips_of(*tried.reading, profile.reading);
+  return changed_as(model, model_of(profile), there);
+}
 
 std::vector<Remedy> step_remedies(const Profile& profile, const StepModel& model) {
   std::vector<Remedy> all;

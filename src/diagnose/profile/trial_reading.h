@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,12 +42,13 @@ struct Knob {
   friend bool operator==(const Knob&, const Knob&) = default;
 };
 
-// Steps on resident batches with another setting, where the first measurement said that it may be
-// the better one: what it gives is measured, not guessed.
+struct TrialReading;
+
+// The same training with another setting of the step, where the first measurement said that it may
+// be the better one: what it gives, beside the same pipeline, is measured and not guessed.
 struct Tried {
   Knob knob;
-  double step_seconds = 0;
-  double clips = 0;  // of a step, of the length that the measured ones had on average
+  std::shared_ptr<const TrialReading> reading = {};  // null: it cannot be done
 };
 
 // Everything a trial measured. Times of steps are the model device's own, by events; the

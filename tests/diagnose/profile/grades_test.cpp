@@ -73,25 +73,42 @@ TEST(StepStatistics, PercentilesLieBetweenTheNearestSteps) {
 }
 
 TEST(Alternatives, GraphsAreTriedOnAGpuWhoseHostIsTheSlower) {
-  DevicePlan plan;
-  plan.model.gpu.emplace();
+  ProfileSetup setup{.cores = 8};
+  setup.plan.model.gpu.emplace();
+  setup.plan.data.gpu.emplace();
   TrialReading reading = test::reading_of({});
   reading.lone = LoneStep{.host_seconds = 0.010, .after_seconds = 0.001};
-  ASSERT_EQ(worth_trying(reading, plan, false).size(), 1);
-  EXPECT_EQ(worth_trying(reading, plan, false)[0].flag, "--enable-static-shapes");
-  EXPECT_TRUE(worth_trying(reading, plan, true).empty());
+  const auto knobs = worth_trying(make_profile(setup, reading));
+  ASSERT_EQ(knobs.size(), 1);
+  EXPECT_EQ(knobs[0].flag, "--enable-static-shapes");
+  setup.static_shapes = true;
+  EXPECT_TRUE(worth_trying(make_profile(setup, reading)).empty());
+  setup.static_shapes = false;
   reading.lone->after_seconds = 0.010;
-  EXPECT_TRUE(worth_trying(reading, plan, false).empty());
+  EXPECT_TRUE(worth_trying(make_profile(setup, reading)).empty());
 }
 
 TEST(Alternatives, ABudgetOfTokensIsTriedWhereMuchIsPadding) {
   TrialReading reading = test::reading_of({});
+  reading.tokens *= 2;
   reading.useful_tokens = reading.tokens * 8 / 10;
-  const auto knobs = worth_trying(reading, {}, false);
+  const auto knobs = worth_trying(make_profile({.cores = 8}, reading));
   ASSERT_EQ(knobs.size(), 1);
-  EXPECT_EQ(knobs[0].flag, "--batch-tokens 1000");
+  EXPECT_EQ(knobs[0].flag, "--batch-tokens 2000");
   reading.useful_tokens = reading.tokens * 97 / 100;
-  EXPECT_TRUE(worth_trying(reading, {}, false).empty());
+  EXPECT_TRUE(worth_trying(make_profile({.cores = 8}, reading)).empty());
+}
+
+TEST(Alternatives, ABudgetThatTheConfigurationDoesNotAllowIsNotTried) {
+  TrialReading reading = test::reading_of({});  // 1000 tokens in a batch, and 1024 are the fewest
+  reading.useful_tokens = reading.tokens / 2;
+  EXPECT_TRUE(worth_trying(make_profile({.cores = 8}, reading)).empty());
+}
+
+TEST(Alternatives, LargerBatchesAreTriedWhereEachCopyWaits) {
+  const auto knobs = worth_trying(test::profile_of({.transfer = 0.275}));
+  ASSERT_EQ(knobs.size(), 1);
+  EXPECT_EQ(knobs[0].flag, "--batch-size 16");
 }
 
 }  // namespace

@@ -80,6 +80,7 @@ inline TrialReading reading_of(const MadeTraining& made) {
                        .encode_seconds = steps * made.encoding,
                        .prompt_seconds = steps * made.prompts,
                        .transfer_seconds = steps * made.transfer,
+                       .sending_seconds = steps * made.transfer,
                        .transfer_bytes = made.steps * 10'000};
   return reading;
 }

@@ -126,6 +126,12 @@ INSTANTIATE_TEST_SUITE_P(Bottleneck, Planted,
                                               "JitteryStorage"}),
                          [](const auto& of) { return of.param.name; });
 
+TEST(PlantedDecoder, MoreWorkersThanTheBufferHasClipsForArePredictedToIdle) {
+  PlantedTraining training{.buffer = 1};
+  plant(training, Fault::Decoder, 4);  // two workers; eight and a fifth to spare would be enough
+  expect_named_and_cured(training, Cause::Decoding);
+}
+
 TEST(PlantedPair, TheLargerOfTwoFaultsIsNamed) {
   const std::vector<Case> faults = {{Fault::Reader, Cause::Reading, ""},
                                     {Fault::Decoder, Cause::Decoding, ""},

@@ -15,6 +15,18 @@ Cause verdict_of(const Profile& profile) {
   return profile.findings.front().cause;
 }
 
+std::shared_ptr<const TrialReading> read(const MadeTraining& made) {
+  return std::make_shared<TrialReading>(test::reading_of(made));
+}
+
+ProfileSetup on_gpu() {
+  ProfileSetup setup{.cores = 8};
+  setup.plan.batch_size = 4;
+  setup.plan.model.gpu.emplace();
+  setup.plan.data.gpu.emplace();
+  return setup;
+}
+
 TEST(Verdict, ATrainingThatWaitsForNothingIsBoundByItsModel) {
   const Profile profile = profile_of({});
   ASSERT_EQ(profile.findings.size(), 1);
@@ -36,6 +48,16 @@ TEST(Verdict, SlowDecodersAreNamedWithTheNumberThatIsEnough) {
   EXPECT_NEAR(finding.predicted_step_seconds, 0.100, 0.001);
   EXPECT_NEAR(finding.cost_share, 1 - 0.1 / 0.25, 0.01);
   EXPECT_NEAR(finding.predicted_gain(profile.clips_per_second), 1.5, 0.02);
+}
+
+TEST(Verdict, NoMoreDecodersAreAdvisedThanTheBufferHasClipsFor) {
+  // Twelve would be enough, but a buffer of 4 batches of 2 clips gives work to 8.
+  const Profile profile = profile_of({.decoding = 0.998, .clips = 2});
+  const Finding& finding = profile.findings.front();
+  ASSERT_EQ(finding.cause, Cause::Decoding);
+  EXPECT_EQ(finding.knob->flag, "--num-workers 8");
+  EXPECT_NEAR(finding.predicted_step_seconds, 1.0 / 8, 0.001);
+  EXPECT_NE(finding.remark.find("--buffer-size"), std::string::npos) << finding.remark;
 }
 
 TEST(Verdict, WhereTheCoresCannotDecodeFasterTheCacheIsTheKnob) {
@@ -101,6 +123,20 @@ TEST(Verdict, AWaitAtEveryCopyIsPaidLessOftenWithLargerBatches) {
   EXPECT_NEAR(finding.predicted_clips_per_second, 16 / 0.400, 0.5);
 }
 
+TEST(Verdict, WhereABudgetOfTokensIsSetTheBudgetGrowsAndNotTheNumberOfClips) {
+  ProfileSetup setup;
+  setup.plan.batch_tokens = 2000;
+  const Finding finding = profile_of({.transfer = 0.275}, setup).findings.front();
+  ASSERT_EQ(finding.cause, Cause::Transfer);
+  EXPECT_EQ(finding.knob->flag, "--batch-tokens 8000");
+}
+
+TEST(Verdict, ABatchThatTheConfigurationDoesNotAllowIsNotAdvised) {
+  const Finding finding = profile_of({.transfer = 0.275, .clips = 4000}).findings.front();
+  ASSERT_EQ(finding.cause, Cause::Transfer);
+  EXPECT_FALSE(finding.knob);
+}
+
 TEST(Verdict, TheHostPathThatWasAskedForIsTheKnobOfASlowTransfer) {
   const Profile profile = profile_of({.transfer = 0.3}, {.host_path_was_asked = true});
   EXPECT_EQ(profile.findings.front().knob->flag, "--transfer-path auto");
@@ -118,15 +154,47 @@ TEST(Verdict, ABufferThatFillsMeanwhileDoesNotMakeItsStageSlower) {
 TEST(Verdict, WhatWasTriedIsPredictedAsItWasMeasured) {
   TrialReading reading = test::reading_of({});
   reading.lone = LoneStep{.host_seconds = 0.1, .after_seconds = 0.001};
+  // The features' thread has the host to itself then, and is faster too.
   reading.tried = {{.knob = {"--enable-static-shapes", "train.enable_static_shapes", "true"},
-                    .step_seconds = 0.040,
-                    .clips = 4}};
-  ProfileSetup setup{.cores = 8};
-  setup.plan.model.gpu.emplace();
-  setup.plan.data.gpu.emplace();
-  const Profile profile = make_profile(setup, reading);
+                    .reading = read({.encoding = 0.012, .model = 0.015})}};
+  const Profile profile = make_profile(on_gpu(), reading);
   ASSERT_EQ(verdict_of(profile), Cause::Launch);
-  EXPECT_NEAR(profile.findings.front().predicted_step_seconds, 0.040, 0.001);
+  EXPECT_NEAR(profile.findings.front().predicted_step_seconds, 0.012 + 0.005 + 0.001, 0.0005);
+}
+
+TEST(Verdict, ClipsOfATrialCountByTheirTokens) {
+  TrialReading reading = test::reading_of({});
+  reading.useful_tokens = reading.tokens * 8 / 10;
+  TrialReading tried = test::reading_of({});  // the same steps, all of it useful
+  tried.clips = 1;                            // as if they were long ones
+  reading.tried = {{.knob = {"--batch-tokens 1000", "train.batch_tokens", "1000"},
+                    .reading = std::make_shared<TrialReading>(tried)}};
+  const Profile profile = make_profile({.cores = 8}, reading);
+  ASSERT_EQ(verdict_of(profile), Cause::Padding);
+  EXPECT_NEAR(profile.findings.front().predicted_gain(profile.clips_per_second), 0.25, 0.01);
+}
+
+TEST(Verdict, LargerBatchesThatWereTriedArePredictedAsTheyWereMeasured) {
+  TrialReading reading = test::reading_of({.transfer = 0.275});
+  ProfileSetup setup{.cores = 8};
+  setup.plan.batch_size = 4;
+  const Knob knob{"--batch-size 16", "train.batch_size", "16"};
+  reading.tried = {
+      {.knob = knob, .reading = read({.transfer = 0.275, .model = 0.350, .clips = 16})}};
+  Finding finding = make_profile(setup, reading).findings.front();
+  ASSERT_EQ(finding.cause, Cause::Transfer);
+  EXPECT_NEAR(finding.predicted_step_seconds, 0.350, 0.001);
+  reading.tried = {{.knob = knob}};
+  finding = make_profile(setup, reading).findings.front();
+  ASSERT_EQ(finding.cause, Cause::Transfer);
+  EXPECT_FALSE(finding.knob);
+}
+
+TEST(Verdict, AHostThatIsHeldUpByCopiesOnAGpuIsATransferAndNotFeatures) {
+  EXPECT_EQ(verdict_of(make_profile(on_gpu(), test::reading_of({.transfer = 0.3}))),
+            Cause::Transfer);
+  EXPECT_EQ(verdict_of(make_profile(on_gpu(), test::reading_of({.encoding = 0.3}))),
+            Cause::Features);
 }
 
 TEST(Verdict, AlmostFullMemoryIsToldBesideTheVerdict) {

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Does `myxtts profile` name what holds a training up, and does its knob give what it predicts?
+
+    benchmarks/check_profile.py --probe build/release/bin/profile_probe --device cpu
+    benchmarks/check_profile.py --probe build/release/bin/profile_probe --device cuda
+
+Plants each kind of bottleneck in whole trainings, at strengths that the seed draws, --runs times each; then pairs, of
+which the larger has to be named, and healthy trainings, which must raise no alarm. Prints one row for each and exits 1
+unless every verdict is right and every gain within 15 % of the predicted. --lanes runs several trainings side by side,
+each on cores of its own.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+KINDS = ["slow reader", "slow disk", "slow decoder", "heavy features", "slow transfer", "big model", "bad padding",
+         "jittery storage"]
+MOST_ERROR = 0.15
+
+
+def cores_of(lanes, first):
+    """Equal shares of the cores from `first` on."""
+    cores = sorted(os.sched_getaffinity(0))[first:]
+    share = len(cores) // lanes
+    return [cores[lane * share:(lane + 1) * share] for lane in range(lanes)]
+
+
+def settings_of(options, cores):
+    if options.device == "cuda":
+        return ["devices.device=cuda", f"train.model_size={options.model_size or 'tiny'}", "train.batch_size=4"]
+    model = max(1, len(cores) - 1)
+    return ["devices.device=cpu", f"train.model_size={options.model_size or 'tiny'}", "train.batch_size=2",
+            f"devices.model_threads={model}", f"devices.data_threads={max(1, len(cores) - model)}"]
+
+
+def run_probe(options, cores, jobs):
+    """Rows of the probe, in the order of the jobs; what was measured before a failure counts."""
+    left = max(1.0, options.ends - time.monotonic())
+    command = ["taskset", "-c", ",".join(map(str, cores)), options.probe, "--json", "--runs", 1, "--steps", options.steps,
+               "--clips", options.clips, "--seconds", left, "--faults", ",".join(f"{kind}@{seed}" for kind, seed in jobs),
+               *settings_of(options, cores), *options.settings]
+    rows = []
+    with tempfile.TemporaryFile("w+") as complaints:
+        with subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=complaints, text=True) as process:
+            for line in process.stdout:
+                if line.startswith("{"):
+                    row = json.loads(line)
+                    if row["device"] != options.device:
+                        raise SystemExit(f"a training ran on {row['device']} in place of {options.device}")
+                    rows.append(row)
+                    print("  ".join(cells(rows[-1])), flush=True)
+        if process.returncode not in (0, 1):
+            complaints.seek(0)
+            print(f"{' '.join(map(str, command))} ended with {process.returncode}: {complaints.read()[-600:]}", flush=True)
+    return rows
+
+
+def shares(options):
+    """(kind, seed) of each lane's trainings: every kind once before any a second time."""
+    kinds = list(KINDS) + (["launch"] if options.device == "cuda" else [])
+    jobs = [(kind, options.seed + run) for run in range(options.runs) for kind in kinds]
+    jobs += [("pair", options.seed + number) for number in range(options.pairs)]
+    jobs += [("healthy", options.seed + number) for number in range(options.healthy)]
+    jobs.sort(key=lambda job: job[1])
+    return [jobs[lane::options.lanes] for lane in range(options.lanes)]
+
+
+def work(options, cores, jobs):
+    """All trainings of one lane, in one process unless one of them breaks it."""
+    rows = []
+    while jobs and time.monotonic() < options.ends:
+        measured = run_probe(options, cores, jobs)
+        rows += measured
+        jobs = jobs[len(measured) + 1:]  # without the one that failed
+    return rows
+
+
+def cells(row):
+    off = "error" in row and abs(row["error"]) > MOST_ERROR
+    result = "FAIL" if not row["right"] or off else "ok"
+    gain = ["", "", ""]
+    if "error" in row:
+        gain = [f"`{row['knob']}`", f"{row['predicted']:.1f}", f"{row['measured']:.1f} ({100 * row['error']:+.0f} %)"]
+    return [row["planted"], f"{row['step_ms']:.1f} ms", f"{row['ceiling_ms']:.1f} ms", row["verdict"],
+            f"{100 * row['cost_share']:.0f} %", *gain, result]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--probe", required=True)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--model-size")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--pairs", type=int, default=3)
+    parser.add_argument("--healthy", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--clips", type=int, default=64)
+    parser.add_argument("--lanes", type=int, default=1)
+    parser.add_argument("--first-core", type=int, default=0, help="leave those before it alone")
+    parser.add_argument("--seconds", type=float, default=1e9, help="begin no training after so many")
+    parser.add_argument("--json", help="a file for the rows")
+    parser.add_argument("settings", nargs="*", metavar="KEY=VALUE")
+    options = parser.parse_args()
+    options.ends = time.monotonic() + options.seconds
+
+    lanes = shares(options)
+    wanted = sum(map(len, lanes))
+    with concurrent.futures.ThreadPoolExecutor(options.lanes) as pool:
+        futures = [pool.submit(work, options, cores, jobs)
+                   for cores, jobs in zip(cores_of(options.lanes, options.first_core), lanes)]
+        rows = [row for future in futures for row in future.result()]
+    order = [*KINDS, "launch", "pair", "healthy"]
+    rows.sort(key=lambda row: order.index(row["kind"]))
+
+    print("| planted | step | ceiling | verdict | of the time | knob | predicted, clips/s | measured | |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for row in rows:
+        print(f"| {' | '.join(cells(row))} |")
+    named = sum(row["right"] for row in rows)
+    gains = [row for row in rows if "error" in row and row["right"]]
+    close = sum(abs(row["error"]) <= MOST_ERROR for row in gains)
+    print(f"{named} of {len(rows)} named, {close} of {len(gains)} gains within 15 %, {wanted - len(rows)} not run", flush=True)
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(rows, file, indent=1)
+    return 0 if named == wanted and close == len(gains) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
