@@ -22,8 +22,8 @@ std::int64_t thread_nanoseconds() {
 
 }  // namespace
 
-Decoder::Decoder(const BatchSource& source, BoundedQueue<ClipJob>& jobs, BatchWindow& window,
-                 const DecoderOptions& options)
+ClipDecoding::ClipDecoding(const BatchSource& source, BoundedQueue<ClipJob>& jobs,
+                           BatchWindow& window, const DecoderOptions& options)
     : source_(source),
       jobs_(jobs),
       window_(window),
@@ -36,7 +36,7 @@ Decoder::Decoder(const BatchSource& source, BoundedQueue<ClipJob>& jobs, BatchWi
   }
 }
 
-void Decoder::run(std::size_t worker) {
+void ClipDecoding::run(std::size_t worker) {
   try {
     work(worker);
   } catch (...) {
@@ -46,7 +46,7 @@ void Decoder::run(std::size_t worker) {
   stop();
 }
 
-void Decoder::work(std::size_t worker) {
+void ClipDecoding::work(std::size_t worker) {
   LoadMeter& meter = *meters_[worker];
   while (wait_for_turn(worker)) {
     std::optional<ClipJob> job;
@@ -65,36 +65,36 @@ void Decoder::work(std::size_t worker) {
   }
 }
 
-bool Decoder::wait_for_turn(std::size_t worker) {
+bool ClipDecoding::wait_for_turn(std::size_t worker) {
   std::unique_lock lock(mutex_);
   turn_came_.wait(lock, [&] { return stopped_ || worker < workers_; });
   return !stopped_;
 }
 
-void Decoder::set_workers(std::size_t workers) {
+void ClipDecoding::set_workers(std::size_t workers) {
   const std::lock_guard lock(mutex_);
   workers_ = std::clamp<std::size_t>(workers, 1, meters_.size());
   turn_came_.notify_all();
 }
 
-std::size_t Decoder::workers() const {
+std::size_t ClipDecoding::workers() const {
   const std::lock_guard lock(mutex_);
   return workers_;
 }
 
-void Decoder::stop() {
+void ClipDecoding::stop() {
   const std::lock_guard lock(mutex_);
   stopped_ = true;
   turn_came_.notify_all();
 }
 
-LoadReading Decoder::load() const {
+LoadReading ClipDecoding::load() const {
   LoadReading sum;
   for (const auto& meter : meters_) sum = sum + meter->read();
   return sum;
 }
 
-double Decoder::cpu_seconds() const {
+double ClipDecoding::cpu_seconds() const {
   return 1e-9 * static_cast<double>(cpu_nanoseconds_.load());
 }
 

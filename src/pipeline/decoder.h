@@ -28,10 +28,10 @@ struct DecoderOptions {
 // `workers` work and the others stand by.
 //
 // Everything it is given outlives it.
-class Decoder {
+class ClipDecoding {
  public:
-  Decoder(const BatchSource& source, BoundedQueue<ClipJob>& jobs, BatchWindow& window,
-          const DecoderOptions& options);
+  ClipDecoding(const BatchSource& source, BoundedQueue<ClipJob>& jobs, BatchWindow& window,
+               const DecoderOptions& options);
 
   // Works until the jobs end or nobody wants more. Never throws: a failure goes to whoever takes
   // from the window.

@@ -76,7 +76,7 @@ class HostStages {
   BoundedQueue<HostBatch> staged_;
 
   Reader reader_;
-  Decoder decoder_;
+  ClipDecoding decoder_;
   Batcher batcher_;
   Collator collator_;
 

@@ -144,8 +144,6 @@ TEST_F(TrainFlags, WhatCannotBeTrainedIsRefusedInOneSentence) {
   std::ofstream(path("file")) << "x";
   std::ofstream(path("empty.txt")) << "\n";
   const std::vector<BadInput> table{
-      {{"--stage", "dvae"}, 2, "--stage dvae"},
-      {{"--stage", "decoder"}, 2, "--stage decoder"},
       {{"--train-data", nowhere}, 3, "nowhere"},
       {{"--init", nowhere}, 3, "nowhere"},
       {{"--vocab", nowhere}, 3, "nowhere"},

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <filesystem>
+
+#include <ATen/ATen.h>
 
 #include "e2e/training_bench.h"
 #include "run/open_model.h"

@@ -95,10 +95,10 @@ struct Bench {
 
   BatchWindow window{{.batches = 4}};
   BoundedQueue<ClipJob> jobs{100};
-  Decoder decoder;
+  ClipDecoding decoder;
 };
 
-TEST(Decoder, PutsEachClipIntoItsPlace) {
+TEST(ClipDecoding, PutsEachClipIntoItsPlace) {
   const MemoryCorpus corpus;
   Bench bench(corpus, 8, {.workers = 3, .most_workers = 3, .code_stride = kStride});
   bench.jobs.finish();
@@ -114,7 +114,7 @@ TEST(Decoder, PutsEachClipIntoItsPlace) {
   }
 }
 
-TEST(Decoder, ABadClipIsAValueAndTheOthersGoOn) {
+TEST(ClipDecoding, ABadClipIsAValueAndTheOthersGoOn) {
   MemoryCorpus corpus;
   corpus.on_decode = [](ClipNumber number) -> std::optional<Skipped> {
     if (number != 1) return std::nullopt;
@@ -129,7 +129,7 @@ TEST(Decoder, ABadClipIsAValueAndTheOthersGoOn) {
   EXPECT_TRUE(std::holds_alternative<LoadedClip>(batch->clips[2]));
 }
 
-TEST(Decoder, AnExceptionReachesTheBatcherAndEndsTheReaderAndTheOtherWorkers) {
+TEST(ClipDecoding, AnExceptionReachesTheBatcherAndEndsTheReaderAndTheOtherWorkers) {
   MemoryCorpus corpus;
   corpus.on_decode = [](ClipNumber) -> std::optional<Skipped> {
     throw DeviceError("There is no memory left.");
@@ -144,7 +144,7 @@ TEST(Decoder, AnExceptionReachesTheBatcherAndEndsTheReaderAndTheOtherWorkers) {
   EXPECT_FALSE(bench.jobs.push({}));
 }
 
-TEST(Decoder, OnlyAsManyWorkAsAreAskedForAndMoreCanBeAdded) {
+TEST(ClipDecoding, OnlyAsManyWorkAsAreAskedForAndMoreCanBeAdded) {
   MemoryCorpus corpus;
   std::latch two_at_once(2);
   corpus.on_decode = [&](ClipNumber) -> std::optional<Skipped> {
@@ -165,7 +165,7 @@ TEST(Decoder, OnlyAsManyWorkAsAreAskedForAndMoreCanBeAdded) {
   EXPECT_EQ(corpus.decodes().size(), 2U);
 }
 
-TEST(Decoder, WorkersThatWaitForClipsAndThoseThatStandByLeaveWhenStopped) {
+TEST(ClipDecoding, WorkersThatWaitForClipsAndThoseThatStandByLeaveWhenStopped) {
   const MemoryCorpus corpus;
   Bench bench(corpus, 0, {.workers = 1, .most_workers = 2, .code_stride = kStride});
   BlockedThread waits([&] { bench.decoder.run(0); });
