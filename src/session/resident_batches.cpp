@@ -17,6 +17,7 @@ void ResidentBatches::keep(const DeviceBatch& batch) {
                    .audio_seconds = batch.audio_seconds,
                    .rows = batch.rows,
                    .prompt_mel = batch.prompt_mel.clone(),
+                   .windows = {},  // the GPT reads none
                    .filled = device_.make_event(),
                    .consumed = device_.make_event()};
   GptBatch& rows = copy.rows;
