@@ -8,6 +8,7 @@
 #include "device/cpu/cpu_role_device.h"
 #include "model/gpt_specs.h"
 #include "model/losses.h"
+#include "train/gpt_training.h"
 #include "train/trainer.h"
 
 namespace myxtts::test {
