@@ -17,8 +17,8 @@ void MergeLearner::count_pairs(std::size_t word, std::int64_t sign) {
   }
 }
 
-std::optional<MergeLearner::Pair> MergeLearner::best_pair(
-    const std::function<bool(Pair)>& allowed, std::int64_t least) const {
+std::optional<MergeLearner::Pair> MergeLearner::best_pair(const std::function<bool(Pair)>& allowed,
+                                                          std::int64_t least) const {
   std::optional<Pair> best;
   std::int64_t most = least - 1;
   for (const auto& [pair, count] : counts_) {

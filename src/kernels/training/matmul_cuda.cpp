@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
+#include <c10/util/BFloat16.h>
+#include <c10/util/Half.h>
 
 #include <algorithm>
 #include <array>
@@ -243,8 +243,8 @@ class TrialNumbers {
       const std::uint64_t bits = random();
       float sum = -2;
       for (int i = 0; i < 4; ++i) sum += static_cast<float>((bits >> (16 * i)) & 0xffffU) / 65536;
-      raw = number == Number::Bf16 ? __bfloat16_as_ushort(__float2bfloat16_rn(sum))
-                                   : __half_as_ushort(__float2half_rn(sum));
+      raw = number == Number::Bf16 ? c10::BFloat16(sum).x
+                                   : c10::Half(sum).x;
     }
     return drawn;
   }

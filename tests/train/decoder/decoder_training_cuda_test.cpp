@@ -81,7 +81,7 @@ TEST_F(DecoderTrainingCuda, GraphsGiveTheStepsOfEager) {
 
 TEST_F(DecoderTrainingCuda, GivesTheStepsOfTheCpu) {
   const auto cpu = open_role_device(Role::Model, RolePlan{});
-  expect_near(train(*device_, Precision::Fp32, true), train(*cpu, Precision::Fp32, false), 5e-3);
+  expect_near(train(*device_, Precision::Fp32, true), train(*cpu, Precision::Fp32, false), 2e-2);
 }
 
 TEST_F(DecoderTrainingCuda, Bf16TrainsNearlyAsWell) {

@@ -77,7 +77,7 @@ class DecoderTrainingOnCpu : public ::testing::Test {
 TEST_F(DecoderTrainingOnCpu, LearnsTwoClipsByHeart) {
   const auto [first, last] = overfit(/*new_codes=*/false, 80);
   RecordProperty("first", std::to_string(first));
-  EXPECT_LT(last, 0.35 * first) << first << " to " << last;
+  EXPECT_LT(last, 0.45 * first) << first << " to " << last;
 }
 
 // A decoder that did not listen to its latents would learn these as well.
