@@ -49,6 +49,21 @@ TEST(PromptSlice, AClipShorterThanTheDrawGivesHalfOfItself) {
   }
 }
 
+TEST(PromptSlice, AShiftIsLessThanACodeAndAnotherOnEachVisit) {
+  std::set<std::int64_t> seen;
+  for (std::int64_t epoch = 0; epoch < 400; ++epoch) {
+    const PromptDraw draw{.seed = 3, .epoch = epoch, .clip_id = "a"};
+    const std::int64_t shift = training_shift(draw);
+    ASSERT_GE(shift, 0);
+    ASSERT_LT(shift, 1024);
+    EXPECT_EQ(training_shift(draw), shift);
+    seen.insert(shift);
+  }
+  EXPECT_GT(seen.size(), 250U);
+  EXPECT_GT(*seen.rbegin(), 1000);
+  EXPECT_NE(training_shift({.clip_id = "a", .repeat = 1}), training_shift({.clip_id = "a"}));
+}
+
 TEST(PromptSlice, EvaluationTakesTheBeginning) {
   EXPECT_EQ(evaluation_prompt(kTenSeconds).first, 0);
   EXPECT_EQ(evaluation_prompt(kTenSeconds).last, 99'225);

@@ -148,6 +148,30 @@ TEST(RowLayout, EverySampleOfEveryClipIsInTheBlock) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(host.tokens.data()) % 64, 0U);
 }
 
+class ShiftedCorpus : public MemoryCorpus {
+ public:
+  using MemoryCorpus::MemoryCorpus;
+  std::int64_t shift(std::int64_t, const ClipView& clip, std::uint32_t) const override {
+    return 100 + static_cast<std::int64_t>(clip.samples % 7);
+  }
+};
+
+TEST(RowLayout, AShiftedClipBeginsLaterAndEndsInAsMuchSilence) {
+  const ShiftedCorpus corpus({.clips = 12, .batch_size = 5});
+  StagingPool pool(1, plain_memory);
+  const HostBatch host = collate(corpus, settled(corpus, {0, 1}), pool);
+  for (const HostClip& clip : host.clips) {
+    const auto all = std::span(corpus.samples(clip.number));
+    const auto by = static_cast<std::size_t>(clip.shift);
+    EXPECT_GE(clip.shift, 100);
+    EXPECT_EQ(clip.source_samples, static_cast<std::int64_t>(all.size()));
+    const auto sound =
+        host.samples.subspan(static_cast<std::size_t>(clip.first_sample), all.size());
+    EXPECT_TRUE(std::ranges::equal(sound.first(all.size() - by), all.subspan(by)));
+    EXPECT_TRUE(std::ranges::all_of(sound.last(by), [](std::int16_t s) { return s == 0; }));
+  }
+}
+
 TEST(RowLayout, OfAClipWhoseCodesAreKnownOnlyThePromptTravels) {
   const MemoryCorpus corpus({.clips = 12, .batch_size = 5, .fill_cache = true});
   StagingPool pool(1, plain_memory);

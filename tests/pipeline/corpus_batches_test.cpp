@@ -237,6 +237,22 @@ TEST(CorpusBatches, PromptsFollowFromSeedEpochClipAndRepeatOrAreThoseOfEvaluatio
   EXPECT_EQ(at(evaluation, 0, 0).first, 0);
 }
 
+TEST(CorpusBatches, OnlyTrainingClipsThatAreAskedToAreShifted) {
+  const DiskCorpus disk(3);
+  const BatchPlan plan(*disk.corpus, disk.gpt, {.batch_size = 3});
+  const auto shifts = [&](const CorpusBatchesOptions& options) {
+    const CorpusBatches batches(*disk.corpus, plan, disk.vocabulary, disk.config, options);
+    std::int64_t sum = 0;
+    for (std::int64_t epoch = 0; epoch < 9; ++epoch) {
+      sum += batches.shift(epoch, disk.corpus->clip(1), 0);
+    }
+    return sum;
+  };
+  EXPECT_GT(shifts({.prompt_seed = 9, .shift = true}), 0);
+  EXPECT_EQ(shifts({.prompt_seed = 9}), 0);
+  EXPECT_EQ(shifts({.prompt_seed = std::nullopt, .shift = true}), 0);
+}
+
 TEST(CorpusBatches, ANewEpochLearnsWhatOthersHaveCached) {
   const DiskCorpus disk(3);
   const BatchPlan plan(*disk.corpus, disk.gpt, {.batch_size = 3});

@@ -243,8 +243,7 @@ class TrialNumbers {
       const std::uint64_t bits = random();
       float sum = -2;
       for (int i = 0; i < 4; ++i) sum += static_cast<float>((bits >> (16 * i)) & 0xffffU) / 65536;
-      raw = number == Number::Bf16 ? c10::BFloat16(sum).x
-                                   : c10::Half(sum).x;
+      raw = number == Number::Bf16 ? c10::BFloat16(sum).x : c10::Half(sum).x;
     }
     return drawn;
   }
