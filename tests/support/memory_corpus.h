@@ -37,7 +37,7 @@ struct MemoryCorpusOptions {
 
 // A corpus that exists nowhere: sound, text, order and prompts follow from the seed. Counts what it
 // is asked for. What a test may change is changed before the stages start.
-class MemoryCorpus final : public BatchSource {
+class MemoryCorpus : public BatchSource {
  public:
   explicit MemoryCorpus(const MemoryCorpusOptions& options = {});
 
