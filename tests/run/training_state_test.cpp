@@ -76,8 +76,8 @@ TEST(TrainingState, HostileContentIsRefusedWithWhatIsWrong) {
   EXPECT_NE(refusal(std::string(50'000, '[')).find("not a JSON object"), std::string::npos);
   EXPECT_NE(refusal(std::string(1'000'000, ' ')).find("at most"), std::string::npos);
   EXPECT_NE(refusal("{}").find("has no \"version\""), std::string::npos);
-  EXPECT_NE(refusal(with("version", 2)).find("version 2"), std::string::npos);
-  EXPECT_NE(refusal(with("extra", 2)).find("15 fields"), std::string::npos);
+  EXPECT_NE(refusal(with("version", 3)).find("version 3"), std::string::npos);
+  EXPECT_NE(refusal(with("extra", 2)).find("16 fields"), std::string::npos);
   EXPECT_NE(refusal(with("step", -1)).find("\"step\" a value that is no count"), std::string::npos);
   EXPECT_NE(refusal(with("step", 1.5)).find("no count"), std::string::npos);
   EXPECT_NE(refusal(with("step", 9223372036854775808ULL)).find("no count"), std::string::npos);
