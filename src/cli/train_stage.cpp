@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/train_stage.h"
 
+#include "base/log.h"
 #include "cli/auto_mode.h"
 #include "cli/interruption.h"
 #include "cli/report.h"
@@ -44,6 +45,7 @@ StageEnding train_in_fastest(const EffectiveConfig& settings, const DevicePlan& 
     const Interruption interruption;
     chosen = settle_placement(settings, usual, start.run, start.resumed, interruption);
     if (!chosen) {
+      log_info("train", "interrupted while placements were measured");
       return {.kind = StageEnding::Kind::Interrupted, .signal = interruption.signal()};
     }
   }

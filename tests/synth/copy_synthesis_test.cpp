@@ -44,7 +44,8 @@ TEST(CopySynthesis, PieceByPieceItIsTheSameSound) {
 TEST(CopySynthesis, EndsOnceNobodyWaits) {
   const CopySynthesis copy(tiny_model(), at::kCPU);
   int asked = 0;
-  const auto copied = copy(clip_of(3.5), {}, [&asked] { return ++asked < 3; });
+  const std::vector<std::int64_t> text{3, 4};
+  const auto copied = copy(clip_of(3.5), text, [&asked] { return ++asked < 3; });
   EXPECT_FALSE(copied.samples.defined());
   EXPECT_EQ(asked, 3);
 }

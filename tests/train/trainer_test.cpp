@@ -417,7 +417,10 @@ TEST(Trainer, TimeThatJumpsChangesNothingButTheSecondsTold) {
 
 TEST(Trainer, MinutesEndItOverAllResumes) {
   test::FakeClock clock;
-  const TrainerSettings settings{.schedule = {.kind = ScheduleKind::Cosine, .most_seconds = 60},
+  const TrainerSettings settings{.schedule = {.kind = ScheduleKind::Cosine,
+                                              .learning_rate = 1e-3,
+                                              .last_step = 1'000'000,
+                                              .most_seconds = 60},
                                  .last_step = 1'000'000,
                                  .clock = &clock};
   Bench first(settings);
