@@ -15,6 +15,7 @@
 #include <myxtts/session/batch_feed.h>
 #include <myxtts/session/plan_run.h>
 #include <myxtts/session/training_settings.h>
+#include <myxtts/train/gpt_training.h>
 #include <myxtts/train/trainer.h>
 
 namespace {

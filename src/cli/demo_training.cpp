@@ -51,7 +51,9 @@ std::vector<std::string> train_command_line(const DemoPlaces& places,
                                  "--eval-steps",
                                  "25",
                                  "--log-steps",
-                                 "5"};
+                                 "5",
+                                 "--samples",
+                                 "0"};
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }

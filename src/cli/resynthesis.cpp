@@ -26,6 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+const std::string kNoText = ".";
 constexpr int kExitBySignal = 128;
 
 bool is_clip(const fs::path& path) {
@@ -79,14 +80,14 @@ class Resynthesis {
     if (clip.text.empty()) {
       log_warning(
           "synthesize",
-          "No text is known of {}: the GPT is told its codes and reads an empty text, which "
-          "it was not trained on; give --text for a fair copy.",
+          "No text is known of {}: the GPT is told its codes and reads a full stop in place "
+          "of the text; give --text for a fair copy.",
           clip.audio);
-      return {};
     }
+    const std::string& text = clip.text.empty() ? kNoText : clip.text;
     const std::string& language = clip.language.empty() ? flags_.language : clip.language;
     const TextEncoder encoder(vocabulary_, parse_language(language));
-    const auto ids = encoder.encode(clip.text).ids;
+    const auto ids = encoder.encode(text).ids;
     return {ids.begin(), ids.end()};
   }
 

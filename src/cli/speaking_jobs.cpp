@@ -29,9 +29,10 @@ NamedLine named_line(const std::string& line, std::size_t number) {
   if (bar == std::string::npos) return {fmt::format("{:04}", number), line};
   std::string id = line.substr(0, bar);
   if (id.empty() || id.find('/') != std::string::npos || id.starts_with('.')) {
-    throw ConfigError(fmt::format(
-        "Line {} names no file: \"{}\"; write ID|TEXT with an ID of letters, digits and dashes.",
-        number, repair_utf8(id)));
+    throw ConfigError(
+        fmt::format("Line {} names no file: \"{}\"; write an id of letters, digits and dashes, a | "
+                    "and what to say.",
+                    number, repair_utf8(id)));
   }
   return {std::move(id), line.substr(bar + 1)};
 }

@@ -53,7 +53,7 @@ TEST_F(TrainFlags, TheRateFollowsScheduleAndWarmUp) {
 
 // Each of these changes the arithmetic, so the second step is another one.
 TEST_F(TrainFlags, WhatChangesTheStepChangesTheLosses) {
-  trained("usual", {"--max-steps", "3"});
+  trained("usual", {"--max-steps", "4"});
   const auto usual = curve("usual", "loss");
   const std::vector<Words> changes{{"--dropout", "0"},        {"--grad-clip", "0.01"},
                                    {"--seed", "5"},           {"--prompt-mask", "none"},
@@ -63,14 +63,14 @@ TEST_F(TrainFlags, WhatChangesTheStepChangesTheLosses) {
   int number = 0;
   for (Words change : changes) {
     const std::string run = "run" + std::to_string(++number);
-    change.insert(change.end(), {"--max-steps", "3"});
+    change.insert(change.end(), {"--max-steps", "4"});
     trained(run, change);
     EXPECT_NE(curve(run, "loss"), usual) << change[0] << ' ' << change[1];
   }
 }
 
 TEST_F(TrainFlags, WhatTradesMemoryForTimeLeavesTheLosses) {
-  trained("usual", {"--max-steps", "3"});
+  trained("usual", {"--max-steps", "4"});
   trained("recompute", {"--max-steps", "3", "--recompute", "on"});
   trained("release", {"--max-steps", "3", "--release-gradients", "on"});
   trained("deterministic", {"--max-steps", "3", "--deterministic"});

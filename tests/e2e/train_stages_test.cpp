@@ -71,7 +71,7 @@ TEST_F(TrainStages, WhatAStageCannotHaveIsRefused) {
       {{"--stage", "dvae", "--recompute", "on"}, "the stage gpt alone"},
       {{"--stage", "gpt", "--window", "1"}, "leave the windows out"},
       {{"--stage", "decoder", "--freeze", "gpt.*"}, "--freeze"},
-      {{"--stage", "speaker"}, "speakers"}};
+      {{"--stage", "speaker"}, "one speaker"}};
   for (const auto& [flags, words] : refusals) {
     Words all = flags;
     all.emplace_back("--quiet");

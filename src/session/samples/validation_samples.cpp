@@ -24,12 +24,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kLargestSound = std::size_t{256} << 20U;  // bytes
-constexpr int kLast = 19;                                       // the lowest priority there is
+constexpr int kBehind = 5;                                      // of the priorities from 0 to 19
 
-// The other cores train, and this thread takes only what they leave.
+// Training comes first; at the lowest priority of all, though, a busy machine would never get to
+// it.
 void give_way() {
   at::set_num_threads(1);
-  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kLast);
+  ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kBehind);
 }
 
 void write_sound(const fs::path& path, const Sample& sample) {
