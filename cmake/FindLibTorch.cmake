@@ -30,8 +30,8 @@ if(LibTorch_FOUND AND NOT TARGET LibTorch::cpu)
   add_library(LibTorch::cpu INTERFACE IMPORTED)
   target_include_directories(LibTorch::cpu SYSTEM INTERFACE
     "${LibTorch_INCLUDE_DIR}" "${LibTorch_INCLUDE_DIR}/torch/csrc/api/include")
-  # The wheel's folder holds headers of its own fmt, newer than the system's and without a library.
-  target_compile_definitions(LibTorch::cpu INTERFACE FMT_HEADER_ONLY)
+  # The wheel's folder holds headers of its own fmt, newer than the system's and without a library: torch_fmt.cpp
+  # compiles it, into libmyxtts.so.
   target_link_libraries(LibTorch::cpu INTERFACE
     "${LibTorch_CPU_LIBRARY}" "${LibTorch_LIBRARY_DIR}/libc10.so")
   # libtorch_cpu.so names CUDA's runtime; the loader finds it beside the wheel, the linker need not.

@@ -1,5 +1,8 @@
-// The one precompiled header: what the modules that compute with tensors include of LibTorch.
+// SPDX-License-Identifier: Apache-2.0
+// What the modules that compute with tensors include of LibTorch.
 #pragma once
+
+#include "common_headers.h"
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/autograd.h>

@@ -9,6 +9,7 @@ std::vector<Field> make_fields() {
   add_data_fields(fields);
   add_devices_fields(fields);
   add_train_fields(fields);
+  add_parallel_fields(fields);
   add_run_fields(fields);
   return fields;
 }

@@ -3,6 +3,7 @@
 
 #include "config/data.h"
 #include "config/devices.h"
+#include "config/parallel.h"
 #include "config/run.h"
 #include "config/train.h"
 
@@ -13,6 +14,7 @@ struct RunConfig {
   DataConfig data = {};
   DevicesConfig devices = {};
   TrainConfig train = {};
+  ParallelConfig parallel = {};
   RunDirectoryConfig run = {};
 
   friend bool operator==(const RunConfig&, const RunConfig&) = default;

@@ -21,6 +21,7 @@ inline const std::vector<std::string> kCorpusCommands = {"config", "train", "pre
 void add_data_fields(std::vector<Field>& fields);
 void add_devices_fields(std::vector<Field>& fields);
 void add_train_fields(std::vector<Field>& fields);
+void add_parallel_fields(std::vector<Field>& fields);
 void add_run_fields(std::vector<Field>& fields);
 
 }  // namespace myxtts
