@@ -19,7 +19,7 @@ TrainingLoop::TrainingLoop(const LoopParts& parts, const TrainingState& start)
 // A run that was stopped while it measured has a checkpoint of that step without the result.
 bool TrainingLoop::measurement_is_missing() const {
   if (start_.step == 0 || start_.validation_loss) return false;
-  return measuring_.due(start_.step, start_.position.step == 0);
+  return measuring_.due(start_.step, start_.begins_epoch());
 }
 
 TrainingLoop::Ending TrainingLoop::run() {
@@ -112,6 +112,7 @@ void TrainingLoop::save() {
   const TraceScope trace("save");
   CheckpointContents contents = parts_.trainer.contents();
   contents.state.metrics_position = parts_.metrics_position();
+  contents.state.rest = parts_.shared.data.training().batches.rest_from(contents.state.position);
   parts_.saver.save(contents);
   saving_.saved(contents.state.step);
 }

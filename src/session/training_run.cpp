@@ -10,8 +10,8 @@
 #include "base/log.h"
 #include "data/mel_statistics.h"
 #include "device/system_probe.h"
+#include "run/checkpoint_files.h"
 #include "run/open_checkpoint.h"
-#include "run/resume.h"
 #include "session/batch_feed.h"
 #include "session/gauges.h"
 #include "session/memory_advice.h"
@@ -64,6 +64,11 @@ StartingModel starting_model(const EffectiveConfig& settings, const RunDirectory
   return start;
 }
 
+RunDataOptions data_options(const std::optional<Checkpoint>& resumed) {
+  if (!resumed) return {};
+  return {.resumed = read_training_state(resumed->folder / files::kState)};
+}
+
 // Before anything else is trained: every network depends on them from then on.
 const OpenModel& network_for(StartingModel& start, const RunData& data, const TrainConfig& train) {
   if (start.from_nothing && train.stage == Stage::Dvae) {
@@ -88,7 +93,7 @@ struct TrainingRun::Parts {
         plan(planned),
         run(directory),
         start(starting_model(given, directory, resumed)),
-        data(given.values, planned, start, directory.path()),
+        data(given.values, planned, start, directory.path(), data_options(resumed)),
         devices(planned, network_for(start, data, given.values.train), given.values.train.stage),
         shared{given.values, plan, start.network.config.gpt, data, devices},
         training(place_model()),
@@ -152,15 +157,11 @@ struct TrainingRun::Parts {
   }
 
   TrainingState restore(const std::optional<Checkpoint>& resumed) {
-    if (!resumed) {
-      return {.stage = std::string(name_of(settings.values.train.stage)),
-              .corpus = data.fingerprint(),
-              .batches = data.batch_settings()};
-    }
+    if (!resumed) return data.starting_state();
     const CheckpointContents saved = open_checkpoint(*resumed, start.part);
     on_device([&] { training->restore(saved.state.step, saved.weights, saved.optimiser); });
     log_info("train", "continuing at step {} with {}", saved.state.step, resumed->folder.string());
-    return continue_with(saved.state, data.fingerprint(), data.batch_settings());
+    return data.starting_state();
   }
 
   TrainerSettings trainer_settings_with(CheckpointStore& checkpoints) {
