@@ -30,7 +30,7 @@ class GradientExchange::Found final : public torch::autograd::PostAccumulateGrad
   const std::size_t bucket_;
 };
 
-GradientExchange::GradientExchange(Team& team, Parameters& parameters, Wire wire)
+GradientExchange::GradientExchange(RankTeam& team, Parameters& parameters, Wire wire)
     : team_(team), parameters_(parameters), wire_(wire) {
   cut(parameters.layout());
 }

@@ -8,7 +8,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "config/parallel.h"
-#include "parallel/team.h"
+#include "parallel/rank_team.h"
 #include "train/parameters.h"
 
 namespace myxtts {
@@ -28,7 +28,7 @@ namespace myxtts {
 // Parameters and team outlive it. The trainer's thread only.
 class GradientExchange {
  public:
-  GradientExchange(Team& team, Parameters& parameters, Wire wire);
+  GradientExchange(RankTeam& team, Parameters& parameters, Wire wire);
   ~GradientExchange();
 
   // Before the last backward pass of a step: from now on, gradients that are found go.
@@ -52,7 +52,7 @@ class GradientExchange {
   struct Sending {
     at::Tensor numbers;  // part of the gradients
     at::Tensor sent;     // the same, or what is on the wire
-    Team::Sum sum;
+    RankTeam::Sum sum;
   };
   class Found;
 
@@ -63,7 +63,7 @@ class GradientExchange {
   void receive();
   void agree_on_order();
 
-  Team& team_;
+  RankTeam& team_;
   Parameters& parameters_;
   const Wire wire_;
   std::vector<Bucket> buckets_;

@@ -13,7 +13,7 @@
 
 namespace myxtts {
 
-struct TeamSettings {
+struct RankTeamSettings {
   std::chrono::milliseconds timeout{600'000};  // how long ranks wait for one another
 };
 
@@ -23,11 +23,11 @@ struct TeamSettings {
 // comes out has the same bits on every rank. Where a rank is lost, or none answers within the
 // timeout, the others throw DeviceError, which names the rank and says why it ended where it could
 // tell.
-class Team {
+class RankTeam {
  public:
   // Waits for the others, and says for whom. Throws DeviceError that names those who did not come.
-  Team(const World& world, const TeamSettings& settings);
-  ~Team();
+  RankTeam(const World& world, const RankTeamSettings& settings);
+  ~RankTeam();
 
   const World& world() const;
 
@@ -40,7 +40,7 @@ class Team {
     void wait();
 
    private:
-    friend class Team;
+    friend class RankTeam;
     struct State;
     explicit Sum(std::unique_ptr<State> state);
     std::unique_ptr<State> state_;

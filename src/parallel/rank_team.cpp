@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/team.h"
+#include "parallel/rank_team.h"
 
 #include <thread>
 #include <utility>
@@ -75,8 +75,8 @@ c10::intrusive_ptr<Gloo> join(RankBoard& board, const World& world,
 
 }  // namespace
 
-struct Team::State {
-  State(const World& where, const TeamSettings& chosen)
+struct RankTeam::State {
+  State(const World& where, const RankTeamSettings& chosen)
       : world(where),
         settings(chosen),
         board(where, chosen.timeout),
@@ -133,55 +133,55 @@ struct Team::State {
   }
 
   const World world;
-  const TeamSettings settings;
+  const RankTeamSettings settings;
   RankBoard board;
   c10::intrusive_ptr<Gloo> group;
   bool lost = false;
 };
 
-struct Team::Sum::State {
-  Team::State& team;
+struct RankTeam::Sum::State {
+  RankTeam::State& team;
   std::vector<at::Tensor> tensors;
   c10::intrusive_ptr<c10d::Work> work;
 };
 
-Team::Sum::Sum(std::unique_ptr<State> state) : state_(std::move(state)) {}
-Team::Sum::Sum(Sum&&) noexcept = default;
-Team::Sum& Team::Sum::operator=(Sum&&) noexcept = default;
-Team::Sum::~Sum() = default;
+RankTeam::Sum::Sum(std::unique_ptr<State> state) : state_(std::move(state)) {}
+RankTeam::Sum::Sum(Sum&&) noexcept = default;
+RankTeam::Sum& RankTeam::Sum::operator=(Sum&&) noexcept = default;
+RankTeam::Sum::~Sum() = default;
 
-void Team::Sum::wait() {
+void RankTeam::Sum::wait() {
   state_->team.finish(state_->work);
 }
 
-Team::Team(const World& world, const TeamSettings& settings)
+RankTeam::RankTeam(const World& world, const RankTeamSettings& settings)
     : state_(std::make_unique<State>(world, settings)) {}
 
-Team::~Team() = default;
+RankTeam::~RankTeam() = default;
 
-const World& Team::world() const {
+const World& RankTeam::world() const {
   return state_->world;
 }
 
-Team::Sum Team::begin_sum(const at::Tensor& tensor) {
+RankTeam::Sum RankTeam::begin_sum(const at::Tensor& tensor) {
   MYXTTS_CHECK(tensor.is_contiguous() && tensor.device().is_cpu(), "ranks sum flat CPU tensors");
   auto sum = std::make_unique<Sum::State>(Sum::State{*state_, {tensor}, {}});
   sum->work = state_->begin([&] { return state_->group->allreduce(sum->tensors); });
   return Sum(std::move(sum));
 }
 
-void Team::broadcast(const at::Tensor& tensor) {
+void RankTeam::broadcast(const at::Tensor& tensor) {
   broadcast(tensor, 0);
 }
 
-void Team::broadcast(const at::Tensor& tensor, int from) {
+void RankTeam::broadcast(const at::Tensor& tensor, int from) {
   std::vector<at::Tensor> tensors{tensor};
   c10d::BroadcastOptions options;
   options.rootRank = from;
   state_->run([&] { return state_->group->broadcast(tensors, options); });
 }
 
-std::string Team::broadcast(const std::string& text) {
+std::string RankTeam::broadcast(const std::string& text) {
   auto length = at::full({1}, static_cast<std::int64_t>(text.size()), at::kLong);
   broadcast(length);
   std::string told = text;
@@ -192,7 +192,7 @@ std::string Team::broadcast(const std::string& text) {
   return told;
 }
 
-std::vector<double> Team::gather(std::span<const double> own) {
+std::vector<double> RankTeam::gather(std::span<const double> own) {
   const auto count = std::ssize(own);
   auto all = at::zeros({state_->world.size, count}, at::kDouble);
   double* const row = all.mutable_data_ptr<double>() + state_->world.rank * count;
@@ -202,11 +202,11 @@ std::vector<double> Team::gather(std::span<const double> own) {
   return {numbers, numbers + all.numel()};
 }
 
-void Team::meet() {
+void RankTeam::meet() {
   state_->run([&] { return state_->group->barrier(); });
 }
 
-void Team::say_why(const std::string& cause) noexcept {
+void RankTeam::say_why(const std::string& cause) noexcept {
   if (state_->lost) return;  // the others know
   try {
     const std::string first =
