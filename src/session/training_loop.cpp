@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "base/checksum.h"
+#include "base/error.h"
 #include "base/trace.h"
 
 namespace myxtts {
@@ -33,6 +35,26 @@ TrainingLoop::Ending TrainingLoop::run() {
 }
 
 namespace {
+
+// A checkpoint speaks for all ranks. Where memory or arithmetic of one has gone wrong, nobody would
+// notice for days.
+void require_equal_weights(RankTeam& team, const NamedTensors& weights) {
+  FastChecksum sum;
+  for (const auto& [name, tensor] : weights) {
+    sum.add({static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()});
+  }
+  const auto bits = sum.value();
+  const std::array<double, 2> halves{static_cast<double>(bits >> 32),
+                                     static_cast<double>(bits & 0xffff'ffff)};
+  const std::vector<double> all = team.gather(halves);
+  for (std::size_t rank = 1; rank < all.size() / 2; ++rank) {
+    if (all[2 * rank] == all[0] && all[2 * rank + 1] == all[1]) continue;
+    throw DeviceError(fmt::format(
+        "The weights of rank {} are no longer those of rank 0, so the memory or a core of one of "
+        "the hosts is at fault. The last checkpoint is good: continue with --resume on others.",
+        rank));
+  }
+}
 
 double seconds_since(std::chrono::steady_clock::time_point began) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
@@ -157,6 +179,7 @@ void TrainingLoop::save() {
   const TraceScope trace("save");
   CheckpointContents contents = parts_.trainer.contents();  // together, where there are ranks
   saving_.saved(contents.state.step);
+  if (parts_.team != nullptr) require_equal_weights(*parts_.team, contents.weights);
   if (parts_.team == nullptr || parts_.team->world().leads()) write(std::move(contents));
 }
 
