@@ -5,6 +5,7 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/trace.h"
 
 namespace myxtts {
@@ -25,6 +26,25 @@ bool TrainingLoop::measurement_is_missing() const {
 }
 
 TrainingLoop::Ending TrainingLoop::run() {
+  try {
+    return run_to_end();
+  } catch (const LostRank&) {
+    keep_what_was_done();
+    throw;
+  }
+}
+
+// The weights are those of the last step that all ranks made together. Where the averages lie in
+// parts on the ranks, they cannot be gathered any more.
+void TrainingLoop::keep_what_was_done() {
+  const TrainingState state = parts_.trainer.state();
+  const bool in_parts = parts_.shared.config.parallel.shard_optimiser;
+  if (!parts_.team->world().leads() || in_parts || state.step == saving_.last()) return;
+  write(parts_.trainer.contents());
+  if (parts_.saver.finish()) log_info("train", "what was done until step {} is saved", state.step);
+}
+
+TrainingLoop::Ending TrainingLoop::run_to_end() {
   bool whole = (!measurement_is_missing() || measure()) && train();
   parts_.trainer.finish();
   if (whole && measured_ != parts_.trainer.state().step) whole = measure();
