@@ -56,7 +56,7 @@ def free_port():
 class Bench:
     """A corpus and a place for runs that train on it."""
 
-    def __init__(self, program, folder, steps, rank_timeout, clips=40):
+    def __init__(self, program, folder, steps, rank_timeout, clips=24):
         self.program = str(pathlib.Path(program).resolve())
         self.folder = pathlib.Path(folder)
         self.steps = steps
