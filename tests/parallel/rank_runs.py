@@ -117,8 +117,8 @@ class Bench:
         facts = json.loads((found[-1] / "checksums.json").read_text(encoding="utf-8"))
         for file, expected in facts["files"].items():
             size = (found[-1] / file).stat().st_size
-            if size != expected["size"]:
-                raise CheckFailure(f"{found[-1] / file} has {size} bytes, not {expected['size']}.")
+            if size != expected["bytes"]:
+                raise CheckFailure(f"{found[-1] / file} has {size} bytes, not {expected['bytes']}.")
         if not (self.run_folder(name) / "latest" / "model.safetensors").exists():
             raise CheckFailure(f"{self.run_folder(name) / 'latest'} is no model.")
         return facts["step"]
