@@ -190,6 +190,9 @@ def main():
     try:
         with Network(RANKS) as network:
             failures = run_all(arguments, folder, network)
+    except CheckFailure as failure:
+        failures = 1
+        print(f"the run that nothing happens to: FAILED: {failure}")
     finally:
         if arguments.keep:
             print(f"the runs are in {folder}")
