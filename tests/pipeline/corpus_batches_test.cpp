@@ -251,9 +251,14 @@ struct DrawnRow {
 };
 using DrawnRows = std::map<std::tuple<std::int64_t, ClipNumber, std::uint32_t>, DrawnRow>;
 
-void add_rows(const CorpusBatches& source, const PlannedBatch& planned, const WindowPlan& windows,
+struct Layout {
+  const GptConfig& gpt;
+  WindowPlan windows;
+};
+
+void add_rows(const CorpusBatches& source, const PlannedBatch& planned, const Layout& layout,
               DrawnRows& rows) {
-  const GptConfig gpt;
+  const auto& [gpt, windows] = layout;
   SettledBatch batch{.number = 0, .planned = planned, .clips = {}};
   for (std::size_t i = 0; i < planned.clips.size(); ++i) {
     batch.clips.push_back(
@@ -276,7 +281,7 @@ void add_rows(const CorpusBatches& source, const PlannedBatch& planned, const Wi
 // With other settings a clip has another rank, another place in its batch and other neighbours.
 TEST(CorpusBatches, ARowFollowsFromSeedEpochClipAndRepeatWhateverItsRankAndPlace) {
   const DiskCorpus disk(9);
-  const WindowPlan windows = plan_windows(Stage::Dvae, {}, {.per_clip = 2, .seconds = 0.1}, 9);
+  const Layout layout{disk.gpt, plan_windows(Stage::Dvae, {}, {.per_clip = 2, .seconds = 0.1}, 9)};
   const auto rows_of = [&](std::int64_t batch_size, std::int64_t ranks) {
     DrawnRows rows;
     for (std::int64_t rank = 0; rank < ranks; ++rank) {
@@ -286,7 +291,7 @@ TEST(CorpusBatches, ARowFollowsFromSeedEpochClipAndRepeatWhateverItsRankAndPlace
       const CorpusBatches source(*disk.corpus, plan, disk.vocabulary, disk.config,
                                  {.prompt_seed = 4, .shift = true});
       for (DataPosition at; at.epoch < 2; at = plan.next(at)) {
-        add_rows(source, plan.batch(at), windows, rows);
+        add_rows(source, plan.batch(at), layout, rows);
       }
     }
     return rows;
