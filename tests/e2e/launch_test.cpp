@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <csignal>
+
 #include "e2e/training_bench.h"
 #include "support/one_sentence.h"
 
@@ -60,6 +62,44 @@ TEST(Launch, AFaultOfTheCommandIsToldAndHasItsExitCode) {
   EXPECT_TRUE(has(result.err, "\nmyxtts: The run ended because rank ")) << result.err;
   EXPECT_TRUE(has(result.err, "ended with exit code 2")) << result.err;
   EXPECT_TRUE(has(result.err, "'nothing'")) << result.err;
+}
+
+class LaunchTraining : public TrainingBench {
+ protected:
+  Words launched(const std::string& run, const Words& more = {}) const {
+    Words words{"launch", "--ranks", "2", "--"};
+    const Words training = command(run, more);
+    words.insert(words.end(), training.begin(), training.end());
+    return words;
+  }
+};
+
+int count(const std::string& text, const std::string& words) {
+  int found = 0;
+  for (std::size_t at = 0; (at = text.find(words, at)) != std::string::npos; ++at) ++found;
+  return found;
+}
+
+TEST_F(LaunchTraining, RanksTrainOneModelAndSpeakWithOneVoice) {
+  const auto result = run_program(launched("run", {"--batch-size", "2", "--max-steps", "4"}));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(curve("run", "step"), (std::vector<double>{1, 2, 3, 4}));
+  EXPECT_EQ(checkpoints("run").back(), "step-0000004");
+  EXPECT_EQ(count(result.err, "Model training starting now"), 1) << result.err;
+  EXPECT_EQ(count(result.err, "[rank 1] train: "), 0) << result.err;
+}
+
+TEST_F(LaunchTraining, CtrlCEndsAllRanksWithACheckpoint) {
+  StartedProgram program(launched("run", {"--max-steps", "100000", "--epochs", "100000"}));
+  ASSERT_TRUE(program.has_said("Model training starting now"));
+  program.ends_within(std::chrono::milliseconds(300));
+  program.send(SIGINT);
+  ASSERT_TRUE(program.ends_within(std::chrono::seconds(20)));
+  const auto result = program.finish();
+  EXPECT_EQ(result.exit_code, 130) << result.err;
+  EXPECT_EQ(count(result.err, "interrupted at step "), 1) << result.err;
+  EXPECT_FALSE(has(result.err, "The run ended because")) << result.err;
+  EXPECT_FALSE(checkpoints("run").empty());
 }
 
 }  // namespace
