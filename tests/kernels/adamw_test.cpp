@@ -156,6 +156,35 @@ TEST(AdamW, PartByPartEqualsTheWhole) {
               1e-9);
 }
 
+// As the ranks of a run do, each with its own part.
+TEST(AdamW, RanksThatUpdateTheirPartsUpdateTheWhole) {
+  for (const Moments moments : {Moments::Fp32, Moments::Bf16, Moments::EightBit}) {
+    const AdamWFormats formats{.moments = moments};
+    AdamWTensors whole(formats, kCount, c10::kCPU);
+    AdamWTensors parts(formats, kCount, c10::kCPU);
+    const auto gradient = whole.gradients.clone();
+    const auto adamw = make_cpu_adamw({.clip = 1e-3});
+    for (int step = 1; step <= 3; ++step) {
+      whole.gradients.copy_(gradient * std::cos(step));
+      adamw->prepare({}, whole.state_pointer(), step, kRate);
+      adamw->update({}, whole.arrays(), whole.state_pointer());
+      const auto state = parts.state.clone();
+      for (const std::int64_t first : {std::int64_t{0}, 3 * kAdamWAlignment}) {
+        parts.state.copy_(state);
+        parts.gradients.copy_(gradient * std::cos(step));
+        AdamWArrays arrays = parts.arrays();
+        arrays.own_first = first;
+        arrays.own_count = first == 0 ? 3 * kAdamWAlignment : kCount - 3 * kAdamWAlignment;
+        adamw->prepare({}, parts.state_pointer(), step, kRate);
+        adamw->update({}, arrays, parts.state_pointer());
+      }
+    }
+    EXPECT_TRUE(whole.weights.equal(parts.weights));
+    EXPECT_EQ(whole.state_pointer()->report.gradient_norm,
+              parts.state_pointer()->report.gradient_norm);
+  }
+}
+
 TEST(AdamW, GradientsOfSeveralBatchesAreAddedInFp32) {
   AdamWTensors tensors({.gradient = at::kBFloat16, .copy = at::kBFloat16}, kCount, c10::kCPU);
   const auto gradient = tensors.gradients.clone();

@@ -268,7 +268,8 @@ void add_rows(const CorpusBatches& source, const PlannedBatch& planned, const La
   const LaidOutBatch laid_out = lay_out(source, gpt, MaskPromptSpan::Intended, batch, windows);
   for (std::size_t i = 0; i < planned.clips.size(); ++i) {
     const HostClip& clip = laid_out.batch.clips[i];
-    DrawnRow row{.first = clip.prompt.first, .last = clip.prompt.last, .shift = clip.shift};
+    DrawnRow row{
+        .first = clip.prompt.first, .last = clip.prompt.last, .shift = clip.shift, .windows = {}};
     const auto begin =
         laid_out.windows.starts.begin() + static_cast<std::ptrdiff_t>(i) * windows.per_clip;
     row.windows.assign(begin, begin + windows.per_clip);
