@@ -161,11 +161,18 @@ TEST_F(RankProcessesTest, OfEndsThatAreSeenAtOnceTheKilledOneIsTheCause) {
   EXPECT_TRUE(has(outcome.cause, "rank 1 was killed by SIGKILL")) << outcome.cause;
 }
 
-TEST_F(RankProcessesTest, RanksThatAreStoppedOrDeafAreKilledAfterTheTimeGiven) {
+TEST_F(RankProcessesTest, ARankThatIsStoppedIsKilledAtOnceAndNamed) {
+  auto patient = settings(2, "test $RANK = 1 && kill -STOP $$; sleep 0.2; exit 6");
+  patient.patience = 1h;
+  EXPECT_EQ(RankProcesses(patient).run().exit_code, 6);
+  EXPECT_TRUE(was_shown("rank 1 is stopped, and is killed"));
+}
+
+TEST_F(RankProcessesTest, RanksThatAreDeafAreKilledAfterTheTimeGiven) {
   EXPECT_EQ(RankProcesses::Settings{}.patience, 5s);
   const auto start = std::chrono::steady_clock::now();
   const auto outcome = run(3,
-                           "case $RANK in 0) sleep 0.1; exit 6;; 1) kill -STOP $$;; 2) trap '' "
+                           "case $RANK in 0) sleep 0.1; exit 6;; 1|2) trap '' "
                            "TERM;; esac; " +
                                kForever);
   const auto time = std::chrono::steady_clock::now() - start;
