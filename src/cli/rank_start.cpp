@@ -32,17 +32,26 @@ void refuse_what_ranks_cannot(const RunConfig& config) {
 
 }  // namespace
 
-RankStart::RankStart(const RunConfig& config) {
-  const std::optional<World> world = world_of(process_environment());
-  if (!world) return;
+RankStart::RankStart(const RunConfig& config)
+    : config_(config), world_(world_of(process_environment())) {
+  if (!world_) return;
   refuse_what_ranks_cannot(config);
-  keep_to_share_of_cores(*world);
-  if (!world->leads()) configure_log({.level = LogLevel::Warning, .progress = false});
-  const auto timeout = std::chrono::duration<double>(config.parallel.rank_timeout);
+  keep_to_share_of_cores(*world_);
+  if (!world_->leads()) configure_log({.level = LogLevel::Warning, .progress = false});
+}
+
+void RankStart::join(const DevicePlan& plan) {
+  if (!world_) return;
+  if (plan.model.gpu) {
+    throw DeviceError(
+        "Several ranks train on the CPU alone so far; add --device cpu, or start one process on "
+        "the GPU without a launcher.");
+  }
+  using Milliseconds = std::chrono::milliseconds;
+  const auto timeout = std::chrono::duration<double>(config_.parallel.rank_timeout);
   team_ = std::make_unique<RankTeam>(
-      *world,
-      RankTeamSettings{.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(timeout)});
-  log_info("ranks", "{} ranks train one model; this is rank 0", world->size);
+      *world_, RankTeamSettings{.timeout = std::chrono::duration_cast<Milliseconds>(timeout)});
+  log_info("ranks", "{} ranks train one model; this is rank 0", world_->size);
 }
 
 RankStart::~RankStart() = default;

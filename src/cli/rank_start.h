@@ -4,19 +4,25 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "config/run_config.h"
+#include "device/device_plan.h"
 #include "parallel/rank_team.h"
 
 namespace myxtts {
 
 // What a training does first where a launcher started it as one of several ranks: it keeps to its
 // share of the cores, is quiet unless it is rank 0, and joins the others. Alone it does nothing.
+// The settings outlive it.
 class RankStart {
  public:
-  // Throws ConfigError for settings that ranks cannot have, DeviceError when others do not come.
+  // Before anything is planned. Throws ConfigError for settings that ranks cannot have.
   explicit RankStart(const RunConfig& config);
   ~RankStart();
+
+  // Throws DeviceError when others do not come, or for a plan that ranks cannot have.
+  void join(const DevicePlan& plan);
 
   RankTeam* team() const { return team_.get(); }  // null: alone
 
@@ -28,6 +34,8 @@ class RankStart {
   int share_failures(const std::function<int()>& work) const;
 
  private:
+  const RunConfig& config_;
+  const std::optional<World> world_;
   std::unique_ptr<RankTeam> team_;
 };
 

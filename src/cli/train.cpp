@@ -81,13 +81,14 @@ int tell(const StageEnding& ending, const RunDirectory& run) {
 
 int train(const EffectiveConfig& settings, const std::optional<Clock::Time>& deadline) {
   const RunConfig& config = settings.values;
+  RankStart ranks(config);            // where a launcher started several processes
   std::optional<DevicePlan> planned;  // of a single stage, before anything is written
   if (!config.train.stages) {
     planned = plan_run(without_auto(config), sizes_to_train(config.train));
   }
   require_corpus(config);
   for (const std::string& caution : cautions(settings)) log_warning("train", "{}", caution);
-  const RankStart ranks(config);  // where a launcher started several processes
+  if (planned) ranks.join(*planned);
   return ranks.share_failures([&] {
     const RunDirectory run(ranks.folder_of(config.run.checkpoint_dir));
     add_log_file(run / "log.txt");

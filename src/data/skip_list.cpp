@@ -68,9 +68,9 @@ void SkipList::judge(std::int64_t all, const std::filesystem::path& written) con
   if (static_cast<double>(skipped) <= most_share_ * static_cast<double>(all)) return;
   throw DataError(
       fmt::format("{} of {} clips cannot be used ({}), more than the {:.4g} % that --max-skipped "
-                  "allows; see {}, or raise --max-skipped.",
+                  "allows; {}raise --max-skipped.",
                   human_count(skipped), human_count(all), summary_of(counts()), 100.0 * most_share_,
-                  written.string()));
+                  written.empty() ? "" : fmt::format("see {}, or ", written.string())));
 }
 
 std::string summary_of(const std::map<SkipReason, std::int64_t>& counts) {

@@ -28,7 +28,8 @@ class SkipList {
   std::int64_t size() const;
 
   // Throws DataError with the reasons and what to do when more than data.max_skipped of `all`
-  // clips, kept and left out, are in the list. `written` is where skipped.jsonl was put.
+  // clips, kept and left out, are in the list. `written` is where skipped.jsonl was put; empty:
+  // nowhere.
   void judge(std::int64_t all, const std::filesystem::path& written) const;
 
  private:

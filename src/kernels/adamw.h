@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "config/train.h"
 #include "device/stream.h"
@@ -53,6 +54,12 @@ struct AdamWArrays {
   Moments moments = Moments::Fp32;
 
   float* partial_sums = nullptr;  // [count / kAdamWAlignment] of squared gradients
+
+  // The part that update() changes, multiples of kAdamWAlignment; the length of all gradients
+  // counts. The moments' pointers are those of a whole array, of which only this part is there.
+  // Only on the CPU, so far.
+  std::int64_t own_first = 0;
+  std::optional<std::int64_t> own_count = {};  // nothing: all
 };
 
 // A part of the arrays, such as one parameter's, with gradients of its own.

@@ -70,10 +70,9 @@ class CpuAdamW final : public AdamW {
   }
 
   void update(const Stream&, const AdamWArrays& arrays, UpdateState* state) const override {
-    const AdamWPart all = {.first = 0, .count = arrays.count, .gradients = arrays.gradients};
-    measure(arrays, all);
+    measure(arrays, {.first = 0, .count = arrays.count, .gradients = arrays.gradients});
     decide(rule_, *state, sum(arrays));
-    if (state->skip == 0) apply(arrays, all, *state);
+    if (state->skip == 0) apply(arrays, own_part(arrays), *state);
     if (!arrays.clear_gradients) return;
     for_each_block(arrays.count, [&](std::int64_t block) {
       clear(arrays.gradients, arrays.gradient_format, block);
@@ -104,6 +103,13 @@ class CpuAdamW final : public AdamW {
   }
 
  private:
+  static AdamWPart own_part(const AdamWArrays& arrays) {
+    const std::int64_t bytes = arrays.gradient_format == NumberFormat::Fp32 ? 4 : 2;
+    return {.first = arrays.own_first,
+            .count = arrays.own_count.value_or(arrays.count),
+            .gradients = static_cast<const char*>(arrays.gradients) + arrays.own_first * bytes};
+  }
+
   void apply(const AdamWArrays& arrays, const AdamWPart& part, const UpdateState& state) const {
     for_each_block(part.count, [&](std::int64_t first) {
       Block gradients;

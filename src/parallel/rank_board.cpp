@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <future>
+#include <mutex>
 #include <thread>
 
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -14,8 +15,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kBeat = 500ms;
-constexpr auto kStill = 1500ms;   // a pulse that stands so long is none
+constexpr const char* kCause = "cause";
+constexpr auto kBeat = 300ms;
+constexpr auto kStill = 1200ms;   // a pulse that stands so long is none
 constexpr auto kAnswer = 4000ms;  // of a board that may be gone
 
 std::string pulse_key(int rank) {
@@ -64,6 +66,9 @@ struct RankBoard::Client {
   const c10::intrusive_ptr<c10d::TCPStore> store;
   std::atomic<bool> ends = false;
   std::promise<void> ended;
+
+  std::mutex mutex;
+  std::optional<std::string> cause;  // guarded by mutex
 };
 
 namespace {
@@ -74,6 +79,10 @@ void beat(const std::shared_ptr<Client>& client, int rank) {
   try {
     for (int count = 0; !client->ends; ++count) {
       client->store->set(pulse_key(rank), bytes_of(std::to_string(count)));
+      if (auto told = client->read(kCause)) {
+        const std::lock_guard lock(client->mutex);
+        client->cause = std::move(told);
+      }
       std::this_thread::sleep_for(kBeat);
     }
   } catch (const std::exception&) {
@@ -126,6 +135,19 @@ void RankBoard::write(const std::string& key, const std::string& text) {
 
 std::optional<std::string> RankBoard::read(const std::string& key) {
   return client_->read(key);
+}
+
+void RankBoard::tell_cause(const std::string& cause) noexcept {
+  try {
+    if (!client_->read(kCause)) write(kCause, cause);
+  } catch (const std::exception&) {
+    // Rank 0 is gone, and with it whom one could tell.
+  }
+}
+
+std::optional<std::string> RankBoard::cause() {
+  const std::lock_guard lock(pulse_->mutex);
+  return pulse_->cause;
 }
 
 std::vector<int> RankBoard::ranks_without_pulse() {

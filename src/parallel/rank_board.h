@@ -18,8 +18,8 @@ class Store;
 namespace myxtts {
 
 // Short notes that every rank can read, kept by rank 0's process. Each rank's pulse is on it: a
-// count that a thread of its own raises twice a second, so that whoever is left can tell who is
-// gone. Any thread may use it.
+// count that a thread of its own raises several times a second, so that whoever is left can tell
+// who is gone. Any thread may use it.
 class RankBoard {
  public:
   // Joins rank 0's board, or opens it. Throws DeviceError where that is not there within `timeout`.
@@ -30,9 +30,14 @@ class RankBoard {
 
   c10::intrusive_ptr<c10d::Store> store() const;
 
-  // Throws DeviceError where rank 0 is gone.
+  // Throw where rank 0 is gone.
   void write(const std::string& key, const std::string& text);
   std::optional<std::string> read(const std::string& key);
+
+  // Why the run ends: the first to say so counts. The pulse looks for it, so that it is known here
+  // even when rank 0 has gone since.
+  void tell_cause(const std::string& cause) noexcept;
+  std::optional<std::string> cause();
 
   // Those whose pulse stands still, as far as this rank can see within a few seconds; rank 0 alone
   // where the board itself is gone. Takes a second or more.

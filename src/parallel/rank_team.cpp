@@ -22,8 +22,8 @@ namespace {
 using namespace std::chrono_literals;
 using Gloo = c10d::ProcessGroupGloo;
 
-constexpr const char* kCause = "cause";
-constexpr auto kPatience = 2s;  // before a person is told what is waited for
+constexpr auto kTimeToRead = 1500ms;  // what rank 0 leaves on its board before it ends
+constexpr auto kPatience = 2s;        // before a person is told what is waited for
 
 std::string listed(const std::vector<int>& ranks) {
   return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
@@ -87,27 +87,21 @@ struct RankTeam::State {
     if (lost) static_cast<void>(group.release());
   }
 
-  std::optional<std::string> cause_told() {
-    try {
-      return board.read(kCause);
-    } catch (const std::exception&) {
-      return std::nullopt;
-    }
-  }
-
-  // Says who is gone, and why where that is known.
+  // Says who is gone, and why where that is known: all ranks say the same, as far as they can.
   [[noreturn]] void fail(const std::string& reason) {
     lost = true;
-    const std::vector<int> gone = board.ranks_without_pulse();
-    const auto cause = cause_told();
-    const std::string who = gone.empty() ? "A rank" : listed(gone);
     log_debug("ranks", "{}", reason);
-    if (cause) throw DeviceError(fmt::format("The run ends, as {}", *cause));
-    throw DeviceError(fmt::format(
-        "The run ends, as {} of {} {} not answer any more (--rank-timeout {}). See what became of "
-        "{}, and of the network to its host; then continue with --resume.",
-        who, world.size, gone.size() > 1 ? "do" : "does", seconds(settings.timeout),
-        gone.size() > 1 ? "them" : "it"));
+    const std::vector<int> gone = board.ranks_without_pulse();
+    auto cause = board.cause();
+    if (!cause) {
+      cause = fmt::format("{} of {} {} not answer any more (--rank-timeout {}).",
+                          gone.empty() ? "a rank" : listed(gone), world.size,
+                          gone.size() > 1 ? "do" : "does", seconds(settings.timeout));
+      if (world.leads()) board.tell_cause(*cause);
+    }
+    if (world.leads()) std::this_thread::sleep_for(kTimeToRead);  // its board ends with it
+    throw LostRank(fmt::format(
+        "The run ends, as {} See what became of it; then continue with --resume.", *cause));
   }
 
   template <typename Begin>
@@ -208,13 +202,9 @@ void RankTeam::meet() {
 
 void RankTeam::say_why(const std::string& cause) noexcept {
   if (state_->lost) return;  // the others know
-  try {
-    const std::string first =
-        fmt::format("rank {} of {} ended: {}", state_->world.rank, state_->world.size, cause);
-    if (!state_->board.read(kCause)) state_->board.write(kCause, first);
-  } catch (const std::exception&) {
-    // Rank 0 is gone, and with it whom one could tell.
-  }
+  state_->board.tell_cause(
+      fmt::format("rank {} of {} ended: {}", state_->world.rank, state_->world.size, cause));
+  if (state_->world.leads()) std::this_thread::sleep_for(kTimeToRead);
 }
 
 }  // namespace myxtts

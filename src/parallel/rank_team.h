@@ -9,9 +9,15 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "base/error.h"
 #include "parallel/world.h"
 
 namespace myxtts {
+
+// Another rank is gone, or gave up: this one cannot go on alone.
+struct LostRank : DeviceError {
+  using DeviceError::DeviceError;
+};
 
 struct RankTeamSettings {
   std::chrono::milliseconds timeout{600'000};  // how long ranks wait for one another
@@ -21,7 +27,7 @@ struct RankTeamSettings {
 //
 // Every rank calls the same methods with the same shapes in the same order, from one thread. What
 // comes out has the same bits on every rank. Where a rank is lost, or none answers within the
-// timeout, the others throw DeviceError, which names the rank and says why it ended where it could
+// timeout, the others throw LostRank, which names the rank and says why it ended where it could
 // tell.
 class RankTeam {
  public:

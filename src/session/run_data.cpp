@@ -99,15 +99,17 @@ RunData::RunData(const RunConfig& config, const DevicePlan& plan, const Starting
         fmt::format("No clip is left to train on; {} says why.", (run / "skipped.jsonl").string()));
   }
   const GptConfig& gpt = start.network.config.gpt;
+  const bool owns_run = options.rank == 0;
   training_ = std::make_unique<Part>(corpus_, gpt, settings_, state_.division);
-  training_->source =
-      std::make_unique<CorpusBatches>(corpus_, training_->batches, start.vocabulary, config.data,
-                                      CorpusBatchesOptions{.prompt_seed = settings_.seed,
-                                                           .shift = config.train.shift_clips,
-                                                           .cache = cache_.get(),
-                                                           .skipped_file = run / "skipped.jsonl",
-                                                           .probe = options.probe,
-                                                           .speakers = &speakers_});
+  training_->source = std::make_unique<CorpusBatches>(
+      corpus_, training_->batches, start.vocabulary, config.data,
+      CorpusBatchesOptions{
+          .prompt_seed = settings_.seed,
+          .shift = config.train.shift_clips,
+          .cache = cache_.get(),
+          .skipped_file = owns_run ? run / "skipped.jsonl" : std::filesystem::path{},
+          .probe = options.probe,
+          .speakers = &speakers_});
   training_->windows = windows_of(config, start, training_->batches.slots());
   if (corpus_.validation().empty()) return;
   validation_ = std::make_unique<Part>(corpus_, corpus_.validation(), gpt, in_order(settings_));

@@ -3,6 +3,9 @@
 
 #include <utility>
 
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/log.h"
 #include "base/trace.h"
 
 namespace myxtts {
@@ -23,6 +26,25 @@ bool TrainingLoop::measurement_is_missing() const {
 }
 
 TrainingLoop::Ending TrainingLoop::run() {
+  try {
+    return run_to_end();
+  } catch (const LostRank&) {
+    keep_what_was_done();
+    throw;
+  }
+}
+
+// The weights are those of the last step that all ranks made together. Where the averages lie in
+// parts on the ranks, they cannot be gathered any more.
+void TrainingLoop::keep_what_was_done() {
+  const TrainingState state = parts_.trainer.state();
+  const bool in_parts = parts_.shared.config.parallel.shard_optimiser;
+  if (!parts_.team->world().leads() || in_parts || state.step == saving_.last()) return;
+  write(parts_.trainer.contents());
+  if (parts_.saver.finish()) log_info("train", "what was done until step {} is saved", state.step);
+}
+
+TrainingLoop::Ending TrainingLoop::run_to_end() {
   bool whole = (!measurement_is_missing() || measure()) && train();
   parts_.trainer.finish();
   if (whole && measured_ != parts_.trainer.state().step) whole = measure();
@@ -33,6 +55,26 @@ TrainingLoop::Ending TrainingLoop::run() {
 }
 
 namespace {
+
+// A checkpoint speaks for all ranks. Where memory or arithmetic of one has gone wrong, nobody would
+// notice for days.
+void require_equal_weights(RankTeam& team, const NamedTensors& weights) {
+  FastChecksum sum;
+  for (const auto& [name, tensor] : weights) {
+    sum.add({static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()});
+  }
+  const auto bits = sum.value();
+  const std::array<double, 2> halves{static_cast<double>(bits >> 32),
+                                     static_cast<double>(bits & 0xffff'ffff)};
+  const std::vector<double> all = team.gather(halves);
+  for (std::size_t rank = 1; rank < all.size() / 2; ++rank) {
+    if (all[2 * rank] == all[0] && all[2 * rank + 1] == all[1]) continue;
+    throw DeviceError(fmt::format(
+        "The weights of rank {} are no longer those of rank 0, so the memory or a core of one of "
+        "the hosts is at fault. The last checkpoint is good: continue with --resume on others.",
+        rank));
+  }
+}
 
 double seconds_since(std::chrono::steady_clock::time_point began) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
@@ -157,6 +199,7 @@ void TrainingLoop::save() {
   const TraceScope trace("save");
   CheckpointContents contents = parts_.trainer.contents();  // together, where there are ranks
   saving_.saved(contents.state.step);
+  if (parts_.team != nullptr) require_equal_weights(*parts_.team, contents.weights);
   if (parts_.team == nullptr || parts_.team->world().leads()) write(std::move(contents));
 }
 

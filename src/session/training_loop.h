@@ -53,12 +53,15 @@ class TrainingLoop {
 
   // The last checkpoint was asked for when it returns, in either case; CheckpointSaver::finish()
   // tells whether it could be written. Throws what a stage or the trainer throws.
+  // Where another rank is lost, rank 0 keeps what all had done together.
   Ending run();
 
   // run() ends with the batch it is at, whatever it waits for.
   void stop();
 
  private:
+  Ending run_to_end();
+  void keep_what_was_done();
   bool measurement_is_missing() const;
   bool train();
   std::optional<BatchFeed::Pipeline::Slot> next_batch();

@@ -36,12 +36,22 @@ ParameterLayout layout_of(const GptConfig& config, const std::vector<std::string
   return lay_out(specs, kGptPrefix, frozen_names(names, freeze));
 }
 
-OptimiserSettings optimiser_settings(const GptTrainingSettings& settings, std::size_t losses) {
+// With --shard-optimiser; nothing: all.
+std::optional<ArrayPart> part_of_this_rank(const GptTrainingSettings& settings,
+                                           std::int64_t trained) {
+  if (settings.team == nullptr || !settings.shard) return std::nullopt;
+  const World& world = settings.team->world();
+  return part_of_rank(trained, kAdamWAlignment, world.rank, world.size);
+}
+
+OptimiserSettings optimiser_settings(const GptTrainingSettings& settings, std::int64_t trained,
+                                     std::size_t losses) {
   return {.update = settings.update,
           .moments = settings.savers.moments,
           .scaled_loss = settings.precision == Precision::Fp16,
           .batches_a_step = settings.batches_a_step,
           .seed = settings.seed,
+          .part = part_of_this_rank(settings, trained),
           .losses = static_cast<std::int64_t>(losses)};
 }
 
@@ -108,7 +118,10 @@ struct GptTraining::State {
         parameters(layout_of(config, wanted.freeze), weights, device_of(role),
                    type_of(wanted.precision), !wanted.savers.release_gradients),
         gpt(config, parameters.tensors()),
-        optimiser(parameters, optimiser_settings(settings, names_of_losses().size()), device),
+        optimiser(
+            parameters,
+            optimiser_settings(settings, parameters.layout().trained, names_of_losses().size()),
+            device),
         numbers(device, {std::ssize(names_of_losses())}) {
     if (settings.graphs) recorder = device.make_graph_recorder();
     MYXTTS_CHECK(!settings.graphs || recorder, "{} has no graphs", device.name());
@@ -127,7 +140,17 @@ struct GptTraining::State {
 
   void share_weights() {
     settings.team->broadcast(parameters.weights());
-    if (parameters.copy().defined()) parameters.copy().copy_(parameters.weights());
+    parameters.refresh_copy();
+  }
+
+  // Each rank's part of a flat array from that rank; a number of it is for `unit` parameters.
+  void gather(const at::Tensor& flat, std::int64_t unit) const {
+    const int size = settings.team->world().size;
+    for (int rank = 0; rank < size; ++rank) {
+      const auto part = part_of_rank(parameters.layout().trained, kAdamWAlignment, rank, size);
+      const auto own = flat.narrow(0, part.first / unit, part.count / unit);
+      if (part.count > 0) settings.team->broadcast(own.view(at::kByte), rank);
+    }
   }
 
   RememberRandom remember_random() {
@@ -305,6 +328,10 @@ void GptTraining::update(double learning_rate) {
     } else {
       if (s.exchange) s.exchange->finish(s.optimiser.sums(), s.optimiser.losses());
       s.optimiser.update(s.step + 1, learning_rate);
+      if (s.settings.shard && s.settings.team != nullptr) {
+        s.gather(s.parameters.weights(), 1);
+        s.parameters.refresh_copy();
+      }
     }
     const UpdateReport* const report = s.optimiser.report();
     s.numbers.read(s.device.stream(), {&report, 1});
@@ -359,7 +386,8 @@ NamedTensors GptTraining::weights() const {
 }
 
 NamedTensors GptTraining::optimiser() const {
-  return state_->optimiser.tensors();
+  return state_->optimiser.tensors(
+      [this](const at::Tensor& flat, std::int64_t unit) { state_->gather(flat, unit); });
 }
 
 NamedTensors GptTraining::kept() const {

@@ -49,8 +49,18 @@ ParameterPlace scales_of(const ParameterPlace& place) {
           .trained = true};
 }
 
-// Both averages of all parameters in one format.
-struct MomentTensors {
+// As if the array, of which only what begins at `first` is there, were whole.
+template <typename Pointer>
+Pointer from_the_start(Pointer part, std::int64_t bytes_before) {
+  if (part == nullptr) return nullptr;
+  return reinterpret_cast<Pointer>(reinterpret_cast<std::uintptr_t>(part) -
+                                   static_cast<std::uintptr_t>(bytes_before));
+}
+
+}  // namespace
+
+// Both averages of so many parameters in one format.
+struct Optimiser::MomentTensors {
   MomentTensors(std::int64_t count, Moments moments, c10::Device device) {
     const auto options = at::TensorOptions(device);
     means = at::zeros({count}, options.dtype(type_of(moments)));
@@ -60,16 +70,36 @@ struct MomentTensors {
     square_scales = at::zeros_like(mean_scales);
   }
 
-  at::Tensor means;
-  at::Tensor squares;
-  at::Tensor mean_scales;
+  // The arrays that there are, and how many parameters' numbers each of theirs is for.
+  std::vector<std::pair<at::Tensor, std::int64_t>> arrays() const {
+    std::vector<std::pair<at::Tensor, std::int64_t>> all{{means, 1}, {squares, 1}};
+    if (mean_scales.defined()) {
+      all.emplace_back(mean_scales, kAdamWBlock);
+      all.emplace_back(square_scales, kAdamWBlock);
+    }
+    return all;
+  }
+
+  // `part` of the arrays of `whole`, or these as that part of it.
+  void copy_part(const MomentTensors& whole, const ArrayPart& part, bool from_whole) const {
+    const auto parts = arrays();
+    const auto wholes = whole.arrays();
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const std::int64_t unit = parts[i].second;
+      const auto there = wholes[i].first.narrow(0, part.first / unit, part.count / unit);
+      from_whole ? parts[i].first.copy_(there) : there.copy_(parts[i].first);
+    }
+  }
+
+  at::Tensor means;        // [count]
+  at::Tensor squares;      // [count]
+  at::Tensor mean_scales;  // of eight bits: fp32 [count / kAdamWBlock]; else undefined
   at::Tensor square_scales;
 };
 
-}  // namespace
-
 Optimiser::Optimiser(Parameters& parameters, const OptimiserSettings& settings, RoleDevice& device)
-    : parameters_(parameters), device_(device), moments_(settings.moments) {
+    : parameters_(parameters), device_(device), moments_(settings.moments), part_(settings.part) {
+  MYXTTS_CHECK(!part_ || device.gpu() < 0, "parts of the update are for the CPU");
   MYXTTS_CHECK(settings.losses <= kMostLosses, "{} losses in a step", settings.losses);
   const auto rule = rule_of(settings);
   adamw_ = device.gpu() < 0 ? make_cpu_adamw(rule) : make_cuda_adamw(rule);
@@ -77,11 +107,7 @@ Optimiser::Optimiser(Parameters& parameters, const OptimiserSettings& settings, 
   const auto on = parameters.weights().device();
   const std::int64_t count = parameters.layout().trained;
   const auto fp32 = at::TensorOptions(on).dtype(at::kFloat);
-  const MomentTensors made(count, moments_, on);
-  means_ = made.means;
-  squares_ = made.squares;
-  mean_scales_ = made.mean_scales;
-  square_scales_ = made.square_scales;
+  averages_ = std::make_unique<MomentTensors>(part_ ? part_->count : count, moments_, on);
   partial_sums_ = at::zeros({count / kAdamWAlignment}, fp32);
   if (settings.batches_a_step > 1 && parameters.copy().defined()) sums_ = at::zeros({count}, fp32);
 
@@ -95,6 +121,8 @@ Optimiser::Optimiser(Parameters& parameters, const OptimiserSettings& settings, 
     loss_scale_ = field(offsetof(UpdateState, loss_scale), 1, at::kFloat).squeeze();
   }
 }
+
+Optimiser::~Optimiser() = default;
 
 UpdateState* Optimiser::state() const {
   return static_cast<UpdateState*>(state_.mutable_data_ptr());
@@ -116,17 +144,32 @@ at::Tensor Optimiser::field(std::size_t offset, std::int64_t count, at::ScalarTy
 AdamWArrays Optimiser::arrays() const {
   const auto& copy = parameters_.copy();
   const auto& gradients = parameters_.gradients();
-  return {.count = parameters_.layout().trained,
-          .decayed = parameters_.layout().decayed,
-          .weights = floats(parameters_.weights()),
-          .copy = pointer(copy),
-          .copy_format = copy.defined() ? format_of(copy.scalar_type()) : NumberFormat::Fp32,
-          .gradients = pointer(gradients),
-          .gradient_format = copy.defined() ? format_of(copy.scalar_type()) : NumberFormat::Fp32,
-          .means = {.numbers = pointer(means_), .scales = floats(mean_scales_)},
-          .squares = {.numbers = pointer(squares_), .scales = floats(square_scales_)},
-          .moments = moments_,
-          .partial_sums = floats(partial_sums_)};
+  const ArrayPart part = part_.value_or(ArrayPart{});
+  const auto moment = [&](const at::Tensor& numbers, const at::Tensor& scales) {
+    const auto size = static_cast<std::int64_t>(numbers.element_size());
+    const std::int64_t scales_before = part.first / kAdamWBlock;
+    return MomentArray{
+        .numbers = from_the_start(pointer(numbers), part.first * size),
+        .scales = from_the_start(floats(scales),
+                                 scales_before * static_cast<std::int64_t>(sizeof(float)))};
+  };
+  AdamWArrays arrays{
+      .count = parameters_.layout().trained,
+      .decayed = parameters_.layout().decayed,
+      .weights = floats(parameters_.weights()),
+      .copy = pointer(copy),
+      .copy_format = copy.defined() ? format_of(copy.scalar_type()) : NumberFormat::Fp32,
+      .gradients = pointer(gradients),
+      .gradient_format = copy.defined() ? format_of(copy.scalar_type()) : NumberFormat::Fp32,
+      .means = moment(averages_->means, averages_->mean_scales),
+      .squares = moment(averages_->squares, averages_->square_scales),
+      .moments = moments_,
+      .partial_sums = floats(partial_sums_)};
+  if (part_) {
+    arrays.own_first = part_->first;
+    arrays.own_count = part_->count;
+  }
+  return arrays;
 }
 
 void Optimiser::add_up() {
@@ -169,38 +212,52 @@ void Optimiser::finish() {
 }
 
 NamedTensors Optimiser::tensors() const {
+  MYXTTS_CHECK(!part_, "averages of one part are not those of a checkpoint");
+  return named(*averages_);
+}
+
+NamedTensors Optimiser::tensors(const FillIn& fill_in) const {
+  if (!part_) return named(*averages_);
+  const MomentTensors whole(parameters_.layout().trained, moments_, averages_->means.device());
+  averages_->copy_part(whole, *part_, /*from_whole=*/false);
+  for (const auto& [flat, unit] : whole.arrays()) fill_in(flat, unit);
+  return named(whole);
+}
+
+NamedTensors Optimiser::named(const MomentTensors& moments) const {
   NamedTensors named;
   named.emplace("applied", field(offsetof(UpdateState, applied), 1, at::kLong));
   named.emplace("good_steps", field(offsetof(UpdateState, good_steps), 1, at::kLong));
   named.emplace("loss_scale", field(offsetof(UpdateState, loss_scale), 1, at::kFloat));
   for (const auto& place : parameters_.layout().places) {
     if (!place.trained) continue;
-    named.emplace("mean." + place.name, part_of(means_, place));
-    named.emplace("square." + place.name, part_of(squares_, place));
-    if (!mean_scales_.defined()) continue;
-    named.emplace("mean_scale." + place.name, part_of(mean_scales_, scales_of(place)));
-    named.emplace("square_scale." + place.name, part_of(square_scales_, scales_of(place)));
+    named.emplace("mean." + place.name, part_of(moments.means, place));
+    named.emplace("square." + place.name, part_of(moments.squares, place));
+    if (!moments.mean_scales.defined()) continue;
+    named.emplace("mean_scale." + place.name, part_of(moments.mean_scales, scales_of(place)));
+    named.emplace("square_scale." + place.name, part_of(moments.square_scales, scales_of(place)));
   }
   return named;
 }
 
 void Optimiser::load(const NamedTensors& tensors) {
   const at::NoGradGuard no_grad;
-  for (auto& [name, tensor] : this->tensors()) {
-    const bool is_moment = name.starts_with("mean") || name.starts_with("square");
-    if (!is_moment) tensor.copy_(find_tensor(tensors, name, tensor.sizes()));
-  }
+  field(offsetof(UpdateState, applied), 1, at::kLong).copy_(find_tensor(tensors, "applied", {1}));
+  field(offsetof(UpdateState, good_steps), 1, at::kLong)
+      .copy_(find_tensor(tensors, "good_steps", {1}));
+  field(offsetof(UpdateState, loss_scale), 1, at::kFloat)
+      .copy_(find_tensor(tensors, "loss_scale", {1}));
   clear();
   const auto any = std::ranges::find_if(
       tensors, [](const auto& named) { return named.first.starts_with("mean."); });
   if (any == tensors.end()) throw DataError("The optimiser's tensors hold no averages.");
   const auto type = any->second.scalar_type();
-  if (type == type_of(moments_)) {
+  if (type == type_of(moments_) && !part_) {
     load_moments(tensors);
   } else {
-    convert_moments(tensors, type == at::kFloat      ? Moments::Fp32
-                             : type == at::kBFloat16 ? Moments::Bf16
-                                                     : Moments::EightBit);
+    load_part(tensors, type == at::kFloat      ? Moments::Fp32
+                       : type == at::kBFloat16 ? Moments::Bf16
+                                               : Moments::EightBit);
   }
 }
 
@@ -211,8 +268,8 @@ void Optimiser::load_moments(const NamedTensors& tensors) {
   }
 }
 
-// By way of the CPU, block by block.
-void Optimiser::convert_moments(const NamedTensors& tensors, Moments from) {
+// By way of whole arrays on the CPU, converted block by block where they are of another format.
+void Optimiser::load_part(const NamedTensors& tensors, Moments from) {
   const std::int64_t count = parameters_.layout().trained;
   const MomentTensors old(count, from, c10::kCPU);
   const MomentTensors converted(count, moments_, c10::kCPU);
@@ -234,15 +291,13 @@ void Optimiser::convert_moments(const NamedTensors& tensors, Moments from) {
         .moments = kind};
   };
   adamw::BlockMoments block;
-  for (std::int64_t first = 0; first < count; first += kAdamWBlock) {
+  for (std::int64_t first = 0; first < count && from != moments_; first += kAdamWBlock) {
     adamw::load_moments(arrays_of(old, from), first, block);
     adamw::store_moments(arrays_of(converted, moments_), first, /*key=*/0, block);
   }
-  means_.copy_(converted.means);
-  squares_.copy_(converted.squares);
-  if (!mean_scales_.defined()) return;
-  mean_scales_.copy_(converted.mean_scales);
-  square_scales_.copy_(converted.square_scales);
+  averages_->copy_part(from == moments_ ? old : converted,
+                       part_.value_or(ArrayPart{.first = 0, .count = count}),
+                       /*from_whole=*/true);
 }
 
 }  // namespace myxtts

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <ATen/core/Tensor.h>
@@ -20,6 +22,7 @@ namespace myxtts {
 class Optimiser {
  public:
   Optimiser(Parameters& parameters, const OptimiserSettings& settings, RoleDevice& device);
+  ~Optimiser();
 
   // Sums over the batches of a step, fp32 [1 + losses] on the device: what is trained, then what is
   // told beside it.
@@ -55,28 +58,33 @@ class Optimiser {
 
   // What a checkpoint keeps, sharing memory; and back.
   NamedTensors tensors() const;
+  // The same where this rank has averages of its part alone: copies, each flat array of which
+  // `fill_in` completes with the parts of the other ranks; its numbers are one for each `unit`
+  // trained ones.
+  using FillIn = std::function<void(const at::Tensor& flat, std::int64_t unit)>;
+  NamedTensors tensors(const FillIn& fill_in) const;
   void load(const NamedTensors& tensors);
 
  private:
   UpdateState* state() const;
   AdamWArrays arrays() const;
+  struct MomentTensors;
+  NamedTensors named(const MomentTensors& moments) const;
   at::Tensor field(std::size_t offset, std::int64_t count, at::ScalarType type) const;
   void load_moments(const NamedTensors& tensors);
-  void convert_moments(const NamedTensors& tensors, Moments from);
+  void load_part(const NamedTensors& tensors, Moments from);
 
   Parameters& parameters_;
   RoleDevice& device_;
   const Moments moments_;
+  const std::optional<ArrayPart> part_;
   std::unique_ptr<AdamW> adamw_;
   at::Tensor state_;  // an UpdateState, as bytes
   at::Tensor losses_;
   at::Tensor loss_scale_;
   at::Tensor sums_;          // fp32 gradients of several batches [trained]; or undefined
   at::Tensor partial_sums_;  // fp32 [trained / kAdamWAlignment]
-  at::Tensor means_;         // [trained]
-  at::Tensor squares_;       // [trained]
-  at::Tensor mean_scales_;   // of eight bits: fp32 [trained / kAdamWBlock]; else undefined
-  at::Tensor square_scales_;
+  std::unique_ptr<MomentTensors> averages_;  // of all that is trained, or of the part
 };
 
 }  // namespace myxtts

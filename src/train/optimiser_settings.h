@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "config/train.h"
+#include "parallel/array_parts.h"
 
 namespace myxtts {
 
@@ -24,7 +25,9 @@ struct OptimiserSettings {
   bool scaled_loss = false;         // fp16: the loss is multiplied by what its gradients bear
   std::int64_t batches_a_step = 1;  // --grad-accum
   std::uint64_t seed = 0;           // of rounding where moments are short
-  std::int64_t losses = 0;          // told beside the one that is trained; kMostLosses at most
+  std::optional<ArrayPart> part =
+      {};                   // of the trained numbers that this rank updates; nothing: all
+  std::int64_t losses = 0;  // told beside the one that is trained; kMostLosses at most
 };
 
 }  // namespace myxtts

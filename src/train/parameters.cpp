@@ -92,6 +92,11 @@ void Parameters::load(const NamedTensors& weights) {
   for (const auto& place : layout_.places) {
     part_of(weights_, place).copy_(find_tensor(weights, place.name, place.shape));
   }
+  refresh_copy();
+}
+
+void Parameters::refresh_copy() {
+  const at::NoGradGuard no_grad;
   if (copy_.defined()) copy_.copy_(weights_);
 }
 

@@ -50,6 +50,9 @@ class Parameters {
   const at::Tensor& copy() const { return copy_; }            // [total], or undefined
   const at::Tensor& gradients() const { return gradients_; }  // [trained], or undefined
 
+  // After the fp32 weights were changed otherwise than by the optimiser.
+  void refresh_copy();
+
   // The fp32 weights by name, sharing memory.
   NamedTensors named_weights() const;
 

@@ -65,6 +65,28 @@ TEST_F(TrainRun, ARunThatIsResumedEndsWithTheSameBits) {
   }
 }
 
+// 16 clips: 4, then 6 in three steps of 2, then 6 in one step of 6; and a second epoch of 3 steps.
+TEST_F(TrainRun, OtherBatchSizesGoOnWithTheRestOfTheEpochAndTheRunEndsWithItsLast) {
+  const auto part = [this](const char* batch_size, const char* steps) {
+    return trained("run", {"--val-fraction", "0", "--epochs", "2", "--resume", "--batch-size",
+                           batch_size, "--max-steps", steps});
+  };
+  const auto state = [this] { return nlohmann::json::parse(latest("run", "state.json")); };
+  part("4", "1");
+  const auto order = state().at("rest").at("order");
+  EXPECT_TRUE(order.is_object()) << order;
+  EXPECT_EQ(state().at("rest").at("visits"), 4);
+  const auto second = part("2", "4");
+  EXPECT_TRUE(has(second.err, "Epoch 1 goes on in its order behind the 4 clips")) << second.err;
+  EXPECT_EQ(state().at("division"),
+            (nlohmann::json{{"step", 1}, {"epoch", 0}, {"visits", 4}, {"order", order}}));
+  EXPECT_EQ(state().at("rest"), (nlohmann::json{{"visits", 10}, {"order", order}}));
+  part("6", "100");
+  EXPECT_EQ(curve("run", "epoch"), (std::vector<double>{0, 0, 0, 0, 0, 1, 1, 1}));
+  EXPECT_EQ(state().at("step"), 8);
+  EXPECT_EQ(state().at("epoch"), 2);
+}
+
 TEST_F(TrainRun, ItsOwnConfigYamlContinuesIt) {
   trained("run", {"--max-steps", "2"});
   const auto result = run_program(

@@ -6,11 +6,14 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "pipeline/clip_loader.h"
 #include "pipeline/data_pipeline.h"
+#include "pipeline/row_layout.h"
 #include "support/corpus_maker.h"
 #include "support/effort.h"
 #include "support/fake_features.h"
@@ -235,6 +238,73 @@ TEST(CorpusBatches, PromptsFollowFromSeedEpochClipAndRepeatOrAreThoseOfEvaluatio
   EXPECT_NE(at(training, 0, 0), at(training, 0, 1));
   EXPECT_EQ(at(evaluation, 0, 0), at(evaluation, 5, 1));
   EXPECT_EQ(at(evaluation, 0, 0).first, 0);
+}
+
+// All that a batch takes of a clip besides its sound and text, as the stages lay it out.
+struct DrawnRow {
+  std::int64_t first = 0;  // of the prompt
+  std::int64_t last = 0;
+  std::int64_t shift = 0;
+  std::vector<std::int64_t> windows;
+
+  friend bool operator==(const DrawnRow&, const DrawnRow&) = default;
+};
+using DrawnRows = std::map<std::tuple<std::int64_t, ClipNumber, std::uint32_t>, DrawnRow>;
+
+struct Layout {
+  const GptConfig& gpt;
+  WindowPlan windows;
+};
+
+void add_rows(const CorpusBatches& source, const PlannedBatch& planned, const Layout& layout,
+              DrawnRows& rows) {
+  const auto& [gpt, windows] = layout;
+  SettledBatch batch{.number = 0, .planned = planned, .clips = {}};
+  for (std::size_t i = 0; i < planned.clips.size(); ++i) {
+    batch.clips.push_back(
+        std::get<LoadedClip>(load_clip(source, planned.clips[i], gpt.code_stride)));
+    batch.clips.back().repeat = planned.repeats[i];
+  }
+  const LaidOutBatch laid_out = lay_out(source, gpt, MaskPromptSpan::Intended, batch, windows);
+  for (std::size_t i = 0; i < planned.clips.size(); ++i) {
+    const HostClip& clip = laid_out.batch.clips[i];
+    DrawnRow row{.first = clip.prompt.first, .last = clip.prompt.last, .shift = clip.shift};
+    const auto begin =
+        laid_out.windows.starts.begin() + static_cast<std::ptrdiff_t>(i) * windows.per_clip;
+    row.windows.assign(begin, begin + windows.per_clip);
+    const auto [place, is_new] = rows.emplace(
+        std::tuple(planned.position.epoch, clip.number, planned.repeats[i]), std::move(row));
+    EXPECT_TRUE(is_new) << "clip " << clip.number << " came twice";
+  }
+}
+
+// With other settings a clip has another rank, another place in its batch and other neighbours.
+TEST(CorpusBatches, ARowFollowsFromSeedEpochClipAndRepeatWhateverItsRankAndPlace) {
+  const DiskCorpus disk(9);
+  const Layout layout{disk.gpt, plan_windows(Stage::Dvae, {}, {.per_clip = 2, .seconds = 0.1}, 9)};
+  const auto rows_of = [&](std::int64_t batch_size, std::int64_t ranks) {
+    DrawnRows rows;
+    for (std::int64_t rank = 0; rank < ranks; ++rank) {
+      const BatchPlan plan(
+          *disk.corpus, disk.gpt,
+          {.batch_size = batch_size, .seed = 4, .rank = rank, .world_size = ranks});
+      const CorpusBatches source(*disk.corpus, plan, disk.vocabulary, disk.config,
+                                 {.prompt_seed = 4, .shift = true});
+      for (DataPosition at; at.epoch < 2; at = plan.next(at)) {
+        add_rows(source, plan.batch(at), layout, rows);
+      }
+    }
+    return rows;
+  };
+  const DrawnRows expected = rows_of(9, 1);
+  EXPECT_EQ(expected.size(), 18U);
+  std::set<std::int64_t> shifts;
+  for (const auto& [visit, row] : expected) shifts.insert(row.shift);
+  EXPECT_GT(shifts.size(), 9U) << "nothing was drawn";
+  for (const auto& [batch_size, ranks] :
+       {std::pair<std::int64_t, std::int64_t>{1, 1}, {3, 2}, {2, 3}, {4, 4}}) {
+    EXPECT_EQ(rows_of(batch_size, ranks), expected) << ranks << " ranks with " << batch_size;
+  }
 }
 
 TEST(CorpusBatches, OnlyTrainingClipsThatAreAskedToAreShifted) {

@@ -15,6 +15,7 @@ using test::fake_codes;
 using test::FakeFeatures;
 using test::FakePipeline;
 using test::MemoryCorpus;
+using test::MemoryCorpusOptions;
 using test::tiny_gpt;
 
 // Ten batches an epoch, the last one smaller.
@@ -86,6 +87,53 @@ TEST(StepTargets, AStepEndsWithItsLastBatchOrWithTheEpoch) {
   EXPECT_EQ(ends, (std::vector<std::int64_t>{3, 7, 9}));
 }
 
+constexpr std::size_t kStepClips = 12;
+
+MemoryCorpusOptions rank_of(std::int64_t rank, std::int64_t ranks) {
+  return {.clips = kClips,
+          .batch_size = kStepClips / static_cast<std::size_t>(ranks),
+          .rank = rank,
+          .world_size = ranks};
+}
+
+TEST_P(StepTargetsOfAMask, AreTheSumOfWhatAllRanksCountAndEveryRankKnowsIt) {
+  for (const std::int64_t batches : {1, 2}) {
+    for (std::int64_t ranks = 1; ranks <= 4; ++ranks) {
+      for (std::int64_t first = 0; first < 4; first += batches) {
+        TargetCounts sum;
+        for (std::int64_t rank = 0; rank < ranks; ++rank) {
+          const MemoryCorpus corpus(rank_of(rank, ranks));
+          for (std::int64_t step = first; step < first + batches; ++step) {
+            const TargetCounts own = packed(corpus, {1, step}, GetParam());
+            sum.text += own.text;
+            sum.audio += own.audio;
+          }
+        }
+        for (std::int64_t rank = 0; rank < ranks; ++rank) {
+          const MemoryCorpus corpus(rank_of(rank, ranks));
+          EXPECT_EQ(StepTargets(corpus, row_options(GetParam(), batches)).planned({1, first}), sum)
+              << "rank " << rank << " of " << ranks;
+        }
+      }
+    }
+  }
+}
+
+// But for PeerSlip, which masks the last row of each batch: ranks have more last ones.
+TEST(StepTargets, AreTheSameNumberForEveryNumberOfRanks) {
+  for (const auto mask : {MaskPromptSpan::None, MaskPromptSpan::Intended}) {
+    const MemoryCorpus alone(rank_of(0, 1));
+    for (std::int64_t step = 0; step < 4; ++step) {
+      const TargetCounts whole = packed(alone, {1, step}, mask);
+      for (std::int64_t ranks = 1; ranks <= 4; ++ranks) {
+        const MemoryCorpus corpus(rank_of(ranks - 1, ranks));
+        EXPECT_EQ(StepTargets(corpus, row_options(mask, 1)).planned({1, step}), whole)
+            << ranks << " ranks, step " << step;
+      }
+    }
+  }
+}
+
 // What a trainer adds up: a number for each target, divided by the batch's count.
 struct Added {
   double loss = 0;   // of a step's batches
@@ -140,6 +188,25 @@ TEST(StepTargets, ARunThatBeginsAtAnyStepHasTheSameSteps) {
   }
 }
 
+TEST(StepTargets, TheLossesOfAllRanksAddUpToTheMeanOfOneLargeBatch) {
+  for (const std::int64_t batches : {1, 3}) {
+    MemoryCorpus corpus(rank_of(0, 1));
+    const auto alone = train(corpus, {.batches_a_step = batches});
+    for (std::int64_t ranks = 2; ranks <= 4; ++ranks) {
+      std::vector<double> losses(alone.size());
+      for (std::int64_t rank = 0; rank < ranks; ++rank) {
+        MemoryCorpus share(rank_of(rank, ranks));
+        const auto steps = train(share, {.batches_a_step = batches});
+        ASSERT_EQ(steps.size(), alone.size());
+        for (std::size_t step = 0; step < steps.size(); ++step) losses[step] += steps[step].loss;
+      }
+      for (std::size_t step = 0; step < losses.size(); ++step) {
+        EXPECT_NEAR(losses[step], alone[step].loss, 1e-12) << ranks << " ranks, step " << step;
+      }
+    }
+  }
+}
+
 // The clip at the last place of the second batch.
 ClipNumber bad_clip(const MemoryCorpus& corpus) {
   return corpus.batch({0, 1}).clips.back();
@@ -159,6 +226,21 @@ TEST(StepTargets, ABadClipKeepsItsPlaceInTheCountOfAStepOfSeveralBatches) {
   EXPECT_DOUBLE_EQ(steps[0].loss, steps[0].plain / static_cast<double>(whole[0].targets));
   const auto single = train(corpus, {.batches_a_step = 1});
   EXPECT_DOUBLE_EQ(single[1].loss, single[1].plain / static_cast<double>(single[1].targets));
+}
+
+TEST(StepTargets, ABadClipKeepsItsPlaceInTheCountOfSeveralRanks) {
+  MemoryCorpus alone(rank_of(0, 1));
+  const auto whole = train(alone, {});
+  const ClipNumber bad = MemoryCorpus(rank_of(1, 2)).batch({0, 1}).clips.front();
+  for (std::int64_t rank = 0; rank < 2; ++rank) {
+    MemoryCorpus share(rank_of(rank, 2));
+    share.on_decode = [bad](ClipNumber number) -> std::optional<Skipped> {
+      if (number != bad) return std::nullopt;
+      return Skipped{.file = "bad"};
+    };
+    const auto steps = train(share, {});
+    EXPECT_DOUBLE_EQ(steps[1].loss, steps[1].plain / static_cast<double>(whole[1].targets));
+  }
 }
 
 }  // namespace

@@ -123,22 +123,77 @@ TEST_F(Resume, GoingBackToAnEarlierStepGivesUpTheLaterOnesWithTheNextSave) {
   EXPECT_EQ(find("latest")->step, 15);
 }
 
-TEST_F(Resume, OtherDataAreSaidAndTheEpochBeginsAgain) {
-  const TrainingState state{
-      .step = 50, .position = {.epoch = 2, .step = 7}, .corpus = "aa", .batches = "size=1"};
-  EXPECT_EQ(continue_with(state, "aa", "size=1"), state);
+const DataSettings kSettings{.corpus = "aa", .rows = "seed=1", .batches = "size=1"};
 
+// In the third epoch, which was divided anew before.
+TrainingState state_to_continue() {
+  return {.step = 50,
+          .position = {.epoch = 2, .step = 7},
+          .division = {.epoch = 2, .visits = 12, .order = EpochOrder{.attempt = 1}},
+          .division_step = 43,
+          .rest = EpochStart{.epoch = 2, .visits = 40, .order = EpochOrder{.attempt = 1}},
+          .corpus = "aa",
+          .rows = "seed=1",
+          .batches = "size=1"};
+}
+
+// What continue_with() gives, and what it says.
+struct Continued {
+  TrainingState state;
+  std::string said;
+};
+
+Continued continued(const TrainingState& state, const DataSettings& now) {
   testing::internal::CaptureStderr();
-  const TrainingState other = continue_with(state, "bb", "size=2");
-  const std::string said = testing::internal::GetCapturedStderr();
+  TrainingState found = continue_with(state, now);
+  return {.state = std::move(found), .said = testing::internal::GetCapturedStderr()};
+}
+
+TEST_F(Resume, WithTheSameDataAndSettingsTheStateIsWhatItWas) {
+  const auto [state, said] = continued(state_to_continue(), kSettings);
+  EXPECT_EQ(state, state_to_continue());
+  EXPECT_EQ(said, "");
+}
+
+TEST_F(Resume, OtherDataAreSaidAndTheEpochBeginsAgain) {
+  const auto [other, said] =
+      continued(state_to_continue(), {.corpus = "bb", .rows = "seed=2", .batches = "size=2"});
   EXPECT_EQ(other.position, (DataPosition{.epoch = 2, .step = 0}));
+  EXPECT_EQ(other.division, EpochStart{.epoch = 2});
+  EXPECT_EQ(other.division_step, 50);
   EXPECT_EQ(other.step, 50);
   EXPECT_EQ(other.corpus, "bb");
+  EXPECT_EQ(other.rows, "seed=2");
   EXPECT_EQ(other.batches, "size=2");
   for (const auto* part :
-       {"fingerprint bb, was aa", "size=2; was size=1", "epoch 3 begins again"}) {
+       {"fingerprint bb; was aa", "seed=2; was seed=1", "epoch 3 begins again"}) {
     EXPECT_NE(said.find(part), std::string::npos) << said;
   }
+}
+
+TEST_F(Resume, OtherBatchesAreSaidAndTheEpochGoesOnWithItsRest) {
+  DataSettings now = kSettings;
+  now.batches = "size=2";
+  const auto [other, said] = continued(state_to_continue(), now);
+  EXPECT_EQ(other.position, (DataPosition{.epoch = 2, .step = 0}));
+  EXPECT_EQ(other.division, state_to_continue().rest);
+  EXPECT_EQ(other.division_step, 50);
+  EXPECT_EQ(other.batches, "size=2");
+  EXPECT_FALSE(other.begins_epoch());
+  for (const auto* part : {"size=2; was size=1", "Epoch 3 goes on", "the 40 clips"}) {
+    EXPECT_NE(said.find(part), std::string::npos) << said;
+  }
+}
+
+TEST_F(Resume, WhereTheOrderIsNotKnownOtherBatchesBeginTheEpochAgain) {
+  TrainingState old = state_to_continue();
+  old.rest.reset();
+  DataSettings now = kSettings;
+  now.batches = "size=2";
+  const auto [other, said] = continued(old, now);
+  EXPECT_EQ(other.position, (DataPosition{.epoch = 2, .step = 0}));
+  EXPECT_EQ(other.division, EpochStart{.epoch = 2});
+  EXPECT_NE(said.find("epoch 3 begins again"), std::string::npos) << said;
 }
 
 }  // namespace

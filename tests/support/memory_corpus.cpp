@@ -77,19 +77,19 @@ MemoryCorpus::MemoryCorpus(const MemoryCorpusOptions& options) : options_(option
   }
 }
 
-const std::vector<ClipNumber>& MemoryCorpus::order(std::int64_t epoch) const {
+const std::vector<ClipNumber>& MemoryCorpus::order(std::int64_t epoch, std::int64_t rank) const {
   const std::lock_guard lock(mutex_);
-  auto [place, is_new] = orders_.try_emplace(epoch);
-  if (is_new) place->second = drawn_order(epoch);
+  auto [place, is_new] = orders_.try_emplace({epoch, rank});
+  if (is_new) place->second = drawn_order(epoch, rank);
   return place->second;
 }
 
-std::vector<ClipNumber> MemoryCorpus::drawn_order(std::int64_t epoch) const {
+std::vector<ClipNumber> MemoryCorpus::drawn_order(std::int64_t epoch, std::int64_t rank) const {
   const RandomStream random(options_.seed, fmt::format("order {}", epoch));
   std::vector<ClipNumber> mine;
   std::size_t place = 0;
   for (const std::size_t number : random.permutation(rows_.size())) {
-    if (static_cast<std::int64_t>(place++) % options_.world_size == options_.rank) {
+    if (static_cast<std::int64_t>(place++) % options_.world_size == rank) {
       mine.push_back(static_cast<ClipNumber>(number));
     }
   }
@@ -105,7 +105,19 @@ std::int64_t MemoryCorpus::steps_per_epoch() const {
 
 PlannedBatch MemoryCorpus::batch(DataPosition position) const {
   if (on_batch) on_batch(position);
-  const std::vector<ClipNumber>& mine = order(position.epoch);
+  return batch_of(position, options_.rank);
+}
+
+std::vector<PlannedBatch> MemoryCorpus::batches_of_ranks(DataPosition position) const {
+  std::vector<PlannedBatch> batches;
+  for (std::int64_t rank = 0; rank < options_.world_size; ++rank) {
+    batches.push_back(batch_of(position, rank));
+  }
+  return batches;
+}
+
+PlannedBatch MemoryCorpus::batch_of(DataPosition position, std::int64_t rank) const {
+  const std::vector<ClipNumber>& mine = order(position.epoch, rank);
   const std::size_t first =
       std::min(mine.size(), static_cast<std::size_t>(position.step) * options_.batch_size);
   const std::size_t last = std::min(mine.size(), first + options_.batch_size);

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pipeline/batch_source.h"
@@ -43,6 +44,8 @@ class MemoryCorpus : public BatchSource {
 
   PlannedBatch batch(DataPosition position) const override;
   DataPosition next(DataPosition position) const override;
+  std::int64_t ranks() const override { return options_.world_size; }
+  std::vector<PlannedBatch> batches_of_ranks(DataPosition position) const override;
   ClipView clip(ClipNumber number) const override;
   std::vector<std::int64_t> text_ids(const ClipView& clip) const override;
   PromptSpan prompt(std::int64_t epoch, const ClipView& clip, std::uint32_t repeat) const override;
@@ -76,15 +79,16 @@ class MemoryCorpus : public BatchSource {
     std::vector<std::uint16_t> codes = {};
     std::vector<std::int64_t> text = {};
   };
-  const std::vector<ClipNumber>& order(std::int64_t epoch) const;
-  std::vector<ClipNumber> drawn_order(std::int64_t epoch) const;
+  const std::vector<ClipNumber>& order(std::int64_t epoch, std::int64_t rank) const;
+  std::vector<ClipNumber> drawn_order(std::int64_t epoch, std::int64_t rank) const;
+  PlannedBatch batch_of(DataPosition position, std::int64_t rank) const;
 
   const MemoryCorpusOptions options_;
   std::vector<Row> rows_;
 
   // Everything below is guarded by mutex_.
   mutable std::mutex mutex_;
-  mutable std::map<std::int64_t, std::vector<ClipNumber>> orders_;
+  mutable std::map<std::pair<std::int64_t, std::int64_t>, std::vector<ClipNumber>> orders_;
   mutable std::map<ClipNumber, int> decodes_;
   std::vector<ClipNumber> left_out_;
 };

@@ -68,7 +68,8 @@ EpochPlanner::EpochPlanner(std::vector<VisitGroup> groups, RowLengths lengths,
   for (const VisitGroup& group : groups_) visits_ += group.visits;
   if (start.order && start.visits >= visits_) {
     throw DataError(fmt::format(
-        "The state of the run says that {} clips of its epoch were trained, and an epoch has {}.",
+        "The state of the run says that {} clips of its epoch were trained, and an epoch has {}; "
+        "continue from another checkpoint with --resume STEP.",
         start.visits, visits_));
   }
   set_slots();
