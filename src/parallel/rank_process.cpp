@@ -163,6 +163,13 @@ void RankProcess::wait() {
                            : ProcessEnd{.signal = WTERMSIG(status)};
 }
 
+bool RankProcess::is_stopped() const {
+  siginfo_t state{};
+  const int looking = WSTOPPED | WNOHANG | WNOWAIT;
+  return !end_ && ::waitid(P_PID, static_cast<id_t>(process_), &state, looking) == 0 &&
+         state.si_pid == process_;
+}
+
 void RankProcess::send(int signal) const {
   if (!end_) ::kill(process_, signal);
 }

@@ -44,6 +44,8 @@ class RankProcess {
   const std::optional<ProcessEnd>& end() const { return end_; }
   void wait();  // for its end
 
+  bool is_stopped() const;  // as by SIGSTOP or a debugger
+
   void send(int signal) const;
   void kill() const;  // it and all that it has started, also where they are stopped
 

@@ -150,11 +150,21 @@ void RankProcesses::end_others(const Rank& failed) {
   settings_.show(fmt::format("rank {} {}; the other ranks are told to end", failed.number,
                              describe(*failed.process.end())));
   if (caught_ == 0) send_all(SIGTERM);  // else they were told, and a second signal would kill them
+  kill_stopped();
   deadline_ = Clock::now() + settings_.patience;
 }
 
 void RankProcesses::send_all(int signal) {
   for (const auto& rank : ranks_) rank->process.send(signal);
+}
+
+// They could not even read that they are to end. The others may have missed them: it is said.
+void RankProcesses::kill_stopped() {
+  for (const auto& rank : ranks_) {
+    if (!rank->process.is_stopped()) continue;
+    settings_.show(fmt::format("rank {} is stopped, and is killed", rank->number));
+    rank->process.kill();
+  }
 }
 
 void RankProcesses::kill_all() {

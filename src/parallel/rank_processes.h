@@ -22,7 +22,8 @@ int free_port();
 //
 // SIGINT, SIGTERM and SIGHUP are passed on to all of them while this object lives, and they then
 // have as long as they need; a second signal kills them. When one rank fails, the others get
-// SIGTERM and, some seconds later, SIGKILL. One thread, and one object at a time in a process.
+// SIGTERM and, some seconds later, SIGKILL; those that are stopped get it at once. One thread, and
+// one object at a time in a process.
 class RankProcesses {
  public:
   struct Settings {
@@ -63,6 +64,7 @@ class RankProcesses {
   void judge(const Rank& rank);
   void end_others(const Rank& failed);
   void send_all(int signal);
+  void kill_stopped();
   void kill_all();
   std::string cause() const;
 

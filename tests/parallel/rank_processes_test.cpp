@@ -161,16 +161,27 @@ TEST_F(RankProcessesTest, OfEndsThatAreSeenAtOnceTheKilledOneIsTheCause) {
   EXPECT_TRUE(has(outcome.cause, "rank 1 was killed by SIGKILL")) << outcome.cause;
 }
 
-TEST_F(RankProcessesTest, RanksThatAreStoppedOrDeafAreKilledAfterTheTimeGiven) {
+TEST_F(RankProcessesTest, ARankThatIsStoppedIsKilledAtOnceAndNamed) {
+  auto patient =
+      settings(2,
+               "if [ $RANK = 1 ]; then echo $$ > $DIR/1; kill -STOP $$; fi; while ! grep "
+               "-q 'State:.T' /proc/$(cat $DIR/1)/status; do sleep 0.02; done; exit 6");
+  patient.patience = 1h;
+  EXPECT_EQ(RankProcesses(patient).run().exit_code, 6);
+  EXPECT_TRUE(was_shown("rank 1 is stopped, and is killed"));
+}
+
+TEST_F(RankProcessesTest, RanksThatAreDeafAreKilledAfterTheTimeGiven) {
   EXPECT_EQ(RankProcesses::Settings{}.patience, 5s);
   const auto start = std::chrono::steady_clock::now();
-  const auto outcome = run(3,
-                           "case $RANK in 0) sleep 0.1; exit 6;; 1) kill -STOP $$;; 2) trap '' "
-                           "TERM;; esac; " +
-                               kForever);
+  const auto outcome =
+      run(3,
+          "if [ $RANK = 0 ]; then while [ ! -e $DIR/1 -o ! -e $DIR/2 ]; do sleep 0.02; done; exit "
+          "6; fi; trap '' TERM; touch $DIR/$RANK; " +
+              kForever);
   const auto time = std::chrono::steady_clock::now() - start;
   EXPECT_EQ(outcome.exit_code, 6);
-  EXPECT_GE(time, 400ms);
+  EXPECT_GE(time, 300ms);
   EXPECT_LT(time, 5s);
 }
 
