@@ -13,6 +13,7 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import time
 import wave
 
@@ -23,6 +24,11 @@ LAUNCHER_VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "M
 
 class CheckFailure(Exception):
     """Something is not as it should be."""
+
+
+def clean_up_when_terminated():
+    """SIGTERM, too, ends a script by way of its `finally`."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 def write_tone(path, hz, seconds):
