@@ -100,14 +100,15 @@ class Bench:
     def finish(self, started, time_limit=600):
         """Waits until all of them have ended well."""
         deadline = time.monotonic() + time_limit
-        for process in started:
-            if not process.ends_by(deadline):
-                for other in started:
-                    other.kill()
-                raise CheckFailure(f"{process.title} had not ended after {time_limit} s:\n{process.said()[-2000:]}")
-        for process in started:
-            if process.code != 0:
-                raise CheckFailure(f"{process.title} ended with {process.code}:\n{process.said()[-2000:]}")
+        try:
+            for process in started:
+                if not process.ends_by(deadline):
+                    raise CheckFailure(f"{process.title} had not ended after {time_limit} s:\n{process.said()[-2000:]}")
+                if process.code != 0:
+                    raise CheckFailure(f"{process.title} ended with {process.code}:\n{process.said()[-2000:]}")
+        finally:
+            for process in started:
+                process.kill()  # those that run, where something went wrong
 
     def checkpoints(self, name):
         folder = self.run_folder(name) / "checkpoints"
