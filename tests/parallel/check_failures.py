@@ -25,7 +25,7 @@ import sys
 import tempfile
 import time
 
-from rank_runs import Bench, CheckFailure, Network, descendants, is_running, rank_of
+from rank_runs import Bench, CheckFailure, Network, clean_up_when_terminated, descendants, is_running, rank_of
 
 RANKS = 3
 GRACE = 5  # seconds after --rank-timeout
@@ -184,6 +184,7 @@ def main():
                         default=("killed", "stopped", "disconnected"))
     parser.add_argument("--keep", action="store_true", help="leaves the folder of runs")
     arguments = parser.parse_args()
+    clean_up_when_terminated()
     if not Network.is_possible():
         parser.error("network namespaces need root and ip (iproute2)")
     folder = pathlib.Path(tempfile.mkdtemp(prefix="myxtts-failures-"))

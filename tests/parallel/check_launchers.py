@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-from rank_runs import Bench, CheckFailure, Network, free_port
+from rank_runs import Bench, CheckFailure, Network, clean_up_when_terminated, free_port
 
 
 def by_torchrun(bench, torchrun):
@@ -61,6 +61,7 @@ def main():
     parser.add_argument("--only", nargs="*", choices=("torchrun", "mpirun", "hosts"),
                         default=("torchrun", "mpirun", "hosts"), help="launchers to compare with launch")
     arguments = parser.parse_args()
+    clean_up_when_terminated()
 
     failures = 0
     with tempfile.TemporaryDirectory(prefix="myxtts-launchers-") as folder:

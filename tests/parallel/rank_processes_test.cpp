@@ -245,15 +245,23 @@ TEST_F(RankProcessesTest, AProgramThatDoesNotExistIsSaidToBeSo) {
             "myxtts: /no/such/program cannot be started: No such file or directory.\n");
 }
 
+// What a process of ours leaves behind when it ends becomes ours, until the end of the scope.
+struct Heir {
+  Heir() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+  Heir(const Heir&) = delete;
+  Heir& operator=(const Heir&) = delete;
+  ~Heir() { ::prctl(PR_SET_CHILD_SUBREAPER, 0); }
+};
+
 TEST_F(RankProcessesTest, WhoLeavesEarlyLeavesNoRankBehind) {
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const Heir heir;
   { const RankProcesses processes(settings(3, "exec sleep 1000")); }
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
   EXPECT_EQ(errno, ECHILD);
 }
 
 TEST_F(RankProcessesTest, ALauncherThatIsKilledLeavesNoRankBehind) {
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what it leaves becomes ours
+  const Heir heir;
   const pid_t launcher = ::fork();
   ASSERT_GE(launcher, 0);
   if (launcher == 0) {

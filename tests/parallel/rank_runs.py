@@ -13,6 +13,7 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import time
 import wave
 
@@ -23,6 +24,11 @@ LAUNCHER_VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "M
 
 class CheckFailure(Exception):
     """Something is not as it should be."""
+
+
+def clean_up_when_terminated():
+    """SIGTERM, too, ends a script by way of its `finally`."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 def write_tone(path, hz, seconds):
@@ -94,14 +100,15 @@ class Bench:
     def finish(self, started, time_limit=600):
         """Waits until all of them have ended well."""
         deadline = time.monotonic() + time_limit
-        for process in started:
-            if not process.ends_by(deadline):
-                for other in started:
-                    other.kill()
-                raise CheckFailure(f"{process.title} had not ended after {time_limit} s:\n{process.said()[-2000:]}")
-        for process in started:
-            if process.code != 0:
-                raise CheckFailure(f"{process.title} ended with {process.code}:\n{process.said()[-2000:]}")
+        try:
+            for process in started:
+                if not process.ends_by(deadline):
+                    raise CheckFailure(f"{process.title} had not ended after {time_limit} s:\n{process.said()[-2000:]}")
+                if process.code != 0:
+                    raise CheckFailure(f"{process.title} ended with {process.code}:\n{process.said()[-2000:]}")
+        finally:
+            for process in started:
+                process.kill()  # those that run, where something went wrong
 
     def checkpoints(self, name):
         folder = self.run_folder(name) / "checkpoints"
