@@ -13,8 +13,9 @@ namespace {
 
 constexpr double kGoodEfficiency = 0.9;
 constexpr std::int64_t kUsualBatch = 32;
-constexpr int kUsualNvlinks = 18;   // H100 and H200
-constexpr double kCoresForGpu = 8;  // of a usual host
+constexpr int kUsualNvlinks = 18;                                // H100 and H200
+constexpr std::int64_t kBucketsOnCores = std::int64_t{8} << 20;  // GradientExchange's
+constexpr double kCoresForGpu = 8;                               // of a usual host
 
 ScalingRow row_of(const Cluster& cluster, const RankTraining& training) {
   std::string links = cluster.hosts == 1 ? cluster.inside.name : cluster.between.name;
@@ -89,6 +90,7 @@ ScalingTable cluster_scaling(const std::string& model_size, const ClusterFacts& 
   const Cluster& cluster = facts.cluster;
   ScalingTable table{.model_size = model_size, .training = training_of(model_size, request)};
   RankTraining& training = table.training;
+  if (cluster.model_on_cores) training.bucket_bytes = kBucketsOnCores;
   if (facts.parameters) training.parameters = *facts.parameters;
   if (facts.step) {
     training.step = step_of(training.step, *facts.step, cluster.model_on_cores);

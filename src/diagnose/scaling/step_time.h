@@ -71,7 +71,7 @@ struct RankTraining {
   std::int64_t parameters = 0;
   Wire wire = Wire::Fp32;
   bool shard_optimiser = false;
-  std::int64_t bucket_bytes = std::int64_t{25} << 20;
+  std::int64_t bucket_bytes = std::int64_t{25} << 20;  // as is usual with NCCL
 };
 
 enum class ScalingBound { Compute, Network, Data };
