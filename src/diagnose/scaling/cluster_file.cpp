@@ -63,11 +63,6 @@ Integer count(const Json& value, const std::string& key, Integer most) {
   return value.get<Integer>();
 }
 
-bool truth(const Json& value, const std::string& key) {
-  if (!value.is_boolean()) refuse(key, value, "true or false");
-  return value.get<bool>();
-}
-
 std::string words(const Json& value, const std::string& key) {
   if (!value.is_string()) refuse(key, value, "a text");
   return value.get<std::string>();

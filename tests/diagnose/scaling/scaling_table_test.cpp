@@ -7,17 +7,16 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "diagnose/recommend.h"
-#include "diagnose/scaling/reference_step.h"
+#include "support/fake_machine.h"
 
 namespace myxtts {
 namespace {
 
-// So many GPUs, each pair with so many NVLinks; the last pair has fewer.
+// So many GPUs, each pair with so many NVLinks.
 Machine machine_of(int gpus, int nvlinks) {
-  Machine machine = machine_with(usual_cards().back(), gpus);
-  machine.gpus.links.clear();
+  Machine machine = test::FakeMachine().facts;
   for (int first = 0; first < gpus; ++first) {
+    machine.gpus.gpus.push_back(test::fake_h200(first));
     for (int second = first + 1; second < gpus; ++second) {
       machine.gpus.links.push_back({.first = first,
                                     .second = second,
