@@ -93,10 +93,16 @@ std::string format_usage(const CLI::App& app, bool has_commands) {
     name = fmt::format("{} {}", parent->get_name(), name);
   }
   std::string usage = fmt::format("Usage: {}{}", name, has_commands ? " COMMAND" : "");
+  std::string rest = " [flags]\n";
   for (const CLI::Option* option : app.get_options()) {
-    if (!option->nonpositional()) usage += " " + option->get_name(true);
+    const std::string value = option->nonpositional() ? "" : option->get_name(true);
+    if (value == "COMMAND") {
+      rest = " [flags] -- COMMAND\n";  // whose own flags are not ours
+    } else if (!value.empty()) {
+      usage += " " + value;
+    }
   }
-  return usage + " [flags]\n";
+  return usage + rest;
 }
 
 }  // namespace

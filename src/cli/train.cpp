@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/compare_placements.h"
 #include "cli/config_flags.h"
+#include "cli/rank_start.h"
 #include "cli/report.h"
 #include "cli/run_facts.h"
 #include "cli/train_chain.h"
@@ -86,11 +87,15 @@ int train(const EffectiveConfig& settings, const std::optional<Clock::Time>& dea
   }
   require_corpus(config);
   for (const std::string& caution : cautions(settings)) log_warning("train", "{}", caution);
-  const RunDirectory run(config.run.checkpoint_dir);
-  add_log_file(run / "log.txt");
-  const StageEnding ending = planned ? train_stage(settings, *planned, run, {.deadline = deadline})
-                                     : train_chain(settings, run, deadline);
-  return tell(ending, run);
+  const RankStart ranks(config);  // where a launcher started several processes
+  return ranks.share_failures([&] {
+    const RunDirectory run(ranks.folder_of(config.run.checkpoint_dir));
+    add_log_file(run / "log.txt");
+    const StageEnding ending =
+        planned ? train_stage(settings, *planned, run, {.deadline = deadline, .team = ranks.team()})
+                : train_chain(settings, run, deadline);
+    return tell(ending, run);
+  });
 }
 
 int run_train(const TrainArguments& arguments) {

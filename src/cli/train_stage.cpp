@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/train_stage.h"
 
+#include "base/error.h"
 #include "base/log.h"
 #include "cli/auto_mode.h"
 #include "cli/interruption.h"
@@ -13,22 +14,51 @@
 namespace myxtts {
 namespace {
 
+namespace fs = std::filesystem;
+
 struct RunStart {
   const RunDirectory& run;
   CheckpointStore& checkpoints;
   std::optional<Checkpoint> resumed;
 };
 
+bool leads(const RunFrame& frame) {
+  return frame.team == nullptr || frame.team->world().leads();
+}
+
+// Of several ranks the first looks, and tells the others, so that all begin with the same. A
+// launcher that starts lost ranks anew wants them to go on.
+std::optional<Checkpoint> starting_point(const RunDirectory& run, const CheckpointStore& store,
+                                         const RunConfig& config, RankTeam* team) {
+  std::optional<std::string> resume = config.run.resume;
+  if (!resume && team != nullptr && team->world().restarts > 0) resume = "latest";
+  std::optional<Checkpoint> found;
+  if (team == nullptr || team->world().leads()) {
+    found = find_starting_point(run, store, resume, config.train.stage);
+  }
+  if (team == nullptr) return found;
+  const std::string folder = team->broadcast(found ? fs::absolute(found->folder).string() : "");
+  const std::string step = team->broadcast(found ? std::to_string(found->step) : "0");
+  if (folder.empty()) return std::nullopt;
+  if (!fs::exists(folder)) {
+    throw DataError(fmt::format(
+        "Rank {} cannot see {}, which rank 0 continues with: --checkpoint-dir must be a folder "
+        "that every host sees under the same name.",
+        team->world().rank, folder));
+  }
+  return Checkpoint{.folder = folder, .step = std::stoll(step)};
+}
+
 StageEnding train_as_planned(const EffectiveConfig& settings, const DevicePlan& planned,
                              const RunStart& start, const RunFrame& frame) {
   const DevicePlan plan = open_and_tell(planned);
-  write_plan(plan, start.run.path());
+  if (leads(frame)) write_plan(plan, start.run.path());
   TrainingRun training(settings, plan, start.run, start.checkpoints, start.resumed, frame);
   const Interruption interruption;
   const InterruptionWatch watch([&training] { training.stop(); });
   training.start();
   const bool whole = training.train();
-  print(training.summary());
+  if (leads(frame)) print(training.summary());
   if (whole) return {.state = training.state()};
   if (training.out_of_time()) {
     return {.kind = StageEnding::Kind::OutOfTime, .state = training.state()};
@@ -60,10 +90,9 @@ StageEnding train_stage(const EffectiveConfig& settings, const DevicePlan& plann
   const RunDirectoryConfig& config = settings.values.run;
   CheckpointStore checkpoints(run.path(), {.last = static_cast<std::size_t>(config.keep_last),
                                            .best = static_cast<std::size_t>(config.keep_best)});
-  const RunStart start{
-      run, checkpoints,
-      find_starting_point(run, checkpoints, config.resume, settings.values.train.stage)};
-  write_settings(run, settings);
+  const RunStart start{run, checkpoints,
+                       starting_point(run, checkpoints, settings.values, frame.team)};
+  if (leads(frame)) write_settings(run, settings);
   const bool measures = settings.values.devices.mode == Mode::Auto;
   return measures ? train_in_fastest(settings, planned, start, frame)
                   : train_as_planned(settings, planned, start, frame);

@@ -75,11 +75,20 @@ void refuse_early_flag(const CLI::App& app, const std::string& name) {
   }
 }
 
+bool takes_command(const CLI::App& app) {
+  return app.get_option_no_throw("COMMAND") != nullptr;
+}
+
 [[noreturn]] void refuse_flag(const CLI::App& app, const std::string& wrong) {
   const std::string name = wrong.substr(0, wrong.find('='));
   refuse_early_flag(app, name);
   const bool is_one_letter = !name.starts_with("--");  // every other letter would be as near
   const auto near = is_one_letter ? std::nullopt : nearest_name(name, flags_of(app));
+  if (!near && takes_command(app)) {
+    throw ConfigError(fmt::format(
+        "{} has no flag {}; a command that it starts stands after --, as in '{} -- train {}'.",
+        full_name(app), quote(name), full_name(app), one_line(name)));
+  }
   throw ConfigError(fmt::format(
       "{} has no flag {}; {}", full_name(app), quote(name),
       near ? fmt::format("did you mean {}?", *near) : fmt::format("{}.", see_help(app))));
@@ -163,6 +172,7 @@ void check_no_flag_was_taken_for_a_value(const CLI::App& program) {
   const CLI::App& app = chosen_command(program);
   const std::vector<std::string> flags = flags_of(app);
   for (const CLI::Option* option : options_of(app)) {
+    if (!option->nonpositional()) continue;  // has one only where -- says that it is a value
     for (const std::string& value : option->results()) {
       if (std::find(flags.begin(), flags.end(), value) == flags.end()) continue;
       throw ConfigError(fmt::format("{} needs a value, but {} follows it; {}.", shown_name(*option),

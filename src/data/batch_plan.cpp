@@ -22,9 +22,9 @@ std::vector<VisitGroup> checked(std::vector<VisitGroup> groups) {
 
 struct BatchPlan::State {
   State(const Corpus& corpus, std::vector<VisitGroup> groups, const GptConfig& gpt,
-        const BatchSettings& chosen)
+        const BatchSettings& chosen, const EpochStart& start)
       : settings(chosen),
-        planner(groups, RowLengths(corpus, groups, gpt), chosen),
+        planner(groups, RowLengths(corpus, groups, gpt), chosen, start),
         sizes(chosen.static_shapes
                   ? choose_sizes(planner.simulated(), planner.bound(), chosen.most_token_counts)
                   : std::vector<RowSizes>{}) {}
@@ -33,6 +33,7 @@ struct BatchPlan::State {
   std::vector<Visit> share(const EpochPlan& plan, std::int64_t step) const {
     return planner.shares(plan.step(step))[static_cast<std::size_t>(settings.rank)];
   }
+  PlannedBatch batch_of(DataPosition position, std::span<const Visit> visits) const;
 
   const BatchSettings settings;
   const EpochPlanner planner;
@@ -57,14 +58,27 @@ std::shared_ptr<const EpochPlan> BatchPlan::State::epoch(std::int64_t number) {
   return known[0].plan;
 }
 
-BatchPlan::BatchPlan(const Corpus& corpus, const GptConfig& gpt, const BatchSettings& settings)
+PlannedBatch BatchPlan::State::batch_of(DataPosition position,
+                                        std::span<const Visit> visits) const {
+  PlannedBatch batch{.position = position, .clips = {}, .repeats = {}, .sizes = {}};
+  for (const Visit& visit : visits) {
+    batch.clips.push_back(visit.clip);
+    batch.repeats.push_back(visit.repeat);
+  }
+  if (settings.static_shapes) batch.sizes = fitting_size(sizes, planner.lengths().total(visits));
+  return batch;
+}
+
+BatchPlan::BatchPlan(const Corpus& corpus, const GptConfig& gpt, const BatchSettings& settings,
+                     const EpochStart& start)
     : state_(std::make_unique<State>(
           corpus, checked({corpus.training_groups().begin(), corpus.training_groups().end()}), gpt,
-          settings)) {}
+          settings, start)) {}
 
 BatchPlan::BatchPlan(const Corpus& corpus, std::span<const ClipNumber> clips, const GptConfig& gpt,
                      const BatchSettings& settings)
-    : state_(std::make_unique<State>(corpus, checked({once_each(clips)}), gpt, settings)) {}
+    : state_(std::make_unique<State>(corpus, checked({once_each(clips)}), gpt, settings,
+                                     EpochStart{})) {}
 
 BatchPlan::BatchPlan(BatchPlan&&) noexcept = default;
 BatchPlan& BatchPlan::operator=(BatchPlan&&) noexcept = default;
@@ -74,9 +88,15 @@ std::int64_t BatchPlan::slots() const {
   return state_->planner.slots();
 }
 
+std::int64_t BatchPlan::ranks() const {
+  return state_->settings.world_size;
+}
+
 std::int64_t BatchPlan::steps_per_epoch(std::int64_t epoch) const {
   const BatchSettings& settings = state_->settings;
-  if (settings.batch_tokens) return std::ssize(state_->epoch(epoch)->ends);
+  if (settings.batch_tokens || state_->planner.is_rest(epoch)) {
+    return std::ssize(state_->epoch(epoch)->ends);
+  }
   const std::int64_t clips = settings.batch_size * settings.world_size;
   return (state_->planner.visits() + clips - 1) / clips;
 }
@@ -100,16 +120,25 @@ double BatchPlan::useful_share() const {
 
 PlannedBatch BatchPlan::batch(DataPosition position) const {
   const auto plan = state_->epoch(position.epoch);
-  const auto visits = state_->share(*plan, position.step);
-  PlannedBatch batch{.position = position, .clips = {}, .repeats = {}, .sizes = {}};
-  for (const Visit& visit : visits) {
-    batch.clips.push_back(visit.clip);
-    batch.repeats.push_back(visit.repeat);
+  return state_->batch_of(position, state_->share(*plan, position.step));
+}
+
+std::vector<PlannedBatch> BatchPlan::batches_of_ranks(DataPosition position) const {
+  const auto plan = state_->epoch(position.epoch);
+  std::vector<PlannedBatch> batches;
+  for (const auto& share : state_->planner.shares(plan->step(position.step))) {
+    batches.push_back(state_->batch_of(position, share));
   }
-  if (state_->settings.static_shapes) {
-    batch.sizes = fitting_size(state_->sizes, state_->planner.lengths().total(visits));
+  return batches;
+}
+
+EpochStart BatchPlan::rest_from(DataPosition position) const {
+  if (position.step == 0 && !state_->planner.is_rest(position.epoch)) {
+    return {.epoch = position.epoch};
   }
-  return batch;
+  const auto plan = state_->epoch(position.epoch);
+  return {
+      .epoch = position.epoch, .visits = plan->visits_before(position.step), .order = plan->order};
 }
 
 DataPosition BatchPlan::next(DataPosition position) const {

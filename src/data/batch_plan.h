@@ -8,12 +8,14 @@
 
 #include "config/model.h"
 #include "data/batches/batch_settings.h"
+#include "data/batches/epoch_start.h"
 #include "data/corpus.h"
 #include "model/gpt_rows.h"
 
 namespace myxtts {
 
-// A place in the data: `step` batches of `epoch` were consumed.
+// A place in the data: `step` batches of `epoch` were consumed. Where the epoch was divided anew,
+// those since then: Note [An epoch divided anew].
 struct DataPosition {
   std::int64_t epoch = 0;
   std::int64_t step = 0;
@@ -37,10 +39,12 @@ struct PlannedBatch {
 // Any thread may ask; the first to ask about an epoch works it out, the others wait.
 class BatchPlan {
  public:
-  // The clips of the corpus' training(), with their weights.
-  BatchPlan(const Corpus& corpus, const GptConfig& gpt, const BatchSettings& settings);
-  // These clips once an epoch. The corpus outlives the plan. Throws ConfigError when a clip is
-  // longer than the token budget.
+  // The clips of the corpus' training(), with their weights. The corpus outlives the plan. Throws
+  // ConfigError when a clip is longer than the token budget, DataError when nothing is left of the
+  // epoch it starts in.
+  BatchPlan(const Corpus& corpus, const GptConfig& gpt, const BatchSettings& settings,
+            const EpochStart& start = {});
+  // These clips once an epoch.
   BatchPlan(const Corpus& corpus, std::span<const ClipNumber> clips, const GptConfig& gpt,
             const BatchSettings& settings);
   BatchPlan(BatchPlan&&) noexcept;
@@ -48,7 +52,9 @@ class BatchPlan {
   ~BatchPlan();
 
   std::int64_t slots() const;  // clips a batch holds at most
-  // With a token budget epochs may differ by a few steps.
+  std::int64_t ranks() const;
+  // With a token budget epochs may differ by a few steps; one that was divided anew has those of
+  // its rest.
   std::int64_t steps_per_epoch(std::int64_t epoch = 0) const;
   // Smallest first; every batch fits the last one. Empty without static shapes.
   const std::vector<RowSizes>& sizes() const;
@@ -57,6 +63,11 @@ class BatchPlan {
   // The position after the last step of an epoch is the first of the next one.
   PlannedBatch batch(DataPosition position) const;
   DataPosition next(DataPosition position) const;
+  // Those of all ranks, in their order; batch() is one of them.
+  std::vector<PlannedBatch> batches_of_ranks(DataPosition position) const;
+
+  // With what a plan of other settings goes on from a position of this one.
+  EpochStart rest_from(DataPosition position) const;
 
  private:
   struct State;

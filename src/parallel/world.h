@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace myxtts {
 
@@ -11,8 +12,8 @@ namespace myxtts {
 struct World {
   int rank = 0;
   int size = 1;
-  int local_rank = 0;  // among those of this host
-  int local_size = 1;
+  int local_rank = 0;                 // among those of this host
+  int local_size = 1;                 // as far as the launcher says
   std::string address = "127.0.0.1";  // where rank 0 listens
   int port = 29500;
   int restarts = 0;  // how often the launcher has started the ranks anew
@@ -26,10 +27,19 @@ struct World {
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 Environment process_environment();
 
-// What torchrun (RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT,
-// TORCHELASTIC_RESTART_COUNT), srun (SLURM_PROCID, ...) or mpirun (OMPI_COMM_WORLD_RANK, PMI_RANK,
-// ...) say; nothing where none of them started this process as one of several. Throws ConfigError,
-// which names the variable and its value, where they contradict one another or are not numbers.
+// What the launcher of this process says, by the first of these that is set:
+//   RANK and WORLD_SIZE, with LOCAL_RANK, LOCAL_WORLD_SIZE and TORCHELASTIC_RESTART_COUNT:
+//   torchrun,
+//     `myxtts launch`, or a person; a world of one process too;
+//   those of mpirun: OMPI_COMM_WORLD_RANK, ..., or PMI_RANK, ...;
+//   those of srun: SLURM_PROCID, SLURM_STEP_NUM_TASKS, .... A batch script that sbatch started has
+//     SLURM_PROCID and SLURM_NTASKS too and is one process all the same.
+// MASTER_ADDR and MASTER_PORT win over what else could be known of rank 0's place. Nothing where
+// mpirun or srun started one process alone, or no launcher did. Throws ConfigError, which names the
+// variable, its value and what is allowed, where they contradict one another or are not numbers.
 std::optional<World> world_of(const Environment& environment);
+
+// "RANK=1" and so on: what world_of() reads as this world.
+std::vector<std::string> variables_of(const World& world);
 
 }  // namespace myxtts

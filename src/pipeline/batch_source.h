@@ -24,6 +24,11 @@ class BatchSource {
 
   virtual PlannedBatch batch(DataPosition position) const = 0;
   virtual DataPosition next(DataPosition position) const = 0;
+  // How many ranks share the steps, and their batches at a position, of which batch() is one.
+  virtual std::int64_t ranks() const { return 1; }
+  virtual std::vector<PlannedBatch> batches_of_ranks(DataPosition position) const {
+    return {batch(position)};
+  }
   virtual ClipView clip(ClipNumber number) const = 0;
 
   virtual std::vector<std::int64_t> text_ids(const ClipView& clip) const = 0;

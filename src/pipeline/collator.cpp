@@ -51,7 +51,7 @@ void Collator::work(BoundedQueue<HostBatch>& output) {
 // See Note [Steps of several batches].
 void Collator::set_step(HostBatch& batch) {
   batch.ends_step = steps_.ends_step(batch.position);
-  if (options_.batches_a_step == 1) return;
+  if (steps_.are_single_batches()) return;
   const TargetCounts counts = steps_.planned(batch.position);
   batch.text_count = counts.text;
   batch.audio_count = counts.audio;

@@ -43,6 +43,10 @@ class CorpusBatches final : public BatchSource {
 
   PlannedBatch batch(DataPosition position) const override { return plan_.batch(position); }
   DataPosition next(DataPosition position) const override { return plan_.next(position); }
+  std::int64_t ranks() const override { return plan_.ranks(); }
+  std::vector<PlannedBatch> batches_of_ranks(DataPosition position) const override {
+    return plan_.batches_of_ranks(position);
+  }
   ClipView clip(ClipNumber number) const override { return corpus_.clip(number); }
   std::vector<std::int64_t> text_ids(const ClipView& clip) const override;
   PromptSpan prompt(std::int64_t epoch, const ClipView& clip, std::uint32_t repeat) const override;

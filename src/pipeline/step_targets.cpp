@@ -24,18 +24,19 @@ TargetCounts StepTargets::planned(DataPosition position) {
   const DataPosition first = first_of_step(position);
   if (known_ && known_->first == first) return known_->counts;
   TargetCounts sum;
-  for (DataPosition batch = first;; batch = source_.next(batch)) {
-    const TargetCounts own = of_batch(batch);
-    sum.text += own.text;
-    sum.audio += own.audio;
-    if (ends_step(batch)) break;
+  for (DataPosition at = first;; at = source_.next(at)) {
+    for (const PlannedBatch& batch : source_.batches_of_ranks(at)) {
+      const TargetCounts own = of_batch(batch);
+      sum.text += own.text;
+      sum.audio += own.audio;
+    }
+    if (ends_step(at)) break;
   }
   known_ = {first, sum};
   return sum;
 }
 
-TargetCounts StepTargets::of_batch(DataPosition position) const {
-  const PlannedBatch planned = source_.batch(position);
+TargetCounts StepTargets::of_batch(const PlannedBatch& planned) const {
   TargetCounts sum;
   for (std::size_t i = 0; i < planned.clips.size(); ++i) {
     const ClipView clip = source_.clip(planned.clips[i]);
@@ -44,7 +45,7 @@ TargetCounts StepTargets::of_batch(DataPosition position) const {
         count_targets(options_.gpt,
                       {.text_tokens = clip.text_tokens,
                        .codes = codes_of(clip.samples, options_.gpt.code_stride),
-                       .prompt = source_.prompt(position.epoch, clip, repeat),
+                       .prompt = source_.prompt(planned.position.epoch, clip, repeat),
                        .is_last = i + 1 == planned.clips.size()},
                       options_.mask);
     sum.text += own.text;

@@ -54,6 +54,44 @@ void say_later_ones(const CheckpointStore& store, const Checkpoint& start) {
               start.step, steps);
 }
 
+std::string change_of(const char* what, const std::string& now, const std::string& was) {
+  return fmt::format("{} ({}; was {})", what, now, printable(was));
+}
+
+// What changed of that which makes an epoch another one; empty: nothing.
+std::string other_data(const TrainingState& state, const DataSettings& now) {
+  std::string changes;
+  if (state.corpus != now.corpus) {
+    changes = change_of("the clips to train on", "fingerprint " + now.corpus, state.corpus);
+  }
+  if (state.rows != now.rows) {
+    changes += changes.empty() ? "" : " and ";
+    changes += change_of("how clips are drawn", now.rows, state.rows);
+  }
+  return changes;
+}
+
+void begin_epoch_again(TrainingState& state, const std::string& changes) {
+  log_warning(
+      "run",
+      "Since the checkpoint of step {} was made, {} changed. The run goes on, and its epoch "
+      "{} begins again; it will not be what it would have been without the change.",
+      state.step, changes, state.position.epoch + 1);
+  state.division = {.epoch = state.position.epoch};
+  state.rest = state.division;
+}
+
+// See Note [An epoch divided anew].
+void go_on_with_rest(TrainingState& state, const std::string& batches) {
+  const std::int64_t visits = state.rest->visits;
+  log_info("run", "Since the checkpoint of step {} was made, {} changed. Epoch {} {}.", state.step,
+           change_of("how batches are made", batches, state.batches), state.position.epoch + 1,
+           visits == 0
+               ? "has not begun"
+               : fmt::format("goes on in its order behind the {} clips that were trained", visits));
+  state.division = *state.rest;
+}
+
 }  // namespace
 
 std::optional<Checkpoint> find_starting_point(const RunDirectory& directory,
@@ -71,26 +109,21 @@ std::optional<Checkpoint> find_starting_point(const RunDirectory& directory,
   return start;
 }
 
-TrainingState continue_with(TrainingState state, const std::string& corpus,
-                            const std::string& batches) {
-  std::string changes;
-  if (state.corpus != corpus) {
-    changes = fmt::format("the clips to train on (fingerprint {}, was {})", corpus,
-                          printable(state.corpus));
+TrainingState continue_with(TrainingState state, const DataSettings& now) {
+  const std::string other = other_data(state, now);
+  if (other.empty() && state.batches == now.batches) return state;
+  if (!other.empty()) {
+    begin_epoch_again(state, other);
+  } else if (state.rest) {
+    go_on_with_rest(state, now.batches);
+  } else {
+    begin_epoch_again(state, change_of("how batches are made", now.batches, state.batches));
   }
-  if (state.batches != batches) {
-    changes += fmt::format("{}how batches are made ({}; was {})", changes.empty() ? "" : " and ",
-                           batches, printable(state.batches));
-  }
-  if (changes.empty()) return state;
-  log_warning(
-      "run",
-      "Since the checkpoint of step {} was made, {} changed. The run goes on, and its epoch "
-      "{} begins again; it will not be what it would have been without the change.",
-      state.step, changes, state.position.epoch + 1);
+  state.division_step = state.step;
   state.position.step = 0;
-  state.corpus = corpus;
-  state.batches = batches;
+  state.corpus = now.corpus;
+  state.rows = now.rows;
+  state.batches = now.batches;
   return state;
 }
 

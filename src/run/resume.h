@@ -24,10 +24,17 @@ std::optional<Checkpoint> find_starting_point(const RunDirectory& directory,
                                               const std::optional<std::string>& resume,
                                               Stage stage);
 
-// The state a run goes on with, where the data and settings of its batches are these. If they are
-// not those of the checkpoint, that is said, and its epoch begins again with the new ones: its
-// place in the old ones means nothing any more.
-TrainingState continue_with(TrainingState state, const std::string& corpus,
-                            const std::string& batches);
+// What a run's batches follow from, as TrainingState keeps it.
+struct DataSettings {
+  std::string corpus;
+  std::string rows;
+  std::string batches;
+};
+
+// The state a run goes on with, where its data and settings are these. What is not as it was in the
+// checkpoint is said. Other `batches` divide the rest of the epoch, which keeps its order; other
+// clips or `rows` make its order another one, so that its place in the old one means nothing any
+// more, and the epoch begins again.
+TrainingState continue_with(TrainingState state, const DataSettings& now);
 
 }  // namespace myxtts

@@ -14,6 +14,10 @@ namespace myxtts {
 struct TrainingState {
   std::int64_t step = 0;                       // updates, skipped ones too
   DataPosition position = {};                  // of the first batch that is not in an update
+  EpochStart division = {};                    // where batches began to be made as they are
+  std::int64_t division_step = 0;              // updates before that
+  std::optional<EpochStart> rest = {};         // what batches made otherwise would go on with from
+                                               // here; nothing: not known
   std::int64_t skipped_steps = 0;              // so far, because something was not finite
   std::int64_t bad_steps = 0;                  // the last ones in a row that were bad
   std::uint64_t metrics_position = 0;          // bytes of metrics.jsonl
@@ -24,12 +28,19 @@ struct TrainingState {
   double seconds = 0;        // of training so far, over all resumes
   std::string stage = {};    // as --stage calls it
   std::string corpus = {};   // Corpus::fingerprint()
-  std::string batches = {};  // the settings that batches follow from, in one line
+  std::string rows = {};     // the settings that order and rows of clips follow from, in one line
+  std::string batches = {};  // those that divide the order into batches; they may change on the way
+
+  // No batch of the epoch at `position` is in an update.
+  bool begins_epoch() const {
+    return position.step == 0 && (division.epoch != position.epoch || division.visits == 0);
+  }
 
   friend bool operator==(const TrainingState&, const TrainingState&) = default;
 };
 
-// Throws DataError that names the file and what is wrong.
+// Throws DataError that names the file and what is wrong. States of version 2 can be read, too:
+// they know no rest unless it is a whole epoch.
 void write_training_state(const std::filesystem::path& file, const TrainingState& state);
 TrainingState read_training_state(const std::filesystem::path& file);
 

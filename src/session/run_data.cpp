@@ -13,16 +13,18 @@ namespace myxtts {
 namespace {
 
 BatchSettings settings_of(const RunConfig& config, const DevicePlan& plan,
-                          const StageProbe* probe) {
+                          const RunDataOptions& options) {
   BatchSettings settings{
       .batch_size = plan.batch_size,
       .batch_tokens = plan.batch_tokens,
       // Padding is for graphs, which only GPUs replay.
       .static_shapes = config.train.enable_static_shapes && plan.model.gpu.has_value(),
-      .seed = static_cast<std::uint64_t>(config.train.seed)};
-  if (probe != nullptr && probe->token_counts > 0) {
+      .seed = static_cast<std::uint64_t>(config.train.seed),
+      .rank = options.rank,
+      .world_size = options.world_size};
+  if (options.probe != nullptr && options.probe->token_counts > 0) {
     settings.static_shapes = true;
-    settings.most_token_counts = probe->token_counts;
+    settings.most_token_counts = options.probe->token_counts;
   }
   return settings;
 }
@@ -53,11 +55,10 @@ std::unique_ptr<FeatureCache> open_cache(const RunConfig& config, const Starting
   return cache;
 }
 
-WindowPlan windows_of(const RunConfig& config, const StartingModel& start,
-                      const RunData::Part& part) {
+WindowPlan windows_of(const RunConfig& config, const StartingModel& start, std::int64_t slots) {
   return plan_windows(config.train.stage, start.network.config,
                       {.per_clip = config.train.windows_per_clip, .seconds = config.train.window},
-                      part.batches.slots());
+                      slots);
 }
 
 const char* name_of(PromptMask mask) {
@@ -79,39 +80,42 @@ RunData::Part::Part(const Corpus& corpus, std::span<const ClipNumber> clips, con
     : batches(corpus, clips, gpt, settings),
       bounds(bounds_of(BatchPlan(corpus, clips, gpt, padded(settings)))) {}
 
-RunData::Part::Part(const Corpus& corpus, const GptConfig& gpt, const BatchSettings& settings)
-    : batches(corpus, gpt, settings), bounds(bounds_of(BatchPlan(corpus, gpt, padded(settings)))) {}
+RunData::Part::Part(const Corpus& corpus, const GptConfig& gpt, const BatchSettings& settings,
+                    const EpochStart& start)
+    : batches(corpus, gpt, settings, start),
+      bounds(bounds_of(BatchPlan(corpus, gpt, padded(settings)))) {}
 
 RunData::RunData(const RunConfig& config, const DevicePlan& plan, const StartingModel& start,
-                 const std::filesystem::path& run, StageProbe* probe)
+                 const std::filesystem::path& run, const RunDataOptions& options)
     : config_(config),
-      settings_(settings_of(config, plan, probe)),
+      settings_(settings_of(config, plan, options)),
       batches_a_step_(plan.grad_accum),
       corpus_(Corpus::open(config.data, start.vocabulary, run)),
       speakers_(corpus_),
-      cache_(open_cache(config, start, run)) {
+      cache_(open_cache(config, start, run)),
+      state_(first_state(start, options.resumed)) {
   if (corpus_.training().empty()) {
     throw DataError(
         fmt::format("No clip is left to train on; {} says why.", (run / "skipped.jsonl").string()));
   }
   const GptConfig& gpt = start.network.config.gpt;
-  training_ = std::make_unique<Part>(corpus_, gpt, settings_);
+  training_ = std::make_unique<Part>(corpus_, gpt, settings_, state_.division);
   training_->source =
       std::make_unique<CorpusBatches>(corpus_, training_->batches, start.vocabulary, config.data,
                                       CorpusBatchesOptions{.prompt_seed = settings_.seed,
                                                            .shift = config.train.shift_clips,
                                                            .cache = cache_.get(),
                                                            .skipped_file = run / "skipped.jsonl",
-                                                           .probe = probe,
+                                                           .probe = options.probe,
                                                            .speakers = &speakers_});
-  training_->windows = windows_of(config, start, *training_);
+  training_->windows = windows_of(config, start, training_->batches.slots());
   if (corpus_.validation().empty()) return;
   validation_ = std::make_unique<Part>(corpus_, corpus_.validation(), gpt, in_order(settings_));
   validation_->source = std::make_unique<CorpusBatches>(
       corpus_, validation_->batches, start.vocabulary, config.data,
       CorpusBatchesOptions{
           .prompt_seed = std::nullopt, .cache = cache_.get(), .speakers = &speakers_});
-  validation_->windows = windows_of(config, start, *validation_);
+  validation_->windows = windows_of(config, start, validation_->batches.slots());
 }
 
 RunData::~RunData() = default;
@@ -126,22 +130,38 @@ bool RunData::steps_are_exact() const {
 }
 
 std::int64_t RunData::steps_of_run() const {
-  const std::int64_t by_epochs = config_.train.epochs * steps_of_epoch(0);
+  const EpochStart& began = state_.division;
+  const std::int64_t whole_epoch = began.visits == 0 ? began.epoch : began.epoch + 1;
+  const std::int64_t by_epochs =
+      state_.division_step + steps_of_epoch(began.epoch) +
+      (config_.train.epochs - began.epoch - 1) * steps_of_epoch(whole_epoch);
   return std::min(by_epochs, config_.train.max_steps.value_or(by_epochs));
 }
 
-std::string RunData::batch_settings() const {
-  const WindowPlan& windows = training_->windows;
-  return fmt::format(
-      "batch_size={} batch_tokens={} batches_a_step={} static_shapes={} seed={} prompt_mask={}{}{}",
-      settings_.batch_size, settings_.batch_tokens.value_or(0), batches_a_step_,
-      settings_.static_shapes, settings_.seed, name_of(config_.train.prompt_mask),
-      config_.train.shift_clips ? " shifted" : "",
-      windows.empty() ? "" : fmt::format(" windows={}x{}", windows.per_clip, windows.length));
+// A step has the same clips for every way of sharing it out to ranks; a token budget is one rank's.
+DataSettings RunData::data_settings(const StartingModel& start) const {
+  const std::int64_t world = settings_.world_size;
+  const WindowPlan windows = windows_of(config_, start, settings_.batch_size);
+  return {
+      .corpus = fmt::format("{:016x}", corpus_.fingerprint()),
+      .rows = fmt::format(
+          "seed={} prompt_mask={}{}{}", settings_.seed, name_of(config_.train.prompt_mask),
+          config_.train.shift_clips ? " shifted" : "",
+          windows.empty() ? "" : fmt::format(" windows={}x{}", windows.per_clip, windows.length)),
+      .batches = fmt::format("batch_size={} batch_tokens={}{} batches_a_step={} static_shapes={}",
+                             settings_.batch_size * world, settings_.batch_tokens.value_or(0),
+                             settings_.batch_tokens && world > 1 ? fmt::format("x{}", world) : "",
+                             batches_a_step_, settings_.static_shapes)};
 }
 
-std::string RunData::fingerprint() const {
-  return fmt::format("{:016x}", corpus_.fingerprint());
+TrainingState RunData::first_state(const StartingModel& start,
+                                   const std::optional<TrainingState>& resumed) const {
+  const DataSettings now = data_settings(start);
+  if (resumed) return continue_with(*resumed, now);
+  return {.stage = std::string(name_of(config_.train.stage)),
+          .corpus = now.corpus,
+          .rows = now.rows,
+          .batches = now.batches};
 }
 
 }  // namespace myxtts

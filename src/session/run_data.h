@@ -16,19 +16,28 @@
 #include "device/device_plan.h"
 #include "pipeline/corpus_batches.h"
 #include "pipeline/feature_stage.h"
+#include "run/resume.h"
+#include "run/training_state.h"
 #include "session/starting_model.h"
 
 namespace myxtts {
+
+// What a run's data depend on besides its settings.
+struct RunDataOptions {
+  StageProbe* probe = nullptr;                // of a trial; outlives the data
+  std::optional<TrainingState> resumed = {};  // of the checkpoint that the run goes on from
+  std::int64_t rank = 0;
+  std::int64_t world_size = 1;
+};
 
 // The clips of a run as batches: those to train on, shuffled, and those to measure on, in their
 // order. Any thread may read it once it is made. The starting model outlives it.
 class RunData {
  public:
   // Opens the corpora, which scans them where that is needed, and the feature cache where
-  // --cache-dataset asks for it. A trial has a probe, which outlives it. Throws DataError,
-  // ConfigError.
+  // --cache-dataset asks for it. Throws DataError, ConfigError.
   RunData(const RunConfig& config, const DevicePlan& plan, const StartingModel& start,
-          const std::filesystem::path& run, StageProbe* probe = nullptr);
+          const std::filesystem::path& run, const RunDataOptions& options = {});
   RunData(const RunData&) = delete;
   RunData& operator=(const RunData&) = delete;
   ~RunData();
@@ -37,7 +46,8 @@ class RunData {
   struct Part {
     Part(const Corpus& corpus, std::span<const ClipNumber> clips, const GptConfig& gpt,
          const BatchSettings& settings);
-    Part(const Corpus& corpus, const GptConfig& gpt, const BatchSettings& settings);
+    Part(const Corpus& corpus, const GptConfig& gpt, const BatchSettings& settings,
+         const EpochStart& start);
 
     BatchPlan batches;
     BatchBounds bounds = {};  // of every batch
@@ -51,23 +61,28 @@ class RunData {
   const Part* validation() const { return validation_.get(); }  // null: there are no such clips
   FeatureCache* cache() const { return cache_.get(); }          // null: not asked for
 
+  // What training begins with: the state of the checkpoint, brought to these data and settings.
+  const TrainingState& starting_state() const { return state_; }
+
   // Steps of an epoch, with --grad-accum batches in each and what is left over in the last.
   std::int64_t steps_of_epoch(std::int64_t epoch) const;
-  // Steps of the whole run: exact with a clip count, by the first epoch with a token budget.
+  // Steps of the whole run, those before it was resumed included: exact with a clip count, by the
+  // first epoch with a token budget.
   std::int64_t steps_of_run() const;
   bool steps_are_exact() const;
 
-  // What batches follow from besides the corpus, in one line, for state.json.
-  std::string batch_settings() const;
-  std::string fingerprint() const;  // of the corpus, for state.json
-
  private:
+  DataSettings data_settings(const StartingModel& start) const;
+  TrainingState first_state(const StartingModel& start,
+                            const std::optional<TrainingState>& resumed) const;
+
   const RunConfig& config_;
   const BatchSettings settings_;
   const std::int64_t batches_a_step_;
   Corpus corpus_;
   const SpeakerTable speakers_;
   std::unique_ptr<FeatureCache> cache_;
+  const TrainingState state_;
   std::unique_ptr<Part> training_;
   std::unique_ptr<Part> validation_;
 };

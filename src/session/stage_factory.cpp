@@ -14,6 +14,9 @@ namespace {
 std::unique_ptr<StageTraining> make_gpt(const StageParts& parts) {
   GptTrainingSettings settings = gpt_training_settings(parts.config, parts.plan, parts.data);
   settings.on_the_way = parts.on_the_way;
+  settings.team = parts.team;
+  settings.wire = parts.config.parallel.wire;
+  settings.shard = parts.config.parallel.shard_optimiser;
   return std::make_unique<GptTraining>(parts.start.network.config.gpt, parts.start.trained(),
                                        parts.device, settings);
 }
@@ -45,6 +48,13 @@ std::unique_ptr<StageTraining> make_speaker(const StageParts& parts) {
 }  // namespace
 
 std::unique_ptr<StageTraining> make_stage_training(const StageParts& parts) {
+  const Stage stage = parts.config.train.stage;
+  if (parts.team != nullptr && stage != Stage::Gpt) {
+    throw ConfigError(fmt::format(
+        "Several ranks train the stage gpt alone so far, and --stage is {}; start it as one "
+        "process, without a launcher.",
+        name_of(stage)));
+  }
   switch (parts.config.train.stage) {
     case Stage::Gpt:
       return make_gpt(parts);

@@ -7,6 +7,7 @@
 #include "config/run_config.h"
 #include "device/device_plan.h"
 #include "device/role_device.h"
+#include "parallel/rank_team.h"
 #include "session/run_data.h"
 #include "session/starting_model.h"
 #include "train/stage_training.h"
@@ -20,6 +21,7 @@ struct StageParts {
   const StartingModel& start;
   const RunData& data;
   RoleDevice& device;
+  RankTeam* team = nullptr;               // the other ranks, where there are some
   std::function<void()> on_the_way = {};  // called again and again in each pass on the CPU
 };
 

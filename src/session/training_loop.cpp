@@ -19,7 +19,7 @@ TrainingLoop::TrainingLoop(const LoopParts& parts, const TrainingState& start)
 // A run that was stopped while it measured has a checkpoint of that step without the result.
 bool TrainingLoop::measurement_is_missing() const {
   if (start_.step == 0 || start_.validation_loss) return false;
-  return measuring_.due(start_.step, start_.position.step == 0);
+  return measuring_.due(start_.step, start_.begins_epoch());
 }
 
 TrainingLoop::Ending TrainingLoop::run() {
@@ -28,34 +28,78 @@ TrainingLoop::Ending TrainingLoop::run() {
   if (whole && measured_ != parts_.trainer.state().step) whole = measure();
   if (parts_.trainer.state().step != saving_.last()) save();
   if (whole) return Ending::Done;
-  return out_of_time_ && !stopped() ? Ending::OutOfTime : Ending::Stopped;
+  const bool was_stopped = parts_.team == nullptr ? stopped() : agreed_.stop;
+  return out_of_time_ && !was_stopped ? Ending::OutOfTime : Ending::Stopped;
 }
+
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point began) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
+}  // namespace
 
 // False: stopped, or out of time.
 bool TrainingLoop::train() {
   if (parts_.trainer.done()) return !stopped();  // before it was continued
-  while (auto slot = parts_.feed.next()) {
+  while (auto slot = next_batch()) {
     const DataPosition position = (*slot)->position;
-    if (!step(**slot)) return false;
+    if (!agreed_to_go_on(**slot) || !step(**slot)) return false;
     slot.reset();  // the feature stage may have it again
-    if (stopped()) return false;
+    if (gives_up()) return false;
     if (!parts_.trainer.between_steps()) continue;
     after_step(position);
-    if (stopped()) return false;
+    if (gives_up()) return false;
     if (parts_.trainer.done()) return true;
     if ((out_of_time_ = is_late())) return false;
   }
   return !stopped();
 }
 
+std::optional<BatchFeed::Pipeline::Slot> TrainingLoop::next_batch() {
+  const auto began = std::chrono::steady_clock::now();
+  auto slot = parts_.feed.next();
+  times_.data += seconds_since(began);
+  return slot;
+}
+
+// What is told of the step from here on is told of all ranks' batches. False: they end before it.
+bool TrainingLoop::agreed_to_go_on(DeviceBatch& batch) {
+  if (parts_.team == nullptr) return true;
+  const BatchPlan& batches = parts_.shared.data.training().batches;
+  const bool is_late = parts_.deadline && system_clock().now() >= *parts_.deadline;
+  agreed_ = agree(*parts_.team, {.stop = stopped(),
+                                 .late = is_late,
+                                 .save = saving_.due(parts_.trainer.state().step + 1),
+                                 .audio_seconds = batch.audio_seconds,
+                                 .times = std::exchange(times_, {})});
+  batch.audio_seconds = agreed_.audio_seconds;
+  batch.clips.clear();
+  for (const PlannedBatch& planned : batches.batches_of_ranks(batch.position)) {
+    batch.clips.insert(batch.clips.end(), planned.clips.begin(), planned.clips.end());
+  }
+  const std::string slow = stragglers_.add(agreed_.times);
+  if (!slow.empty() && parts_.team->world().leads()) warnings_.warn("straggler", slow);
+  return !agreed_.stop || !parts_.trainer.between_steps();
+}
+
+// In the middle of what all ranks do together, one alone cannot.
+bool TrainingLoop::gives_up() {
+  return parts_.team == nullptr ? stopped() : agreed_.stop && parts_.trainer.between_steps();
+}
+
 bool TrainingLoop::is_late() const {
+  if (parts_.team != nullptr) return agreed_.late;
   return parts_.deadline && system_clock().now() >= *parts_.deadline;
 }
 
 // False: given up.
 bool TrainingLoop::step(DeviceBatch& batch) {
+  const auto began = std::chrono::steady_clock::now();
   try {
     parts_.trainer.step(batch);
+    times_.step += seconds_since(began) - parts_.waited_for_ranks();
     return true;
   } catch (const GivenUp&) {
     return false;
@@ -68,7 +112,7 @@ void TrainingLoop::after_step(DataPosition position) {
       parts_.shared.data.training().batches.next(position).epoch != position.epoch;
   memory_->look(step);
   if (measuring_.due(step, ends_epoch) && !measure()) return;
-  if (saving_.due(step)) save();
+  if (parts_.team == nullptr ? saving_.due(step) : agreed_.save) save();
 }
 
 // False: stopped before its end.
@@ -86,7 +130,8 @@ bool TrainingLoop::measure() {
   const auto next = [&]() -> DeviceBatch* {
     slot.reset();
     slot = feed->next();
-    if (stopped()) throw GivenUp();  // half a measurement would be a wrong one
+    // Half a measurement would be a wrong one.
+    if (parts_.team == nullptr && stopped()) throw GivenUp();
     return slot ? &**slot : nullptr;
   };
   try {
@@ -98,7 +143,7 @@ bool TrainingLoop::measure() {
     set_validation(nullptr);
     feed->finish();
     if (report.best && parts_.shared.config.run.keep_best > 0) save();
-    return !stopped();
+    return !gives_up();
   } catch (const GivenUp&) {
     set_validation(nullptr);
     return false;
@@ -110,17 +155,23 @@ bool TrainingLoop::measure() {
 
 void TrainingLoop::save() {
   const TraceScope trace("save");
-  CheckpointContents contents = parts_.trainer.contents();
-  contents.state.metrics_position = parts_.metrics_position();
-  parts_.saver.save(contents);
+  CheckpointContents contents = parts_.trainer.contents();  // together, where there are ranks
   saving_.saved(contents.state.step);
+  if (parts_.team == nullptr || parts_.team->world().leads()) write(std::move(contents));
+}
+
+void TrainingLoop::write(CheckpointContents contents) {
+  contents.state.metrics_position = parts_.metrics_position();
+  contents.state.rest = parts_.shared.data.training().batches.rest_from(contents.state.position);
+  parts_.saver.save(contents);
 }
 
 // Tells everybody and waits for nobody: the last checkpoint is written while the stages finish the
-// clips they are at.
+// clips they are at. Other ranks hear of it before the next batch.
 void TrainingLoop::stop() {
   const std::lock_guard lock(mutex_);
   stopped_ = true;
+  if (parts_.team != nullptr) return;
   parts_.feed.close();
   if (validation_ != nullptr) validation_->close();
 }

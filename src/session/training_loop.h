@@ -11,7 +11,9 @@
 #include "base/clock.h"
 #include "run/checkpoint_saver.h"
 #include "session/batch_feed.h"
+#include "session/hourly_warnings.h"
 #include "session/memory_watch.h"
+#include "session/rank_notes.h"
 #include "session/rhythm.h"
 #include "train/trainer.h"
 
@@ -29,6 +31,8 @@ struct LoopParts {
   CheckpointSaver& saver;
   std::function<std::uint64_t()> metrics_position;  // bytes of metrics.jsonl that were written
   std::optional<Clock::Time> deadline = {};         // training ends there, to be continued
+  RankTeam* team = nullptr;                         // the other ranks, where there are some
+  std::function<double()> waited_for_ranks = [] { return 0.0; };  // seconds, since the last call
 };
 
 // Trains from the feed until the last step, and on the way measures and saves when that is due:
@@ -37,6 +41,9 @@ struct LoopParts {
 //
 // A checkpoint is made between two steps, after every step before it was heard of, so that nothing
 // of it lags. run() is the trainer's thread; stop() any other's.
+//
+// Where a run has several ranks, they agree before each batch whether to go on and whether its step
+// is saved, so that all do the same; rank 0 alone writes.
 class TrainingLoop {
  public:
   // Measures first where the checkpoint that is continued was made before its measurement's end.
@@ -54,11 +61,15 @@ class TrainingLoop {
  private:
   bool measurement_is_missing() const;
   bool train();
+  std::optional<BatchFeed::Pipeline::Slot> next_batch();
+  bool agreed_to_go_on(DeviceBatch& batch);
   bool step(DeviceBatch& batch);
   void after_step(DataPosition position);
   bool measure();
   void save();
+  void write(CheckpointContents contents);
   bool stopped() const;
+  bool gives_up();
   bool is_late() const;
 
   LoopParts parts_;
@@ -69,6 +80,10 @@ class TrainingLoop {
   bool out_of_time_ = false;
   std::int64_t measured_ = -1;  // step
   const TrainingState start_;
+  RankAgreement agreed_;  // about the batch at work, where there are ranks
+  RankTimes times_;       // of this rank, for its next note
+  StragglerWatch stragglers_;
+  HourlyWarnings warnings_;
 
   // Everything below is guarded by mutex_.
   mutable std::mutex mutex_;

@@ -10,8 +10,8 @@
 #include "base/log.h"
 #include "data/mel_statistics.h"
 #include "device/system_probe.h"
+#include "run/checkpoint_files.h"
 #include "run/open_checkpoint.h"
-#include "run/resume.h"
 #include "session/batch_feed.h"
 #include "session/gauges.h"
 #include "session/memory_advice.h"
@@ -64,6 +64,16 @@ StartingModel starting_model(const EffectiveConfig& settings, const RunDirectory
   return start;
 }
 
+RunDataOptions data_options(const std::optional<Checkpoint>& resumed, const RankTeam* team) {
+  RunDataOptions options;
+  if (resumed) options.resumed = read_training_state(resumed->folder / files::kState);
+  if (team != nullptr) {
+    options.rank = team->world().rank;
+    options.world_size = team->world().size;
+  }
+  return options;
+}
+
 // Before anything else is trained: every network depends on them from then on.
 const OpenModel& network_for(StartingModel& start, const RunData& data, const TrainConfig& train) {
   if (start.from_nothing && train.stage == Stage::Dvae) {
@@ -87,8 +97,9 @@ struct TrainingRun::Parts {
       : settings(given),
         plan(planned),
         run(directory),
+        team(frame.team),
         start(starting_model(given, directory, resumed)),
-        data(given.values, planned, start, directory.path()),
+        data(given.values, planned, start, directory.path(), data_options(resumed, team)),
         devices(planned, network_for(start, data, given.values.train), given.values.train.stage),
         shared{given.values, plan, start.network.config.gpt, data, devices},
         training(place_model()),
@@ -97,7 +108,8 @@ struct TrainingRun::Parts {
         state(restore(resumed)),
         trainer(*training, trainer_settings_with(checkpoints), state),
         monitor({.plan = plan, .meters = [this] { return feed->meters(); }}),
-        metrics(run.path(), metrics_settings()),
+        metrics(leads() ? std::make_unique<MetricsObserver>(run.path(), metrics_settings())
+                        : nullptr),
         progress(plan, {.title = frame.title,
                         .first_step = state.step,
                         .last_step = known_last_step(),
@@ -109,15 +121,21 @@ struct TrainingRun::Parts {
               .feed = *feed,
               .trainer = trainer,
               .saver = saver,
-              .metrics_position = [this] { return metrics.position(); },
-              .deadline = frame.deadline ? frame.deadline : deadline_after(given.values.train)},
+              .metrics_position = [this] { return metrics->position(); },
+              .deadline = frame.deadline ? frame.deadline : deadline_after(given.values.train),
+              .team = team,
+              .waited_for_ranks = [this] { return training->take_waited(); }},
              state) {
     for (TrainingObserver* observer :
-         std::initializer_list<TrainingObserver*>{&progress, &tally, &monitor, &metrics}) {
+         std::initializer_list<TrainingObserver*>{&progress, &tally, &monitor}) {
       trainer.observe(*observer);
     }
+    if (!leads()) return;
+    trainer.observe(*metrics);
     make_samples();
   }
+
+  bool leads() const { return team == nullptr || team->world().leads(); }
 
   // Where a clock ends training, only a step count that was asked for is worth showing.
   std::optional<std::int64_t> known_last_step() const {
@@ -139,32 +157,31 @@ struct TrainingRun::Parts {
     say(placing_model(plan));
     return on_device([this] {
       // A step on the CPU can take longer than a person who wants it to end is patient.
-      const auto on_the_way = [this] {
+      std::function<void()> on_the_way = [this] {
         if (stopping) throw GivenUp();
       };
+      if (team != nullptr) on_the_way = nullptr;  // the others wait for the whole step
       return make_stage_training({.config = settings.values,
                                   .plan = plan,
                                   .start = start,
                                   .data = data,
                                   .device = *devices.model,
+                                  .team = team,
                                   .on_the_way = on_the_way});
     });
   }
 
   TrainingState restore(const std::optional<Checkpoint>& resumed) {
-    if (!resumed) {
-      return {.stage = std::string(name_of(settings.values.train.stage)),
-              .corpus = data.fingerprint(),
-              .batches = data.batch_settings()};
-    }
+    if (!resumed) return data.starting_state();
     const CheckpointContents saved = open_checkpoint(*resumed, start.part);
     on_device([&] { training->restore(saved.state.step, saved.weights, saved.optimiser); });
     log_info("train", "continuing at step {} with {}", saved.state.step, resumed->folder.string());
-    return continue_with(saved.state, data.fingerprint(), data.batch_settings());
+    return data.starting_state();
   }
 
   TrainerSettings trainer_settings_with(CheckpointStore& checkpoints) {
     TrainerSettings chosen = trainer_settings(settings.values, data);
+    if (team != nullptr) chosen.sum_over_ranks = [this](const at::Tensor& t) { team->sum(t); };
     chosen.checkpoint_until = [this, &checkpoints](std::int64_t step) {
       saver.finish();  // until then the store is its thread's
       std::optional<std::int64_t> newest;
@@ -214,6 +231,7 @@ struct TrainingRun::Parts {
   std::atomic<bool> stopping = false;
   const DevicePlan plan;
   const RunDirectory& run;
+  RankTeam* const team;
   StartingModel start;
   RunData data;
   RunDevices devices;
@@ -224,7 +242,7 @@ struct TrainingRun::Parts {
   const TrainingState state;  // that training began with
   Trainer trainer;
   RunMonitor monitor;
-  MetricsObserver metrics;
+  std::unique_ptr<MetricsObserver> metrics;  // of the rank that leads
   ProgressObserver progress;
   RunTally tally;
   TrainingLoop loop;
@@ -270,6 +288,7 @@ bool TrainingRun::train() {
         "saved before is whole. Make room, then type: {}",
         parts.trainer.state().step, resume_command(parts.run)));
   }
+  if (parts.team != nullptr) parts.team->meet();  // what rank 0 wrote is there for all
   return ending == TrainingLoop::Ending::Done;
 }
 

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "config/effective_config.h"
 #include "device/device_plan.h"
+#include "parallel/rank_team.h"
 #include "run/checkpoint_store.h"
 #include "run/run_directory.h"
 #include "run/training_state.h"
@@ -20,6 +21,10 @@ struct RunFrame {
   std::string title = "Training";  // in front of its progress
   // Where it ends, to be continued; nothing: after --max-minutes, or by itself.
   std::optional<Clock::Time> deadline = {};
+  // The other ranks that train the same model; it outlives the run. Every rank makes its own run,
+  // in a directory of its own, from the same settings and checkpoint; rank 0 alone writes
+  // checkpoints and metrics. Null: there are none.
+  RankTeam* team = nullptr;
 };
 
 // A whole training run, joined: corpus ▶ pipeline ▶ trainer ▶ run directory.

@@ -23,7 +23,8 @@ std::vector<double> means_of(const at::Tensor& sums) {  // [2, losses] fp64 on t
 
 }  // namespace
 
-ValidationLosses measure(StageTraining& training, const std::function<DeviceBatch*()>& next) {
+ValidationLosses measure(StageTraining& training, const std::function<DeviceBatch*()>& next,
+                         const SumOverRanks& sum) {
   RoleDevice& device = training.device();
   const auto scope = device.enter(device.stream());
   at::Tensor sums;  // [2, losses] fp64: sums, and what they are over
@@ -34,7 +35,14 @@ ValidationLosses measure(StageTraining& training, const std::function<DeviceBatc
     sums = sums.defined() ? sums + found : found;
   }
   if (!sums.defined()) throw DataError("There is no batch to measure on; give --val-data.");
-  ValidationLosses found{.losses = means_of(sums.cpu().contiguous()), .clips = clips};
+  sums = sums.cpu().contiguous();
+  if (sum) {
+    sum(sums);
+    const auto all = at::full({1}, clips, at::kLong);
+    sum(all);
+    clips = all.item<std::int64_t>();
+  }
+  ValidationLosses found{.losses = means_of(sums), .clips = clips};
   found.total = training.total(found.losses);
   return found;
 }

@@ -17,8 +17,13 @@ struct ValidationLosses {
   std::int64_t clips = 0;
 };
 
+// Sums a CPU tensor over all ranks, in place; nothing where there is one.
+using SumOverRanks = std::function<void(const at::Tensor&)>;
+
 // Measures on the batches that `next` gives until it gives null. The sums stay on the device, in
-// double, until the last batch is queued; then it waits. Throws DataError when there was no target.
-ValidationLosses measure(StageTraining& training, const std::function<DeviceBatch*()>& next);
+// double, until the last batch is queued; then it waits. Every rank measures on its own share, and
+// all get the same. Throws DataError when there was no target.
+ValidationLosses measure(StageTraining& training, const std::function<DeviceBatch*()>& next,
+                         const SumOverRanks& sum = {});
 
 }  // namespace myxtts

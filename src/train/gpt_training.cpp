@@ -14,6 +14,7 @@
 #include "model/losses.h"
 #include "train/arithmetic.h"
 #include "train/frozen.h"
+#include "train/gradient_exchange.h"
 #include "train/number_reader.h"
 #include "train/optimiser.h"
 #include "train/parameters.h"
@@ -62,6 +63,13 @@ GptTrainingSettings checked(const GptTrainingSettings& settings) {
       throw ConfigError(refusal + "--precision fp16. Type --precision bf16 or fp32.");
     }
   }
+  if (settings.team != nullptr && (settings.savers.release_gradients || settings.graphs)) {
+    throw ConfigError(
+        settings.graphs
+            ? "Several ranks train on the CPU alone so far; add --device cpu."
+            : "--release-gradients on lets go of gradients before other ranks have seen them; "
+              "with several ranks leave it out.");
+  }
   set_arithmetic(settings.precision, settings.deterministic);
   return settings;
 }
@@ -108,6 +116,18 @@ struct GptTraining::State {
     if (settings.savers.release_gradients) release_gradients(parameters, optimiser);
     if (settings.graphs) record_graphs();
     ask_on_the_way_back();
+    if (settings.team != nullptr) join_ranks();
+  }
+
+  // Every rank made or read the same weights; rank 0's are those that count.
+  void join_ranks() {
+    share_weights();
+    exchange.emplace(*settings.team, parameters, settings.wire);
+  }
+
+  void share_weights() {
+    settings.team->broadcast(parameters.weights());
+    if (parameters.copy().defined()) parameters.copy().copy_(parameters.weights());
   }
 
   RememberRandom remember_random() {
@@ -161,7 +181,7 @@ struct GptTraining::State {
 
   // Before each backward pass: after an update, and after each batch where sums are kept apart.
   bool gradients_are_zero() const {
-    return parameters.gradients().defined() &&
+    return parameters.gradients().defined() && !exchange &&  // which must see each gradient
            (settings.batches_a_step == 1 || parameters.copy().defined());
   }
 
@@ -184,7 +204,9 @@ struct GptTraining::State {
   // Dropout is drawn anew for each batch from what the batch is, not from what was drawn before.
   void seed_dropout() const {
     constexpr std::uint64_t kMostBatches = std::uint64_t{1} << 20;  // of a step
-    const RandomStream seeds(settings.seed, "train/dropout");
+    const int rank = settings.team == nullptr ? 0 : settings.team->world().rank;
+    const RandomStream seeds(settings.seed,
+                             rank == 0 ? "train/dropout" : fmt::format("train/dropout/{}", rank));
     auto generator = at::globalContext().defaultGenerator(device_of(device));
     generator.set_current_seed(
         seeds.bits(static_cast<std::uint64_t>(step) * kMostBatches + batches));
@@ -206,7 +228,8 @@ struct GptTraining::State {
     if (graphs) {
       graphs->replay();
     } else {
-      pass(waiting);
+      // Where an epoch ends, a rank may have no clip left: it adds nothing to what the others sum.
+      if (waiting.rows.clips > 0) pass(waiting);
       waiting = {};
     }
   }
@@ -229,6 +252,7 @@ struct GptTraining::State {
   Gpt gpt;
   Optimiser optimiser;
   NumberReader numbers;
+  std::optional<GradientExchange> exchange;  // with other ranks
   std::unique_ptr<GraphRecorder> recorder;
   std::optional<StepGraphs> graphs;
   bool recording = false;
@@ -263,6 +287,7 @@ void GptTraining::accumulate(DeviceBatch& batch) {
   s.queue([&] {
     batch.filled.hold_up(s.device.stream());
     s.load(batch);
+    if (s.exchange && batch.ends_step) s.exchange->open();
     if (!s.settings.savers.release_gradients) s.run_pass();
     batch.consumed.record(s.device.stream());
   });
@@ -278,6 +303,7 @@ void GptTraining::update(double learning_rate) {
       --s.batches;
       s.run_pass();
     } else {
+      if (s.exchange) s.exchange->finish(s.optimiser.sums(), s.optimiser.losses());
       s.optimiser.update(s.step + 1, learning_rate);
     }
     const UpdateReport* const report = s.optimiser.report();
@@ -303,12 +329,21 @@ std::vector<StepNumbers> GptTraining::finish_numbers() {
   return state_->numbers.finish();
 }
 
+double GptTraining::take_waited() {
+  if (!state_->exchange) return 0;
+  return std::chrono::duration<double>(state_->exchange->take_waited()).count();
+}
+
 at::Tensor GptTraining::evaluate(DeviceBatch& batch) {
   State& s = *state_;
   const at::NoGradGuard no_grad;
   at::Tensor sums;  // [2, 2]
   s.queue([&] {
     batch.filled.hold_up(s.device.stream());
+    if (batch.rows.clips == 0) {
+      sums = at::zeros({2, 2}, at::TensorOptions(device_of(s.device)));
+      return batch.consumed.record(s.device.stream());
+    }
     const auto losses = s.forward({.rows = batch.rows, .prompt_mel = batch.prompt_mel}, 0.0);
     const auto counted = [](const at::Tensor& targets) { return targets.ne(-1).sum(at::kFloat); };
     sums = at::stack({losses.text_tokens.sum(), losses.audio_tokens.sum(),

@@ -40,6 +40,8 @@ class GptTraining final : public StageTraining {
   std::vector<StepNumbers> take_numbers() override;
   std::vector<StepNumbers> finish_numbers() override;
 
+  double take_waited() override;
+
   // Token losses without dropout, in the step's arithmetic.
   at::Tensor evaluate(DeviceBatch& batch) override;
 

@@ -7,11 +7,14 @@
 #include <vector>
 
 #include "config/memory_savers.h"
+#include "config/parallel.h"
 #include "config/train.h"
 #include "model/gpt_rows.h"
 #include "train/optimiser_settings.h"
 
 namespace myxtts {
+
+class RankTeam;
 
 struct GptTrainingSettings {
   Precision precision = Precision::Fp32;  // decided, not Auto
@@ -26,6 +29,12 @@ struct GptTrainingSettings {
   std::vector<RowSizes> sizes = {};  // that batches have; empty: any
   std::int64_t slots = 0;            // clips a batch holds at most
   std::int64_t prompt_frames = 517;  // of a clip's prompt: six seconds
+
+  // The other ranks of the run: Note [Gradients of several ranks]. It outlives the training. Null:
+  // there are none.
+  RankTeam* team = nullptr;
+  Wire wire = Wire::Fp32;
+  bool shard = false;  // each rank keeps AdamW's averages of its part alone
 
   // Called again and again in each pass, where graphs are not asked for and gradients not released.
   // What it throws ends the step, whose batch then counts as never seen; afterwards only weights(),

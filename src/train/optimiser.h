@@ -31,6 +31,9 @@ class Optimiser {
   // After each backward pass, where a step has several.
   void add_up();
 
+  // What add_up() sums into: fp32 [trained]; undefined where gradients sum up themselves.
+  const at::Tensor& sums() const { return sums_; }
+
   // Forgets the losses and gradients of batches that no update follows.
   void clear();
 

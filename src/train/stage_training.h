@@ -48,6 +48,9 @@ class StageTraining {
   // The same, for all steps that were queued. Waits for the device.
   virtual std::vector<StepNumbers> finish_numbers() = 0;
 
+  // Seconds that updates waited for other ranks, since the last call.
+  virtual double take_waited() { return 0; }
+
   // One batch as evaluation measures it, without changing anything: for each loss its sum and what
   // it is summed over, fp32 [2, losses] on the device.
   virtual at::Tensor evaluate(DeviceBatch& batch) = 0;

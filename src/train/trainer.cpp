@@ -176,7 +176,7 @@ EvaluationReport Trainer::evaluate(const std::function<DeviceBatch*()>& next) {
   finish();  // so that observers hear of the steps before
   const Clock& clock = *state_->settings.clock;
   const auto began = clock.now();
-  const ValidationLosses losses = measure(state_->training, next);
+  const ValidationLosses losses = measure(state_->training, next, state_->settings.sum_over_ranks);
   EvaluationReport report{.step = state_->training.step(),
                           .losses = losses.losses,
                           .loss = losses.total,

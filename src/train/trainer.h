@@ -11,6 +11,7 @@
 #include "data/device_batch.h"
 #include "run/checkpoint_saver.h"
 #include "run/training_state.h"
+#include "train/evaluation.h"
 #include "train/observer.h"
 #include "train/schedule.h"
 #include "train/stage_training.h"
@@ -30,6 +31,8 @@ struct TrainerSettings {
   // For messages: a clip's id, and the step of the newest checkpoint that is no newer than a step.
   std::function<std::string(ClipNumber)> clip_name = {};
   std::function<std::optional<std::int64_t>(std::int64_t)> checkpoint_until = {};
+
+  SumOverRanks sum_over_ranks = {};  // where the run has several
 
   // For TrainingState::seconds; it decides nothing but what schedule.most_seconds asks for.
   const Clock* clock = &system_clock();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/error.h"
@@ -52,14 +53,24 @@ std::span<const Visit> EpochPlan::step(std::int64_t number) const {
   return std::span(visits).subspan(first, ends[n] - first);
 }
 
+std::int64_t EpochPlan::visits_before(std::int64_t number) const {
+  const std::span<const Visit> from = step(number);
+  return before + (from.data() - visits.data());
+}
+
 EpochPlanner::EpochPlanner(std::vector<VisitGroup> groups, RowLengths lengths,
-                           const BatchSettings& settings)
-    : groups_(std::move(groups)), lengths_(std::move(lengths)), settings_(settings) {
+                           const BatchSettings& settings, const EpochStart& start)
+    : groups_(std::move(groups)), lengths_(std::move(lengths)), settings_(settings), start_(start) {
   MYXTTS_CHECK(settings.world_size >= 1 && settings.rank >= 0 &&
                    settings.rank < settings.world_size && settings.batch_size >= 1,
                "rank {} of {} with batches of {} clips", settings.rank, settings.world_size,
                settings.batch_size);
   for (const VisitGroup& group : groups_) visits_ += group.visits;
+  if (start.order && start.visits >= visits_) {
+    throw DataError(fmt::format(
+        "The state of the run says that {} clips of its epoch were trained, and an epoch has {}.",
+        start.visits, visits_));
+  }
   set_slots();
   simulate();
 }
@@ -82,8 +93,7 @@ void EpochPlanner::set_slots() {
 
 void EpochPlanner::simulate() {
   if (visits_ == 0) return;
-  const std::int64_t world = settings_.world_size;
-  const std::int64_t steps = visits_ / (slots_ * world) + 1;
+  const std::int64_t steps = visits_ / step_clips() + 1;
   const auto epochs =
       settings_.shuffle ? std::clamp<std::int64_t>(kSimulatedSteps / steps, 4, 64) : 1;
   std::int64_t largest = 0;
@@ -91,9 +101,7 @@ void EpochPlanner::simulate() {
   double squares = 0;
   double count = 0;
   for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
-    auto visits = visits_of_epoch(groups_, epoch);
-    if (settings_.shuffle) visits = shuffled(visits, {settings_.seed, epoch, 0});
-    const EpochPlan plan = divided(std::move(visits));
+    const EpochPlan plan = divided(ordered(epoch, {}), {});
     for (std::int64_t step = 0; step < std::ssize(plan.ends); ++step) {
       for (const auto& share : shares(plan.step(step))) simulated_.push_back(lengths_.total(share));
       const auto total = lengths_.total(plan.step(step)).tokens;
@@ -105,7 +113,7 @@ void EpochPlanner::simulate() {
   }
   const bool always_the_same =
       !settings_.shuffle && std::ranges::all_of(groups_, is_same_every_epoch);
-  const std::int64_t worst = slots_ * world * lengths_.longest();
+  const std::int64_t worst = step_clips() * lengths_.longest();
   const double deviation = std::sqrt(std::max(0.0, squares / count - sum / count * (sum / count)));
   const auto likely = largest + static_cast<std::int64_t>(deviation / 2);
   step_limit_ = settings_.shuffle ? std::min(worst, std::max(likely, provable_limit())) : worst;
@@ -117,46 +125,59 @@ void EpochPlanner::simulate() {
 std::int64_t EpochPlanner::provable_limit() const {
   std::int64_t most = 0;
   for (const VisitGroup& group : groups_) most += most_tokens_of(group, lengths_);
-  const std::int64_t full_steps = visits_ / (slots_ * settings_.world_size);
+  const std::int64_t full_steps = visits_ / step_clips();
   if (full_steps == 0) return most;
   return (most + full_steps - 1) / full_steps + lengths_.longest() - lengths_.shortest();
 }
 
 EpochPlan EpochPlanner::plan(std::int64_t epoch) const {
-  const auto visits = visits_of_epoch(groups_, epoch);
-  if (!settings_.shuffle) return divided(visits);
+  if (is_rest(epoch)) return rest();
+  if (!settings_.shuffle) return divided(ordered(epoch, {}), {});
   for (std::int64_t attempt = 0; attempt < kMostDraws; ++attempt) {
-    auto plan = divided(shuffled(visits, {settings_.seed, epoch, attempt}));
+    const EpochOrder order{.attempt = attempt};
+    auto plan = divided(ordered(epoch, order), order);
     if (fits(plan)) return plan;
   }
   return dealt(epoch);
 }
 
-EpochPlan EpochPlanner::divided(std::vector<Visit> visits) const {
-  EpochPlan plan{.visits = std::move(visits), .ends = {}};
-  if (settings_.batch_tokens) {
-    plan.ends = ends_by_tokens(plan.visits);
-    return plan;
-  }
-  const auto clips = static_cast<std::size_t>(slots_ * settings_.world_size);
-  for (std::size_t end = 0; end < plan.visits.size();) {
-    end = std::min(end + clips, plan.visits.size());
-    plan.ends.push_back(end);
-  }
+EpochPlan EpochPlanner::rest() const {
+  auto visits = ordered(start_.epoch, *start_.order);
+  visits.erase(visits.begin(), visits.begin() + static_cast<std::ptrdiff_t>(start_.visits));
+  EpochPlan plan{.visits = std::move(visits), .order = *start_.order, .before = start_.visits};
+  plan.ends = ends(plan.visits, settings_.batch_tokens ? step_budget() : step_limit_);
   return plan;
 }
 
-std::vector<std::size_t> EpochPlanner::ends_by_tokens(std::span<const Visit> visits) const {
-  const std::int64_t world = settings_.world_size;
-  const std::int64_t spare = world > 1 ? lengths_.longest() : 0;
-  const std::int64_t budget = world * (*settings_.batch_tokens - spare);
+std::vector<Visit> EpochPlanner::ordered(std::int64_t epoch, const EpochOrder& order) const {
+  auto visits = visits_of_epoch(groups_, epoch);
+  if (!settings_.shuffle) return visits;
+  visits = shuffled(visits, {settings_.seed, epoch, order.attempt});
+  return order.dealt == 0 ? visits : dealt_to(visits, order.dealt);
+}
+
+EpochPlan EpochPlanner::divided(std::vector<Visit> visits, const EpochOrder& order) const {
+  EpochPlan plan{.visits = std::move(visits), .order = order};
+  plan.ends = ends(plan.visits, step_budget());
+  return plan;
+}
+
+// The tokens of a step's clips, at most, with a token budget; without, a limit is no setting.
+std::int64_t EpochPlanner::step_budget() const {
+  if (!settings_.batch_tokens) return std::numeric_limits<std::int64_t>::max();
+  const std::int64_t spare = settings_.world_size > 1 ? lengths_.longest() : 0;
+  return settings_.world_size * (*settings_.batch_tokens - spare);
+}
+
+std::vector<std::size_t> EpochPlanner::ends(std::span<const Visit> visits,
+                                            std::int64_t most_tokens) const {
   std::vector<std::size_t> ends;
   std::size_t first = 0;
   std::int64_t tokens = 0;
   for (std::size_t i = 0; i < visits.size(); ++i) {
     const std::int64_t row = lengths_.tokens(visits[i].clip);
-    const bool is_full = static_cast<std::int64_t>(i - first) == slots_ * world;
-    if (i > first && (is_full || tokens + row > budget)) {
+    const bool is_full = static_cast<std::int64_t>(i - first) == step_clips();
+    if (i > first && (is_full || row > most_tokens - tokens)) {
       ends.push_back(i);
       first = i;
       tokens = 0;
@@ -183,15 +204,19 @@ std::vector<Visit> EpochPlanner::by_length(std::span<const Visit> visits) const 
 }
 
 EpochPlan EpochPlanner::dealt(std::int64_t epoch) const {
-  const auto visits =
-      by_length(shuffled(visits_of_epoch(groups_, epoch), {settings_.seed, epoch, kMostDraws}));
-  const auto clips = static_cast<std::size_t>(slots_ * settings_.world_size);
-  const std::size_t steps = visits.size() / clips;  // full ones; the shortest clips are left over
-  std::vector<Visit> placed = visits;
-  for (std::size_t i = 0; i < steps * clips; ++i) {
-    placed[hand_of(i, steps) * clips + i / steps] = visits[i];
+  const EpochOrder order{.attempt = kMostDraws, .dealt = step_clips()};
+  return divided(ordered(epoch, order), order);
+}
+
+std::vector<Visit> EpochPlanner::dealt_to(std::span<const Visit> visits, std::int64_t clips) const {
+  const auto sorted = by_length(visits);
+  const auto hand = static_cast<std::size_t>(clips);
+  const std::size_t steps = sorted.size() / hand;  // full ones; the shortest clips are left over
+  std::vector<Visit> placed = sorted;
+  for (std::size_t i = 0; i < steps * hand; ++i) {
+    placed[hand_of(i, steps) * hand + i / steps] = sorted[i];
   }
-  return divided(std::move(placed));
+  return placed;
 }
 
 std::vector<std::vector<Visit>> EpochPlanner::shares(std::span<const Visit> step) const {

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <c10/util/intrusive_ptr.h>
+
+#include "parallel/world.h"
+
+namespace c10d {
+class Store;
+}
+
+namespace myxtts {
+
+// Short notes that every rank can read, kept by rank 0's process. Each rank's pulse is on it: a
+// count that a thread of its own raises twice a second, so that whoever is left can tell who is
+// gone. Any thread may use it.
+class RankBoard {
+ public:
+  // Joins rank 0's board, or opens it. Throws DeviceError where that is not there within `timeout`.
+  RankBoard(const World& world, std::chrono::milliseconds timeout);
+  RankBoard(const RankBoard&) = delete;
+  RankBoard& operator=(const RankBoard&) = delete;
+  ~RankBoard();
+
+  c10::intrusive_ptr<c10d::Store> store() const;
+
+  // Throws DeviceError where rank 0 is gone.
+  void write(const std::string& key, const std::string& text);
+  std::optional<std::string> read(const std::string& key);
+
+  // Those whose pulse stands still, as far as this rank can see within a few seconds; rank 0 alone
+  // where the board itself is gone. Takes a second or more.
+  std::vector<int> ranks_without_pulse();
+
+ private:
+  struct Client;
+
+  const World world_;
+  std::shared_ptr<Client> client_;
+  std::shared_ptr<Client> pulse_;  // with a connection of its own
+};
+
+}  // namespace myxtts

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <csignal>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "parallel/rank_output.h"
+#include "parallel/rank_process.h"
+
+namespace myxtts {
+
+// A TCP port of this host that nobody listens on now. Throws DeviceError where there is none.
+int free_port();
+
+// The ranks of a run on this host, as child processes of ours, from their start to their end.
+//
+//   started --run()--> all have ended
+//
+// SIGINT, SIGTERM and SIGHUP are passed on to all of them while this object lives, and they then
+// have as long as they need; a second signal kills them. When one rank fails, the others get
+// SIGTERM and, some seconds later, SIGKILL. One thread, and one object at a time in a process.
+class RankProcesses {
+ public:
+  struct Settings {
+    int ranks = 1;
+    std::vector<std::string> command = {};  // a program, by its path, and its arguments
+    int port = 0;                           // where rank 0 listens; 0: a free one
+    std::chrono::milliseconds patience = std::chrono::seconds(5);  // from SIGTERM to SIGKILL
+    ShowLine show = {};  // gets what ranks other than 0 write
+  };
+
+  struct Outcome {
+    int exit_code = 0;       // of the first rank that failed; 128 + n after signal n
+    std::string cause = {};  // which rank failed first, how, and its last words; empty: none did
+  };
+
+  explicit RankProcesses(Settings settings);  // starts them; throws DeviceError
+  RankProcesses(const RankProcesses&) = delete;
+  RankProcesses& operator=(const RankProcesses&) = delete;
+  ~RankProcesses();  // kills those that still run
+
+  Outcome run();  // waits for the end of all
+
+ private:
+  struct Rank {
+    Rank(const World& world, const Settings& settings);
+
+    const int number;
+    RankProcess process;
+    RankOutput output;
+  };
+
+  bool some_run() const;
+  void wait_for_something() const;
+  void show_output(Rank& rank);
+  void take_signals();
+  void finish(Rank& rank);
+  void take_ends();
+  void judge(const Rank& rank);
+  void end_others(const Rank& failed);
+  void send_all(int signal);
+  void kill_all();
+  std::string cause() const;
+
+  const Settings settings_;
+  int signals_ = -1;  // a signalfd
+  std::vector<std::unique_ptr<Rank>> ranks_;
+  sigset_t before_{};                                              // which signals were blocked
+  int caught_ = 0;                                                 // the first signal that came
+  const Rank* failed_ = nullptr;                                   // the first that did
+  bool killed_ = false;                                            // all that ran were, by us
+  std::optional<std::chrono::steady_clock::time_point> deadline_;  // then those that run are killed
+};
+
+}  // namespace myxtts

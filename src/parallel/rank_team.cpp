@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/rank_team.h"
+
+#include <thread>
+#include <utility>
+
+#include <ATen/ATen.h>
+#include <fmt/ranges.h>
+
+// LibTorch's library has Gloo in it; its header asks whether it may say so.
+#define USE_C10D_GLOO
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "parallel/local_address.h"
+#include "parallel/rank_board.h"
+
+namespace myxtts {
+namespace {
+
+using namespace std::chrono_literals;
+using Gloo = c10d::ProcessGroupGloo;
+
+constexpr const char* kCause = "cause";
+constexpr auto kPatience = 2s;  // before a person is told what is waited for
+
+std::string listed(const std::vector<int>& ranks) {
+  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
+}
+
+std::int64_t seconds(std::chrono::milliseconds time) {
+  return std::chrono::duration_cast<std::chrono::seconds>(time).count();
+}
+
+// The others must have opened their boards before a mesh of connections is tried.
+void wait_for_all(RankBoard& board, const World& world, std::chrono::milliseconds timeout) {
+  const auto key = [](int rank) { return fmt::format("here/{}", rank); };
+  board.write(key(world.rank), "yes");
+  const auto began = std::chrono::steady_clock::now();
+  for (bool told = false;; std::this_thread::sleep_for(20ms)) {
+    std::vector<int> missing;
+    for (int rank = 0; rank < world.size; ++rank) {
+      if (!board.read(key(rank))) missing.push_back(rank);
+    }
+    if (missing.empty()) return;
+    const auto waited = std::chrono::steady_clock::now() - began;
+    if (waited >= timeout) {
+      throw DeviceError(
+          fmt::format("Of {} ranks {} did not come within {} s. Start as many as WORLD_SIZE says; "
+                      "--rank-timeout says how long to wait.",
+                      world.size, listed(missing), seconds(timeout)));
+    }
+    if (waited < kPatience || std::exchange(told, true) || !world.leads()) continue;
+    log_info("ranks", "waiting for {} of {}", listed(missing), world.size);
+  }
+}
+
+c10::intrusive_ptr<Gloo> join(RankBoard& board, const World& world,
+                              std::chrono::milliseconds timeout) {
+  wait_for_all(board, world, timeout);
+  const auto options = Gloo::Options::create(timeout);
+  options->devices.push_back(
+      Gloo::createDeviceForHostname(local_address_towards(world.address, world.port)));
+  options->threads = 2;
+  try {
+    return c10::make_intrusive<Gloo>(board.store(), world.rank, world.size, options);
+  } catch (const std::exception& error) {
+    throw DeviceError(fmt::format(
+        "The {} ranks found one another but could not connect: {}. See whether the hosts may "
+        "connect to each other on any port.",
+        world.size, error.what()));
+  }
+}
+
+}  // namespace
+
+struct RankTeam::State {
+  State(const World& where, const RankTeamSettings& chosen)
+      : world(where),
+        settings(chosen),
+        board(where, chosen.timeout),
+        group(join(board, where, chosen.timeout)) {}
+
+  ~State() {
+    // Where a rank is lost, what is under way may never end, and Gloo would wait for it.
+    if (lost) static_cast<void>(group.release());
+  }
+
+  std::optional<std::string> cause_told() {
+    try {
+      return board.read(kCause);
+    } catch (const std::exception&) {
+      return std::nullopt;
+    }
+  }
+
+  // Says who is gone, and why where that is known.
+  [[noreturn]] void fail(const std::string& reason) {
+    lost = true;
+    const std::vector<int> gone = board.ranks_without_pulse();
+    const auto cause = cause_told();
+    const std::string who = gone.empty() ? "A rank" : listed(gone);
+    log_debug("ranks", "{}", reason);
+    if (cause) throw DeviceError(fmt::format("The run ends, as {}", *cause));
+    throw DeviceError(fmt::format(
+        "The run ends, as {} of {} {} not answer any more (--rank-timeout {}). See what became of "
+        "{}, and of the network to its host; then continue with --resume.",
+        who, world.size, gone.size() > 1 ? "do" : "does", seconds(settings.timeout),
+        gone.size() > 1 ? "them" : "it"));
+  }
+
+  template <typename Begin>
+  c10::intrusive_ptr<c10d::Work> begin(const Begin& work) {
+    try {
+      return work();
+    } catch (const std::exception& error) {
+      fail(error.what());
+    }
+  }
+
+  void finish(const c10::intrusive_ptr<c10d::Work>& work) {
+    try {
+      work->wait(settings.timeout);
+    } catch (const std::exception& error) {
+      fail(error.what());
+    }
+  }
+
+  template <typename Begin>
+  void run(const Begin& work) {
+    finish(begin(work));
+  }
+
+  const World world;
+  const RankTeamSettings settings;
+  RankBoard board;
+  c10::intrusive_ptr<Gloo> group;
+  bool lost = false;
+};
+
+struct RankTeam::Sum::State {
+  RankTeam::State& team;
+  std::vector<at::Tensor> tensors;
+  c10::intrusive_ptr<c10d::Work> work;
+};
+
+RankTeam::Sum::Sum(std::unique_ptr<State> state) : state_(std::move(state)) {}
+RankTeam::Sum::Sum(Sum&&) noexcept = default;
+RankTeam::Sum& RankTeam::Sum::operator=(Sum&&) noexcept = default;
+RankTeam::Sum::~Sum() = default;
+
+void RankTeam::Sum::wait() {
+  state_->team.finish(state_->work);
+}
+
+RankTeam::RankTeam(const World& world, const RankTeamSettings& settings)
+    : state_(std::make_unique<State>(world, settings)) {}
+
+RankTeam::~RankTeam() = default;
+
+const World& RankTeam::world() const {
+  return state_->world;
+}
+
+RankTeam::Sum RankTeam::begin_sum(const at::Tensor& tensor) {
+  MYXTTS_CHECK(tensor.is_contiguous() && tensor.device().is_cpu(), "ranks sum flat CPU tensors");
+  auto sum = std::make_unique<Sum::State>(Sum::State{*state_, {tensor}, {}});
+  sum->work = state_->begin([&] { return state_->group->allreduce(sum->tensors); });
+  return Sum(std::move(sum));
+}
+
+void RankTeam::broadcast(const at::Tensor& tensor) {
+  broadcast(tensor, 0);
+}
+
+void RankTeam::broadcast(const at::Tensor& tensor, int from) {
+  std::vector<at::Tensor> tensors{tensor};
+  c10d::BroadcastOptions options;
+  options.rootRank = from;
+  state_->run([&] { return state_->group->broadcast(tensors, options); });
+}
+
+std::string RankTeam::broadcast(const std::string& text) {
+  auto length = at::full({1}, static_cast<std::int64_t>(text.size()), at::kLong);
+  broadcast(length);
+  std::string told = text;
+  told.resize(static_cast<std::size_t>(length.item<std::int64_t>()));
+  if (!told.empty()) {
+    broadcast(at::from_blob(told.data(), {static_cast<std::int64_t>(told.size())}, at::kByte));
+  }
+  return told;
+}
+
+std::vector<double> RankTeam::gather(std::span<const double> own) {
+  const auto count = std::ssize(own);
+  auto all = at::zeros({state_->world.size, count}, at::kDouble);
+  double* const row = all.mutable_data_ptr<double>() + state_->world.rank * count;
+  std::copy(own.begin(), own.end(), row);
+  sum(all);  // every place has one rank's number and zeros
+  const double* const numbers = all.const_data_ptr<double>();
+  return {numbers, numbers + all.numel()};
+}
+
+void RankTeam::meet() {
+  state_->run([&] { return state_->group->barrier(); });
+}
+
+void RankTeam::say_why(const std::string& cause) noexcept {
+  if (state_->lost) return;  // the others know
+  try {
+    const std::string first =
+        fmt::format("rank {} of {} ended: {}", state_->world.rank, state_->world.size, cause);
+    if (!state_->board.read(kCause)) state_->board.write(kCause, first);
+  } catch (const std::exception&) {
+    // Rank 0 is gone, and with it whom one could tell.
+  }
+}
+
+}  // namespace myxtts

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/world.h"
+
+#include <cstdint>
+#include <cstdlib>
+
+#include "base/error.h"
+#include "config/value_text.h"
+#include "parallel/slurm_lists.h"
+
+namespace myxtts {
+namespace {
+
+constexpr int kMostRanks = 1'000'000;
+constexpr int kHighestPort = 65535;
+constexpr const char* kThisHost = "127.0.0.1";
+
+// The variables by which a launcher says where a process stands.
+struct Names {
+  std::string rank;
+  std::string size;
+  std::string local_rank;
+  std::string local_size;
+};
+
+const Names kTorchrun{"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"};
+const Names kSlurm{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", ""};
+const Names kPmi{"PMI_RANK", "PMI_SIZE", "", ""};
+
+// In this order: mpirun may start its own helpers with srun, whose variables are not the ranks'.
+const std::vector<Names> kMpirun{
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+     "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},  // MPICH, Intel MPI
+    {"PMI_RANK", "PMI_SIZE", "PMI_LOCAL_RANK", "PMI_LOCAL_SIZE"},    // Cray
+};
+
+struct Range {
+  int low;
+  int high;
+  std::string why = {};  // what the limits come from
+};
+
+std::optional<int> number(const Environment& environment, const std::string& name,
+                          const Range& range) {
+  const auto text = name.empty() ? std::nullopt : environment(name);
+  if (!text) return std::nullopt;
+  const auto value = parse_integer(*text);
+  if (value && *value >= range.low && *value <= range.high) return static_cast<int>(*value);
+  throw ConfigError(fmt::format(
+      "The environment variable {} is {}, but must be a whole number from {} to {}{}; the launcher "
+      "of this process sets it, or unset it to train in one process.",
+      name, quote(*text), range.low, range.high, range.why.empty() ? "" : " as " + range.why));
+}
+
+int needed(const Environment& environment, const std::string& name, const std::string& other,
+           const Range& range) {
+  if (const auto value = number(environment, name, range)) return *value;
+  throw ConfigError(
+      fmt::format("The environment variable {} is {}, but {} is not set; set both, as torchrun "
+                  "does, or neither.",
+                  other, quote(environment(other).value_or("")), name));
+}
+
+// Where the process stands; not yet where rank 0 listens.
+World standing(const Environment& environment, const Names& names) {
+  World world;
+  world.size = needed(environment, names.size, names.rank, {1, kMostRanks});
+  const std::string size_is = fmt::format("{} is {}", names.size, world.size);
+  world.rank = needed(environment, names.rank, names.size, {0, world.size - 1, size_is});
+  const auto local_size = number(environment, names.local_size, {1, world.size, size_is});
+  const int most = local_size.value_or(world.size) - 1;
+  world.local_rank =
+      number(
+          environment, names.local_rank,
+          {0, most, local_size ? fmt::format("{} is {}", names.local_size, *local_size) : size_is})
+          .value_or(0);
+  world.local_size = local_size.value_or(world.local_rank + 1);
+  return world;
+}
+
+// `known` is where rank 0 listens as far as the launcher says; empty: it does not.
+void find_rank_zero(const Environment& environment, const std::string& known, World& world) {
+  world.port = number(environment, "MASTER_PORT", {1, kHighestPort}).value_or(world.port);
+  world.address = environment("MASTER_ADDR").value_or("");
+  if (!world.address.empty()) return;
+  world.address = world.local_size == world.size ? kThisHost : known;
+  if (!world.address.empty()) return;
+  throw ConfigError(fmt::format(
+      "This process is rank {} of {} on several hosts, but the environment variable "
+      "MASTER_ADDR is not set; set it to the name or address of rank 0's host for every "
+      "rank, as in MASTER_ADDR=10.0.0.1 (mpirun: -x MASTER_ADDR=10.0.0.1).",
+      world.rank, world.size));
+}
+
+World torchrun_world(const Environment& environment) {
+  World world = standing(environment, kTorchrun);
+  world.restarts =
+      number(environment, "TORCHELASTIC_RESTART_COUNT", {0, kMostRanks}).value_or(world.restarts);
+  find_rank_zero(environment, "", world);
+  return world;
+}
+
+std::optional<World> mpirun_world(const Environment& environment, const Names& names) {
+  World world = standing(environment, names);
+  if (world.size == 1) return std::nullopt;
+  find_rank_zero(environment, "", world);
+  return world;
+}
+
+// srun names the host that it was typed on, which may be a login node. Rank 0 is on the first host
+// of the step.
+std::string slurm_address(const Environment& environment) {
+  for (const char* list : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"}) {
+    if (const auto hosts = environment(list)) return first_host(*hosts);
+  }
+  return environment("SLURM_LAUNCH_NODE_IPADDR").value_or("");
+}
+
+// Runs that share a host must not meet; below the ports that the system gives to connections.
+int slurm_port(const Environment& environment, int otherwise) {
+  const auto job = parse_integer(environment("SLURM_JOB_ID").value_or(""));
+  if (!job) return otherwise;
+  const auto step = parse_integer(environment("SLURM_STEP_ID").value_or("")).value_or(0);
+  return static_cast<int>(20000 + static_cast<std::uint64_t>(*job + step) % 10000);
+}
+
+std::optional<World> slurm_world(const Environment& environment) {
+  World world = standing(environment, kSlurm);
+  if (world.size == 1) return std::nullopt;
+  const int node = number(environment, "SLURM_NODEID", {0, kMostRanks}).value_or(0);
+  for (const char* list : {"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}) {
+    const auto tasks = tasks_on_node(environment(list).value_or(""), node);
+    if (!tasks || *tasks <= world.local_rank) continue;
+    world.local_size = *tasks;
+    break;
+  }
+  world.port = slurm_port(environment, world.port);
+  find_rank_zero(environment, slurm_address(environment), world);
+  return world;
+}
+
+}  // namespace
+
+Environment process_environment() {
+  return [](const std::string& name) -> std::optional<std::string> {
+    const char* value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe)
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+  };
+}
+
+std::optional<World> world_of(const Environment& environment) {
+  const auto is_set = [&](const std::string& name) { return environment(name).has_value(); };
+  if (is_set(kTorchrun.rank) || is_set(kTorchrun.size)) return torchrun_world(environment);
+  for (const Names& names : kMpirun) {
+    if (is_set(names.rank) && is_set(names.local_rank)) return mpirun_world(environment, names);
+  }
+  if (is_set(kSlurm.rank) && is_set(kSlurm.size)) return slurm_world(environment);
+  if (is_set(kPmi.rank) && is_set(kPmi.size)) return mpirun_world(environment, kPmi);
+  return std::nullopt;
+}
+
+std::vector<std::string> variables_of(const World& world) {
+  return {fmt::format("RANK={}", world.rank),
+          fmt::format("WORLD_SIZE={}", world.size),
+          fmt::format("LOCAL_RANK={}", world.local_rank),
+          fmt::format("LOCAL_WORLD_SIZE={}", world.local_size),
+          fmt::format("MASTER_ADDR={}", world.address),
+          fmt::format("MASTER_PORT={}", world.port),
+          fmt::format("TORCHELASTIC_RESTART_COUNT={}", world.restarts)};
+}
+
+}  // namespace myxtts
