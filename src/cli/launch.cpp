@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/screen.h"
 #include "cli/command.h"
 #include "cli/report.h"
@@ -77,7 +78,10 @@ int run_launch(const LaunchArguments& arguments) {
                            .port = arguments.port.value_or(0),
                            .show = above_the_bar()});
   const auto outcome = processes.run();
-  if (!outcome.cause.empty()) report_error(outcome.cause);
+  if (!outcome.cause.empty()) {
+    log_to_files(LogLevel::Error, outcome.cause);
+    report_error(outcome.cause);
+  }
   return outcome.exit_code;
 }
 

@@ -4,7 +4,6 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,27 +19,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Those that we pass on. A hang-up that nohup told us to ignore stays ignored, by the ranks too.
-sigset_t passed_on() {
-  sigset_t signals;
-  ::sigemptyset(&signals);
-  ::sigaddset(&signals, SIGINT);
-  ::sigaddset(&signals, SIGTERM);
-  struct sigaction hang_up {};
-  ::sigaction(SIGHUP, nullptr, &hang_up);
-  if (hang_up.sa_handler != SIG_IGN) ::sigaddset(&signals, SIGHUP);
-  return signals;
-}
-
 bool is_readable(int file) {
   pollfd ready{.fd = file, .events = POLLIN, .revents = 0};
   return ::poll(&ready, 1, 0) > 0;
-}
-
-int take_signal(int file) {
-  signalfd_siginfo information{};
-  const ssize_t count = ::read(file, &information, sizeof information);
-  return count == sizeof information ? static_cast<int>(information.ssi_signo) : 0;
 }
 
 // What a person may not know of an end.
@@ -72,22 +53,10 @@ RankProcesses::Rank::Rank(const World& world, const Settings& settings)
 RankProcesses::RankProcesses(Settings settings) : settings_(std::move(settings)) {
   World world{.size = settings_.ranks, .local_size = settings_.ranks};
   world.port = settings_.port != 0 ? settings_.port : free_port();
-  const sigset_t signals = passed_on();
-  signals_ = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-  MYXTTS_CHECK(signals_ >= 0, "no signalfd: error {}", errno);
-  ::pthread_sigmask(SIG_BLOCK, &signals, &before_);
   for (world.rank = 0; world.rank < world.size; ++world.rank) {
     world.local_rank = world.rank;
     ranks_.push_back(std::make_unique<Rank>(world, settings_));
   }
-}
-
-RankProcesses::~RankProcesses() {
-  ranks_.clear();
-  while (take_signal(signals_) != 0) {  // it was for the ranks
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  ::close(signals_);
 }
 
 RankProcesses::Outcome RankProcesses::run() {
@@ -112,7 +81,7 @@ bool RankProcesses::some_run() const {
 }
 
 void RankProcesses::wait_for_something() const {
-  std::vector<pollfd> files{{.fd = signals_, .events = POLLIN, .revents = 0}};
+  std::vector<pollfd> files{{.fd = signals_.file(), .events = POLLIN, .revents = 0}};
   for (const auto& rank : ranks_) {
     if (rank->process.end()) continue;
     files.push_back({.fd = rank->process.ended_file(), .events = POLLIN, .revents = 0});
@@ -135,7 +104,7 @@ void RankProcesses::show_output(Rank& rank) {
 }
 
 void RankProcesses::take_signals() {
-  while (const int signal = take_signal(signals_)) {
+  while (const int signal = signals_.take()) {
     if (caught_ == 0 && failed_ == nullptr) {
       caught_ = signal;
       send_all(signal);

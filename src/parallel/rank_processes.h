@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <csignal>
-
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "parallel/caught_signals.h"
 #include "parallel/rank_output.h"
 #include "parallel/rank_process.h"
 
@@ -39,10 +38,10 @@ class RankProcesses {
     std::string cause = {};  // which rank failed first, how, and its last words; empty: none did
   };
 
-  explicit RankProcesses(Settings settings);  // starts them; throws DeviceError
+  // Starts them; throws DeviceError. Those that still run when the object goes are killed.
+  explicit RankProcesses(Settings settings);
   RankProcesses(const RankProcesses&) = delete;
   RankProcesses& operator=(const RankProcesses&) = delete;
-  ~RankProcesses();  // kills those that still run
 
   Outcome run();  // waits for the end of all
 
@@ -68,9 +67,8 @@ class RankProcesses {
   std::string cause() const;
 
   const Settings settings_;
-  int signals_ = -1;  // a signalfd
+  const CaughtSignals signals_;
   std::vector<std::unique_ptr<Rank>> ranks_;
-  sigset_t before_{};                                              // which signals were blocked
   int caught_ = 0;                                                 // the first signal that came
   const Rank* failed_ = nullptr;                                   // the first that did
   bool killed_ = false;                                            // all that ran were, by us
