@@ -15,7 +15,7 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
-#include "parallel/team.h"
+#include "parallel/rank_team.h"
 #include "parallel/world.h"
 
 namespace {
@@ -33,7 +33,7 @@ double processor_ms() {
   return ms(usage.ru_utime) + ms(usage.ru_stime);
 }
 
-double sum_ms(myxtts::Team& team, const at::Tensor& numbers) {
+double sum_ms(myxtts::RankTeam& team, const at::Tensor& numbers) {
   const auto began = std::chrono::steady_clock::now();
   team.sum(numbers);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
@@ -41,7 +41,7 @@ double sum_ms(myxtts::Team& team, const at::Tensor& numbers) {
 }
 
 // Ranks must agree on how often: as many as fit into the time by what rank 0 saw first.
-int rounds_for(myxtts::Team& team, const at::Tensor& numbers) {
+int rounds_for(myxtts::RankTeam& team, const at::Tensor& numbers) {
   double first = 0;
   for (int i = 0; i < kWarmUp; ++i) first = sum_ms(team, numbers);
   auto rounds =
@@ -50,7 +50,7 @@ int rounds_for(myxtts::Team& team, const at::Tensor& numbers) {
   return static_cast<int>(rounds.item<double>());
 }
 
-void measure(myxtts::Team& team, std::int64_t bytes) {
+void measure(myxtts::RankTeam& team, std::int64_t bytes) {
   const auto numbers = at::zeros({std::max<std::int64_t>(1, bytes / 4)}, at::kFloat);
   const int rounds = rounds_for(team, numbers);
   std::vector<double> times;
@@ -74,7 +74,7 @@ int main(int count, char** arguments) {
       return 2;
     }
     at::set_num_threads(1);
-    myxtts::Team team(*world, {});
+    myxtts::RankTeam team(*world, {});
     for (int i = 1; i < count; ++i) measure(team, std::atoll(arguments[i]));
     team.meet();
     return 0;
