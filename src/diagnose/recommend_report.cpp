@@ -83,7 +83,7 @@ std::string recommendation_text(const std::vector<RecommendationTable>& tables) 
   for (const RecommendationTable& table : tables) {
     if (!text.empty()) text += "\n";
     text += table_text(table);
-    for (const ScalingTable& ranks : table.ranks) text += "\n" + scaling_text(ranks);
+    for (const ScalingTable& ranks : table.ranks) text += fmt::format("\n{}", scaling_text(ranks));
   }
   return text;
 }

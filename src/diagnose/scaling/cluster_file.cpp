@@ -30,7 +30,7 @@ constexpr std::size_t kLargestFile = 1 << 20;
 void apply(const Json& object, const std::string& prefix, const Setters& setters) {
   if (!object.is_object()) refuse(prefix.empty() ? "file" : prefix, object, "an object");
   for (const auto& [name, value] : object.items()) {
-    const std::string key = prefix.empty() ? name : prefix + "." + name;
+    const std::string key = prefix.empty() ? name : fmt::format("{}.{}", prefix, name);
     const auto found = setters.find(name);
     if (found == setters.end()) {
       std::vector<std::string> names;
