@@ -17,13 +17,15 @@ constexpr int kUsualNvlinks = 18;                                // H100 and H20
 constexpr std::int64_t kBucketsOnCores = std::int64_t{8} << 20;  // GradientExchange's
 constexpr double kCoresForGpu = 8;                               // of a usual host
 
+std::string links_of(const Cluster& cluster) {
+  if (cluster.ranks() == 1) return "-";
+  if (cluster.hosts == 1) return cluster.inside.name;
+  if (cluster.ranks_per_host == 1) return cluster.between.name;
+  return fmt::format("{}, {}", cluster.inside.name, cluster.between.name);
+}
+
 ScalingRow row_of(const Cluster& cluster, const RankTraining& training) {
-  std::string links = cluster.hosts == 1 ? cluster.inside.name : cluster.between.name;
-  if (cluster.hosts > 1 && cluster.ranks_per_host > 1) {
-    links = fmt::format("{}, {}", cluster.inside.name, cluster.between.name);
-  }
-  if (cluster.ranks() == 1) links = "-";
-  return {.links = std::move(links),
+  return {.links = links_of(cluster),
           .cluster = cluster,
           .step = predict_step(cluster, training),
           .batch_for_90 = batch_for_efficiency(cluster, training, kGoodEfficiency)};
