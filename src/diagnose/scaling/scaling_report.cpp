@@ -88,14 +88,15 @@ Json row_json(const ScalingRow& row, const RankTraining& training) {
 
 std::string scaling_text(const ScalingTable& table) {
   const RankTraining& training = table.training;
+  const Cluster& full = table.rows.back().cluster;
   std::string text = fmt::format(
       "{} on {}: {} parameters, batch {}{} on each rank, gradients in {}{}\n"
-      "  one rank's step {}; links: {}\n\n",
+      "  one rank's step {}; {:.3g} cores a rank; links: {}\n\n",
       table.model_size, table.title, human_count(training.parameters), training.batch,
       training.accumulation > 1 ? fmt::format(" x {}", training.accumulation) : "",
       training.wire == Wire::Bf16 ? "bf16" : "fp32",
       training.shard_optimiser ? ", sharded optimiser" : "", step_text(training),
-      links_text(table));
+      full.cores / full.ranks_per_host, links_text(table));
   text += fmt::format(fmt::runtime(kLine), "ranks", "hosts", "links", "step", "clips/s",
                       "efficiency", "bound by", "90 % from", "");
   for (const ScalingRow& row : table.rows) text += line_of(row, training);

@@ -71,6 +71,8 @@ std::vector<int> counts_up_to(const Cluster& cluster) {
 
 std::optional<ClusterFacts> asked_cluster(const ScalingRequest& request, const Machine& here) {
   ClusterFacts facts{.cluster = cluster_of(here)};
+  // Hosts that are described are others than this one.
+  if (request.gpus_per_host) facts.cluster.cores = kCoresForGpu * *request.gpus_per_host;
   if (request.file) facts = read_cluster_file(*request.file, facts.cluster);
   Cluster& cluster = facts.cluster;
   if (request.hosts) cluster.hosts = *request.hosts;

@@ -46,6 +46,7 @@ TEST(AskedCluster, IsThisMachinesGpusOnTheSlowestLinkOfTwo) {
   Machine machine = machine_of(4, 18);
   EXPECT_EQ(asked_cluster({}, machine)->cluster.ranks(), 4);
   EXPECT_EQ(asked_cluster({}, machine)->cluster.inside, nvlink(18));
+  EXPECT_EQ(asked_cluster({}, machine)->cluster.cores, machine.cpu.usable_cores());
   machine.gpus.links[2].nvlinks = 4;
   EXPECT_EQ(asked_cluster({}, machine)->cluster.inside, nvlink(4));
   machine.gpus.links[3].path = GpuPath::Sys;
@@ -64,6 +65,7 @@ TEST(AskedCluster, IsWhatTheFlagsSay) {
   EXPECT_EQ(facts->cluster.hosts, 4);
   EXPECT_EQ(facts->cluster.ranks_per_host, 8);
   EXPECT_EQ(facts->cluster.inside, nvlink(18));
+  EXPECT_EQ(facts->cluster.cores, 64);  // eight for each GPU: this machine's are not theirs
   EXPECT_DOUBLE_EQ(facts->cluster.between.gigabytes_per_second, 20);
   EXPECT_EQ(facts->step->batch, 12);
   EXPECT_EQ(facts->step->ms, 50);
