@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/report.h"
+#include "cli/scaling_flags.h"
 #include "config/effective_config.h"
 #include "config/model.h"
 #include "device/cuda_plugin.h"
@@ -29,6 +30,7 @@ struct DoctorArguments {
   bool recommend = false;
   std::optional<std::string> model_size;  // nothing: each
   std::optional<std::int64_t> batch_size;
+  ScalingRequest ranks;
 };
 
 int print_recommendations(const DoctorArguments& arguments) {
@@ -37,7 +39,11 @@ int print_recommendations(const DoctorArguments& arguments) {
   std::vector<RecommendationTable> tables;
   for (const std::string_view size : model_preset_names()) {
     if (arguments.model_size && *arguments.model_size != size) continue;
-    tables.push_back(recommend(std::string(size), arguments.batch_size, here));
+    RecommendationTable& table =
+        tables.emplace_back(recommend(std::string(size), arguments.batch_size, here));
+    ScalingRequest request = arguments.ranks;
+    request.batch_size = arguments.batch_size;
+    table.ranks = scaling_tables(table, request, here);
   }
   if (tables.empty()) model_preset(*arguments.model_size);  // throws, and names the sizes
   print(arguments.json ? recommendation_json(tables) : recommendation_text(tables));
@@ -87,9 +93,11 @@ std::function<int()> declare_doctor(CLI::App& app) {
       ->type_name("DIR")
       ->needs(bundle);
   CLI::Option* recommended =
-      app.add_flag("--recommend", arguments->recommend,
-                   "Prints what to train with on cards of 8 to 141 GB and on this machine: batch, "
-                   "memory caps and savers by the memory model, each row with its command.")
+      app.add_flag(
+             "--recommend", arguments->recommend,
+             "Prints what to train with on cards of 8 to 141 GB and on this machine: batch, "
+             "memory caps and savers by the memory model, each row with its command; and what "
+             "several GPUs or hosts would do together.")
           ->excludes(bundle);
   app.add_option("--model-size", arguments->model_size, "Recommends for this size alone.")
       ->type_name("SIZE")
@@ -99,6 +107,7 @@ std::function<int()> declare_doctor(CLI::App& app) {
       ->type_name("N")
       ->check(CLI::Range(1, 4096))
       ->needs(recommended);
+  declare_scaling_flags(app, arguments->ranks, recommended);
   return [arguments] { return run_doctor(*arguments); };
 }
 
@@ -110,6 +119,7 @@ Command doctor_command() {
           .summary = "Says what is installed, found and missing here, and what to type next",
           .declare = declare_doctor,
           .examples = {"myxtts doctor", "myxtts doctor --recommend --model-size xtts-v2",
+                       "myxtts doctor --recommend --hosts 4 --gpus-per-host 8 --network 200",
                        "myxtts doctor --bundle for-help.tar --run runs/mine"}};
 }
 

@@ -8,6 +8,7 @@
 
 #include "device/device_plan.h"
 #include "device/machine.h"
+#include "diagnose/scaling/scaling_table.h"
 
 namespace myxtts {
 
@@ -35,6 +36,7 @@ struct RecommendationTable {
   std::string model_size;
   std::int64_t parameters = 0;
   std::vector<Recommendation> rows = {};
+  std::vector<ScalingTable> ranks = {};  // what several of them would do together
 };
 
 // One row for one and one for two of each usual card, and first those of this machine. A batch that

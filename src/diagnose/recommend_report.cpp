@@ -83,6 +83,7 @@ std::string recommendation_text(const std::vector<RecommendationTable>& tables) 
   for (const RecommendationTable& table : tables) {
     if (!text.empty()) text += "\n";
     text += table_text(table);
+    for (const ScalingTable& ranks : table.ranks) text += fmt::format("\n{}", scaling_text(ranks));
   }
   return text;
 }
@@ -92,9 +93,14 @@ std::string recommendation_json(const std::vector<RecommendationTable>& tables) 
   for (const RecommendationTable& table : tables) {
     Json rows = Json::array();
     for (const Recommendation& row : table.rows) rows.push_back(row_json(row));
+    Json ranks = Json::array();
+    for (const ScalingTable& several : table.ranks) {
+      ranks.push_back(Json::parse(scaling_json(several)));
+    }
     report.push_back({{"model_size", table.model_size},
                       {"parameters", table.parameters},
-                      {"rows", std::move(rows)}});
+                      {"rows", std::move(rows)},
+                      {"ranks", std::move(ranks)}});
   }
   return Json{{"model_sizes", report}}.dump(2) + "\n";
 }
