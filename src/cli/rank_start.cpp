@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <optional>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -37,7 +38,7 @@ RankStart::RankStart(const RunConfig& config)
   if (!world_) return;
   refuse_what_ranks_cannot(config);
   keep_to_share_of_cores(*world_);
-  if (!world_->leads()) configure_log({.level = LogLevel::Warning, .progress = false});
+  if (!world_->leads()) configure_log({.level = LogLevel::Error, .progress = false});
 }
 
 void RankStart::join(const DevicePlan& plan) {
@@ -59,6 +60,16 @@ RankStart::~RankStart() = default;
 std::filesystem::path RankStart::folder_of(const std::filesystem::path& run) const {
   if (team_ == nullptr || team_->world().leads()) return run;
   return run / "ranks" / fmt::format("rank-{}", team_->world().rank);
+}
+
+std::string RankStart::started(const std::string& command) const {
+  const int size = world_ ? world_->size : 1;
+  if (size == 1) return command;
+  constexpr std::string_view kProgram = "myxtts ";
+  const bool by_launch = world_->local_size == size && command.starts_with(kProgram);
+  return by_launch
+             ? fmt::format("myxtts launch --ranks {} -- {}", size, command.substr(kProgram.size()))
+             : fmt::format("{} (by the launcher of its {} ranks)", command, size);
 }
 
 int RankStart::share_failures(const std::function<int()>& work) const {

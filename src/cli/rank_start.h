@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "config/run_config.h"
 #include "device/device_plan.h"
@@ -29,6 +30,9 @@ class RankStart {
   // The run directory of this rank: rank 0 has `run`, the others one of their own in it, for their
   // logs.
   std::filesystem::path folder_of(const std::filesystem::path& run) const;
+
+  // A command, such as that which continues the run, as these ranks are started with it.
+  std::string started(const std::string& command) const;
 
   // Calls `work`; of what it throws the other ranks are told, which then end with that cause.
   int share_failures(const std::function<int()>& work) const;

@@ -61,15 +61,15 @@ std::optional<Clock::Time> deadline_of(const TrainConfig& train) {
 }
 
 // What was come to, in a line, and the exit code for it.
-int tell(const StageEnding& ending, const RunDirectory& run) {
+int tell(const StageEnding& ending, const RunDirectory& run, const RankStart& ranks) {
   switch (ending.kind) {
     case StageEnding::Kind::Interrupted:
       log_info("train", "interrupted at step {}; to continue, type: {}", ending.state.step,
-               resume_command(run));
+               ranks.started(resume_command(run)));
       return kExitBySignal + ending.signal;
     case StageEnding::Kind::OutOfTime:
       log_info("train", "the minutes of --max-minutes are over at step {}; to continue, type: {}",
-               ending.state.step, resume_command(run));
+               ending.state.step, ranks.started(resume_command(run)));
       return 0;
     case StageEnding::Kind::Done:
       break;
@@ -95,7 +95,7 @@ int train(const EffectiveConfig& settings, const std::optional<Clock::Time>& dea
     const StageEnding ending =
         planned ? train_stage(settings, *planned, run, {.deadline = deadline, .team = ranks.team()})
                 : train_chain(settings, run, deadline);
-    return tell(ending, run);
+    return tell(ending, run, ranks);
   });
 }
 

@@ -98,7 +98,8 @@ bool takes_command(const CLI::App& app) {
 void explain_leftovers(const CLI::App& program) {
   const CLI::App& app = chosen_command(program);
   const std::vector<std::string> leftovers = program.remaining(true);
-  if (leftovers.empty()) return;
+  // CLI11 leaves the command of `launch` as it is where it complains of something before.
+  if (leftovers.empty() || (leftovers.front() == "--" && takes_command(app))) return;
   const std::string& first = leftovers.front();
   const bool has_commands = !app.get_subcommands([](const CLI::App*) { return true; }).empty();
   if (first.size() > 1 && first.starts_with("-")) refuse_flag(app, first);

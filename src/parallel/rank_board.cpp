@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 constexpr const char* kCause = "cause";
 constexpr auto kBeat = 300ms;
 constexpr auto kStill = 1200ms;   // a pulse that stands so long is none
-constexpr auto kAnswer = 4000ms;  // of a board that may be gone
+constexpr auto kAnswer = 2500ms;  // of a board that may be gone
 
 std::string pulse_key(int rank) {
   return fmt::format("pulse/{}", rank);
