@@ -10,8 +10,8 @@ Makes a corpus of clips of one length and measures, in turns and each on its own
   - sums over two ranks (reduce_bench): bandwidth, latency and processor time of Gloo on this machine;
   - trainings of 2 and 4 ranks started by `myxtts launch`.
 The first three are what the model is told (`myxtts doctor --recommend --cluster FILE`); the last are what it is held
-to. Exits 1 when a median step deviates by more than --tolerance. Leaves cluster.json and ranks.json in the out folder.
-A machine that does other work meanwhile spoils every figure: the load of others is printed with each round.
+to. Of each the median step of its best round counts. Exits 1 when one deviates by more than --tolerance. Leaves cluster.json
+and ranks.json in the out folder. Other work on the machine spoils every figure; how much there was is printed with each round.
 """
 import argparse
 import array
@@ -155,8 +155,9 @@ def measure_link(options, gradient_bytes):
             "core_ms_per_gigabyte": (large["core_ms"] - small["core_ms"]) / sent}
 
 
-def median_of(rounds, name):
-    return statistics.median(measured[name] for measured in rounds)
+def best_of(rounds, name):
+    """Of the round that others disturbed least: what they do can only make it slower."""
+    return min(measured[name] for measured in rounds)
 
 
 def measure_round(options, number):
@@ -188,13 +189,13 @@ def measure_round(options, number):
 
 def cluster_of(options, rounds):
     """What the model is told; nothing of it comes from a training of several ranks."""
-    alone, core, together = (median_of(rounds, name) for name in ("alone_ms", "core_ms", "together_ms"))
+    alone, core, together = (best_of(rounds, name) for name in ("alone_ms", "core_ms", "together_ms"))
     at_once = CORES // options.model_threads
-    links = [measured["link"] for measured in rounds]
+    link = max((measured["link"] for measured in rounds), key=lambda one: one["gigabytes_per_second"])
     return {"device": "cpu", "hosts": 1, "ranks_per_host": max(options.ranks), "cores": CORES,
             "crowding": max(1.0, together / max(alone, at_once * core / CORES)),
-            "inside": {"name": "Gloo on one host", **{name: median_of(links, name) for name in links[0]}},
-            "step": {"batch": options.batch_size, "ms": alone, "core_ms": core, "spread": median_of(rounds, "spread")},
+            "inside": {"name": "Gloo on one host", **link},
+            "step": {"batch": options.batch_size, "ms": alone, "core_ms": core, "spread": best_of(rounds, "spread")},
             "parameters": rounds[0]["parameters"]}
 
 
@@ -235,7 +236,7 @@ def main():
     failed = []
     print(f"{'ranks':>6} {'measured':>12} {'predicted':>12} {'deviation':>10}  clips/s")
     for ranks in options.ranks:
-        measured = statistics.median(one["ranks"][ranks] for one in rounds)
+        measured = min(one["ranks"][ranks] for one in rounds)
         told = predicted[ranks]["step_ms"]
         deviation = told / measured - 1
         failed += [ranks] if abs(deviation) > options.tolerance else []
