@@ -62,6 +62,12 @@ std::filesystem::path RankStart::folder_of(const std::filesystem::path& run) con
   return run / "ranks" / fmt::format("rank-{}", team_->world().rank);
 }
 
+std::filesystem::path RankStart::own_file(const std::filesystem::path& file) const {
+  if (!world_ || world_->leads()) return file;
+  std::filesystem::path own = file;
+  return own.replace_extension(fmt::format("rank-{}{}", world_->rank, file.extension().string()));
+}
+
 std::string RankStart::started(const std::string& command) const {
   const int size = world_ ? world_->size : 1;
   if (size == 1) return command;

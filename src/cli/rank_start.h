@@ -34,6 +34,9 @@ class RankStart {
   // A command, such as that which continues the run, as these ranks are started with it.
   std::string started(const std::string& command) const;
 
+  // Of a file that every rank writes: trace.json of rank 0, trace.rank-1.json of the next.
+  std::filesystem::path own_file(const std::filesystem::path& file) const;
+
   // Calls `work`; of what it throws the other ranks are told, which then end with that cause.
   int share_failures(const std::function<int()>& work) const;
 

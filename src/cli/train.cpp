@@ -79,9 +79,9 @@ int tell(const StageEnding& ending, const RunDirectory& run, const RankStart& ra
   return 0;
 }
 
-int train(const EffectiveConfig& settings, const std::optional<Clock::Time>& deadline) {
+int train(const EffectiveConfig& settings, RankStart& ranks,
+          const std::optional<Clock::Time>& deadline) {
   const RunConfig& config = settings.values;
-  RankStart ranks(config);            // where a launcher started several processes
   std::optional<DevicePlan> planned;  // of a single stage, before anything is written
   if (!config.train.stages) {
     planned = plan_run(without_auto(config), sizes_to_train(config.train));
@@ -104,9 +104,10 @@ int run_train(const TrainArguments& arguments) {
   const RunConfig& config = settings.values;
   if (arguments.dry_run) return check_only(settings);
   const auto deadline = deadline_of(config.train);
-  if (config.run.trace) start_trace(*config.run.trace);
+  RankStart ranks(config);  // where a launcher started several processes
+  if (config.run.trace) start_trace(ranks.own_file(*config.run.trace));
   try {
-    const int result = train(settings, deadline);
+    const int result = train(settings, ranks, deadline);
     finish_trace();
     return result;
   } catch (const std::exception& error) {

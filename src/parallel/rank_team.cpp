@@ -11,8 +11,10 @@
 #define USE_C10D_GLOO
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/trace.h"
 #include "parallel/local_address.h"
 #include "parallel/rank_board.h"
 
@@ -71,6 +73,13 @@ c10::intrusive_ptr<Gloo> join(RankBoard& board, const World& world,
         "connect to each other on any port.",
         world.size, error.what()));
   }
+}
+
+// When a sum was under way, on a lane of its own: what of it lay behind other work can be seen.
+void show(c10d::Work& work) {
+  work.getFuture()->addCallback([from = system_clock().now()](c10::ivalue::Future&) {
+    trace_lane("sums over ranks").add("sum", from, system_clock().now(), -1);
+  });
 }
 
 }  // namespace
@@ -161,6 +170,7 @@ RankTeam::Sum RankTeam::begin_sum(const at::Tensor& tensor) {
   MYXTTS_CHECK(tensor.is_contiguous() && tensor.device().is_cpu(), "ranks sum flat CPU tensors");
   auto sum = std::make_unique<Sum::State>(Sum::State{*state_, {tensor}, {}});
   sum->work = state_->begin([&] { return state_->group->allreduce(sum->tensors); });
+  if (tracing()) show(*sum->work);
   return Sum(std::move(sum));
 }
 

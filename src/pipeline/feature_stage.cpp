@@ -10,14 +10,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "device/torch_device.h"
 
 namespace myxtts {
 namespace {
-
-c10::Device torch_device(const RoleDevice& device) {
-  return device.gpu() < 0 ? c10::Device(c10::kCPU)
-                          : c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(device.gpu()));
-}
 
 DeviceBytes bytes_of(const at::Tensor& tensor) {
   return {.data = tensor.data_ptr(), .gpu = tensor.is_cuda() ? tensor.get_device() : -1};

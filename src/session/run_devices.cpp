@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/run_devices.h"
+#include "device/torch_device.h"
 
 #include <ATen/ATen.h>
 
 namespace myxtts {
 namespace {
-
-c10::Device torch_device(const RoleDevice& device) {
-  return device.gpu() < 0 ? c10::Device(c10::kCPU)
-                          : c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(device.gpu()));
-}
 
 // The tensors whose names begin so.
 NamedTensors on_device(const NamedTensors& tensors, const std::string& prefix, c10::Device device) {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "device/torch_device.h"
 #include "kernels/training/gradient_target.h"
 #include "model/gpt.h"
 #include "model/gpt_specs.h"
@@ -20,14 +21,11 @@
 #include "train/parameters.h"
 #include "train/released_gradients.h"
 #include "train/step_graphs.h"
+#include "train/step_inputs.h"
+#include "train/weight_shares.h"
 
 namespace myxtts {
 namespace {
-
-c10::Device device_of(const RoleDevice& role) {
-  return role.gpu() < 0 ? c10::Device(c10::kCPU)
-                        : c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(role.gpu()));
-}
 
 ParameterLayout layout_of(const GptConfig& config, const std::vector<std::string>& freeze) {
   const auto specs = gpt_specs(config);
@@ -36,22 +34,15 @@ ParameterLayout layout_of(const GptConfig& config, const std::vector<std::string
   return lay_out(specs, kGptPrefix, frozen_names(names, freeze));
 }
 
-// With --shard-optimiser; nothing: all.
-std::optional<ArrayPart> part_of_this_rank(const GptTrainingSettings& settings,
-                                           std::int64_t trained) {
-  if (settings.team == nullptr || !settings.shard) return std::nullopt;
-  const World& world = settings.team->world();
-  return part_of_rank(trained, kAdamWAlignment, world.rank, world.size);
-}
-
 OptimiserSettings optimiser_settings(const GptTrainingSettings& settings, std::int64_t trained,
                                      std::size_t losses) {
+  const bool in_parts = settings.team != nullptr && settings.shard;
   return {.update = settings.update,
           .moments = settings.savers.moments,
           .scaled_loss = settings.precision == Precision::Fp16,
           .batches_a_step = settings.batches_a_step,
           .seed = settings.seed,
-          .part = part_of_this_rank(settings, trained),
+          .part = in_parts ? std::optional(own_share(*settings.team, trained)) : std::nullopt,
           .losses = static_cast<std::int64_t>(losses)};
 }
 
@@ -84,29 +75,6 @@ GptTrainingSettings checked(const GptTrainingSettings& settings) {
   return settings;
 }
 
-// A copy of a batch that stays when its slot goes back.
-StepInputs copy_of(const DeviceBatch& batch) {
-  StepInputs copy = {.rows = batch.rows, .prompt_mel = batch.prompt_mel.clone()};
-  GptBatch& rows = copy.rows;
-  for (auto* tensor :
-       {&rows.segment_ends, &rows.tokens, &rows.positions, &rows.target_rows, &rows.text_targets,
-        &rows.audio_targets, &rows.text_count, &rows.audio_count}) {
-    *tensor = tensor->clone();
-  }
-  return copy;
-}
-
-// One short clip: enough for LibTorch to load its kernels and to make its work spaces.
-StepInputs smallest_inputs(const GptConfig& config, const GptTrainingSettings& settings,
-                           c10::Device device) {
-  const std::vector<std::int64_t> text(4, 0);
-  const std::vector<std::int64_t> codes(8, 0);
-  const GptClip clip = {.text = text, .codes = codes};
-  return {.rows = to_batch(pack_rows(config, {&clip, 1}), device),
-          .prompt_mel =
-              at::zeros({1, config.mel_bands, settings.prompt_frames}, at::TensorOptions(device))};
-}
-
 }  // namespace
 
 struct GptTraining::State {
@@ -115,7 +83,7 @@ struct GptTraining::State {
       : config(gpt_config),
         settings(checked(wanted)),
         device(role),
-        parameters(layout_of(config, wanted.freeze), weights, device_of(role),
+        parameters(layout_of(config, wanted.freeze), weights, torch_device(role),
                    type_of(wanted.precision), !wanted.savers.release_gradients),
         gpt(config, parameters.tensors()),
         optimiser(
@@ -132,40 +100,25 @@ struct GptTraining::State {
     if (settings.team != nullptr) join_ranks();
   }
 
-  // Every rank made or read the same weights; rank 0's are those that count.
   void join_ranks() {
-    share_weights();
+    shares.emplace(*settings.team, parameters, settings.shard);
+    shares->begin_with_equal_weights();
     exchange.emplace(*settings.team, parameters, settings.wire);
   }
 
-  void share_weights() {
-    settings.team->broadcast(parameters.weights());
-    parameters.refresh_copy();
-  }
-
-  // Each rank's part of a flat array from that rank; a number of it is for `unit` parameters.
-  void gather(const at::Tensor& flat, std::int64_t unit) const {
-    const int size = settings.team->world().size;
-    for (int rank = 0; rank < size; ++rank) {
-      const auto part = part_of_rank(parameters.layout().trained, kAdamWAlignment, rank, size);
-      const auto own = flat.narrow(0, part.first / unit, part.count / unit);
-      if (part.count > 0) settings.team->broadcast(own.view(at::kByte), rank);
-    }
-  }
-
   RememberRandom remember_random() {
-    if (!recorder) return remember_generator(device_of(device));
-    return [this, eager = remember_generator(device_of(device))]() -> std::function<void()> {
+    if (!recorder) return remember_generator(torch_device(device));
+    return [this, eager = remember_generator(torch_device(device))]() -> std::function<void()> {
       if (!recording) return eager();
       return [this, place = recorder->random_place()] { recorder->go_to(place); };
     };
   }
 
   void record_graphs() {
-    const auto on = device_of(device);
+    const auto on = torch_device(device);
     // Losses that are not finite: where a backward pass updates, this one changes nothing.
     optimiser.losses().fill_(std::numeric_limits<float>::quiet_NaN());
-    pass(smallest_inputs(config, settings, on));
+    pass(smallest_inputs(config, settings.prompt_frames, on));
     optimiser.clear();
 
     const auto mel = at::zeros({settings.slots, config.mel_bands, settings.prompt_frames},
@@ -230,7 +183,7 @@ struct GptTraining::State {
     const int rank = settings.team == nullptr ? 0 : settings.team->world().rank;
     const RandomStream seeds(settings.seed,
                              rank == 0 ? "train/dropout" : fmt::format("train/dropout/{}", rank));
-    auto generator = at::globalContext().defaultGenerator(device_of(device));
+    auto generator = at::globalContext().defaultGenerator(torch_device(device));
     generator.set_current_seed(
         seeds.bits(static_cast<std::uint64_t>(step) * kMostBatches + batches));
   }
@@ -275,7 +228,8 @@ struct GptTraining::State {
   Gpt gpt;
   Optimiser optimiser;
   NumberReader numbers;
-  std::optional<GradientExchange> exchange;  // with other ranks
+  std::optional<WeightShares> shares;        // with other ranks
+  std::optional<GradientExchange> exchange;  // likewise
   std::unique_ptr<GraphRecorder> recorder;
   std::optional<StepGraphs> graphs;
   bool recording = false;
@@ -328,10 +282,7 @@ void GptTraining::update(double learning_rate) {
     } else {
       if (s.exchange) s.exchange->finish(s.optimiser.sums(), s.optimiser.losses());
       s.optimiser.update(s.step + 1, learning_rate);
-      if (s.settings.shard && s.settings.team != nullptr) {
-        s.gather(s.parameters.weights(), 1);
-        s.parameters.refresh_copy();
-      }
+      if (s.shares) s.shares->gather_weights();
     }
     const UpdateReport* const report = s.optimiser.report();
     s.numbers.read(s.device.stream(), {&report, 1});
@@ -368,7 +319,7 @@ at::Tensor GptTraining::evaluate(DeviceBatch& batch) {
   s.queue([&] {
     batch.filled.hold_up(s.device.stream());
     if (batch.rows.clips == 0) {
-      sums = at::zeros({2, 2}, at::TensorOptions(device_of(s.device)));
+      sums = at::zeros({2, 2}, at::TensorOptions(torch_device(s.device)));
       return batch.consumed.record(s.device.stream());
     }
     const auto losses = s.forward({.rows = batch.rows, .prompt_mel = batch.prompt_mel}, 0.0);
@@ -387,7 +338,7 @@ NamedTensors GptTraining::weights() const {
 
 NamedTensors GptTraining::optimiser() const {
   return state_->optimiser.tensors(
-      [this](const at::Tensor& flat, std::int64_t unit) { state_->gather(flat, unit); });
+      [this](const at::Tensor& flat, std::int64_t unit) { state_->shares->gather(flat, unit); });
 }
 
 NamedTensors GptTraining::kept() const {

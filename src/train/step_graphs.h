@@ -12,14 +12,9 @@
 #include "device/role_device.h"
 #include "model/gpt_batch.h"
 #include "model/gpt_rows.h"
+#include "train/step_inputs.h"
 
 namespace myxtts {
-
-// What a step reads.
-struct StepInputs {
-  GptBatch rows;
-  at::Tensor prompt_mel;  // [slots, bands, frames]
-};
 
 // A step's work on inputs: it is queued, nothing comes back.
 using StepWork = std::function<void(const StepInputs&)>;

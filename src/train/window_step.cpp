@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "device/torch_device.h"
 #include "train/arithmetic.h"
 
 namespace myxtts {
@@ -39,11 +40,6 @@ SoundWindows zeros_like(const SoundWindows& windows, c10::Device device) {
 
 }  // namespace
 
-c10::Device torch_device_of(const RoleDevice& role) {
-  return role.gpu() < 0 ? c10::Device(c10::kCPU)
-                        : c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(role.gpu()));
-}
-
 WindowStep::WindowStep(RoleDevice& device, Parameters& parameters,
                        const WindowStepSettings& settings, WindowWork work)
     : device_(device),
@@ -66,7 +62,7 @@ void WindowStep::record() {
   recorder_ = device_.make_graph_recorder();
   MYXTTS_CHECK(recorder_ && settings_.windows.weights.defined(), "no graphs for {}",
                device_.name());
-  inputs_ = zeros_like(settings_.windows, torch_device_of(device_));
+  inputs_ = zeros_like(settings_.windows, torch_device(device_));
   const auto skipped = optimiser_.skipped();
   // Once without recording, for LibTorch to load its kernels and to make its work spaces. The
   // update counts as skipped, so that nothing is changed.
@@ -100,7 +96,7 @@ void WindowStep::pass(const SoundWindows& windows) {
 void WindowStep::seed_draws() const {
   constexpr std::uint64_t kMostBatches = std::uint64_t{1} << 20;  // of a step
   const RandomStream seeds(settings_.optimiser.seed, "train/windows");
-  auto generator = at::globalContext().defaultGenerator(torch_device_of(device_));
+  auto generator = at::globalContext().defaultGenerator(torch_device(device_));
   generator.set_current_seed(
       seeds.bits(static_cast<std::uint64_t>(step_) * kMostBatches + batches_));
 }

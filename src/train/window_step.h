@@ -91,7 +91,4 @@ class WindowStep {
   std::uint64_t batches_ = 0;  // of the step at work
 };
 
-// The LibTorch device of a role.
-c10::Device torch_device_of(const RoleDevice& role);
-
 }  // namespace myxtts

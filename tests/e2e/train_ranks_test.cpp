@@ -3,7 +3,9 @@
 // Several processes that train one model.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "e2e/training_bench.h"
 
@@ -98,6 +100,31 @@ TEST_F(TrainRanks, AnInterruptedRunGoesOnBitForBit) {
   for (const char* file : {"model.safetensors", "optimiser.safetensors"}) {
     EXPECT_EQ(latest("straight", file), latest("halved", file)) << file;
   }
+}
+
+// On the lane of the sums, and on that of the trainer.
+std::vector<double> starts_of(const nlohmann::json& trace, const std::string& name) {
+  std::vector<double> starts;
+  for (const auto& event : trace.at("traceEvents")) {
+    if (event.value("name", "") == name && event.contains("ts")) starts.push_back(event.at("ts"));
+  }
+  std::ranges::sort(starts);
+  return starts;
+}
+
+// Gradients go while others are still being computed. In the first step nobody knows their order.
+TEST_F(TrainRanks, SumsBeginBeforeTheBackwardPassEnds) {
+  trained_by(2, "run", {"--max-steps", "5", "--batch-size", "2", "--trace", path("trace.json")});
+  EXPECT_TRUE(std::filesystem::exists(path("trace.rank-1.json")));
+  const auto trace = nlohmann::json::parse(contents_of(path("trace.json")));
+  const auto sends = starts_of(trace, "send gradients");
+  const auto waits = starts_of(trace, "wait for ranks");
+  ASSERT_EQ(waits.size(), 5U);
+  ASSERT_GE(sends.size(), 10U) << "tiny is more than one bucket";
+  // A pass that ended before its first bucket went would send all of them within a millisecond.
+  const auto first = std::ranges::upper_bound(sends, waits[3]);
+  ASSERT_NE(first, sends.end());
+  EXPECT_GT(waits[4] - *first, 5'000.0) << "microseconds";
 }
 
 struct Refused {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
+#include "device/torch_device.h"
 #include "diagnose/validate/activation_watch.h"
 #include "diagnose/validate/tensor_places.h"
 
@@ -20,11 +21,6 @@ constexpr std::int64_t kFrames = 517;  // of a prompt
 constexpr const char* kReport =
     "Training would compute with another device's memory; report it with: myxtts doctor --bundle "
     "FILE";
-
-c10::Device torch_device(const RoleDevice& device) {
-  return device.gpu() < 0 ? c10::Device(c10::kCPU)
-                          : c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(device.gpu()));
-}
 
 bool is_gradient(const std::string& name) {
   return name.starts_with("gradient.");

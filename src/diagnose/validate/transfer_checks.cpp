@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "base/random.h"
+#include "device/torch_device.h"
 #include "diagnose/validate/watched_device.h"
 #include "pipeline/batch_transfer.h"
 
@@ -21,11 +22,6 @@ namespace {
 // multiple of the first.
 constexpr double kLeastBetweenGpus = 0.5;
 constexpr double kLeastOnCpu = 0.1;
-
-c10::Device torch_device(const RoleDevice& device) {
-  return device.gpu() < 0 ? c10::Device(c10::kCPU)
-                          : c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(device.gpu()));
-}
 
 at::Tensor random_bytes(std::int64_t count, std::uint64_t first) {
   const RandomStream random(1, "validate/transfer");

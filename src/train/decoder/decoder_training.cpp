@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "base/error.h"
+#include "device/torch_device.h"
 #include "model/decoder_specs.h"
 #include "model/discriminators/discriminator_specs.h"
 #include "model/initialise.h"
@@ -24,11 +25,6 @@ const std::vector<std::string>& names_of_losses() {
   static const std::vector<std::string> names = {"mel_loss", "feature_loss", "adversarial_loss",
                                                  "discriminator_loss"};
   return names;
-}
-
-c10::Device device_of(const RoleDevice& role) {
-  return role.gpu() < 0 ? c10::Device(c10::kCPU)
-                        : c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(role.gpu()));
 }
 
 NamedTensors first_judges(const DiscriminatorConfig& config, std::uint64_t seed) {
@@ -80,12 +76,12 @@ struct DecoderTraining::State {
         const DecoderTrainingSettings& wanted)
       : settings(checked(config, wanted)),
         device(role),
-        windows_of(config, weights, device_of(role), type_of(settings.precision)),
+        windows_of(config, weights, torch_device(role), type_of(settings.precision)),
         decoder(lay_out(decoder_specs(config.decoder), kDecoderPrefix, {}), weights,
-                device_of(role), at::kFloat, /*fixed_gradients=*/true),
+                torch_device(role), at::kFloat, /*fixed_gradients=*/true),
         judges(lay_out(discriminator_specs(discriminators_for(config.decoder)),
                        kDiscriminatorPrefix, {}),
-               first_judges(discriminators_for(config.decoder), settings.seed), device_of(role),
+               first_judges(discriminators_for(config.decoder), settings.seed), torch_device(role),
                at::kFloat, /*fixed_gradients=*/true),
         gan(config.decoder, decoder, judges, settings),
         optimiser(decoder, optimiser_settings(settings, names_of_losses().size()), role),
@@ -101,7 +97,7 @@ struct DecoderTraining::State {
     const auto one = [this](bool with_judges) {
       return [this, with_judges](const DecoderWindows& windows) { pass(windows, with_judges); };
     };
-    graphs.emplace(device, empty_windows(config, settings, device_of(device)), one(false),
+    graphs.emplace(device, empty_windows(config, settings, torch_device(device)), one(false),
                    one(true));
     at::globalContext().setBenchmarkCuDNN(false);
     optimiser.clear();  // of what ran before the recordings

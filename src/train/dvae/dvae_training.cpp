@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "base/error.h"
+#include "device/torch_device.h"
 #include "model/dvae.h"
 #include "model/dvae_specs.h"
 #include "train/frozen.h"
@@ -76,8 +77,8 @@ struct DvaeTraining::State {
         RoleDevice& role, const DvaeTrainingSettings& wanted)
       : settings(wanted),
         counters(counters_of(config, weights)),
-        mel_stats(stats.to(torch_device_of(role)).view({1, -1, 1})),
-        parameters(layout_of(config, wanted.freeze), weights, torch_device_of(role), at::kFloat,
+        mel_stats(stats.to(torch_device(role)).view({1, -1, 1})),
+        parameters(layout_of(config, wanted.freeze), weights, torch_device(role), at::kFloat,
                    /*fixed_gradients=*/true),
         dvae(config, parameters.tensors()),
         codebook(parameters.tensors(), wanted.codebook),

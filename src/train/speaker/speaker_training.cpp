@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "base/error.h"
+#include "device/torch_device.h"
 #include "model/initialise.h"
 #include "model/speaker_encoder.h"
 #include "model/speaker_encoder_specs.h"
@@ -89,8 +90,8 @@ struct SpeakerTraining::State {
         const SpeakerTrainingSettings& wanted)
       : config(sizes),
         settings(checked(wanted)),
-        parameters(layout_of(sizes, wanted), with_head(weights, sizes, wanted),
-                   torch_device_of(role), at::kFloat, /*fixed_gradients=*/true),
+        parameters(layout_of(sizes, wanted), with_head(weights, sizes, wanted), torch_device(role),
+                   at::kFloat, /*fixed_gradients=*/true),
         statistics(speaker_encoder_specs(sizes), kSpeakerEncoderPrefix, parameters.tensors(),
                    weights),
         encoder(sizes, statistics.with_draft(parameters.tensors()), kSpeakerEncoderPrefix,
