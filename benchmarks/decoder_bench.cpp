@@ -157,8 +157,7 @@ void measure(const Options& options, std::int64_t windows, std::int64_t frames) 
       "\"ready_s\": {:.1f}, \"mel_only_ms\": {:.2f}, \"whole_ms\": {:.2f}, \"peak_gb\": {:.1f}, "
       "\"losses\": [{:.4f}]}}\n",
       options.size, windows, frames, options.precision, options.graphs, ready.count(), mel_only,
-      whole, static_cast<double>(device->memory().read().peak) / 1e9,
-      fmt::join(last.losses, ", "));
+      whole, static_cast<double>(device->memory().read().peak) / 1e9, fmt::join(last.losses, ", "));
   std::fflush(stdout);
 }
 
