@@ -43,6 +43,7 @@ RankStart::RankStart(const RunConfig& config)
 
 void RankStart::join(const DevicePlan& plan) {
   if (!world_) return;
+  if (plan.model.gpu && world_->size == 1) return;  // alone after all
   if (plan.model.gpu) {
     throw DeviceError(
         "Several ranks train on the CPU alone so far; add --device cpu, or start one process on "
