@@ -153,6 +153,21 @@ void check_shift(const EffectiveConfig& config) {
   }
 }
 
+// A clip hears another one of its batch.
+void check_prompts(const EffectiveConfig& config) {
+  const TrainConfig& train = config.values.train;
+  if (train.prompt_from != PromptFrom::Speaker) return;
+  if (train.batch_size == 1) {
+    refuse(config, "train.prompt_from", "train.batch_size",
+           "a batch of one clip has no other to cut the prompt from: use --batch-size 2 or more, "
+           "or --prompt-from clip");
+  }
+  if (train.prompt_mask == PromptMask::Peer) {
+    refuse(config, "train.prompt_from", "train.prompt_mask",
+           "the peer cuts prompts from the clip itself: leave one of them out");
+  }
+}
+
 // What only the GPT's stage has, and what only the others have.
 void check_stage(const EffectiveConfig& config) {
   const TrainConfig& train = config.values.train;
@@ -194,6 +209,7 @@ void check_validation(const EffectiveConfig& config) {
     refuse(config, key, "data.val_fraction",
            fmt::format("give --val-data, or leave {} out", find_field(key)->flag));
   };
+  if (config.values.train.hand_on == HandOn::Best) refuse_measuring("train.hand_on");
   if (run.early_stopping) refuse_measuring("run.early_stopping");
   if (run.eval_steps) refuse_measuring("run.eval_steps");
   if (run.test_sentences) refuse_measuring("run.test_sentences");
@@ -229,6 +245,7 @@ void check_consistency(const EffectiveConfig& config) {
   check_optimiser(config);
   check_stage(config);
   check_shift(config);
+  check_prompts(config);
   check_start(config);
   check_validation(config);
 }

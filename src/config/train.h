@@ -21,6 +21,12 @@ enum class ScheduleKind { Steps, Constant, Cosine, Exponential };
 // Which codes of the span that a clip's prompt was cut from do not count in the loss.
 enum class PromptMask { Clip, None, Peer };
 
+// Where the prompt of a clip comes from: the clip itself, or another one of its speaker.
+enum class PromptFrom { Clip, Speaker };
+
+// Which checkpoint of a stage the next one of `stages` starts from.
+enum class HandOn { Latest, Best };
+
 // How AdamW's two averages are kept.
 enum class Moments { Fp32, Bf16, EightBit };
 
@@ -38,6 +44,7 @@ struct TrainConfig {
   Stage stage = Stage::Gpt;
   std::optional<std::vector<Stage>> stages = {};  // one after another, in place of `stage`
   std::optional<StageBudgets> stage_budget = {};
+  HandOn hand_on = HandOn::Latest;
   std::string model_size = "normal";
   std::optional<std::filesystem::path> init = {};
   std::optional<std::filesystem::path> vocab = {};  // nothing: learned, where there is no init
@@ -58,8 +65,10 @@ struct TrainConfig {
   std::optional<double> grad_clip = {};     // of the length of all gradients together
   double dropout = 0.1;
   std::optional<std::vector<std::string>> freeze = {};  // patterns of parameters' names
-  PromptMask prompt_mask = PromptMask::Clip;
-  bool shift_clips = false;  // each visit of a clip begins a little later
+  PromptFrom prompt_from = PromptFrom::Clip;
+  PromptMask prompt_mask = PromptMask::Clip;  // of prompts that are the clip's own
+  bool shift_clips = false;                   // each visit of a clip begins a little later
+  double code_noise = 0;  // the share of the codes read by the GPT that are others
 
   // Of stages that train on sound. Nothing: what suits the stage.
   std::optional<std::int64_t> windows_per_clip = {};

@@ -36,6 +36,19 @@ std::int64_t training_shift(const PromptDraw& draw) {
   return RandomStream(visit_seed(draw), "data/shift").integer(draw.repeat, 0, kCode - 1);
 }
 
+std::vector<ReplacedCode> training_noise(const PromptDraw& draw, double share, std::int64_t count,
+                                         std::int64_t codes) {
+  const RandomStream random(visit_seed(draw), "data/noise");
+  const std::uint64_t first_draw = std::uint64_t{draw.repeat} << 32U;
+  std::vector<ReplacedCode> replaced;
+  for (std::int64_t place = 0; place < count; ++place) {
+    const std::uint64_t index = first_draw + 2 * static_cast<std::uint64_t>(place);
+    if (random.uniform(index) >= share) continue;
+    replaced.push_back({.place = place, .code = random.integer(index + 1, 0, codes - 1)});
+  }
+  return replaced;
+}
+
 PromptSpan evaluation_prompt(std::int64_t samples) {
   return {.first = 0, .last = fitting(kEvaluationPrompt, samples)};
 }

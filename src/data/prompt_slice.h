@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "model/gpt_rows.h"
 
@@ -26,6 +27,19 @@ PromptSpan evaluation_prompt(std::int64_t samples);
 // How many samples at 22,050 Hz a clip begins later on this visit, less than a code: the same sound
 // in other codes, so that a small corpus is not learnt by heart. A function of its arguments alone.
 std::int64_t training_shift(const PromptDraw& draw);
+
+// A code of a clip that is read as another one.
+struct ReplacedCode {
+  std::int64_t place = 0;  // among the clip's codes
+  std::int64_t code = 0;
+
+  friend bool operator==(const ReplacedCode&, const ReplacedCode&) = default;
+};
+
+// Which of a clip's `count` codes are read as which of `codes` others on this visit, about `share`
+// of them. A function of its arguments alone.
+std::vector<ReplacedCode> training_noise(const PromptDraw& draw, double share, std::int64_t count,
+                                         std::int64_t codes);
 
 // What every prompt is padded to.
 inline constexpr std::int64_t kLongestPrompt = 132'300;

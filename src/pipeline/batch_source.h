@@ -10,6 +10,7 @@
 #include "data/cache/feature_cache.h"
 #include "data/clip_decoder.h"
 #include "data/corpus.h"
+#include "data/prompt_slice.h"
 #include "data/skipped.h"
 #include "data/sound_window.h"
 #include "model/gpt_rows.h"
@@ -36,10 +37,21 @@ class BatchSource {
   virtual PromptSpan prompt(std::int64_t epoch, const ClipView& clip,
                             std::uint32_t repeat) const = 0;
 
+  // Whether a clip hears the prompt of another clip of its speaker in the batch in place of its
+  // own.
+  virtual bool swaps_prompts() const { return false; }
+
   // By how many samples at 22,050 Hz its sound begins later, silence following at its end.
   virtual std::int64_t shift(std::int64_t /*epoch*/, const ClipView&,
                              std::uint32_t /*repeat*/) const {
     return 0;
+  }
+
+  // Which of a clip's `count` codes the GPT reads as other ones, of `codes` there are.
+  virtual std::vector<ReplacedCode> noise(std::int64_t /*epoch*/, const ClipView&,
+                                          std::uint32_t /*repeat*/, std::int64_t /*count*/,
+                                          std::int64_t /*codes*/) const {
+    return {};
   }
 
   // Where the window `draw.window` of a clip begins that may begin from 0 to `last`; the source

@@ -89,6 +89,15 @@ std::int64_t CorpusBatches::shift(std::int64_t epoch, const ClipView& clip,
       {.seed = *options_.prompt_seed, .epoch = epoch, .clip_id = clip.id, .repeat = repeat});
 }
 
+std::vector<ReplacedCode> CorpusBatches::noise(std::int64_t epoch, const ClipView& clip,
+                                               std::uint32_t repeat, std::int64_t count,
+                                               std::int64_t codes) const {
+  if (options_.noise == 0 || !options_.prompt_seed) return {};
+  return training_noise(
+      {.seed = *options_.prompt_seed, .epoch = epoch, .clip_id = clip.id, .repeat = repeat},
+      options_.noise, count, codes);
+}
+
 std::int64_t CorpusBatches::window(WindowDraw draw, std::int64_t count, std::int64_t last) const {
   if (!options_.prompt_seed) return evaluation_window(draw.window, count, last);
   draw.seed = *options_.prompt_seed;

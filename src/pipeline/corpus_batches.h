@@ -24,7 +24,9 @@ namespace myxtts {
 struct CorpusBatchesOptions {
   // Where prompts and windows are cut: anywhere, by the seed; nothing: where evaluation has them.
   std::optional<std::uint64_t> prompt_seed = 0;
+  bool swap_prompts = false;                // --prompt-from speaker
   bool shift = false;                       // --shift-clips, where prompts are drawn
+  double noise = 0;                         // --code-noise, likewise
   const FeatureCache* cache = nullptr;      // outlives the batches
   std::filesystem::path skipped_file = {};  // skipped.jsonl; empty: none is written
   StageProbe* probe = nullptr;              // of a trial; outlives the batches
@@ -50,7 +52,10 @@ class CorpusBatches final : public BatchSource {
   ClipView clip(ClipNumber number) const override { return corpus_.clip(number); }
   std::vector<std::int64_t> text_ids(const ClipView& clip) const override;
   PromptSpan prompt(std::int64_t epoch, const ClipView& clip, std::uint32_t repeat) const override;
+  bool swaps_prompts() const override { return options_.swap_prompts; }
   std::int64_t shift(std::int64_t epoch, const ClipView& clip, std::uint32_t repeat) const override;
+  std::vector<ReplacedCode> noise(std::int64_t epoch, const ClipView& clip, std::uint32_t repeat,
+                                  std::int64_t count, std::int64_t codes) const override;
   std::int64_t window(WindowDraw draw, std::int64_t count, std::int64_t last) const override;
   std::int64_t speaker(const ClipView& clip) const override;
   std::optional<CachedClip> cached(const ClipView& clip) const override;

@@ -159,6 +159,7 @@ void FeatureStage::fill(HostBatch& host, DeviceBatch& slot) {
     const auto encoded = encode(sounds);
     times.encoded.record(data_.stream());
     complete_rows(host, encoded, side);
+    add_noise(host, side);
     make_prompts(host, encoded, side);
     make_windows(host, sounds, encoded, side);
     side.made.record(data_.stream());
@@ -221,6 +222,12 @@ void FeatureStage::complete_rows(const HostBatch& host, std::span<const EncodedC
                    found.index_select(0, side.ids(host, host.code_target_codes)));
 }
 
+void FeatureStage::add_noise(const HostBatch& host, Side& side) {
+  if (host.noise_tokens.empty()) return;
+  side.ids(host, host.tokens)
+      .index_copy_(0, side.ids(host, host.noise_tokens), side.ids(host, host.noise_ids));
+}
+
 void FeatureStage::make_prompts(const HostBatch& host, std::span<const EncodedClip> encoded,
                                 Side& side) {
   const auto samples = side.view(host, host.samples, at::kShort);
@@ -231,7 +238,9 @@ void FeatureStage::make_prompts(const HostBatch& host, std::span<const EncodedCl
     prompts.push_back(clip.codes_known ? samples.narrow(0, clip.first_sample, length)
                                        : (next++)->samples.narrow(0, clip.prompt.first, length));
   }
-  prompts_->make(prompts, side.prompt_mel, data_.stream());
+  std::vector<at::Tensor> heard;
+  for (const HostClip& clip : host.clips) heard.push_back(prompts[clip.hears]);
+  prompts_->make(heard, side.prompt_mel, data_.stream());
 }
 
 void FeatureStage::make_windows(const HostBatch& host, std::span<const ClipSound> sounds,

@@ -95,6 +95,7 @@ class FeatureStage {
   std::vector<ClipSound> unknown_sounds(const HostBatch& host, const Side& side) const;
   std::vector<EncodedClip> encode(std::span<const ClipSound> sounds);
   void complete_rows(const HostBatch& host, std::span<const EncodedClip> encoded, Side& side);
+  static void add_noise(const HostBatch& host, Side& side);
   void make_prompts(const HostBatch& host, std::span<const EncodedClip> encoded, Side& side);
   void keep(const HostBatch& host, std::span<const EncodedClip> encoded);
   void make_windows(const HostBatch& host, std::span<const ClipSound> sounds,

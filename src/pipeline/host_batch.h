@@ -19,6 +19,7 @@ struct HostClip {
 
   std::int64_t samples = 0;  // at 22,050 Hz, of the whole clip
   PromptSpan prompt = {};    // in samples at 22,050 Hz
+  std::size_t hears = 0;     // the row of the batch whose prompt the row gets
 
   // Its sound in HostBatch::samples: all of it as it was decoded or, where the codes are known, its
   // prompt at 22,050 Hz.
@@ -70,6 +71,11 @@ struct HostBatch {
   std::span<const std::int64_t> code_tokens;        // [U] places in `tokens`
   std::span<const std::int64_t> code_targets;       // [V] places in `audio_targets`
   std::span<const std::int64_t> code_target_codes;  // [V] which of the U codes goes there
+
+  // Once the rows are complete, tokens.index_put(noise_tokens, noise_ids) makes the GPT read other
+  // codes there than those that are its targets.
+  std::span<const std::int64_t> noise_tokens;
+  std::span<const std::int64_t> noise_ids;
 
   // Of stages that train on sound, [WindowPlan::count()] each; else empty. A clip's windows stand
   // together, in the order of the rows; what is left over has the weight 0.

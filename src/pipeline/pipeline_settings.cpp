@@ -17,8 +17,9 @@ std::size_t first_workers(const CpuInfo& cpu) {
   return static_cast<std::size_t>(std::max(1, cpu.usable_cores() / 4));
 }
 
-MaskPromptSpan mask_of(PromptMask mask) {
-  switch (mask) {
+MaskPromptSpan mask_of(const TrainConfig& train) {
+  if (train.prompt_from == PromptFrom::Speaker) return MaskPromptSpan::None;
+  switch (train.prompt_mask) {
     case PromptMask::Clip:
       return MaskPromptSpan::Intended;
     case PromptMask::None:
@@ -34,7 +35,7 @@ PipelineOptions pipeline_options(const DataConfig& data, const TrainConfig& trai
                                  const MemoryInfo& memory) {
   PipelineOptions options;
   HostOptions& host = options.host;
-  host.mask = mask_of(train.prompt_mask);
+  host.mask = mask_of(train);
   host.batches_a_step = train.grad_accum;
   host.workers =
       data.num_workers ? static_cast<std::size_t>(*data.num_workers) : first_workers(cpu);

@@ -11,7 +11,7 @@ namespace myxtts {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kArrays = 13;
+constexpr std::size_t kArrays = 15;
 constexpr std::int64_t kStopTargets = 4;  // of each row, as pack_rows makes them
 
 std::size_t aligned(std::size_t bytes) {
@@ -97,14 +97,51 @@ std::vector<float> divisors(const HostBatch& batch) {
           static_cast<float>(std::max<std::int64_t>(batch.audio_count, 1))};
 }
 
+// The next row, round the batch, of another clip of the same speaker; where there is none, itself.
+std::size_t other_of_speaker(std::span<const HostClip> clips,
+                             std::span<const std::int64_t> speakers, std::size_t row) {
+  for (std::size_t step = 1; step < clips.size(); ++step) {
+    const std::size_t other = (row + step) % clips.size();
+    if (speakers[other] == speakers[row] && clips[other].number != clips[row].number) return other;
+  }
+  return row;
+}
+
+void choose_prompts(const BatchSource& source, std::vector<HostClip>& clips) {
+  std::vector<std::int64_t> speakers;
+  for (const HostClip& clip : clips) speakers.push_back(source.speaker(source.clip(clip.number)));
+  for (std::size_t row = 0; row < clips.size(); ++row) {
+    clips[row].hears = source.swaps_prompts() ? other_of_speaker(clips, speakers, row) : row;
+  }
+}
+
+// Behind the latents, [START], the text and the start of the codes.
+std::int64_t first_code_token(const GptConfig& gpt, const SettledBatch& settled,
+                              const LaidOutBatch& out, std::size_t row) {
+  return out.rows.segment_ends[row] + gpt.perceiver_latents + 1 +
+         static_cast<std::int64_t>(settled.clips[row].text.size()) + 1;
+}
+
+void add_noise(const BatchSource& source, const GptConfig& gpt, const SettledBatch& settled,
+               LaidOutBatch& out) {
+  const std::int64_t epoch = settled.planned.position.epoch;
+  for (std::size_t row = 0; row < settled.clips.size(); ++row) {
+    const LoadedClip& clip = settled.clips[row];
+    const std::int64_t token = first_code_token(gpt, settled, out, row);
+    for (const ReplacedCode& each : source.noise(epoch, source.clip(clip.number), clip.repeat,
+                                                 out.batch.clips[row].codes, gpt.start_audio)) {
+      out.noise_tokens.push_back(token + each.place);
+      out.noise_ids.push_back(gpt.text_ids + each.code);
+    }
+  }
+}
+
 // Where the codes of the rows that the DVAE has to complete stand.
 void find_unknown_codes(const GptConfig& gpt, const SettledBatch& settled, LaidOutBatch& out) {
   std::int64_t target = 0;  // the first one of the row among the audio targets
   for (std::size_t row = 0; row < out.batch.clips.size(); ++row) {
     HostClip& clip = out.batch.clips[row];
-    // Behind the latents, [START], the text and the start of the codes.
-    const std::int64_t token = out.rows.segment_ends[row] + gpt.perceiver_latents + 1 +
-                               static_cast<std::int64_t>(settled.clips[row].text.size()) + 1;
+    const std::int64_t token = first_code_token(gpt, settled, out, row);
     if (!clip.codes_known) {
       clip.first_code = static_cast<std::int64_t>(out.code_tokens.size());
       for (std::int64_t code = 0; code < clip.codes; ++code) {
@@ -128,6 +165,7 @@ std::size_t LaidOutBatch::block_bytes() const {
   bytes += size(rows.audio_targets) + size(rows.audio_clips);
   bytes += aligned(2 * sizeof(float));  // the counts
   bytes += size(code_tokens) + size(code_targets) + size(code_target_codes);
+  bytes += size(noise_tokens) + size(noise_ids);
   bytes += size(windows.weights) + size(windows.clips);
   bytes += size(windows.starts) + size(windows.speakers);
   return bytes;
@@ -148,12 +186,14 @@ LaidOutBatch lay_out(const BatchSource& source, const GptConfig& gpt, MaskPrompt
     clips.push_back({.text = clip.text, .codes = codes.back(), .prompt = host.prompt});
     out.batch.clips.push_back(host);
   }
+  choose_prompts(source, out.batch.clips);
   out.rows = pack_rows(gpt, clips, mask, settled.planned.sizes);
   out.batch.longest = out.rows.longest;
   out.batch.lengths = out.rows.lengths;
   out.batch.text_count = out.rows.text_count;
   out.batch.audio_count = out.rows.audio_count;
   find_unknown_codes(gpt, settled, out);
+  add_noise(source, gpt, settled, out);
   out.windows = lay_out_windows(source, windows, settled, out.batch.clips);
   return out;
 }
@@ -179,6 +219,8 @@ HostBatch write_into(StagingPool::Block block, LaidOutBatch laid_out, const Sett
   batch.code_tokens = writer.write(laid_out.code_tokens);
   batch.code_targets = writer.write(laid_out.code_targets);
   batch.code_target_codes = writer.write(laid_out.code_target_codes);
+  batch.noise_tokens = writer.write(laid_out.noise_tokens);
+  batch.noise_ids = writer.write(laid_out.noise_ids);
   batch.window_weights = writer.write(laid_out.windows.weights);
   batch.window_clips = writer.write(laid_out.windows.clips);
   batch.window_starts = writer.write(laid_out.windows.starts);
@@ -191,7 +233,7 @@ std::size_t most_block_bytes(const GptConfig& gpt, const RowSizes& sizes, std::i
   if (sizes.tokens == 0 || sizes.audio_targets == 0) return 0;
   const auto samples =
       sizes.audio_targets * gpt.code_stride * std::max(most_rate, kModelRate) / kModelRate;
-  const auto integers = 2 * sizes.tokens + 3 * sizes.text_targets + 6 * sizes.audio_targets;
+  const auto integers = 2 * sizes.tokens + 3 * sizes.text_targets + 8 * sizes.audio_targets;
   return static_cast<std::size_t>(samples) * sizeof(std::int16_t) +
          static_cast<std::size_t>(integers + sizes.tokens) * sizeof(std::int64_t) +
          kArrays * kAlignment;

@@ -20,6 +20,8 @@ struct LaidOutBatch {
   std::vector<std::int64_t> code_tokens;  // these three as in Note [Unknown codes]
   std::vector<std::int64_t> code_targets;
   std::vector<std::int64_t> code_target_codes;
+  std::vector<std::int64_t> noise_tokens;
+  std::vector<std::int64_t> noise_ids;
   WindowArrays windows;
   std::int64_t samples = 0;  // that it takes along
 

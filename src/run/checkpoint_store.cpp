@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "step-";
 constexpr const char* kUnfinished = ".unfinished-";
 constexpr const char* kLatest = "latest";
+constexpr const char* kCheckpoints = "checkpoints";
 
 std::string name_of_step(std::int64_t step) {
   return fmt::format("{}{:07}", kPrefix, step);
@@ -66,6 +67,15 @@ Checkpoint describe(const fs::path& folder, std::int64_t step) {
   return checkpoint;
 }
 
+std::vector<Checkpoint> checkpoints_in(const fs::path& folder) {
+  std::vector<Checkpoint> found;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (const auto step = step_of(entry.path())) found.push_back(describe(entry.path(), *step));
+  }
+  std::ranges::sort(found, {}, &Checkpoint::step);
+  return found;
+}
+
 // Gives the staged folder its name. A checkpoint of the same step, made before a resume, changes
 // places with it, so that there is no moment without one; the Writer removes it then.
 void name_folder(const fs::path& staging, const fs::path& target) {
@@ -78,7 +88,7 @@ void name_folder(const fs::path& staging, const fs::path& target) {
 }  // namespace
 
 CheckpointStore::CheckpointStore(fs::path run, const CheckpointsToKeep& keep)
-    : run_(std::move(run)), folder_(run_ / "checkpoints"), keep_(keep) {
+    : run_(std::move(run)), folder_(run_ / kCheckpoints), keep_(keep) {
   std::error_code error;
   fs::create_directories(folder_, error);
   if (error) {
@@ -93,12 +103,17 @@ CheckpointStore::Writer CheckpointStore::write(std::int64_t step,
 }
 
 std::vector<Checkpoint> CheckpointStore::all() const {
-  std::vector<Checkpoint> found;
-  for (const auto& entry : fs::directory_iterator(folder_)) {
-    if (const auto step = step_of(entry.path())) found.push_back(describe(entry.path(), *step));
-  }
-  std::ranges::sort(found, {}, &Checkpoint::step);
-  return found;
+  return checkpoints_in(folder_);
+}
+
+std::optional<Checkpoint> best_checkpoint(const fs::path& run) {
+  std::error_code none;
+  if (!fs::is_directory(run / kCheckpoints, none)) return {};
+  auto found = checkpoints_in(run / kCheckpoints);
+  std::erase_if(found, [](const Checkpoint& each) { return !each.validation_loss; });
+  if (found.empty()) return {};
+  return *std::ranges::min_element(found, {},
+                                   [](const Checkpoint& each) { return *each.validation_loss; });
 }
 
 std::optional<Checkpoint> CheckpointStore::newest_valid() const {
@@ -141,7 +156,7 @@ void CheckpointStore::set_latest(std::int64_t step) const {
   std::error_code error;
   const fs::path link = run_ / fmt::format(".{}-{}", kLatest, ::getpid());
   fs::remove(link, error);
-  fs::create_directory_symlink(fs::path("checkpoints") / name_of_step(step), link, error);
+  fs::create_directory_symlink(fs::path(kCheckpoints) / name_of_step(step), link, error);
   if (!error) fs::rename(link, run_ / kLatest, error);
   if (error) refuse(run_ / kLatest, error);
 }

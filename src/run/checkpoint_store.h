@@ -62,6 +62,10 @@ class CheckpointStore {
   CheckpointsToKeep keep_;
 };
 
+// The checkpoint of a run with the lowest validation loss; nothing where none has one, or there is
+// no such run. Changes nothing there.
+std::optional<Checkpoint> best_checkpoint(const std::filesystem::path& run);
+
 class CheckpointStore::Writer {
  public:
   Writer(const Writer&) = delete;

@@ -61,6 +61,23 @@ WindowPlan windows_of(const RunConfig& config, const StartingModel& start, std::
                       slots);
 }
 
+bool swaps_prompts(const RunConfig& config) {
+  return config.train.prompt_from == PromptFrom::Speaker;
+}
+
+// What the memory allowed may be too little to hear another clip in.
+void check_prompts(const RunConfig& config, const DevicePlan& plan) {
+  if (!swaps_prompts(config) || plan.batch_size > 1) return;
+  throw ConfigError(
+      "--prompt-from speaker cuts a clip's prompt from another clip of the batch, and the batch is "
+      "one clip; give --batch-size 2 or more, or --prompt-from clip.");
+}
+
+// The decoder hears the GPT's states of codes as they are.
+double noise_of(const RunConfig& config) {
+  return config.train.stage == Stage::Gpt ? config.train.code_noise : 0;
+}
+
 const char* name_of(PromptMask mask) {
   switch (mask) {
     case PromptMask::Clip:
@@ -94,6 +111,7 @@ RunData::RunData(const RunConfig& config, const DevicePlan& plan, const Starting
       speakers_(corpus_),
       cache_(open_cache(config, start, run)),
       state_(first_state(start, options.resumed)) {
+  check_prompts(config, plan);
   if (corpus_.training().empty()) {
     throw DataError(
         fmt::format("No clip is left to train on; {} says why.", (run / "skipped.jsonl").string()));
@@ -105,7 +123,9 @@ RunData::RunData(const RunConfig& config, const DevicePlan& plan, const Starting
       corpus_, training_->batches, start.vocabulary, config.data,
       CorpusBatchesOptions{
           .prompt_seed = settings_.seed,
+          .swap_prompts = swaps_prompts(config),
           .shift = config.train.shift_clips,
+          .noise = noise_of(config),
           .cache = cache_.get(),
           .skipped_file = owns_run ? run / "skipped.jsonl" : std::filesystem::path{},
           .probe = options.probe,
@@ -113,10 +133,12 @@ RunData::RunData(const RunConfig& config, const DevicePlan& plan, const Starting
   training_->windows = windows_of(config, start, training_->batches.slots());
   if (corpus_.validation().empty()) return;
   validation_ = std::make_unique<Part>(corpus_, corpus_.validation(), gpt, in_order(settings_));
-  validation_->source = std::make_unique<CorpusBatches>(
-      corpus_, validation_->batches, start.vocabulary, config.data,
-      CorpusBatchesOptions{
-          .prompt_seed = std::nullopt, .cache = cache_.get(), .speakers = &speakers_});
+  validation_->source =
+      std::make_unique<CorpusBatches>(corpus_, validation_->batches, start.vocabulary, config.data,
+                                      CorpusBatchesOptions{.prompt_seed = std::nullopt,
+                                                           .swap_prompts = swaps_prompts(config),
+                                                           .cache = cache_.get(),
+                                                           .speakers = &speakers_});
   validation_->windows = windows_of(config, start, validation_->batches.slots());
 }
 
@@ -147,8 +169,10 @@ DataSettings RunData::data_settings(const StartingModel& start) const {
   return {
       .corpus = fmt::format("{:016x}", corpus_.fingerprint()),
       .rows = fmt::format(
-          "seed={} prompt_mask={}{}{}", settings_.seed, name_of(config_.train.prompt_mask),
+          "seed={} prompt_mask={}{}{}{}{}", settings_.seed, name_of(config_.train.prompt_mask),
+          swaps_prompts(config_) ? " prompts=speaker" : "",
           config_.train.shift_clips ? " shifted" : "",
+          noise_of(config_) > 0 ? fmt::format(" code_noise={}", noise_of(config_)) : "",
           windows.empty() ? "" : fmt::format(" windows={}x{}", windows.per_clip, windows.length)),
       .batches = fmt::format("batch_size={} batch_tokens={}{} batches_a_step={} static_shapes={}",
                              settings_.batch_size * world, settings_.batch_tokens.value_or(0),

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "config/stage_settings.h"
+#include "run/checkpoint_store.h"
 
 namespace myxtts {
 namespace {
@@ -114,10 +115,19 @@ EffectiveConfig StageChain::settings_of(std::size_t index) const {
   own.values.run.checkpoint_dir = folder(index);
   if (!own.values.data.cache_dir) own.values.data.cache_dir = run_;
   if (index > 0) {
-    own.values.train.init = folder(index - 1) / "latest";
+    own.values.train.init = handed_on(index - 1);
     own.values.train.vocab.reset();
   }
   return own;
+}
+
+// What the stage gives to the next one.
+fs::path StageChain::handed_on(std::size_t index) const {
+  const TrainConfig own = settings_of_stage(settings_, stages_[index]).values.train;
+  if (own.hand_on == HandOn::Best) {
+    if (const auto best = best_checkpoint(folder(index))) return best->folder;
+  }
+  return folder(index) / "latest";
 }
 
 std::string StageChain::title(std::size_t index) const {

@@ -24,9 +24,9 @@ struct FinishedStage {
 };
 
 // Stages that are trained one after another in one run directory, each from the model that the one
-// before left (docs/from-scratch.md).
+// before left (docs/from-scratch.md): its latest, or by --hand-on the one that was validated best.
 //
-//   RUN/dvae ──latest──▶ RUN/gpt ──latest──▶ RUN/decoder ──▶ RUN/latest
+//   RUN/dvae ──latest──▶ RUN/gpt ──best──▶ RUN/decoder ──▶ RUN/latest
 //
 // Each stage is a run of its own. RUN/chain.json names those that are finished; a process that is
 // killed at any instant leaves that as it was, and a stage that was at its end then finds itself
@@ -62,6 +62,7 @@ class StageChain {
 
  private:
   std::string budget_of(Stage stage) const;
+  std::filesystem::path handed_on(std::size_t index) const;
   bool has_begun(std::size_t index) const;
   const FinishedStage* finished(Stage stage) const;
   bool is_done(std::size_t index) const;

@@ -120,6 +120,24 @@ TEST(Consistency, GradientsThatAreReleasedCanBeNeitherClippedNorAddedUp) {
   }
 }
 
+TEST(Consistency, APromptOfAnotherClipNeedsAnotherClipInTheBatch) {
+  const Values other = {{"train.prompt_from", "speaker"}};
+  const auto with = [&other](const std::string& key, const std::string& value) {
+    Values all = other;
+    all.emplace_back(key, value);
+    return complaint(all);
+  };
+  EXPECT_EQ(complaint(other), "") << "what the memory allows is known later";
+  EXPECT_NE(with("train.batch_size", "1").find("--batch-size 2"), std::string::npos);
+  EXPECT_EQ(with("train.batch_size", "2"), "");
+  EXPECT_EQ(with("train.batch_tokens", "4096"), "");
+  EXPECT_NE(complaint({{"train.prompt_from", "speaker"},
+                       {"train.batch_size", "2"},
+                       {"train.prompt_mask", "peer"}})
+                .find("train.prompt_mask"),
+            std::string::npos);
+}
+
 TEST(Consistency, AWarmUpThatNeverEndsIsRefused) {
   EXPECT_NE(complaint({{"train.warmup_steps", "100"}, {"train.max_steps", "100"}}), "");
   EXPECT_EQ(complaint({{"train.warmup_steps", "99"}, {"train.max_steps", "100"}}), "");
@@ -133,8 +151,10 @@ TEST(Consistency, AModelBringsItsOwnVocabulary) {
 }
 
 TEST(Consistency, WhatMeasuresNeedsClipsToMeasureOn) {
-  for (const auto& [key, value] :
-       Values{{"run.early_stopping", "3"}, {"run.eval_steps", "10"}, {"run.test_sentences", "s"}}) {
+  for (const auto& [key, value] : Values{{"run.early_stopping", "3"},
+                                         {"run.eval_steps", "10"},
+                                         {"run.test_sentences", "s"},
+                                         {"train.hand_on", "best"}}) {
     const Values asked = {{key, value}};
     EXPECT_EQ(complaint(asked), "") << key;
     Values without = asked;

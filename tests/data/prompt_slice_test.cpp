@@ -82,5 +82,33 @@ TEST(PromptSlice, DependsOnSeedEpochClipAndRepeatAndNothingElse) {
   EXPECT_EQ(spans.size(), 5U);
 }
 
+TEST(CodeNoise, ReplacesItsShareOfTheCodesAnewOnEachVisit) {
+  constexpr std::int64_t kCount = 4000;
+  const PromptDraw draw{.seed = 3, .epoch = 2, .clip_id = "clip"};
+  const auto replaced = training_noise(draw, 0.25, kCount, 16);
+  EXPECT_NEAR(static_cast<double>(replaced.size()) / kCount, 0.25, 0.03);
+  std::set<std::int64_t> codes;
+  std::int64_t before = -1;
+  for (const ReplacedCode& each : replaced) {
+    ASSERT_GT(each.place, before) << "each place once";
+    ASSERT_LT(each.place, kCount);
+    before = each.place;
+    codes.insert(each.code);
+  }
+  EXPECT_EQ(codes.size(), 16U);
+  EXPECT_EQ(*codes.begin(), 0);
+  EXPECT_EQ(*codes.rbegin(), 15);
+
+  EXPECT_EQ(training_noise(draw, 0.25, kCount, 16), replaced);
+  EXPECT_TRUE(training_noise(draw, 0.0, kCount, 16).empty());
+  for (const PromptDraw& other :
+       {PromptDraw{.seed = 4, .epoch = 2, .clip_id = "clip"},
+        PromptDraw{.seed = 3, .epoch = 3, .clip_id = "clip"},
+        PromptDraw{.seed = 3, .epoch = 2, .clip_id = "other"},
+        PromptDraw{.seed = 3, .epoch = 2, .clip_id = "clip", .repeat = 1}}) {
+    EXPECT_NE(training_noise(other, 0.25, kCount, 16), replaced);
+  }
+}
+
 }  // namespace
 }  // namespace myxtts

@@ -125,6 +125,48 @@ TEST(RowLayout, CodesFromTheCacheAreInTheRowsAlready) {
   EXPECT_TRUE(std::ranges::equal(host.audio_targets, rows.audio_targets));
 }
 
+// Two speakers by turns, and prompts that are swapped.
+class TwoVoices final : public MemoryCorpus {
+ public:
+  using MemoryCorpus::MemoryCorpus;
+  bool swaps_prompts() const override { return true; }
+  std::int64_t speaker(const ClipView& clip) const override { return voice_of(clip.id); }
+  static std::int64_t voice_of(std::string_view id) { return id.back() % 2; }
+};
+
+TEST(RowLayout, WithSwappedPromptsARowHearsAnotherClipOfItsSpeaker) {
+  const TwoVoices corpus({.clips = 12, .batch_size = 12});
+  const SettledBatch batch = settled(corpus, {0, 0});
+  const LaidOutBatch laid_out = lay_out(corpus, tiny_gpt(), MaskPromptSpan::None, batch);
+  const std::vector<HostClip>& clips = laid_out.batch.clips;
+  std::vector<int> heard(clips.size(), 0);
+  for (std::size_t row = 0; row < clips.size(); ++row) {
+    ASSERT_LT(clips[row].hears, clips.size());
+    EXPECT_NE(clips[row].hears, row);
+    EXPECT_EQ(TwoVoices::voice_of(corpus.clip(clips[clips[row].hears].number).id),
+              TwoVoices::voice_of(corpus.clip(clips[row].number).id));
+    ++heard[clips[row].hears];
+  }
+  EXPECT_EQ(heard, std::vector<int>(clips.size(), 1)) << "each prompt is used once";
+}
+
+TEST(RowLayout, AClipThatIsAloneOfItsSpeakerOrComesTwiceHearsNoOther) {
+  const TwoVoices corpus({.clips = 12, .batch_size = 3});
+  SettledBatch batch = settled(corpus, {0, 0});
+  batch.clips.resize(1);
+  batch.clips.push_back(batch.clips.front());
+  const LaidOutBatch laid_out = lay_out(corpus, tiny_gpt(), MaskPromptSpan::None, batch);
+  EXPECT_EQ(laid_out.batch.clips[0].hears, 0U);
+  EXPECT_EQ(laid_out.batch.clips[1].hears, 1U);
+}
+
+TEST(RowLayout, UnlessPromptsAreSwappedARowHearsItself) {
+  const MemoryCorpus corpus({.clips = 12, .batch_size = 5});
+  const SettledBatch batch = settled(corpus, {0, 0});
+  const LaidOutBatch laid_out = lay_out(corpus, tiny_gpt(), MaskPromptSpan::None, batch);
+  for (std::size_t row = 0; row < 5; ++row) EXPECT_EQ(laid_out.batch.clips[row].hears, row);
+}
+
 TEST(RowLayout, EverySampleOfEveryClipIsInTheBlock) {
   const MemoryCorpus corpus({.clips = 12, .batch_size = 5});
   StagingPool pool(1, plain_memory);

@@ -324,6 +324,18 @@ TEST(CorpusBatches, OnlyTrainingClipsThatAreAskedToAreShifted) {
   EXPECT_EQ(shifts({.prompt_seed = std::nullopt, .shift = true}), 0);
 }
 
+TEST(CorpusBatches, OnlyTrainingClipsThatAreAskedToHaveNoise) {
+  const DiskCorpus disk(3);
+  const BatchPlan plan(*disk.corpus, disk.gpt, {.batch_size = 3});
+  const auto replaced = [&](const CorpusBatchesOptions& options) {
+    const CorpusBatches batches(*disk.corpus, plan, disk.vocabulary, disk.config, options);
+    return batches.noise(4, disk.corpus->clip(1), 0, 100, 16).size();
+  };
+  EXPECT_GT(replaced({.prompt_seed = 9, .noise = 0.5}), 20U);
+  EXPECT_EQ(replaced({.prompt_seed = 9}), 0U);
+  EXPECT_EQ(replaced({.prompt_seed = std::nullopt, .noise = 0.5}), 0U);
+}
+
 TEST(CorpusBatches, ANewEpochLearnsWhatOthersHaveCached) {
   const DiskCorpus disk(3);
   const BatchPlan plan(*disk.corpus, disk.gpt, {.batch_size = 3});

@@ -86,6 +86,12 @@ class NoiseSource final : public BatchSource {
   at::Tensor samples(ClipNumber number) const {
     return at::tensor(at::ArrayRef<std::int16_t>(samples_[number]), at::kShort);
   }
+  std::vector<ReplacedCode> noise(std::int64_t, const ClipView&, std::uint32_t, std::int64_t,
+                                  std::int64_t) const override {
+    return replaced;
+  }
+  std::vector<ReplacedCode> replaced = {};  // of each clip
+
   void know_codes(ClipNumber number, const at::Tensor& codes) {
     const auto* first = codes.const_data_ptr<std::int64_t>();
     codes_[number].assign(first, first + codes.numel());
@@ -189,6 +195,46 @@ TEST_F(FeatureStageTest, ASlotHoldsTheRowsAndPromptsThatTheClipsHave) {
   EXPECT_DOUBLE_EQ(slots[0].audio_seconds,
                    static_cast<double>(kSamples[0] + kSamples[1] + kSamples[2]) / 22'050);
   EXPECT_TRUE(slots[0].ends_step);
+}
+
+TEST_F(FeatureStageTest, ARowHasThePromptOfTheRowThatItHears) {
+  auto stage = make_stage();
+  auto slots = stage.make_slots(2);
+  auto own = host_batch(0);
+  stage.fill(own, slots[0]);
+  source_.know_codes(1, codes_of(1));  // of this one the batch takes the prompt alone along
+  auto swapped = host_batch(1);
+  const std::array<std::size_t, 3> hears = {1, 2, 0};
+  for (std::size_t row = 0; row < 3; ++row) swapped.clips[row].hears = hears[row];
+  stage.fill(swapped, slots[1]);
+  for (std::size_t row = 0; row < 3; ++row) {
+    EXPECT_TRUE(at::equal(slots[1].prompt_mel[static_cast<std::int64_t>(row)],
+                          slots[0].prompt_mel[static_cast<std::int64_t>(hears[row])]))
+        << row;
+  }
+  EXPECT_FALSE(at::equal(slots[0].prompt_mel[0], slots[0].prompt_mel[1]));
+}
+
+TEST_F(FeatureStageTest, NoiseChangesTheCodesThatAreReadAndNoTarget) {
+  source_.know_codes(1, codes_of(1));
+  source_.replaced = {{.place = 0, .code = 63}, {.place = 3, .code = 7}};
+  auto stage = make_stage();
+  auto slots = stage.make_slots(2);
+  auto host = host_batch(0);
+  stage.fill(host, slots[0]);
+  const GptBatch clean = expected_rows();
+  auto expected = clean.tokens.clone();
+  for (std::size_t clip = 0; clip < 3; ++clip) {
+    // Behind the latents, [START], five ids of text and the start of the codes.
+    const auto first = clean.segment_ends[static_cast<std::int64_t>(clip)].item<std::int64_t>() +
+                       small_gpt().perceiver_latents + 1 + 5 + 1;
+    EXPECT_NE(expected[first].item<std::int64_t>(), small_gpt().text_ids + 63);
+    expected[first] = small_gpt().text_ids + 63;
+    expected[first + 3] = small_gpt().text_ids + 7;
+  }
+  EXPECT_TRUE(at::equal(slots[0].rows.tokens, expected));
+  EXPECT_TRUE(at::equal(slots[0].rows.audio_targets, clean.audio_targets));
+  EXPECT_TRUE(at::equal(slots[0].rows.text_targets, clean.text_targets));
 }
 
 TEST_F(FeatureStageTest, KnownCodesGiveTheSameSlotAsUnknownOnes) {

@@ -49,6 +49,7 @@ TEST(PipelineSettings, TheTrainersSettingsReachTheRows) {
   EXPECT_EQ(host({.prompt_mask = PromptMask::Clip}).mask, MaskPromptSpan::Intended);
   EXPECT_EQ(host({.prompt_mask = PromptMask::None}).mask, MaskPromptSpan::None);
   EXPECT_EQ(host({.prompt_mask = PromptMask::Peer}).mask, MaskPromptSpan::PeerSlip);
+  EXPECT_EQ(host({.prompt_from = PromptFrom::Speaker}).mask, MaskPromptSpan::None);
   EXPECT_EQ(host({}).batches_a_step, 1);
   EXPECT_EQ(host({.grad_accum = 6}).batches_a_step, 6);
 }

@@ -55,6 +55,20 @@ TEST(CheckpointStore, LatestIsTheCheckpointThatWasCommittedLast) {
   EXPECT_EQ(store.newest_valid()->step, 20);
 }
 
+TEST(CheckpointStore, TheBestCheckpointHasTheLowestLossOfThoseThatWereMeasured) {
+  const TemporaryFolder run;
+  EXPECT_FALSE(best_checkpoint(run / "nowhere"));
+  EXPECT_FALSE(fs::exists(run / "nowhere"));
+  CheckpointStore store(run.path(), {.last = 9, .best = 1});
+  save(store, 5);
+  EXPECT_FALSE(best_checkpoint(run.path())) << "it was not measured";
+  save(store, 10, 4.5);
+  save(store, 20, 3.5);
+  save(store, 30, 4.0);
+  EXPECT_EQ(best_checkpoint(run.path())->step, 20);
+  EXPECT_EQ(contents_of(best_checkpoint(run.path())->folder / "model"), "weights of 20");
+}
+
 TEST(CheckpointStore, WithoutACommitNothingIsLeft) {
   const TemporaryFolder run;
   CheckpointStore store(run.path());

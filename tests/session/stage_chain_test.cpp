@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "config/stage_settings.h"
+#include "run/checkpoint_store.h"
 #include "support/temporary_folder.h"
 
 namespace myxtts {
@@ -49,6 +50,24 @@ TEST_F(Chain, StagesComeInTheirOrderAndEachStartsFromTheOneBefore) {
   EXPECT_EQ(gpt.data.cache_dir, folder_.path()) << "all stages share an index";
   EXPECT_EQ(chain.title(1), "Training gpt (2 of 3)");
   EXPECT_NE(chain.opening(1).find("stage 2 of 3: gpt, 8 minutes, from "), std::string::npos);
+}
+
+TEST_F(Chain, AStageThatHandsOnItsBestModelGivesTheCheckpointThatWasValidatedBest) {
+  EffectiveConfig config = settings();
+  config.values.train.hand_on = HandOn::Best;
+  const StageChain chain(config, folder_.path());
+  EXPECT_EQ(chain.settings_of(2).values.train.init, folder_ / "gpt" / "latest")
+      << "as long as nothing was measured";
+  CheckpointStore store(folder_ / "gpt");
+  for (const auto& [step, loss] : {std::pair{100, 4.5}, std::pair{200, 3.5}, std::pair{300, 4.0}}) {
+    store.write(step, loss).commit();
+  }
+  const fs::path best = folder_ / "gpt" / "checkpoints" / "step-0000200";
+  EXPECT_EQ(chain.settings_of(2).values.train.init, best);
+  EXPECT_NE(chain.opening(2).find("from " + best.string()), std::string::npos);
+  config.values.train.hand_on = HandOn::Latest;
+  EXPECT_EQ(StageChain(config, folder_.path()).settings_of(2).values.train.init,
+            folder_ / "gpt" / "latest");
 }
 
 TEST_F(Chain, AFinishedStageIsNotRepeatedByAnotherProcess) {

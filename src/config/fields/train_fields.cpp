@@ -37,6 +37,15 @@ void add_model(std::vector<Field>& fields) {
             .sentence = "How long each stage is trained: steps, or minutes over all resumes. With "
                         "minutes a cosine follows the clock."},
            MYXTTS_MEMBER(train.stage_budget), stage_budgets(), "none"));
+  fields.push_back(
+      bind({.key = "train.hand_on",
+            .flag = "--hand-on",
+            .placeholder = "WHICH",
+            .group = "Model",
+            .sentence = "The checkpoint of a stage that the next one of --stages starts from: its "
+                        "latest, or the one of those it kept whose validation loss is the best."},
+           MYXTTS_MEMBER(train.hand_on),
+           one_of<HandOn>({{"latest", HandOn::Latest}, {"best", HandOn::Best}})));
   fields.push_back(bind(
       {.key = "train.model_size",
        .flag = "--model-size",
@@ -185,13 +194,23 @@ void add_optimiser(std::vector<Field>& fields) {
                    "any characters and commas between: gpt.text_embedding.*,gpt.conditioning_*."},
       MYXTTS_MEMBER(train.freeze), name_patterns(), "none"));
   fields.push_back(bind(
+      {.key = "train.prompt_from",
+       .flag = "--prompt-from",
+       .placeholder = "SOURCE",
+       .group = "Training",
+       .sentence = "What a clip's prompt is cut from: the clip itself, or another clip of its "
+                   "speaker in the batch (speaker), so that every code counts in the loss and none "
+                   "can be read off the prompt."},
+      MYXTTS_MEMBER(train.prompt_from),
+      one_of<PromptFrom>({{"clip", PromptFrom::Clip}, {"speaker", PromptFrom::Speaker}})));
+  fields.push_back(bind(
       {.key = "train.prompt_mask",
        .flag = "--prompt-mask",
        .placeholder = "KIND",
        .group = "Training",
        .sentence = "Whether codes that the prompt was cut from count in the loss: each clip's own "
                    "do not (clip), all count (none), or the Python peer's slip, for comparing with "
-                   "it (peer)."},
+                   "it (peer). Without a meaning for --prompt-from speaker, where all count."},
       MYXTTS_MEMBER(train.prompt_mask),
       one_of<PromptMask>(
           {{"clip", PromptMask::Clip}, {"none", PromptMask::None}, {"peer", PromptMask::Peer}})));
@@ -204,6 +223,15 @@ void add_optimiser(std::vector<Field>& fields) {
                         "in other codes, against learning a small corpus by heart. Not with "
                         "--cache-dataset, which keeps codes."},
            MYXTTS_MEMBER(train.shift_clips), true_or_false()));
+  fields.push_back(
+      bind({.key = "train.code_noise",
+            .flag = "--code-noise",
+            .placeholder = "SHARE",
+            .group = "Training",
+            .sentence = "The share of codes that the stage gpt reads wrongly, by chance, while it "
+                        "still has to say the right ones: with less to go by in what was said "
+                        "before, it listens to the text earlier."},
+           MYXTTS_MEMBER(train.code_noise), number_between(0.0, 0.9)));
 }
 
 void add_windows(std::vector<Field>& fields) {
