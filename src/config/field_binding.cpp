@@ -38,6 +38,21 @@ std::optional<std::vector<std::string>> parse_name_patterns(std::string_view tex
   return patterns;
 }
 
+constexpr std::int64_t kMostGpu = 63;
+
+std::optional<GpuNumbers> parse_gpu_numbers(std::string_view text) {
+  GpuNumbers gpus;
+  if (text == "all") return gpus;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const auto gpu = parse_integer(text.substr(begin, end - begin));
+    if (!gpu || *gpu < 0 || *gpu > kMostGpu || std::ranges::count(gpus, *gpu) > 0) return {};
+    gpus.push_back(*gpu);
+    begin = end + 1;
+  }
+  return gpus;
+}
+
 }  // namespace
 
 Rule<std::int64_t> integer_between(std::int64_t least, std::int64_t most) {
@@ -96,6 +111,14 @@ Rule<SplitGpu> gpu_with_multiprocessors() {
   return {.allowed = "a GPU's number from 0 to 63, alone or with multiprocessors as in 0:16",
           .parse = parse_split_gpu,
           .format = format_split_gpu};
+}
+
+Rule<GpuNumbers> gpu_numbers() {
+  return {.allowed = "different GPUs' numbers with commas between, as in 0,1, or all",
+          .parse = parse_gpu_numbers,
+          .format = [](const GpuNumbers& gpus) {
+            return gpus.empty() ? std::string("all") : fmt::format("{}", fmt::join(gpus, ","));
+          }};
 }
 
 Rule<Weights> weights_of(std::string what) {

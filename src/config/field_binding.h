@@ -33,6 +33,7 @@ Rule<std::string> word_of(std::vector<std::string> words);
 Rule<std::string> language_code();
 Rule<std::string> resume_point();
 Rule<SplitGpu> gpu_with_multiprocessors();
+Rule<GpuNumbers> gpu_numbers();
 Rule<std::filesystem::path> path_of(std::string what);
 Rule<CorpusLayout> corpus_layout();
 Rule<Weights> weights_of(std::string what);  // "languages"

@@ -5,6 +5,20 @@
 namespace myxtts {
 
 void add_parallel_fields(std::vector<Field>& fields) {
+  fields.push_back(bind({.key = "parallel.gpus",
+                         .flag = "--gpus",
+                         .placeholder = "LIST",
+                         .group = "Several processes",
+                         .sentence = "GPUs of this host that train one model together, a rank on "
+                                     "each; with --data-gpu, that one feeds them all."},
+                        MYXTTS_MEMBER(parallel.gpus), gpu_numbers(), "none"));
+  fields.push_back(bind({.key = "parallel.ranks",
+                         .flag = "--ranks",
+                         .placeholder = "N",
+                         .group = "Several processes",
+                         .sentence = "So many ranks in this process, fed by one data device; on "
+                                     "the CPU, where there are no --gpus to name."},
+                        MYXTTS_MEMBER(parallel.ranks), integer_between(1, 64), "none"));
   fields.push_back(bind({.key = "parallel.rank_timeout",
                          .flag = "--rank-timeout",
                          .placeholder = "SECONDS",
