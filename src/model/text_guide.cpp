@@ -9,7 +9,7 @@
 namespace myxtts {
 namespace {
 
-constexpr double kSpread = 0.1;  // of a whole text, to each side
+constexpr double kSpread = 0.1;  // of a whole text, to each side; and a token more
 constexpr double kLeast = 1e-6;  // of attention, so that its logarithm stays finite
 
 // The batch's rows, each in a line of its own: [segments, longest], the ends filled up.
@@ -62,7 +62,8 @@ GuideSums text_guide(const HeadSeen& seen, std::int64_t text_positions, const Gp
   const auto through_speech = progress((positions - 1 - text_positions).to(at::kFloat), is_code);
 
   const auto apart = through_speech.unsqueeze(2) - through_text.unsqueeze(1);
-  const auto near = at::exp(apart.square() * (-0.5 / (kSpread * kSpread)));
+  const auto token = is_text.sum(1).clamp_min(1).to(at::kFloat).reciprocal().view({-1, 1, 1});
+  const auto near = at::exp(apart.square() * -0.5 / (token.square() + kSpread * kSpread));
   const auto counted = near * is_text.unsqueeze(1);
   const auto found = (attention_of(seen, lines) * counted).sum(2);
   const auto missed = -at::log(found.clamp_min(kLeast)) * is_code;
