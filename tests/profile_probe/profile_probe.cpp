@@ -67,6 +67,7 @@ Settings settings_of(const Arguments& arguments, const std::string& corpus) {
 struct Row {
   std::string kind;  // as in --faults
   std::string planted = {};
+  double strength = 0;  // of the larger fault
   Cause expected = Cause::ModelBound;
   Profile before = {};
   std::optional<Profile> after = {};
@@ -84,6 +85,8 @@ nlohmann::json json_of(const Row& row) {
   nlohmann::json json{{"kind", row.kind},
                       {"device", row.before.setup.plan.model.gpu ? "cuda" : "cpu"},
                       {"planted", row.planted},
+                      {"strength", row.strength},
+                      {"padding_share", row.before.padding_share},
                       {"expected", name_of(row.expected)},
                       {"verdict", name_of(row.said().cause)},
                       {"right", row.right()},
@@ -139,13 +142,12 @@ std::vector<PlantedFault> faults_of(const std::string& name, std::uint64_t seed,
 
 // What a kind needs besides waits. Features that are computed on the model's own card cost its time
 // and are named for it, so there a healthy training has its codes, and one that only its padding is
-// to hold up. A budget of tokens has to be large enough to be allowed.
+// to hold up.
 Settings settings_for(const std::string& kind, bool on_gpu, std::uint64_t seed) {
   Settings settings{{"train.seed", std::to_string(seed)}};
   if (kind == "launch") settings.emplace_back("train.enable_static_shapes", "false");
   const bool needs_its_codes = kind == "healthy" || kind == "bad padding";
   if (on_gpu && needs_its_codes) settings.emplace_back("data.cache_dataset", "true");
-  if (kind == "bad padding") settings.emplace_back("train.batch_size", "6");
   return settings;
 }
 
@@ -163,11 +165,11 @@ class Probe {
     const auto faults = faults_of(name, seed, healthy_);
     TrialSettings trial{.warm_up = 6, .steps = arguments_.steps, .resident = 12};
     if (name == "jittery storage") trial.steps *= 3;  // a few stalls have to happen
-    if (name == "bad padding" && !on_gpu_) trial.steps = (trial.steps + 1) / 2;  // larger ones
     plant(faults, healthy_, seed, trial);
     Row row{.kind = kind, .planted = name};
     if (name == "launch") row.expected = Cause::Launch;
     if (!faults.empty()) row.expected = faults.back().expected;
+    if (!faults.empty()) row.strength = faults.back().strength;
     Settings settings = settings_for(kind, on_gpu_, seed);
     row.before = bench_.run(trial, settings);
     if (arguments_.verbose) fmt::print("{}\n", describe(row.before));

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <thread>
@@ -74,14 +75,20 @@ PlantedFault make_fault(const std::string& name, double strength, const Healthy&
   MYXTTS_CHECK(found != kExpected.end(), "there is no fault '{}'", name);
   // A stall has to be longer than what the ring and the buffer bridge.
   const double steps = name == "jittery storage" ? 10 + 3 * strength : strength;
-  return {.name = name, .expected = found->second, .seconds = steps * healthy.step_seconds};
+  return {.name = name,
+          .expected = found->second,
+          .strength = strength,
+          .seconds = steps * healthy.step_seconds};
 }
 
 void plant(const std::vector<PlantedFault>& faults, const Healthy& healthy, std::uint64_t seed,
            TrialSettings& trial) {
   std::vector<std::shared_ptr<Waits>> planted;
   for (const PlantedFault& fault : faults) {
-    if (fault.name == "bad padding") trial.token_counts = 1;
+    if (fault.name == "bad padding") {
+      trial.token_counts = 1;
+      trial.least_tokens = std::llround(fault.strength * healthy.tokens);
+    }
     planted.push_back(std::make_shared<Waits>(fault, healthy, seed));
   }
   trial.on_work = [planted](Work work) {

@@ -49,7 +49,12 @@ Profile TrialBench::run(const TrialSettings& trial, const Settings& more) const 
 
 Healthy healthy_of(const Profile& profile) {
   const StepModel model = model_of(profile);
-  return {.step_seconds = profile.steps.mean, .clips = model.clips, .workers = model.workers};
+  const TrialReading& reading = profile.reading;
+  return {.step_seconds = profile.steps.mean,
+          .clips = model.clips,
+          .workers = model.workers,
+          .tokens = static_cast<double>(reading.useful_tokens) /
+                    static_cast<double>(std::max<std::int64_t>(1, reading.batches))};
 }
 
 }  // namespace myxtts::test

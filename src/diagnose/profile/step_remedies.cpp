@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "diagnose/profile/padding.h"
 #include "diagnose/profile/remedies.h"
 
 namespace myxtts {
@@ -43,20 +44,6 @@ std::optional<Remedy> launch(const Profile& profile, const StepModel& model) {
       .after = after};
 }
 
-std::optional<Remedy> padding(const Profile& profile, const StepModel& model) {
-  if (profile.setup.plan.batch_tokens) return std::nullopt;  // a larger one is no cure for padding
-  const Tried* budget = tried_with(profile, "train.batch_tokens");
-  if (budget == nullptr || !budget->reading) return std::nullopt;
-  const StepModel after = with_tried(profile, model, *budget);
-  return Remedy{.cause = Cause::Padding,
-                .reason = fmt::format("{:.0f} % of the tokens that are computed are padding",
-                                      100 * profile.padding_share),
-                .knob = budget->knob,
-                .remark = "measured: the same clips in batches of that many tokens",
-                .without = after,
-                .after = after};
-}
-
 }  // namespace
 
 const Tried* tried_with(const Profile& profile, std::string_view key) {
@@ -64,6 +51,12 @@ const Tried* tried_with(const Profile& profile, std::string_view key) {
     if (tried.knob.key == key) return &tried;
   }
   return nullptr;
+}
+
+const Tried* tried_with(const Profile& profile, const Knob& knob) {
+  const auto& tried = profile.reading.tried;
+  const auto found = std::ranges::find(tried, knob, &Tried::knob);
+  return found == tried.end() ? nullptr : &*found;
 }
 
 StepModel with_tried(const Profile& profile, const StepModel& model, const Tried& tried) {
@@ -75,7 +68,7 @@ StepModel with_tried(const Profile& profile, const StepModel& model, const Tried
 
 std::vector<Remedy> step_remedies(const Profile& profile, const StepModel& model) {
   std::vector<Remedy> all;
-  for (const auto& remedy : {launch(profile, model), padding(profile, model)}) {
+  for (const auto& remedy : {launch(profile, model), padding_remedy(profile, model)}) {
     if (remedy) all.push_back(*remedy);
   }
   return all;
