@@ -7,7 +7,7 @@
 
 Plants each kind of bottleneck in whole trainings, at strengths that the seed draws, --runs times each; then pairs, of
 which the larger has to be named, and healthy trainings, which must raise no alarm. A strength of 2 is a stage that takes
-twice a healthy step, or batches padded to twice their tokens. Prints one row for each and exits 1 unless every verdict is
+twice a healthy step, or batches padded to four times their tokens. Prints one row for each and exits 1 unless every verdict is
 right and every gain within 15 % of the predicted. --lanes runs several trainings side by side, each on cores of its own.
 """
 import argparse

@@ -31,6 +31,7 @@ namespace {
 
 struct Arguments {
   std::string corpus;
+  std::string long_clips;  // for padding; empty: those of the corpus
   std::int64_t clips = 48;
   int runs = 3;
   std::int64_t steps = 40;
@@ -151,6 +152,15 @@ Settings settings_for(const std::string& kind, bool on_gpu, std::uint64_t seed) 
   return settings;
 }
 
+// Tokens are what padding costs, and long clips have more of them to a prompt; on the CPU one such
+// clip is a step that is long enough.
+Settings settings_to_pad(const Arguments& arguments, bool on_gpu) {
+  Settings settings;
+  if (!arguments.long_clips.empty()) settings = {{"data.train_data", arguments.long_clips}};
+  if (!on_gpu) settings.emplace_back("train.batch_size", "1");
+  return settings;
+}
+
 class Probe {
  public:
   Probe(const TrialBench& bench, const Arguments& arguments)
@@ -162,15 +172,22 @@ class Probe {
 
   Row measure(const std::string& kind, std::uint64_t seed) const {
     const std::string name = kind == "pair" ? drawn_pair(seed) : kind;
-    const auto faults = faults_of(name, seed, healthy_);
+    Settings settings = settings_for(kind, on_gpu_, seed);
+    Healthy healthy = healthy_;
+    if (name == "bad padding") {
+      const Settings more = settings_to_pad(arguments_, on_gpu_);
+      settings.insert(settings.end(), more.begin(), more.end());
+      healthy = healthy_of(bench_.run({.warm_up = 2, .steps = 10, .resident = 0}, settings));
+    }
+    const auto faults = faults_of(name, seed, healthy);
     TrialSettings trial{.warm_up = 6, .steps = arguments_.steps, .resident = 12};
     if (name == "jittery storage") trial.steps *= 3;  // a few stalls have to happen
-    plant(faults, healthy_, seed, trial);
+    if (name == "bad padding" && !on_gpu_) trial.steps = (trial.steps + 1) / 2;  // larger ones
+    plant(faults, healthy, seed, trial);
     Row row{.kind = kind, .planted = name};
     if (name == "launch") row.expected = Cause::Launch;
     if (!faults.empty()) row.expected = faults.back().expected;
     if (!faults.empty()) row.strength = faults.back().strength;
-    Settings settings = settings_for(kind, on_gpu_, seed);
     row.before = bench_.run(trial, settings);
     if (arguments_.verbose) fmt::print("{}\n", describe(row.before));
     const auto& knob = row.said().knob;
@@ -188,13 +205,17 @@ class Probe {
   bool on_gpu_ = false;
 };
 
-int run(const Arguments& arguments) {
+void generate_clips(const std::filesystem::path& folder, Arguments& arguments) {
+  arguments.corpus = (folder / "short").string();
+  arguments.long_clips = (folder / "long").string();
+  generate_corpus(arguments.corpus, {.clips = arguments.clips, .shortest = 1, .longest = 3});
+  generate_corpus(arguments.long_clips, {.clips = arguments.clips, .shortest = 5, .longest = 10});
+}
+
+int run(Arguments arguments) {
   const ScratchFolder folder("probe");
-  if (arguments.corpus.empty()) {
-    generate_corpus(folder.path(), {.clips = arguments.clips, .shortest = 1, .longest = 3});
-  }
-  const TrialBench bench(
-      settings_of(arguments, arguments.corpus.empty() ? folder.path().string() : arguments.corpus));
+  if (arguments.corpus.empty()) generate_clips(folder.path(), arguments);
+  const TrialBench bench(settings_of(arguments, arguments.corpus));
   const auto began = std::chrono::steady_clock::now();
   const Probe probe(bench, arguments);
   int wrong = 0;

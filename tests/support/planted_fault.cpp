@@ -20,6 +20,10 @@ void wait_for(double seconds) {
 
 constexpr double kStallEvery = 20;  // steps, on average, of jittery storage
 
+// A clip costs a step more than its tokens do, by its prompt: so padding has to be plenty to cost
+// about as much as other faults of its strength.
+constexpr double kPaddedTimes = 2;
+
 // One fault's waits. Called by the threads of its stage.
 class Waits {
  public:
@@ -87,7 +91,7 @@ void plant(const std::vector<PlantedFault>& faults, const Healthy& healthy, std:
   for (const PlantedFault& fault : faults) {
     if (fault.name == "bad padding") {
       trial.token_counts = 1;
-      trial.least_tokens = std::llround(fault.strength * healthy.tokens);
+      trial.least_tokens = std::llround(kPaddedTimes * fault.strength * healthy.tokens);
     }
     planted.push_back(std::make_shared<Waits>(fault, healthy, seed));
   }

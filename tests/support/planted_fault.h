@@ -28,8 +28,8 @@ struct Healthy {
 
 const std::vector<std::string>& fault_names();
 
-// `strength`: how many healthy steps the faulty stage takes for the work of one; of padding, how
-// many times the tokens that a batch needs are computed. Throws InternalError for an unknown name.
+// `strength`: how many healthy steps the faulty stage takes for the work of one; of padding, half
+// as often as the tokens that a batch needs are computed. Throws InternalError for an unknown name.
 PlantedFault make_fault(const std::string& name, double strength, const Healthy& healthy);
 
 // Puts the faults into a trial, each where its work is done.

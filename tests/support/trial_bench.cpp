@@ -35,10 +35,13 @@ DevicePlan opened_plan(const EffectiveConfig& config) {
 
 Profile TrialBench::run(const TrialSettings& trial, const Settings& more) const {
   Settings all = settings_;
-  all.insert(all.end(), more.begin(), more.end());
-  const auto is = [](const char* key) {
+  const auto is = [](const std::string& key) {
     return [key](const auto& setting) { return setting.first == key; };
   };
+  for (const auto& setting : more) {
+    std::erase_if(all, is(setting.first));
+    all.push_back(setting);
+  }
   // A budget of tokens takes the place of a number of clips.
   if (std::ranges::any_of(all, is("train.batch_tokens")))
     std::erase_if(all, is("train.batch_size"));
