@@ -182,7 +182,6 @@ class Probe {
     const auto faults = faults_of(name, seed, healthy);
     TrialSettings trial{.warm_up = 6, .steps = arguments_.steps, .resident = 12};
     if (name == "jittery storage") trial.steps *= 3;  // a few stalls have to happen
-    if (name == "bad padding" && !on_gpu_) trial.steps = (trial.steps + 1) / 2;  // larger ones
     plant(faults, healthy, seed, trial);
     Row row{.kind = kind, .planted = name};
     if (name == "launch") row.expected = Cause::Launch;

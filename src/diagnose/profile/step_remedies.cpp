@@ -20,11 +20,12 @@ double share_of(double part, double whole) {
   return whole > 0 ? part / whole : 0.0;
 }
 
-// Clips of a step, of the length that the measured ones had on average.
+// Clips of a step, of the length that those of both readings had on average: a few steps may have
+// had long ones or short ones.
 double clips_of(const TrialReading& tried, const TrialReading& measured) {
   const double steps = static_cast<double>(tried.step_seconds.size());
-  const double a_clip =
-      share_of(static_cast<double>(measured.useful_tokens), static_cast<double>(measured.clips));
+  const double a_clip = share_of(static_cast<double>(measured.useful_tokens + tried.useful_tokens),
+                                 static_cast<double>(measured.clips + tried.clips));
   return share_of(static_cast<double>(tried.useful_tokens), a_clip * steps);
 }
 

@@ -169,12 +169,14 @@ TEST(Verdict, ClipsOfATrialCountByTheirTokens) {
   TrialReading reading = test::reading_of({});
   reading.useful_tokens = reading.tokens * 8 / 10;
   TrialReading tried = test::reading_of({});  // the same steps, all of it useful
-  tried.clips = 1;                            // as if they were long ones
+  tried.clips = 250 * 9 / 10;                 // by chance they were longer ones
   reading.tried = {{.knob = {"--batch-tokens 1000", "train.batch_tokens", "1000"},
                     .reading = std::make_shared<TrialReading>(tried)}};
   const Profile profile = make_profile({.cores = 8}, reading);
   ASSERT_EQ(verdict_of(profile), Cause::Padding);
-  EXPECT_NEAR(profile.findings.front().predicted_gain(profile.clips_per_second), 0.25, 0.01);
+  // 50,000 useful tokens in place of 40,000; of 200 and 225 clips a clip has 90,000 / 425.
+  EXPECT_NEAR(profile.findings.front().predicted_gain(profile.clips_per_second),
+              50'000 / (90'000.0 / 425) / 200 - 1, 0.001);
 }
 
 // Of the tokens that such a training computes, this share is useful.
