@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "diagnose/profile/alternatives.h"
 #include "diagnose/profile/made_reading.h"
 
 namespace myxtts {
@@ -220,7 +219,7 @@ TEST(VerdictOfPadding, WhatLargerStepsGiveIsNoCostOfALittlePadding) {
 
 TEST(VerdictOfPadding, ItIsNamedByItsShareAndPredictedAsItWasMeasured) {
   TrialReading reading = padded({}, 0.6);
-  TrialReading tried = padded({.model = 0.110, .ceiling = 0.110}, 0.9);
+  TrialReading tried = padded({.model = 0.110, .ceiling = 0.110, .clips = 6}, 0.9);
   reading.tried = {budget_tried(tried)};
   const Finding finding = found_in(reading);
   ASSERT_EQ(finding.cause, Cause::Padding);
@@ -230,7 +229,7 @@ TEST(VerdictOfPadding, ItIsNamedByItsShareAndPredictedAsItWasMeasured) {
 
 TEST(VerdictOfPadding, ABudgetThatGivesNothingIsNotAdvised) {
   TrialReading reading = padded({}, 0.6);
-  reading.tried = {budget_tried(padded({.model = 0.150, .ceiling = 0.150}, 0.9))};
+  reading.tried = {budget_tried(padded({.model = 0.150, .ceiling = 0.150, .clips = 6}, 0.9))};
   EXPECT_EQ(found_in(reading).cause, Cause::ModelBound);
 }
 
@@ -254,14 +253,6 @@ TEST(VerdictOfPadding, ABudgetThatIsThereGrowsToWhatIsComputedOrToTwice) {
   EXPECT_EQ(found_in(padded({}, 0.5), setup).knob->flag, "--batch-tokens 1000");
   setup.plan.batch_tokens = 1000;
   EXPECT_EQ(found_in(padded({}, 0.5), setup).knob->flag, "--batch-tokens 2000");
-}
-
-TEST(Alternatives, PaddingThatIsWorthALookIsTriedAndLittleIsNot) {
-  const auto tried = [](double useful) {
-    return worth_trying(make_profile({.cores = 8}, padded({}, useful)));
-  };
-  EXPECT_EQ(tried(0.8), (std::vector<Knob>{{"--batch-tokens 1000", "train.batch_tokens", "1000"}}));
-  EXPECT_TRUE(tried(0.97).empty());
 }
 
 TEST(Verdict, LargerBatchesThatWereTriedArePredictedAsTheyWereMeasured) {
