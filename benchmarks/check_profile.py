@@ -6,9 +6,9 @@
     benchmarks/check_profile.py --probe build/release/bin/profile_probe --device cuda
 
 Plants each kind of bottleneck in whole trainings, at strengths that the seed draws, --runs times each; then pairs, of
-which the larger has to be named, and healthy trainings, which must raise no alarm. Prints one row for each and exits 1
-unless every verdict is right and every gain within 15 % of the predicted. --lanes runs several trainings side by side,
-each on cores of its own.
+which the larger has to be named, and healthy trainings, which must raise no alarm. A strength of 2 is a stage that takes
+twice a healthy step, or batches padded to four times their tokens. Prints one row for each and exits 1 unless every verdict is
+right and every gain within 15 % of the predicted. --lanes runs several trainings side by side, each on cores of its own.
 """
 import argparse
 import concurrent.futures
@@ -64,7 +64,7 @@ def run_probe(options, cores, jobs):
 
 def shares(options):
     """(kind, seed) of each lane's trainings: every kind once before any a second time."""
-    kinds = list(KINDS) + (["launch"] if options.device == "cuda" else [])
+    kinds = options.kinds or list(KINDS) + (["launch"] if options.device == "cuda" else [])
     jobs = [(kind, options.seed + run) for run in range(options.runs) for kind in kinds]
     jobs += [("pair", options.seed + number) for number in range(options.pairs)]
     jobs += [("healthy", options.seed + number) for number in range(options.healthy)]
@@ -88,7 +88,8 @@ def cells(row):
     gain = ["", "", ""]
     if "error" in row:
         gain = [f"`{row['knob']}`", f"{row['predicted']:.1f}", f"{row['measured']:.1f} ({100 * row['error']:+.0f} %)"]
-    return [row["planted"], f"{row['step_ms']:.1f} ms", f"{row['ceiling_ms']:.1f} ms", row["verdict"],
+    strength = f" x {row['strength']:.1f}" if row["strength"] else ""
+    return [row["planted"] + strength, f"{row['step_ms']:.1f} ms", f"{row['ceiling_ms']:.1f} ms", row["verdict"],
             f"{100 * row['cost_share']:.0f} %", *gain, result]
 
 
@@ -98,6 +99,7 @@ def main():
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--model-size")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kinds", type=lambda text: text.split(","), help="these alone, with commas; all unless told")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--healthy", type=int, default=5)

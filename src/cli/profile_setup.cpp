@@ -16,6 +16,9 @@ EffectiveConfig with_knobs(EffectiveConfig settings, const Profile& profile) {
   const auto fields = all_fields();
   for (const Finding& finding : profile.findings) {
     if (!finding.knob) continue;
+    // A budget of tokens and a number of clips exclude each other: the first one named is kept.
+    const bool is_clips = finding.knob->key == "train.batch_size";
+    if (is_clips && settings.values.train.batch_tokens) continue;
     const Field* field = find_field(finding.knob->key);
     MYXTTS_CHECK(field != nullptr && field->assign({.text = finding.knob->value}, settings.values),
                  "{} cannot be {}", finding.knob->key, finding.knob->value);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/batch_plan.h"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -18,6 +19,19 @@ std::vector<VisitGroup> checked(std::vector<VisitGroup> groups) {
   return groups;
 }
 
+std::vector<RowSizes> sizes_of(const EpochPlanner& planner, const BatchSettings& settings) {
+  if (!settings.static_shapes) return {};
+  RowSizes bound = planner.bound();
+  bound.tokens = std::max(bound.tokens, settings.least_tokens);
+  std::vector<RowSizes> sizes =
+      choose_sizes(planner.simulated(), bound, settings.most_token_counts);
+  const auto too_small = [&settings](const RowSizes& size) {
+    return size.tokens < settings.least_tokens;
+  };
+  std::erase_if(sizes, too_small);  // never the last one, the bound
+  return sizes;
+}
+
 }  // namespace
 
 struct BatchPlan::State {
@@ -25,9 +39,7 @@ struct BatchPlan::State {
         const BatchSettings& chosen, const EpochStart& start)
       : settings(chosen),
         planner(groups, RowLengths(corpus, groups, gpt), chosen, start),
-        sizes(chosen.static_shapes
-                  ? choose_sizes(planner.simulated(), planner.bound(), chosen.most_token_counts)
-                  : std::vector<RowSizes>{}) {}
+        sizes(sizes_of(planner, chosen)) {}
 
   std::shared_ptr<const EpochPlan> epoch(std::int64_t number);
   std::vector<Visit> share(const EpochPlan& plan, std::int64_t step) const {

@@ -20,7 +20,10 @@ struct StageProbe {
   // Called where that work is really done (not for clips that a cache holds), in its thread.
   std::function<void(Work)> on_work = {};
 
-  std::int64_t token_counts = 0;  // pads to so many, wherever the model is; 0: as a run
+  // Where a test wants padding: to so many token counts, each of at least so many tokens, wherever
+  // the model is; 0 and 0: as a run.
+  std::int64_t token_counts = 0;
+  std::int64_t least_tokens = 0;
 
   std::atomic<std::int64_t> file_nanoseconds = 0;  // of decoders, reading files
 

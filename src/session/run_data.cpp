@@ -25,6 +25,7 @@ BatchSettings settings_of(const RunConfig& config, const DevicePlan& plan,
   if (options.probe != nullptr && options.probe->token_counts > 0) {
     settings.static_shapes = true;
     settings.most_token_counts = options.probe->token_counts;
+    settings.least_tokens = options.probe->least_tokens;
   }
   return settings;
 }

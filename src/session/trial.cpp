@@ -16,6 +16,7 @@
 #include "diagnose/profile/alternatives.h"
 #include "session/gpu_watch.h"
 #include "session/resident_batches.h"
+#include "session/settling.h"
 #include "session/trial_parts.h"
 
 namespace myxtts {
@@ -128,19 +129,15 @@ void Trial::warm_up(BatchFeed& feed, Progress& progress) {
   }
 }
 
-// The first steps take long, and batches pile up behind them that no later step finds: they would
-// be measured in place of the stages that made them. Ends when the buffer does not shrink any more,
-// or when everything that was there is used up.
 void Trial::settle(BatchFeed& feed) {
-  const auto in_buffer = [&feed] { return feed.meters().queue("buffer").depth.current; };
-  const std::int64_t all = TrialParts::batches_ahead(feed.facts());
-  const std::int64_t behind_buffer = all - feed.facts().buffer_batches;
-  const std::size_t at_first = in_buffer();
-  for (std::int64_t taken = 0; taken < all && !is_stopped(); taken += parts_.plan.grad_accum) {
-    const std::size_t now = in_buffer();
-    if (taken >= behind_buffer && (now == 0 || now >= at_first)) return;
-    if (!step_from(feed, [](const DeviceBatch&) {})) return;
-  }
+  const PipelineFacts facts = feed.facts();
+  const std::int64_t ahead = TrialParts::batches_ahead(facts);
+  myxtts::settle(
+      {.ahead = ahead,
+       .behind_buffer = ahead - facts.buffer_batches,
+       .batches_a_step = parts_.plan.grad_accum,
+       .in_buffer = [&feed] { return feed.meters().queue("buffer").depth.current; },
+       .step = [&] { return !is_stopped() && step_from(feed, [](const DeviceBatch&) {}); }});
 }
 
 void Trial::count(const DeviceBatch& batch, TrialReading& reading) const {
@@ -188,6 +185,8 @@ void Trial::with_pipeline(TrialReading& reading) {
   settle(*feed);
   measure(*feed, settings_.steps, reading, progress);
   feed->finish();
+  const auto& sizes = parts_.data.training().batches.sizes();
+  reading.longest_row = sizes.empty() ? 0 : sizes.back().longest;
   reading.data.gpu = data_gpu_.take();
   reading.model.gpu = model_gpu_.take();
 }
@@ -303,7 +302,9 @@ ProfileSetup profile_setup(const EffectiveConfig& settings, const DevicePlan& pl
 TrialReading run_trial(const EffectiveConfig& settings, const DevicePlan& plan,
                        const TrialSettings& trial, const std::function<bool()>& stopped) {
   const ScratchFolder folder("profile");
-  StageProbe probe{.on_work = trial.on_work, .token_counts = trial.token_counts};
+  StageProbe probe{.on_work = trial.on_work,
+                   .token_counts = trial.token_counts,
+                   .least_tokens = trial.least_tokens};
   TrialReading reading;
   {
     TrialParts parts(settings, plan, folder.path(), probe);

@@ -19,6 +19,7 @@ struct TrialSettings {
   // For tests alone: called where each kind of work is done, and may make it slow.
   std::function<void(Work)> on_work = {};
   std::int64_t token_counts = 0;  // that batches are padded to, wherever the model is; 0: as a run
+  std::int64_t least_tokens = 0;  // of each of them
 };
 
 // What a verdict has to know of the settings of a trial and of this machine.

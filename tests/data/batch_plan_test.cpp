@@ -181,6 +181,20 @@ TEST(BatchPlan, EveryBatchFitsTheSizeItIsGivenAndThereAreAtMostEight) {
   }
 }
 
+TEST(BatchPlan, NoTokenCountIsBelowTheLeastThatIsAskedFor) {
+  const Corpus corpus = Corpus::of(test::generated_clips(260));
+  const BatchPlan usual(corpus, kGpt, {.batch_size = 8, .seed = 4});
+  const std::int64_t middle = usual.sizes()[4].tokens;
+  for (const std::int64_t least : {middle, 3 * usual.sizes().back().tokens}) {
+    const BatchPlan plan(corpus, kGpt, {.batch_size = 8, .least_tokens = least, .seed = 4});
+    EXPECT_GE(plan.sizes().front().tokens, least);
+    EXPECT_LT(plan.useful_share(), usual.useful_share());
+    for (const PlannedBatch& batch : epoch_of(plan, 2)) {
+      EXPECT_LE(tokens_of(corpus, batch), batch.sizes.tokens);
+    }
+  }
+}
+
 TEST(BatchPlan, PackedRowsFitTheSizesOfTheirBatch) {
   const Corpus corpus = Corpus::of(test::generated_clips(60));
   const BatchPlan plan(corpus, kGpt, {.batch_size = 16, .seed = 4});

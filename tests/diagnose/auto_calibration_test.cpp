@@ -113,21 +113,62 @@ TEST(Calibration, ASecondLookAtACacheIsJudgedByTheWholeRunToo) {
 }
 
 // The first of four epochs is as fast as without the cache.
-TEST(Calibration, TheCacheIsJudgedByTheWholeRunOnTheSimplestAndOnTheFastest) {
+TEST(Calibration, TheCacheIsJudgedByTheWholeRun) {
   FakeMachine machine({{"single", {100}},
-                       {"split 0:16", {90}},
                        {"dual 1 to 0", {120}},
                        {"single, cached", {300}},
                        {"dual 1 to 0, cached", {150}}});
-  const auto table =
-      calibrate(kAll, machine.measure(), {.may_cache = true, .first_epoch_share = 0.25});
+  const auto table = calibrate({kSingle, kDual}, machine.measure(),
+                               {.may_cache = true, .first_epoch_share = 0.25});
+  EXPECT_EQ(machine.measured,
+            (Names{"single", "dual 1 to 0", "single, cached", "dual 1 to 0, cached"}));
+  ASSERT_EQ(table.size(), 4U);
+  EXPECT_NEAR(table[2].clips_per_second, 200, 1e-9);
+  EXPECT_EQ(table[2].cold_clips_per_second, 100);
+  EXPECT_NEAR(table[3].clips_per_second, 1 / (0.25 / 120 + 0.75 / 150), 1e-9);
+  EXPECT_EQ(name_of_fastest(table, 0.0), "single, cached");
+}
+
+TEST(Calibration, WhatIsFarBehindInTheFirstEpochIsNotTriedWithACacheButTheSimplestIs) {
+  FakeMachine machine({{"single", {50}},
+                       {"split 0:16", {60}},
+                       {"dual 1 to 0", {120}},
+                       {"single, cached", {300}},
+                       {"dual 1 to 0, cached", {150}}});
+  calibrate(kAll, machine.measure(), {.may_cache = true, .first_epoch_share = 0.25});
   EXPECT_EQ(machine.measured, (Names{"single", "split 0:16", "dual 1 to 0", "single, cached",
                                      "dual 1 to 0, cached"}));
-  ASSERT_EQ(table.size(), 5U);
-  EXPECT_NEAR(table[3].clips_per_second, 200, 1e-9);
-  EXPECT_EQ(table[3].cold_clips_per_second, 100);
-  EXPECT_NEAR(table[4].clips_per_second, 1 / (0.25 / 120 + 0.75 / 150), 1e-9);
-  EXPECT_EQ(name_of_fastest(table, 0.0), "single, cached");
+}
+
+TEST(Calibration, TheCacheIsTriedOnTheFastestOfEachModeAndOnWhatLeavesTheModelMost) {
+  const Placement split{.mode = Mode::Split, .split_gpu = SplitGpu{0, 64}};
+  FakeMachine machine({{"single", {100}},
+                       {"split 0:16", {80}},
+                       {"split 0:64", {98}},
+                       {"single, cached", {110}},
+                       {"split 0:16, cached", {120}},
+                       {"split 0:64, cached", {109}}});
+  const auto table = calibrate({kSingle, kSplit, split}, machine.measure(),
+                               {.may_cache = true, .first_epoch_share = 0.01});
+  EXPECT_EQ(machine.measured, (Names{"single", "split 0:16", "split 0:64", "single, cached",
+                                     "split 0:16, cached", "split 0:64, cached"}));
+  EXPECT_EQ(name_of_fastest(table, kGpuTie), "split 0:16, cached");
+}
+
+TEST(Calibration, OnACpuTheCacheIsTriedWithTheThreadsThatLeaveTheModelMostToo) {
+  const auto threads = [](std::int64_t data, std::int64_t model) {
+    return Placement{.mode = Mode::Cpu, .data_threads = data, .model_threads = model};
+  };
+  FakeMachine machine({{"cpu 2 + 6 threads", {90}},
+                       {"cpu 4 + 4 threads", {100}},
+                       {"cpu 1 + 8 threads", {85}},
+                       {"cpu 2 + 6 threads, cached", {120}},
+                       {"cpu 4 + 4 threads, cached", {110}},
+                       {"cpu 1 + 8 threads, cached", {140}}});
+  const auto table = calibrate({threads(2, 6), threads(4, 4), threads(1, 8)}, machine.measure(),
+                               {.may_cache = true, .first_epoch_share = 0.01});
+  EXPECT_EQ(machine.measured.size(), 6U);
+  EXPECT_EQ(name_of_fastest(table, kCpuTie), "cpu 1 + 8 threads, cached");
 }
 
 TEST(Calibration, InARunOfOneEpochTheCacheBringsNothingAndIsNotTaken) {

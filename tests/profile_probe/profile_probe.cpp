@@ -31,6 +31,7 @@ namespace {
 
 struct Arguments {
   std::string corpus;
+  std::string long_clips;  // for padding; empty: those of the corpus
   std::int64_t clips = 48;
   int runs = 3;
   std::int64_t steps = 40;
@@ -67,6 +68,7 @@ Settings settings_of(const Arguments& arguments, const std::string& corpus) {
 struct Row {
   std::string kind;  // as in --faults
   std::string planted = {};
+  double strength = 0;  // of the larger fault
   Cause expected = Cause::ModelBound;
   Profile before = {};
   std::optional<Profile> after = {};
@@ -84,6 +86,8 @@ nlohmann::json json_of(const Row& row) {
   nlohmann::json json{{"kind", row.kind},
                       {"device", row.before.setup.plan.model.gpu ? "cuda" : "cpu"},
                       {"planted", row.planted},
+                      {"strength", row.strength},
+                      {"padding_share", row.before.padding_share},
                       {"expected", name_of(row.expected)},
                       {"verdict", name_of(row.said().cause)},
                       {"right", row.right()},
@@ -139,13 +143,21 @@ std::vector<PlantedFault> faults_of(const std::string& name, std::uint64_t seed,
 
 // What a kind needs besides waits. Features that are computed on the model's own card cost its time
 // and are named for it, so there a healthy training has its codes, and one that only its padding is
-// to hold up. A budget of tokens has to be large enough to be allowed.
+// to hold up.
 Settings settings_for(const std::string& kind, bool on_gpu, std::uint64_t seed) {
   Settings settings{{"train.seed", std::to_string(seed)}};
   if (kind == "launch") settings.emplace_back("train.enable_static_shapes", "false");
   const bool needs_its_codes = kind == "healthy" || kind == "bad padding";
   if (on_gpu && needs_its_codes) settings.emplace_back("data.cache_dataset", "true");
-  if (kind == "bad padding") settings.emplace_back("train.batch_size", "6");
+  return settings;
+}
+
+// Tokens are what padding costs, and long clips have more of them to a prompt; on the CPU one such
+// clip is a step that is long enough.
+Settings settings_to_pad(const Arguments& arguments, bool on_gpu) {
+  Settings settings;
+  if (!arguments.long_clips.empty()) settings = {{"data.train_data", arguments.long_clips}};
+  if (!on_gpu) settings.emplace_back("train.batch_size", "1");
   return settings;
 }
 
@@ -160,15 +172,21 @@ class Probe {
 
   Row measure(const std::string& kind, std::uint64_t seed) const {
     const std::string name = kind == "pair" ? drawn_pair(seed) : kind;
-    const auto faults = faults_of(name, seed, healthy_);
+    Settings settings = settings_for(kind, on_gpu_, seed);
+    Healthy healthy = healthy_;
+    if (name == "bad padding") {
+      const Settings more = settings_to_pad(arguments_, on_gpu_);
+      settings.insert(settings.end(), more.begin(), more.end());
+      healthy = healthy_of(bench_.run({.warm_up = 2, .steps = 10, .resident = 0}, settings));
+    }
+    const auto faults = faults_of(name, seed, healthy);
     TrialSettings trial{.warm_up = 6, .steps = arguments_.steps, .resident = 12};
     if (name == "jittery storage") trial.steps *= 3;  // a few stalls have to happen
-    if (name == "bad padding" && !on_gpu_) trial.steps = (trial.steps + 1) / 2;  // larger ones
-    plant(faults, healthy_, seed, trial);
+    plant(faults, healthy, seed, trial);
     Row row{.kind = kind, .planted = name};
     if (name == "launch") row.expected = Cause::Launch;
     if (!faults.empty()) row.expected = faults.back().expected;
-    Settings settings = settings_for(kind, on_gpu_, seed);
+    if (!faults.empty()) row.strength = faults.back().strength;
     row.before = bench_.run(trial, settings);
     if (arguments_.verbose) fmt::print("{}\n", describe(row.before));
     const auto& knob = row.said().knob;
@@ -186,13 +204,17 @@ class Probe {
   bool on_gpu_ = false;
 };
 
-int run(const Arguments& arguments) {
+void generate_clips(const std::filesystem::path& folder, Arguments& arguments) {
+  arguments.corpus = (folder / "short").string();
+  arguments.long_clips = (folder / "long").string();
+  generate_corpus(arguments.corpus, {.clips = arguments.clips, .shortest = 1, .longest = 3});
+  generate_corpus(arguments.long_clips, {.clips = arguments.clips, .shortest = 5, .longest = 10});
+}
+
+int run(Arguments arguments) {
   const ScratchFolder folder("probe");
-  if (arguments.corpus.empty()) {
-    generate_corpus(folder.path(), {.clips = arguments.clips, .shortest = 1, .longest = 3});
-  }
-  const TrialBench bench(
-      settings_of(arguments, arguments.corpus.empty() ? folder.path().string() : arguments.corpus));
+  if (arguments.corpus.empty()) generate_clips(folder.path(), arguments);
+  const TrialBench bench(settings_of(arguments, arguments.corpus));
   const auto began = std::chrono::steady_clock::now();
   const Probe probe(bench, arguments);
   int wrong = 0;

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <thread>
@@ -18,6 +19,10 @@ void wait_for(double seconds) {
 }
 
 constexpr double kStallEvery = 20;  // steps, on average, of jittery storage
+
+// A clip costs a step more than its tokens do, by its prompt: so padding has to be plenty to cost
+// about as much as other faults of its strength.
+constexpr double kPaddedTimes = 2;
 
 // One fault's waits. Called by the threads of its stage.
 class Waits {
@@ -74,14 +79,20 @@ PlantedFault make_fault(const std::string& name, double strength, const Healthy&
   MYXTTS_CHECK(found != kExpected.end(), "there is no fault '{}'", name);
   // A stall has to be longer than what the ring and the buffer bridge.
   const double steps = name == "jittery storage" ? 10 + 3 * strength : strength;
-  return {.name = name, .expected = found->second, .seconds = steps * healthy.step_seconds};
+  return {.name = name,
+          .expected = found->second,
+          .strength = strength,
+          .seconds = steps * healthy.step_seconds};
 }
 
 void plant(const std::vector<PlantedFault>& faults, const Healthy& healthy, std::uint64_t seed,
            TrialSettings& trial) {
   std::vector<std::shared_ptr<Waits>> planted;
   for (const PlantedFault& fault : faults) {
-    if (fault.name == "bad padding") trial.token_counts = 1;
+    if (fault.name == "bad padding") {
+      trial.token_counts = 1;
+      trial.least_tokens = std::llround(kPaddedTimes * fault.strength * healthy.tokens);
+    }
     planted.push_back(std::make_shared<Waits>(fault, healthy, seed));
   }
   trial.on_work = [planted](Work work) {

@@ -35,10 +35,13 @@ DevicePlan opened_plan(const EffectiveConfig& config) {
 
 Profile TrialBench::run(const TrialSettings& trial, const Settings& more) const {
   Settings all = settings_;
-  all.insert(all.end(), more.begin(), more.end());
-  const auto is = [](const char* key) {
+  const auto is = [](const std::string& key) {
     return [key](const auto& setting) { return setting.first == key; };
   };
+  for (const auto& setting : more) {
+    std::erase_if(all, is(setting.first));
+    all.push_back(setting);
+  }
   // A budget of tokens takes the place of a number of clips.
   if (std::ranges::any_of(all, is("train.batch_tokens")))
     std::erase_if(all, is("train.batch_size"));
@@ -49,7 +52,12 @@ Profile TrialBench::run(const TrialSettings& trial, const Settings& more) const 
 
 Healthy healthy_of(const Profile& profile) {
   const StepModel model = model_of(profile);
-  return {.step_seconds = profile.steps.mean, .clips = model.clips, .workers = model.workers};
+  const TrialReading& reading = profile.reading;
+  return {.step_seconds = profile.steps.mean,
+          .clips = model.clips,
+          .workers = model.workers,
+          .tokens = static_cast<double>(reading.useful_tokens) /
+                    static_cast<double>(std::max<std::int64_t>(1, reading.batches))};
 }
 
 }  // namespace myxtts::test

@@ -96,7 +96,7 @@ void add_training(std::vector<Field>& fields) {
             .group = "Training",
             .sentence = "Tokens in a batch, text and codes together, in place of a clip count.",
             .commands = {"config", "train", "prepare"}},
-           MYXTTS_MEMBER(train.batch_tokens), integer_between(1024, 10'000'000), "none"));
+           MYXTTS_MEMBER(train.batch_tokens), integer_between(64, 10'000'000), "none"));
   fields.push_back(
       bind({.key = "train.grad_accum",
             .flag = "--grad-accum",

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
+#include <map>
 #include <utility>
 
 #include "base/error.h"
@@ -12,6 +14,43 @@ namespace {
 
 constexpr double kClose = 0.3;       // behind the fastest; a second look may change the order
 constexpr double kUnsettled = 0.03;  // the same, of GPUs that nobody else uses
+
+using Lines = std::vector<MeasuredPlacement>;
+
+// What data work has for itself; the rest is the model's. Of a split without a number the plan's
+// own share is not known here.
+std::int64_t data_share(const Placement& placement) {
+  if (placement.split_gpu) {
+    return placement.split_gpu->multiprocessors.value_or(std::numeric_limits<std::int64_t>::max());
+  }
+  return placement.data_threads.value_or(0) - placement.model_threads.value_or(0);
+}
+
+// The simplest, and of each mode the fastest and the one that leaves the model most: with a cache
+// there is little data work, so the order may be another. What is far behind in the first epoch,
+// which is as without a cache, is left out, but for the simplest.
+Lines worth_caching(const Lines& table) {
+  const MeasuredPlacement* best = fastest(table, 0);
+  if (best == nullptr) return {};
+  const double enough = best->clips_per_second * (1 - kClose);
+  std::map<Mode, std::pair<const MeasuredPlacement*, const MeasuredPlacement*>> of_mode;
+  for (const MeasuredPlacement& line : table) {
+    if (line.clips_per_second < enough) continue;
+    auto& [quickest, leanest] =
+        of_mode.try_emplace(line.placement.mode, &line, &line).first->second;
+    if (line.clips_per_second > quickest->clips_per_second) quickest = &line;
+    if (data_share(line.placement) < data_share(leanest->placement)) leanest = &line;
+  }
+  Lines found;
+  for (const MeasuredPlacement& line : table) {
+    const auto mode = of_mode.find(line.placement.mode);
+    const bool is_simplest = found.empty() && line.reading;
+    const bool is_of_mode =
+        mode != of_mode.end() && (mode->second.first == &line || mode->second.second == &line);
+    if (is_simplest || is_of_mode) found.push_back(line);
+  }
+  return found;
+}
 
 class Calibration {
  public:
@@ -109,14 +148,7 @@ class Calibration {
   }
 
   void try_cache() {
-    const MeasuredPlacement* best = fastest(table_, 0);
-    if (best == nullptr) return;
-    const auto simplest = std::find_if(table_.begin(), table_.end(),
-                                       [](const auto& line) { return line.reading.has_value(); });
-    const MeasuredPlacement first = *simplest;
-    const MeasuredPlacement second = *best;
-    add_cached(first);
-    if (second.placement != first.placement) add_cached(second);
+    for (const MeasuredPlacement& plain : worth_caching(table_)) add_cached(plain);
   }
 
   // What is measured is a later epoch, where everything is in the cache; in the first one the

@@ -41,9 +41,9 @@ struct CalibrationSettings {
   std::function<void(const MeasuredPlacement&)> ended = {};
 };
 
-// Measures each placement, then the feature cache on the simplest and on the fastest of them. The
-// table is in the order of `placements`, cached ones last. A placement that cannot be measured is
-// a line with its reason.
+// Measures each placement, then the feature cache on the simplest and, of each mode, on the fastest
+// and on the one that leaves the model most. The table is in the order of `placements`, cached ones
+// last. A placement that cannot be measured is a line with its reason.
 std::vector<MeasuredPlacement> calibrate(const std::vector<Placement>& placements,
                                          const MeasurePlacement& measure,
                                          const CalibrationSettings& settings);

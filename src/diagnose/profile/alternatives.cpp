@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnose/profile/alternatives.h"
 
+#include <algorithm>
+
 #include "diagnose/profile/knobs.h"
-#include "diagnose/profile/verdict.h"
+#include "diagnose/profile/padding.h"
 
 namespace myxtts {
 namespace {
@@ -28,13 +30,8 @@ std::vector<Knob> worth_trying(const Profile& profile) {
   if (plan.model.gpu && !profile.setup.static_shapes && host_is_slower(reading)) {
     knobs.push_back({"--enable-static-shapes", "train.enable_static_shapes", "true"});
   }
-  const std::int64_t padding = reading.tokens - reading.useful_tokens;
-  if (!plan.batch_tokens && reading.batches > 0 &&
-      static_cast<double>(padding) > kWorthSaying * static_cast<double>(reading.tokens)) {
-    // As many as are computed now, so that nothing needs more memory.
-    const auto budget = number_knob("train.batch_tokens", reading.tokens / reading.batches);
-    if (budget) knobs.push_back(*budget);
-  }
+  const auto budget = padding_knob(profile);
+  if (budget && std::ranges::find(knobs, *budget) == knobs.end()) knobs.push_back(*budget);
   return knobs;
 }
 

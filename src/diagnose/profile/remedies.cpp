@@ -205,8 +205,8 @@ void add_larger_batch(Remedy& remedy, const Profile& profile, const StepModel& m
     return;
   }
   remedy.remark = "larger batches are larger steps: the learning rate may want to grow with them";
-  const Tried* tried = tried_with(profile, remedy.knob->key);
-  if (tried == nullptr || tried->knob != *remedy.knob) return;
+  const Tried* tried = tried_with(profile, *remedy.knob);
+  if (tried == nullptr) return;
   remedy.after = with_tried(profile, model, *tried);
   if (tried->reading) return;
   remedy.remark = remedy.knob->flag + " would wait less, but does not fit";

@@ -31,6 +31,7 @@ std::vector<Remedy> step_remedies(const Profile& profile, const StepModel& model
 
 // What was tried with that setting; null: nothing was.
 const Tried* tried_with(const Profile& profile, std::string_view key);
+const Tried* tried_with(const Profile& profile, const Knob& knob);
 
 // The training with a setting as it was measured with it; something that cannot be done changes
 // nothing.

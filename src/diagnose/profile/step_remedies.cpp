@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "diagnose/profile/padding.h"
 #include "diagnose/profile/remedies.h"
 
 namespace myxtts {
@@ -19,11 +20,12 @@ double share_of(double part, double whole) {
   return whole > 0 ? part / whole : 0.0;
 }
 
-// Clips of a step, of the length that the measured ones had on average.
+// Clips of a step, of the length that those of both readings had on average: a few steps may have
+// had long ones or short ones.
 double clips_of(const TrialReading& tried, const TrialReading& measured) {
   const double steps = static_cast<double>(tried.step_seconds.size());
-  const double a_clip =
-      share_of(static_cast<double>(measured.useful_tokens), static_cast<double>(measured.clips));
+  const double a_clip = share_of(static_cast<double>(measured.useful_tokens + tried.useful_tokens),
+                                 static_cast<double>(measured.clips + tried.clips));
   return share_of(static_cast<double>(tried.useful_tokens), a_clip * steps);
 }
 
@@ -43,20 +45,6 @@ std::optional<Remedy> launch(const Profile& profile, const StepModel& model) {
       .after = after};
 }
 
-std::optional<Remedy> padding(const Profile& profile, const StepModel& model) {
-  if (profile.setup.plan.batch_tokens) return std::nullopt;  // a larger one is no cure for padding
-  const Tried* budget = tried_with(profile, "train.batch_tokens");
-  if (budget == nullptr || !budget->reading) return std::nullopt;
-  const StepModel after = with_tried(profile, model, *budget);
-  return Remedy{.cause = Cause::Padding,
-                .reason = fmt::format("{:.0f} % of the tokens that are computed are padding",
-                                      100 * profile.padding_share),
-                .knob = budget->knob,
-                .remark = "measured: the same clips in batches of that many tokens",
-                .without = after,
-                .after = after};
-}
-
 }  // namespace
 
 const Tried* tried_with(const Profile& profile, std::string_view key) {
@@ -64,6 +52,12 @@ const Tried* tried_with(const Profile& profile, std::string_view key) {
     if (tried.knob.key == key) return &tried;
   }
   return nullptr;
+}
+
+const Tried* tried_with(const Profile& profile, const Knob& knob) {
+  const auto& tried = profile.reading.tried;
+  const auto found = std::ranges::find(tried, knob, &Tried::knob);
+  return found == tried.end() ? nullptr : &*found;
 }
 
 StepModel with_tried(const Profile& profile, const StepModel& model, const Tried& tried) {
@@ -75,7 +69,7 @@ StepModel with_tried(const Profile& profile, const StepModel& model, const Tried
 
 std::vector<Remedy> step_remedies(const Profile& profile, const StepModel& model) {
   std::vector<Remedy> all;
-  for (const auto& remedy : {launch(profile, model), padding(profile, model)}) {
+  for (const auto& remedy : {launch(profile, model), padding_remedy(profile, model)}) {
     if (remedy) all.push_back(*remedy);
   }
   return all;

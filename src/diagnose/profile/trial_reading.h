@@ -66,6 +66,7 @@ struct TrialReading {
   double audio_seconds = 0;
   std::int64_t tokens = 0;         // computed, with padding
   std::int64_t useful_tokens = 0;  // of them
+  std::int64_t longest_row = 0;    // tokens of the longest clip; 0: not known
   double resident_tokens = 0;      // computed in a resident step, on average
   double file_seconds = 0;         // of the decoders' busy time: waiting for files
   PipelineReading pipeline;

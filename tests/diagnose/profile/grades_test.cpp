@@ -100,7 +100,8 @@ TEST(Alternatives, ABudgetOfTokensIsTriedWhereMuchIsPadding) {
 }
 
 TEST(Alternatives, ABudgetThatTheConfigurationDoesNotAllowIsNotTried) {
-  TrialReading reading = test::reading_of({});  // 1000 tokens in a batch, and 1024 are the fewest
+  TrialReading reading = test::reading_of({});
+  reading.tokens = 40 * reading.batches;  // and 64 are the fewest
   reading.useful_tokens = reading.tokens / 2;
   EXPECT_TRUE(worth_trying(make_profile({.cores = 8}, reading)).empty());
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnose/profile/verdict.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "diagnose/profile/made_reading.h"
@@ -166,12 +168,91 @@ TEST(Verdict, ClipsOfATrialCountByTheirTokens) {
   TrialReading reading = test::reading_of({});
   reading.useful_tokens = reading.tokens * 8 / 10;
   TrialReading tried = test::reading_of({});  // the same steps, all of it useful
-  tried.clips = 1;                            // as if they were long ones
+  tried.clips = 250 * 9 / 10;                 // by chance they were longer ones
   reading.tried = {{.knob = {"--batch-tokens 1000", "train.batch_tokens", "1000"},
                     .reading = std::make_shared<TrialReading>(tried)}};
   const Profile profile = make_profile({.cores = 8}, reading);
   ASSERT_EQ(verdict_of(profile), Cause::Padding);
-  EXPECT_NEAR(profile.findings.front().predicted_gain(profile.clips_per_second), 0.25, 0.01);
+  // 50,000 useful tokens in place of 40,000; of 200 and 225 clips a clip has 90,000 / 425.
+  EXPECT_NEAR(profile.findings.front().predicted_gain(profile.clips_per_second),
+              50'000 / (90'000.0 / 425) / 200 - 1, 0.001);
+}
+
+// Of the tokens that such a training computes, this share is useful.
+TrialReading padded(const MadeTraining& made, double useful) {
+  TrialReading reading = test::reading_of(made);
+  reading.useful_tokens = std::llround(useful * static_cast<double>(reading.tokens));
+  return reading;
+}
+
+Finding found_in(const TrialReading& reading, ProfileSetup setup = {.cores = 8}) {
+  return make_profile(setup, reading).findings.front();
+}
+
+Tried budget_tried(const TrialReading& reading, std::int64_t tokens = 1000) {
+  const std::string value = std::to_string(tokens);
+  return {.knob = {"--batch-tokens " + value, "train.batch_tokens", value},
+          .reading = std::make_shared<TrialReading>(reading)};
+}
+
+TEST(VerdictOfPadding, WithoutATrialItIsPredictedByWhatTheSameTokensWouldGive) {
+  const Finding finding = found_in(padded({}, 0.5));
+  ASSERT_EQ(finding.cause, Cause::Padding);
+  EXPECT_EQ(finding.knob->flag, "--batch-tokens 1000");
+  EXPECT_NEAR(finding.predicted_clips_per_second, 4 * 1.9 / 0.100, 0.5);
+}
+
+TEST(VerdictOfPadding, TheBudgetHoldsTheLongestClip) {
+  TrialReading reading = padded({}, 0.5);
+  reading.longest_row = 1400;
+  EXPECT_EQ(found_in(reading).knob->flag, "--batch-tokens 1400");
+}
+
+TEST(VerdictOfPadding, WhatLargerStepsGiveIsNoCostOfALittlePadding) {
+  TrialReading reading = padded({}, 0.93);
+  TrialReading tried = padded({.clips = 12}, 0.95);  // three times the clips in the same time
+  tried.useful_tokens *= 3;
+  tried.tokens *= 3;
+  reading.tried = {budget_tried(tried)};
+  EXPECT_EQ(found_in(reading).cause, Cause::ModelBound);
+}
+
+TEST(VerdictOfPadding, ItIsNamedByItsShareAndPredictedAsItWasMeasured) {
+  TrialReading reading = padded({}, 0.6);
+  TrialReading tried = padded({.model = 0.110, .ceiling = 0.110, .clips = 6}, 0.9);
+  reading.tried = {budget_tried(tried)};
+  const Finding finding = found_in(reading);
+  ASSERT_EQ(finding.cause, Cause::Padding);
+  EXPECT_NEAR(finding.predicted_clips_per_second, 4 * 1.5 / 0.110, 0.5);
+  EXPECT_NEAR(finding.cost_share, 1 - 1.1 / 1.5, 0.01);
+}
+
+TEST(VerdictOfPadding, ABudgetThatGivesNothingIsNotAdvised) {
+  TrialReading reading = padded({}, 0.6);
+  reading.tried = {budget_tried(padded({.model = 0.150, .ceiling = 0.150, .clips = 6}, 0.9))};
+  EXPECT_EQ(found_in(reading).cause, Cause::ModelBound);
+}
+
+TEST(VerdictOfPadding, WhatDoesNotFitIsNamedWithoutAKnob) {
+  TrialReading reading = padded({}, 0.6);
+  reading.tried = {budget_tried({})};
+  reading.tried[0].reading = nullptr;
+  const Finding finding = found_in(reading);
+  EXPECT_EQ(finding.cause, Cause::Padding);
+  EXPECT_FALSE(finding.knob);
+}
+
+TEST(VerdictOfPadding, ItCostsNothingWhileTheModelWaitsForClips) {
+  EXPECT_EQ(found_in(padded({.encoding = 0.3}, 0.5)).cause, Cause::Features);
+  EXPECT_EQ(found_in(padded({.decoding = 0.8}, 0.5)).cause, Cause::Decoding);
+}
+
+TEST(VerdictOfPadding, ABudgetThatIsThereGrowsToWhatIsComputedOrToTwice) {
+  ProfileSetup setup{.cores = 8};
+  setup.plan.batch_tokens = 400;
+  EXPECT_EQ(found_in(padded({}, 0.5), setup).knob->flag, "--batch-tokens 1000");
+  setup.plan.batch_tokens = 1000;
+  EXPECT_EQ(found_in(padded({}, 0.5), setup).knob->flag, "--batch-tokens 2000");
 }
 
 TEST(Verdict, LargerBatchesThatWereTriedArePredictedAsTheyWereMeasured) {
