@@ -51,11 +51,6 @@ __device__ inline std::int64_t kept_block(const RowAttention& call, const Segmen
   return ((line * call.heads + segment.head) * kept_line_blocks(call.longest) + column) * kGroup;
 }
 
-// The word of a lane whose rows are queries.
-__device__ inline std::uint32_t read_kept(const std::uint32_t* block, int lane) {
-  return block[lane];
-}
-
 // The word of a lane whose rows are keys. Its queries 2 t and 2 t + 1 are rows of the lanes 4 (2 t)
 // + g / 2 and 4 (2 t + 1) + g / 2 there, where its key is column g % 2. What is left is to change
 // places of queries and keys: 4 x 4 bits for each of the two.

@@ -6,7 +6,7 @@
 #include "device/cuda/current_work.h"
 #include "kernels/training/attention/fragments.cuh"
 #include "kernels/training/attention/kept_bits.cuh"
-#include "kernels/training/attention/row_attention_launch.h"
+#include "kernels/training/attention/row_attention_launch.cuh"
 #include "kernels/training/attention/segment.cuh"
 #include "kernels/training/parameter_sums.cuh"
 
@@ -32,7 +32,9 @@ using namespace device;  // NOLINT(google-build-using-namespace): their only use
 // s is left to the end: dS / s = P (M (dO Vᵀ) - D / s).
 constexpr int kBlocksOfMultiprocessor = 2;
 constexpr int kFactBytes = kTile * sizeof(float2);
-constexpr int kShared = 2 * kOwnedBytes + 2 * (2 * kTileBytes + kFactBytes);
+constexpr int kStageBytes = 2 * kTileBytes + kFactBytes;
+constexpr int kShared = 2 * kOwnedBytes + 2 * kStageBytes;
+constexpr float kWidthScale = 0.125F;  // of scores: one by the root of the head's width
 
 // What there is of each query besides.
 struct Facts {
@@ -129,6 +131,8 @@ __device__ inline void differentiate_group(const Own (&own)[2], std::uint32_t me
   Square weights;
   multiply<T>(weights, own[0], met, places);
   if (same_group) hide_later_keys<kOwnsKeys>(weights, static_cast<int>(threadIdx.x) % kWarp);
+  Square slopes;
+  multiply<T>(slopes, own[1], met + kTileBytes, places);
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
 #pragma unroll
@@ -146,8 +150,6 @@ __device__ inline void differentiate_group(const Own (&own)[2], std::uint32_t me
     });
     add_product<T>(sums.second, factors, met + kTileBytes, places);
   }
-  Square slopes;
-  multiply<T>(slopes, own[1], met + kTileBytes, places);
   const auto slope = [&](int i, int j, int e) {
     const float through =
         __uint_as_float(__float_as_uint(slopes[i][j][e]) & kept_number(kept, i, j, e));
@@ -196,39 +198,130 @@ __device__ inline void sum_columns(const Strip& strip, float* shared, float* par
   }
 }
 
-// Where a block of threads finds its own rows and those it meets.
+// Where rows of both kinds are, of queries (and gradients of the output) or of keys (and values).
 template <typename T>
-struct Sides {
-  Rows<const T> own[2];
-  Rows<const T> met[2];
+struct Side {
+  Rows<const T> kinds[2];
 };
 
-template <typename T, bool kOwnsKeys>
-__device__ Sides<T> sides_of(const RowAttention& call, const RowAttentionGradients& gradients,
-                             const Segment& segment) {
+template <typename T, bool kKeys>
+__device__ inline Side<T> side_of(const RowAttention& call, const RowAttentionGradients& gradients,
+                                  const Segment& segment) {
   const auto* qkv = static_cast<const T*>(call.qkv);
-  const Rows<const T> queries[2] = {
-      segment.of_qkv(call, qkv, 0),
-      segment.of_mixed(call, static_cast<const T*>(gradients.d_mixed))};
-  const Rows<const T> keys[2] = {segment.of_qkv(call, qkv, 1), segment.of_qkv(call, qkv, 2)};
-  if constexpr (kOwnsKeys) return {{keys[0], keys[1]}, {queries[0], queries[1]}};
-  return {{queries[0], queries[1]}, {keys[0], keys[1]}};
+  if constexpr (kKeys) return {segment.of_qkv(call, qkv, 1), segment.of_qkv(call, qkv, 2)};
+  return {segment.of_qkv(call, qkv, 0),
+          segment.of_mixed(call, static_cast<const T*>(gradients.d_mixed))};
 }
 
-// Asks for a tile of both kinds of rows met, and the facts behind them where they are queries.
+// What a block of threads does for 128 queries or keys of a segment; each warp for 32 of them.
 template <typename T, bool kOwnsKeys>
-__device__ inline void ask_for_tile(std::uint32_t to, const Sides<T>& sides, const Segment& segment,
-                                    const float* log_sums, const float* slopes, int tile) {
-  ask_for_rows<kTile>(to, sides.met[0], tile * kTile, segment.length);
-  ask_for_rows<kTile>(to + kTileBytes, sides.met[1], tile * kTile, segment.length);
-  if constexpr (kOwnsKeys) {
-    static_assert(kThreads == 2 * kTile);
-    const int place = static_cast<int>(threadIdx.x) / 2;
-    const int query = tile * kTile + place;
-    copy_ahead<4>(to + 2 * kTileBytes + static_cast<std::uint32_t>(threadIdx.x) * 4,
-                  (threadIdx.x % 2 == 0 ? log_sums : slopes) + query, query < segment.length);
+class BlockGradient {
+ public:
+  __device__ BlockGradient(const RowAttention& call, const RowAttentionGradients& gradients,
+                           const Facts& facts, const Segment& segment, int block, char* shared)
+      : call_(call),
+        segment_(segment),
+        met_(side_of<T, !kOwnsKeys>(call, gradients, segment)),
+        log_sums_(segment.of_rows(call, facts.log_sums)),
+        slopes_(segment.of_rows(call, facts.slopes)),
+        lane_(static_cast<int>(threadIdx.x) % kWarp),
+        places_(lane_),
+        group_(owned_group(block)),
+        own_rows_(shared + (group_ - block * kWarps) * kGroupBytes),
+        stages_(shared + 2 * kOwnedBytes) {
+    const Side<T> own = side_of<T, kOwnsKeys>(call, gradients, segment);
+    const std::uint32_t to = shared_address(shared);
+    ask_for_rows<kOwned>(to, own.kinds[0], block * kOwned, segment.length);
+    ask_for_rows<kOwned>(to + kOwnedBytes, own.kinds[1], block * kOwned, segment.length);
+    if constexpr (!kOwnsKeys) facts_.read(log_sums_, slopes_, group_ * kGroup, segment.length);
   }
-}
+
+  // Rows of both kinds and, where they are queries, the facts behind them.
+  __device__ void ask_for_tile(int tile) const {
+    const std::uint32_t to = shared_address(stage_of(tile));
+    ask_for_rows<kTile>(to, met_.kinds[0], tile * kTile, segment_.length);
+    ask_for_rows<kTile>(to + kTileBytes, met_.kinds[1], tile * kTile, segment_.length);
+    if constexpr (kOwnsKeys) {
+      static_assert(kThreads == 2 * kTile);
+      const int thread = static_cast<int>(threadIdx.x);
+      const int query = tile * kTile + thread / 2;
+      copy_ahead<4>(to + 2 * kTileBytes + thread * 4,
+                    (thread % 2 == 0 ? log_sums_ : slopes_) + query, query < segment_.length);
+    }
+  }
+
+  __device__ void read_own() {
+    own_[0].read(shared_address(own_rows_), places_);
+    own_[1].read(shared_address(own_rows_) + kOwnedBytes, places_);
+  }
+
+  __device__ void pass_tile(int tile) {
+#pragma unroll 1
+    for (int half = 0; half < kTileGroups; ++half) {
+      const int met = tile * kTileGroups + half;
+      const int u = kOwnsKeys ? met : group_;
+      const int v = kOwnsKeys ? group_ : met;
+      if (v > u || u >= segment_.groups()) continue;
+      const std::uint32_t kept = read_kept(u, v);
+      char* stage = stage_of(tile);
+      if constexpr (kOwnsKeys) {
+        facts_.columns =
+            reinterpret_cast<const float2*>(stage + 2 * kTileBytes) + half * kGroup + lane_ % 4 * 2;
+      }
+      differentiate_group<T, kOwnsKeys>(own_, shared_address(stage) + half * kGroupBytes, facts_,
+                                        u == v, kept, places_, sums_);
+    }
+  }
+
+  __device__ void write(T* d_qkv, float dropout_scale) {
+    const int row = group_ * kGroup;
+    scale_strip(sums_.first, kWidthScale * dropout_scale);
+    write_rows<T>(sums_.first, own_rows_, segment_.of_qkv(call_, d_qkv, kOwnsKeys ? 1 : 0), row,
+                  segment_.length);
+    if constexpr (kOwnsKeys) {
+      scale_strip(sums_.second, dropout_scale);
+      write_rows<T>(sums_.second, own_rows_ + kOwnedBytes, segment_.of_qkv(call_, d_qkv, 2), row,
+                    segment_.length);
+    }
+  }
+
+  // part [3, heads, kHeadWidth]
+  __device__ void write_part(float* part) const {
+    __syncthreads();  // nobody reads tiles any more
+    auto* of_warps = reinterpret_cast<float*>(stages_);
+    const std::int64_t width = call_.heads * kHeadWidth;
+    part += segment_.head * kHeadWidth;
+    sum_columns(sums_.first, of_warps, part + (kOwnsKeys ? 1 : 0) * width);
+    if constexpr (kOwnsKeys) {
+      sum_columns(sums_.second, of_warps + kWarps * kHeadWidth, part + 2 * width);
+    }
+  }
+
+ private:
+  __device__ char* stage_of(int tile) const {
+    return stages_ + tile % 2 * kStageBytes;
+  }
+
+  __device__ std::uint32_t read_kept(int u, int v) const {
+    if (call_.kept == nullptr) return kAllKept;
+    const std::uint32_t* block = call_.kept + kept_block(call_, segment_, u, v);
+    return kOwnsKeys ? read_kept_transposed(block, lane_) : block[lane_];
+  }
+
+  const RowAttention& call_;
+  const Segment& segment_;
+  Side<T> met_;
+  const float* log_sums_;
+  const float* slopes_;
+  int lane_;
+  LanePlaces places_;
+  int group_;  // the warp's
+  char* own_rows_;
+  char* stages_;
+  std::conditional_t<kOwnsKeys, SharedRows, HeldRows> own_[2];
+  LaneFacts<kOwnsKeys> facts_;
+  Sums<kOwnsKeys> sums_;
+};
 
 template <typename T, bool kOwnsKeys>
 __device__ void differentiate_block(const RowAttention& call,
@@ -238,81 +331,22 @@ __device__ void differentiate_block(const RowAttention& call,
   const int number = static_cast<int>(blockIdx.x) / 2;
   const int block = kOwnsKeys ? number : segment.blocks() - 1 - number;  // the longest first
   if (block < 0 || block >= segment.blocks()) return;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const LanePlaces places(lane);
-  const Sides<T> sides = sides_of<T, kOwnsKeys>(call, gradients, segment);
-  const float* log_sums = segment.of_rows(call, facts.log_sums);
-  const float* slopes = segment.of_rows(call, facts.slopes);
-  const std::uint32_t own = shared_address(shared);
-  constexpr int kStage = 2 * kTileBytes + kFactBytes;
-  const std::uint32_t stages = own + 2 * kOwnedBytes;
-  const int first = kOwnsKeys ? block * (kOwned / kTile) : 0;
-  const int last =
-      (kOwnsKeys ? segment.tiles() : min(segment.tiles(), (block + 1) * (kOwned / kTile))) - 1;
-  ask_for_rows<kOwned>(own, sides.own[0], block * kOwned, segment.length);
-  ask_for_rows<kOwned>(own + kOwnedBytes, sides.own[1], block * kOwned, segment.length);
-  ask_for_tile<T, kOwnsKeys>(stages + first % 2 * kStage, sides, segment, log_sums, slopes, first);
-
-  const int group = owned_group(block);
-  const int own_place = (group - block * kWarps) * kGroupBytes;
-  std::conditional_t<kOwnsKeys, SharedRows, HeldRows> own_rows[2];
-  LaneFacts<kOwnsKeys> lane_facts;
-  if constexpr (!kOwnsKeys) lane_facts.read(log_sums, slopes, group * kGroup, segment.length);
-  Sums<kOwnsKeys> sums;
-  for (int tile = first; tile <= last; ++tile) {
+  BlockGradient<T, kOwnsKeys> gradient(call, gradients, facts, segment, block, shared);
+  constexpr int kTiles = kOwned / kTile;
+  const int first = kOwnsKeys ? block * kTiles : 0;
+  const int end = kOwnsKeys ? segment.tiles() : min(segment.tiles(), (block + 1) * kTiles);
+  gradient.ask_for_tile(first);
+  for (int tile = first; tile < end; ++tile) {
     finish_copies();
     __syncthreads();
-    if (tile == first) {
-      own_rows[0].read(own + own_place, places);
-      own_rows[1].read(own + kOwnedBytes + own_place, places);
-    }
-    if (tile < last) {
-      ask_for_tile<T, kOwnsKeys>(stages + (tile + 1) % 2 * kStage, sides, segment, log_sums, slopes,
-                                 tile + 1);
-    }
-    const int stage = tile % 2 * kStage;
-#pragma unroll 1
-    for (int half = 0; half < kTileGroups; ++half) {
-      const int met = tile * kTileGroups + half;
-      const int u = kOwnsKeys ? met : group;
-      const int v = kOwnsKeys ? group : met;
-      if (v > u || u >= segment.groups()) continue;
-      std::uint32_t kept = kAllKept;
-      if (call.kept != nullptr) {
-        const std::uint32_t* block_bits = call.kept + kept_block(call, segment, u, v);
-        kept = kOwnsKeys ? read_kept_transposed(block_bits, lane) : read_kept(block_bits, lane);
-      }
-      if constexpr (kOwnsKeys) {
-        lane_facts.columns =
-            reinterpret_cast<const float2*>(shared + 2 * kOwnedBytes + stage + 2 * kTileBytes) +
-            half * kGroup + lane % 4 * 2;
-      }
-      differentiate_group<T, kOwnsKeys>(own_rows, stages + stage + half * kGroupBytes, lane_facts,
-                                        u == v, kept, places, sums);
-    }
+    if (tile == first) gradient.read_own();
+    if (tile + 1 < end) gradient.ask_for_tile(tile + 1);
+    gradient.pass_tile(tile);
   }
-
-  auto* d_qkv = static_cast<T*>(gradients.d_qkv);
-  const int row = group * kGroup;
-  constexpr float kWidthScale = 0.125F;  // one by the root of the head's width
-  scale_strip(sums.first, kWidthScale * dropout_scale);
-  write_rows<T>(sums.first, shared + own_place, segment.of_qkv(call, d_qkv, kOwnsKeys ? 1 : 0), row,
-                segment.length);
-  if constexpr (kOwnsKeys) {
-    scale_strip(sums.second, dropout_scale);
-    write_rows<T>(sums.second, shared + kOwnedBytes + own_place, segment.of_qkv(call, d_qkv, 2),
-                  row, segment.length);
-  }
+  gradient.write(static_cast<T*>(gradients.d_qkv), dropout_scale);
   if (parts.sums == nullptr) return;
-  float* part = parts.sums + ((first_part(segment.start, segment.index) + block) * 3 * call.heads +
-                              segment.head) *
-                                 kHeadWidth;
-  __syncthreads();  // tiles are free
-  auto* of_warps = reinterpret_cast<float*>(shared + 2 * kOwnedBytes);
-  sum_columns(sums.first, of_warps, part + (kOwnsKeys ? 1 : 0) * call.heads * kHeadWidth);
-  if constexpr (kOwnsKeys) {
-    sum_columns(sums.second, of_warps + kWarps * kHeadWidth, part + 2 * call.heads * kHeadWidth);
-  }
+  const std::int64_t part = first_part(segment.start, segment.index) + block;
+  gradient.write_part(parts.sums + part * 3 * call.heads * kHeadWidth);
 }
 
 template <typename T>

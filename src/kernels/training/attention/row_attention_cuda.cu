@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/cuda/check.h"
 #include "kernels/training/attention/kept_bits.cuh"
-#include "kernels/training/attention/row_attention_launch.h"
+#include "kernels/training/attention/row_attention_launch.cuh"
 
 namespace myxtts {
 namespace {

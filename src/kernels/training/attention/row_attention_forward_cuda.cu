@@ -6,7 +6,7 @@
 #include "device/cuda/current_work.h"
 #include "kernels/training/attention/fragments.cuh"
 #include "kernels/training/attention/kept_bits.cuh"
-#include "kernels/training/attention/row_attention_launch.h"
+#include "kernels/training/attention/row_attention_launch.cuh"
 #include "kernels/training/attention/segment.cuh"
 
 namespace myxtts {
@@ -103,59 +103,96 @@ __device__ inline void finish_softmax(Softmax& softmax, Strip& mixed, float drop
   }
 }
 
+// What a block of threads does for 128 queries of a segment; each warp for 32 of them.
+template <typename T>
+class BlockAttention {
+ public:
+  __device__ BlockAttention(const RowAttention& call, const Dropout& dropout,
+                            const Segment& segment, int block, char* shared)
+      : call_(call),
+        segment_(segment),
+        bits_(dropout),
+        lane_(static_cast<int>(threadIdx.x) % kWarp),
+        places_(lane_),
+        u_(owned_group(block)),
+        own_rows_(shared + (u_ - block * kWarps) * kGroupBytes),
+        tiles_(shared_address(shared) + kOwnedBytes),
+        kept_(call.kept + kept_block(call, segment, u_, 0) + lane_) {
+    ask_for_rows<kOwned>(shared_address(shared), part(0), block * kOwned, segment.length);
+  }
+
+  // Keys and, behind them, values.
+  __device__ void ask_for_tile(int tile) const {
+    ask_for_rows<kTile>(tile_at(tile), part(1), tile * kTile, segment_.length);
+    ask_for_rows<kTile>(tile_at(tile) + kTileBytes, part(2), tile * kTile, segment_.length);
+  }
+
+  __device__ void read_own() { queries_.read(shared_address(own_rows_), places_); }
+
+  __device__ void pass_tile(int tile) {
+#pragma unroll 1
+    for (int half = 0; half < kTileGroups; ++half) {
+      const int v = tile * kTileGroups + half;
+      if (v > u_ || u_ >= segment_.groups()) break;
+      std::uint32_t kept = kAllKept;
+      if (call_.kept != nullptr) {
+        kept = bits_.draw(segment_, u_, v, lane_);
+        kept_[v * kGroup] = kept;
+      }
+      const std::uint32_t keys = tile_at(tile) + half * kGroupBytes;
+      Square scores;
+      multiply<T>(scores, queries_, keys, places_);
+      if (u_ == v) hide_later_keys<false>(scores, lane_);
+      mix_group<T>(scores, softmax_, mixed_, kept, keys + kTileBytes, places_);
+    }
+  }
+
+  __device__ void write(float dropout_scale) {
+    if (u_ >= segment_.groups()) return;
+    finish_softmax(softmax_, mixed_, dropout_scale, segment_.of_rows(call_, call_.log_sums),
+                   u_ * kGroup, segment_.length);
+    write_rows<T>(mixed_, own_rows_, segment_.of_mixed(call_, static_cast<T*>(call_.mixed)),
+                  u_ * kGroup, segment_.length);
+  }
+
+ private:
+  __device__ Rows<const T> part(int number) const {
+    return segment_.of_qkv(call_, static_cast<const T*>(call_.qkv), number);
+  }
+  __device__ std::uint32_t tile_at(int tile) const {
+    return tiles_ + tile % 2 * 2 * kTileBytes;
+  }
+
+  const RowAttention& call_;
+  const Segment& segment_;
+  KeptBits bits_;
+  int lane_;
+  LanePlaces places_;
+  int u_;  // the warp's group of queries
+  char* own_rows_;
+  std::uint32_t tiles_;
+  std::uint32_t* kept_;  // this lane's, of the first keys
+  HeldRows queries_;
+  Softmax softmax_;
+  Strip mixed_ = {};
+};
+
 template <typename T>
 __device__ void attend_block(const RowAttention& call, const Dropout& dropout, char* shared) {
   const Segment segment(call);
   const int block = segment.blocks() - 1 - static_cast<int>(blockIdx.x);  // the longest first
   if (block < 0) return;
-  const int lane = static_cast<int>(threadIdx.x) % kWarp;
-  const LanePlaces places(lane);
-  const KeptBits bits(dropout);
-  const int u = owned_group(block);
-  char* own_rows = shared + (u - block * kWarps) * kGroupBytes;
-  const std::uint32_t queries = shared_address(own_rows);
-  const std::uint32_t tiles = shared_address(shared) + kOwnedBytes;
-  const auto* qkv = static_cast<const T*>(call.qkv);
-  const auto ask_for_tile = [&](int tile) {
-    const std::uint32_t to = tiles + tile % 2 * 2 * kTileBytes;
-    ask_for_rows<kTile>(to, segment.of_qkv(call, qkv, 1), tile * kTile, segment.length);
-    ask_for_rows<kTile>(to + kTileBytes, segment.of_qkv(call, qkv, 2), tile * kTile,
-                        segment.length);
-  };
-  ask_for_rows<kOwned>(shared_address(shared), segment.of_qkv(call, qkv, 0), block * kOwned,
-                       segment.length);
-  ask_for_tile(0);
-
-  HeldRows held;
-  Softmax softmax;
-  Strip mixed = {};
+  BlockAttention<T> attention(call, dropout, segment, block, shared);
+  attention.ask_for_tile(0);
   const int last = min(segment.tiles(), (block + 1) * (kOwned / kTile)) - 1;
   for (int tile = 0; tile <= last; ++tile) {
     finish_copies();
     __syncthreads();
-    if (tile == 0) held.read(queries, places);
-    if (tile < last) ask_for_tile(tile + 1);
-    const std::uint32_t keys = tiles + tile % 2 * 2 * kTileBytes;
-#pragma unroll 1
-    for (int half = 0; half < kTileGroups; ++half) {
-      const int v = tile * kTileGroups + half;
-      if (v > u || u >= segment.groups()) break;
-      std::uint32_t kept = kAllKept;
-      if (call.kept != nullptr) {
-        kept = bits.draw(segment, u, v, lane);
-        call.kept[kept_block(call, segment, u, v) + lane] = kept;
-      }
-      Square scores;
-      multiply<T>(scores, held, keys + half * kGroupBytes, places);
-      if (u == v) hide_later_keys<false>(scores, lane);
-      mix_group<T>(scores, softmax, mixed, kept, keys + kTileBytes + half * kGroupBytes, places);
-    }
+    if (tile == 0) attention.read_own();
+    if (tile < last) attention.ask_for_tile(tile + 1);
+    attention.pass_tile(tile);
   }
-  if (u >= segment.groups()) return;
-  finish_softmax(softmax, mixed, dropout.scale, segment.of_rows(call, call.log_sums), u * kGroup,
-                 segment.length);
-  write_rows<T>(mixed, own_rows, segment.of_mixed(call, static_cast<T*>(call.mixed)), u * kGroup,
-                segment.length);
+  attention.write(dropout.scale);
 }
 
 template <typename T>
