@@ -202,7 +202,7 @@ Tensors masks_of(const Segments& segments, std::int64_t heads, double dropout, a
     }
   }
   // Sixteen bits have the probability.
-  for (auto& mask : masks) mask.div_(1 - std::lround(dropout * 65536) / 65536.0);
+  for (auto& mask : masks) mask.div_(1 - std::round(dropout * 65536) / 65536);
   return masks;
 }
 
