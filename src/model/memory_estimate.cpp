@@ -27,9 +27,9 @@ std::int64_t attention_mask_bytes(const GptConfig& gpt, const BatchShape& batch)
   constexpr std::int64_t kBlock = kGroup * kGroup / 8;
   constexpr std::int64_t kHeadWidth = 64;  // of which our kernels are
   if (batch.clips == 0 || gpt.head_width() != kHeadWidth) return 0;
-  const std::int64_t lines = batch.tokens / (2 * kGroup) + batch.clips;
   const std::int64_t row = batch.tokens / batch.clips;
-  return lines * ((row + kGroup - 1) / kGroup + 1) * kBlock * gpt.heads;
+  const std::int64_t lines = row / (2 * kGroup) + 1;
+  return batch.clips * lines * ((row + kGroup - 1) / kGroup + 1) * kBlock * gpt.heads;
 }
 
 // Note [Memory of a step]
