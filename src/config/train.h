@@ -69,6 +69,7 @@ struct TrainConfig {
   PromptMask prompt_mask = PromptMask::Clip;  // of prompts that are the clip's own
   bool shift_clips = false;                   // each visit of a clip begins a little later
   double code_noise = 0;  // the share of the codes read by the GPT that are others
+  double guide = 0;       // what attention that follows the text counts beside the GPT's losses
 
   // Of stages that train on sound. Nothing: what suits the stage.
   std::optional<std::int64_t> windows_per_clip = {};

@@ -16,7 +16,9 @@ Gpt::Gpt(const GptConfig& config, const NamedTensors& weights, const std::string
     : Gpt(config, TensorScope(weights, prefix)) {}
 
 Gpt::Gpt(const GptConfig& config, const TensorScope& tensors)
-    : encoder_(config, tensors.part("conditioning_encoder")),
+    : heads_(config.heads),
+      text_position_count_(config.text_positions()),
+      encoder_(config, tensors.part("conditioning_encoder")),
       perceiver_(config, tensors.part("conditioning_perceiver")),
       text_embedding_(tensors["text_embedding.weight"]),
       audio_embedding_(tensors["mel_embedding.weight"]),
@@ -44,25 +46,43 @@ at::Tensor Gpt::embed(const GptBatch& batch, const at::Tensor& latents, double d
                           batch.tokens, batch.positions, dropout);
 }
 
-ResidualStream Gpt::stream(const GptBatch& batch, const at::Tensor& latents, double dropout) const {
+// At a third and at two thirds of the way: early enough for others to use what it finds.
+bool Gpt::is_guided(std::size_t layer) const {
+  return layer == blocks_.size() / 3 || layer == 2 * blocks_.size() / 3;
+}
+
+ResidualStream Gpt::through(const GptBlock& block, ResidualStream stream, const GptBatch& batch,
+                            double dropout) const {
+  if (!remember_random_) return block(std::move(stream), batch, dropout);
+  // Which bias the layer's output owes is a parameter, and known once it was computed.
+  const auto owed = std::make_shared<at::Tensor>();
+  const auto layer = [&block, batch, dropout, before = stream.pending.owed_bias,
+                      owed](const TensorPair& in) {
+    const Projection pending = {.rows = in.second, .owed_bias = before};
+    auto out = block({.x = in.first, .pending = pending}, batch, dropout);
+    *owed = out.pending.owed_bias;
+    return TensorPair(out.x, out.pending.rows);
+  };
+  std::tie(stream.x, stream.pending.rows) =
+      recomputed(layer, {stream.x, stream.pending.rows}, remember_random_);
+  stream.pending.owed_bias = *owed;
+  return stream;
+}
+
+ResidualStream Gpt::stream(const GptBatch& batch, const at::Tensor& latents, double dropout,
+                           GuideSums* guide) const {
   ResidualStream stream = {.x = embed(batch, latents, dropout), .pending = {}};
-  for (const auto& block : blocks_) {
-    if (!remember_random_) {
-      stream = block(std::move(stream), batch, dropout);
+  for (std::size_t layer = 0; layer < blocks_.size(); ++layer) {
+    if (guide == nullptr || !is_guided(layer)) {
+      stream = through(blocks_[layer], std::move(stream), batch, dropout);
       continue;
     }
-    // Which bias the layer's output owes is a parameter, and known once it was computed.
-    const auto owed = std::make_shared<at::Tensor>();
-    const auto layer = [&block, batch, dropout, before = stream.pending.owed_bias,
-                        owed](const TensorPair& in) {
-      const Projection pending = {.rows = in.second, .owed_bias = before};
-      auto out = block({.x = in.first, .pending = pending}, batch, dropout);
-      *owed = out.pending.owed_bias;
-      return TensorPair(out.x, out.pending.rows);
-    };
-    std::tie(stream.x, stream.pending.rows) =
-        recomputed(layer, {stream.x, stream.pending.rows}, remember_random_);
-    stream.pending.owed_bias = *owed;
+    at::Tensor qkv;
+    stream = blocks_[layer](std::move(stream), batch, dropout, &qkv);
+    const GuideSums own =
+        text_guide({.qkv = qkv, .heads = heads_, .head = 0}, text_position_count_, batch);
+    guide->sum = guide->sum.defined() ? guide->sum + own.sum : own.sum;
+    guide->count = guide->count.defined() ? guide->count + own.count : own.count;
   }
   return stream;
 }
@@ -71,9 +91,10 @@ at::Tensor Gpt::hidden(const GptBatch& batch, const at::Tensor& latents, double 
   return stream(batch, latents, dropout).settled(dropout);
 }
 
-at::Tensor Gpt::states(const GptBatch& batch, const at::Tensor& latents, double dropout) const {
+at::Tensor Gpt::states(const GptBatch& batch, const at::Tensor& latents, double dropout,
+                       GuideSums* guide) const {
   // Two norms in a row, as in the checkpoint.
-  const auto normed = stream(batch, latents, dropout).settle(last_layer_norm_, dropout);
+  const auto normed = stream(batch, latents, dropout, guide).settle(last_layer_norm_, dropout);
   return selected_norm(normed, batch.target_rows, final_norm_.weights());
 }
 

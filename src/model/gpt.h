@@ -16,6 +16,7 @@
 #include "model/perceiver.h"
 #include "model/recompute.h"
 #include "model/tensor_scope.h"
+#include "model/text_guide.h"
 
 namespace myxtts {
 
@@ -50,7 +51,9 @@ class Gpt {
 
   // The normalised states where there is a target: [Nt + Na, D], the text's first. For the rows of
   // pack_latent_rows, the decoder's input.
-  at::Tensor states(const GptBatch& batch, const at::Tensor& latents, double dropout = 0.0) const;
+  // Where `guide` is given, it becomes what Note [Text guide] says, over the guided heads.
+  at::Tensor states(const GptBatch& batch, const at::Tensor& latents, double dropout = 0.0,
+                    GuideSums* guide = nullptr) const;
 
   GptLogits logits(const GptBatch& batch, const at::Tensor& states) const;
 
@@ -60,8 +63,14 @@ class Gpt {
   at::Tensor embed(const GptBatch& batch, const at::Tensor& latents,
                    double dropout) const;  // [N, D]
   // What leaves the last layer.
-  ResidualStream stream(const GptBatch& batch, const at::Tensor& latents, double dropout) const;
+  ResidualStream stream(const GptBatch& batch, const at::Tensor& latents, double dropout,
+                        GuideSums* guide = nullptr) const;
+  ResidualStream through(const GptBlock& block, ResidualStream stream, const GptBatch& batch,
+                         double dropout) const;
+  bool is_guided(std::size_t layer) const;
 
+  std::int64_t heads_;
+  std::int64_t text_position_count_;
   ConditioningEncoder encoder_;
   Perceiver perceiver_;
   at::Tensor text_embedding_;   // [text ids, D]

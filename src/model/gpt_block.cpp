@@ -32,10 +32,12 @@ GptBlock::GptBlock(std::int64_t heads, const TensorScope& scope)
       mlp_in_(scope.part("mlp.c_fc")),
       mlp_out_(scope.part("mlp.c_proj")) {}
 
-ResidualStream GptBlock::operator()(ResidualStream stream, const GptBatch& batch,
-                                    double dropout) const {
+ResidualStream GptBlock::operator()(ResidualStream stream, const GptBatch& batch, double dropout,
+                                    at::Tensor* qkv) const {
   const auto seen = stream.settle(before_attention_, dropout);
-  const auto mixed = packed_attention(qkv_.project(seen), heads_, batch, dropout);
+  const Projection asked = qkv_.project(seen);
+  if (qkv != nullptr) *qkv = asked.rows;
+  const auto mixed = packed_attention(asked, heads_, batch, dropout);
   stream.pending = attention_out_.project(mixed);
   const auto attended = stream.settle(before_mlp_, dropout);
   stream.pending = gelu_mlp(attended, mlp_in_.weights(), mlp_out_.weights());

@@ -29,7 +29,9 @@ class GptBlock {
   GptBlock(std::int64_t heads, const TensorScope& scope);
 
   // `dropout` applies to attention and to what each half adds; 0 to evaluate.
-  ResidualStream operator()(ResidualStream stream, const GptBatch& batch, double dropout) const;
+  // Where `qkv` is given, it becomes the queries, keys and values: [N, 3 · D].
+  ResidualStream operator()(ResidualStream stream, const GptBatch& batch, double dropout,
+                            at::Tensor* qkv = nullptr) const;
 
  private:
   std::int64_t heads_;

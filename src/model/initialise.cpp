@@ -27,6 +27,15 @@ double fan_out(const TensorSpec& spec) {
   return outputs;
 }
 
+// [rows, 2 · frequencies]: neighbouring rows differ little, far ones much.
+at::Tensor waves(const TensorSpec& spec) {
+  const std::int64_t frequencies = spec.shape[1] / 2;
+  const auto rows = at::arange(spec.shape[0], at::kDouble) * spec.scale;
+  const auto falling = at::pow(1e4, at::arange(frequencies, at::kDouble) / -frequencies);
+  const auto angles = at::outer(rows, falling);
+  return at::stack({angles.sin(), angles.cos()}, 2).view(spec.shape).to(at::kFloat);
+}
+
 at::Tensor fill(const TensorSpec& spec, std::uint64_t seed) {
   const auto type = spec.role == TensorRole::Counter ? at::kLong : at::kFloat;
   auto tensor = at::zeros(spec.shape, type);
@@ -38,6 +47,8 @@ at::Tensor fill(const TensorSpec& spec, std::uint64_t seed) {
       return tensor.normal_(0.0, spec.scale, generator);
     case Init::Uniform:
       return tensor.uniform_(-spec.scale, spec.scale, generator);
+    case Init::Waves:
+      return waves(spec);
     case Init::KaimingFanOut:
       return tensor.normal_(0.0, std::sqrt(2.0 / fan_out(spec)), generator);
     default:

@@ -13,6 +13,7 @@ enum class Init {
   Ones,
   Normal,         // mean 0, standard deviation `scale`
   Uniform,        // in ±scale
+  Waves,          // of rows, sine and cosine of falling frequency; `scale` times as fast
   KaimingFanOut,  // normal, standard deviation sqrt(2 / fan_out)
   CopyOf,         // the same values as the tensor named `source`
   Constant,       // computed by the network's own code (windows, filter banks)

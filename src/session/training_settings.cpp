@@ -17,6 +17,7 @@ GptTrainingSettings gpt_training_settings(const RunConfig& config, const DeviceP
           .update = {.weight_decay = weight_decay_of(train), .clip = train.grad_clip},
           .savers = plan.savers,
           .dropout = train.dropout,
+          .guide = train.guide,
           .seed = static_cast<std::uint64_t>(train.seed),
           .batches_a_step = plan.grad_accum,
           .freeze = train.freeze.value_or(std::vector<std::string>{}),

@@ -46,9 +46,10 @@ OptimiserSettings optimiser_settings(const GptTrainingSettings& settings, std::i
           .losses = static_cast<std::int64_t>(losses)};
 }
 
-const std::vector<std::string>& names_of_losses() {
+const std::vector<std::string>& names_of_losses(const GptTrainingSettings& settings) {
   static const std::vector<std::string> names{"text_loss", "audio_loss"};
-  return names;
+  static const std::vector<std::string> guided{"text_loss", "audio_loss", "guide_loss"};
+  return settings.guide > 0 ? guided : names;
 }
 
 GptTrainingSettings checked(const GptTrainingSettings& settings) {
@@ -86,11 +87,11 @@ struct GptTraining::State {
         parameters(layout_of(config, wanted.freeze), weights, torch_device(role),
                    type_of(wanted.precision), !wanted.savers.release_gradients),
         gpt(config, parameters.tensors()),
-        optimiser(
-            parameters,
-            optimiser_settings(settings, parameters.layout().trained, names_of_losses().size()),
-            device),
-        numbers(device, {std::ssize(names_of_losses())}) {
+        optimiser(parameters,
+                  optimiser_settings(settings, parameters.layout().trained,
+                                     names_of_losses(settings).size()),
+                  device),
+        numbers(device, {std::ssize(names_of_losses(settings))}) {
     if (settings.graphs) recorder = device.make_graph_recorder();
     MYXTTS_CHECK(!settings.graphs || recorder, "{} has no graphs", device.name());
     if (settings.savers.recompute) gpt.recompute_layers(remember_random());
@@ -147,12 +148,33 @@ struct GptTraining::State {
     }
   }
 
-  GptLosses forward(const StepInputs& inputs, double dropout) const {
+  struct Found {
+    GptLosses losses;
+    GuideSums guide;  // where there is a guide
+  };
+
+  Found forward(const StepInputs& inputs, double dropout) const {
+    Found found;
     const auto latents = gpt.conditioning(inputs.prompt_mel);
     on_the_way();
-    const auto states = gpt.states(inputs.rows, latents, dropout);
+    const auto states =
+        gpt.states(inputs.rows, latents, dropout, settings.guide > 0 ? &found.guide : nullptr);
     on_the_way();
-    return gpt_losses(inputs.rows, gpt.logits(inputs.rows, states));
+    found.losses = gpt_losses(inputs.rows, gpt.logits(inputs.rows, states));
+    return found;
+  }
+
+  // What is made small: the losses, and the guide's part. Adds all of them to those of the step.
+  at::Tensor add_losses(const Found& found, const StepInputs& inputs) {
+    const GptLosses& losses = found.losses;
+    std::vector<at::Tensor> all{losses.total, losses.text, losses.audio};
+    auto wanted = losses.total;
+    if (settings.guide > 0) {
+      all.push_back(found.guide.sum / (inputs.rows.audio_count * kGuidedLayers));
+      wanted = wanted + all.back() * settings.guide;
+    }
+    optimiser.losses().add_(at::stack(all).detach());
+    return wanted;
   }
 
   // Before each backward pass: after an update, and after each batch where sums are kept apart.
@@ -165,11 +187,10 @@ struct GptTraining::State {
   void pass(const StepInputs& inputs) {
     std::optional<ZeroGradientPromise> promise;
     if (gradients_are_zero()) promise.emplace();
-    const auto losses = forward(inputs, settings.dropout);
-    optimiser.losses().add_(at::stack({losses.total, losses.text, losses.audio}).detach());
+    const auto wanted = add_losses(forward(inputs, settings.dropout), inputs);
     if (settings.savers.release_gradients) optimiser.begin();
     const auto& scale = optimiser.loss_scale();
-    (scale.defined() ? losses.total * scale : losses.total).backward();
+    (scale.defined() ? wanted * scale : wanted).backward();
     if (settings.savers.release_gradients) {
       optimiser.finish();
     } else {
@@ -251,7 +272,7 @@ GptTraining::GptTraining(const GptConfig& config, const NamedTensors& weights, R
 GptTraining::~GptTraining() = default;
 
 const std::vector<std::string>& GptTraining::loss_names() const {
-  return names_of_losses();
+  return names_of_losses(state_->settings);
 }
 
 double GptTraining::total(std::span<const double> losses) const {
@@ -315,18 +336,24 @@ double GptTraining::take_waited() {
 at::Tensor GptTraining::evaluate(DeviceBatch& batch) {
   State& s = *state_;
   const at::NoGradGuard no_grad;
-  at::Tensor sums;  // [2, 2]
+  at::Tensor sums;  // [2, losses]
   s.queue([&] {
     batch.filled.hold_up(s.device.stream());
     if (batch.rows.clips == 0) {
-      sums = at::zeros({2, 2}, at::TensorOptions(torch_device(s.device)));
+      sums = at::zeros({2, std::ssize(loss_names())}, at::TensorOptions(torch_device(s.device)));
       return batch.consumed.record(s.device.stream());
     }
-    const auto losses = s.forward({.rows = batch.rows, .prompt_mel = batch.prompt_mel}, 0.0);
+    const auto [losses, guide] =
+        s.forward({.rows = batch.rows, .prompt_mel = batch.prompt_mel}, 0.0);
     const auto counted = [](const at::Tensor& targets) { return targets.ne(-1).sum(at::kFloat); };
-    sums = at::stack({losses.text_tokens.sum(), losses.audio_tokens.sum(),
-                      counted(batch.rows.text_targets), counted(batch.rows.audio_targets)})
-               .view({2, 2});
+    std::vector<at::Tensor> found{losses.text_tokens.sum(), losses.audio_tokens.sum()};
+    std::vector<at::Tensor> over{counted(batch.rows.text_targets),
+                                 counted(batch.rows.audio_targets)};
+    if (guide.sum.defined()) {
+      found.push_back(guide.sum);
+      over.push_back(guide.count);
+    }
+    sums = at::stack({at::stack(found), at::stack(over)});
     batch.consumed.record(s.device.stream());
   });
   return sums;

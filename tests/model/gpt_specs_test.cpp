@@ -47,11 +47,12 @@ TEST(GptSpecs, TransformerWeightsAreStoredInputsFirst) {
   EXPECT_EQ(find(specs, "text_head.weight").shape, (std::vector<std::int64_t>{6681, 1024}));
 }
 
-TEST(GptSpecs, EmbeddingsStartWideAndPositionsNarrow) {
+TEST(GptSpecs, EmbeddingsStartWideAndPositionsAsWaves) {
   const TensorSpecs specs = gpt_specs(model_preset("xtts-v2").gpt);
   EXPECT_EQ(find(specs, "text_embedding.weight").scale, 1.0);
   EXPECT_EQ(find(specs, "mel_embedding.weight").scale, 1.0);
-  EXPECT_EQ(find(specs, "mel_pos_embedding.emb.weight").scale, 0.02);
+  EXPECT_EQ(find(specs, "mel_pos_embedding.emb.weight").init, Init::Waves);
+  EXPECT_EQ(find(specs, "text_pos_embedding.emb.weight").init, Init::Waves);
   EXPECT_EQ(find(specs, "conditioning_encoder.attn.5.proj_out.weight").init, Init::Zeros);
 }
 

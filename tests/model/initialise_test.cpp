@@ -41,6 +41,20 @@ TEST(Initialise, TensorsHaveTheDistributionsOfTheirSpecs) {
   EXPECT_EQ(tensors.at("count").scalar_type(), at::kLong);
 }
 
+TEST(Initialise, WavesTellNeighboursApartAndGoAtTheirPace) {
+  const auto waves =
+      initialise({{.name = "slow", .shape = {40, 8}, .init = Init::Waves, .scale = 1},
+                  {.name = "fast", .shape = {20, 8}, .init = Init::Waves, .scale = 2}},
+                 1);
+  const auto& slow = waves.at("slow");
+  EXPECT_NEAR(slow[3][0].item<double>(), std::sin(3.0), 1e-6);
+  EXPECT_NEAR(slow[3][1].item<double>(), std::cos(3.0), 1e-6);
+  EXPECT_NEAR(slow[3][2].item<double>(), std::sin(3.0 / 10), 1e-6);
+  for (std::int64_t row = 0; row < 20; ++row) {
+    EXPECT_LE(relative_error(waves.at("fast")[row], slow[2 * row]), 1e-6) << row;
+  }
+}
+
 TEST(Initialise, DerivedTensorsFollowTheirSource) {
   const auto tensors = initialise(some_specs(), 1);
   EXPECT_TRUE(at::equal(tensors.at("copy"), tensors.at("wide")));

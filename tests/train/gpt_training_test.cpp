@@ -328,6 +328,32 @@ TEST_F(GptTrainingOnCpu, MomentsOfAnotherPrecisionAreConverted) {
   EXPECT_THROW(exact.restore(3, weights, damaged), DataError);
 }
 
+TEST_F(GptTrainingOnCpu, AGuideIsALossOfItsOwnThatFalls) {
+  auto training = make({.dropout = 0.0, .guide = 1});
+  ASSERT_EQ(training.loss_names(),
+            (std::vector<std::string>{"text_loss", "audio_loss", "guide_loss"}));
+  auto repeated = batch(1);
+  const auto numbers = train(training, std::vector<DeviceBatch*>(30, &repeated), 1e-3);
+  const auto& first = numbers.front();
+  EXPECT_LT(numbers.back().losses[2], 0.7 * first.losses[2]);
+  EXPECT_NEAR(first.loss, training.total(first.losses), 1e-5)
+      << "the guide is not a loss of speech";
+  const auto sums = training.evaluate(repeated);
+  ASSERT_EQ(sums.sizes(), (std::vector<std::int64_t>{2, 3}));
+  EXPECT_LT((sums[0][2] / sums[1][2]).item<double>(), 0.7 * first.losses[2]);
+}
+
+TEST_F(GptTrainingOnCpu, WithoutAGuideItsHeadIsLeftAlone) {
+  auto plain = make({.dropout = 0.0});
+  auto guided = make({.dropout = 0.0, .guide = 1});
+  EXPECT_EQ(plain.loss_names().size(), 2U);
+  auto one = batch(1);
+  EXPECT_EQ(train(plain, {&one}, 1e-3).front().losses[1],
+            train(guided, {&one}, 1e-3).front().losses[1])
+      << "the same network before the first update";
+  EXPECT_GT(largest_difference(plain.weights(), guided.weights()), 0.0);
+}
+
 TEST_F(GptTrainingOnCpu, EvaluationGivesSumsAndCountsOfABatchWithoutDropout) {
   auto training = make({.dropout = 0.5});
   auto one = batch(1);

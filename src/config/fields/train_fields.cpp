@@ -232,6 +232,15 @@ void add_optimiser(std::vector<Field>& fields) {
                         "still has to say the right ones: with less to go by in what was said "
                         "before, it listens to the text earlier."},
            MYXTTS_MEMBER(train.code_noise), number_between(0.0, 0.9)));
+  fields.push_back(bind(
+      {.key = "train.guide",
+       .flag = "--guide",
+       .placeholder = "WEIGHT",
+       .group = "Training",
+       .sentence = "How much the stage gpt is told, beside its losses, that speech goes through "
+                   "its text from the beginning to the end; for models from nothing with "
+                   "little speech, 0 leaves it to find that out."},
+      MYXTTS_MEMBER(train.guide), number_between(0.0, 100.0)));
 }
 
 void add_windows(std::vector<Field>& fields) {

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <ATen/core/Tensor.h>
+
+#include "model/gpt_batch.h"
+
+namespace myxtts {
+
+// Note [Text guide]
+// Speech goes through its text from the beginning to the end, at nearly one pace. A GPT from
+// nothing has to find that out from the codes alone, and with little speech it has learnt the codes
+// by heart before it does. The guide tells one head of two layers: it is the more to be minimised
+// the less attention the head gives, from each code, to the text around the place that is as far
+// through the text as the code is through the speech. What it does there precisely, and what all
+// other heads do, stays the code loss's to teach.
+
+inline constexpr int kGuidedLayers = 2;
+
+// Where the guided head looks: one layer's queries and keys.
+struct HeadSeen {
+  const at::Tensor& qkv;  // [N, 3 · D] as packed_attention takes it
+  std::int64_t heads;
+  std::int64_t head;
+};
+
+// Sums over the codes of a batch, in fp32; a mean is sum / count.
+struct GuideSums {
+  at::Tensor sum;    // scalar: of -log(attention given to text around the code's place)
+  at::Tensor count;  // scalar: how many codes
+};
+
+// `text_positions` is GptConfig's. Biases of queries and keys have no gradient from it: Note [Owed
+// bias] leaves that to the attention.
+GuideSums text_guide(const HeadSeen& seen, std::int64_t text_positions, const GptBatch& batch);
+
+}  // namespace myxtts
