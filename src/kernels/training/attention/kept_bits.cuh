@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "kernels/training/attention/ptx.cuh"
@@ -28,8 +30,15 @@ constexpr std::int64_t kept_words(const RowAttention& call) {
 }
 
 constexpr std::uint32_t kAllKept = 0xffffffffU;
-constexpr int kRandomBits = 16;          // of each number
+constexpr int kRandomBits = 12;          // of each number
 constexpr int kDraws = kRandomBits / 4;  // of four words
+
+// What is dropped, as near as kRandomBits have it.
+inline double kept_dropout(const RowAttention& call) {
+  constexpr double kSteps = 1 << kRandomBits;
+  if (call.kept == nullptr) return 0;
+  return std::min(std::round(call.dropout * kSteps), kSteps - 1) / kSteps;
+}
 
 // A mask of 16 bits each over the pair of numbers [i][j], row r.
 __device__ inline std::uint32_t kept_pair(std::uint32_t kept, int i, int j, int r) {
@@ -64,12 +73,15 @@ __device__ inline std::uint32_t read_kept_transposed(const std::uint32_t* block,
   return bits ^ differing ^ (differing << 6);
 }
 
-// Draws masks of blocks. 32 numbers at a time: of 16 random words the i-th has bit i of all their
-// random numbers, and these are compared with the threshold bit by bit, from the lowest on.
+// Draws masks of blocks. 32 numbers at a time: of kRandomBits random words the i-th has bit i of
+// all their random numbers, and these are compared with the threshold bit by bit, from the lowest
+// on.
 class KeptBits {
  public:
   __device__ explicit KeptBits(const Dropout& dropout)
-      : threshold_(dropout.threshold), seed_(dropout.place.seed), offset_(dropout.place.offset) {
+      : threshold_(dropout.threshold >> (16 - kRandomBits)),
+        seed_(dropout.place.seed),
+        offset_(dropout.place.offset) {
     if (dropout.place.device_seed != nullptr) {
       seed_ = static_cast<std::uint64_t>(*dropout.place.device_seed);
       offset_ += static_cast<std::uint64_t>(*dropout.place.device_offset);

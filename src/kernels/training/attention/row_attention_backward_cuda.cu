@@ -131,8 +131,6 @@ __device__ inline void differentiate_group(const Own (&own)[2], std::uint32_t me
   Square weights;
   multiply<T>(weights, own[0], met, places);
   if (same_group) hide_later_keys<kOwnsKeys>(weights, static_cast<int>(threadIdx.x) % kWarp);
-  Square slopes;
-  multiply<T>(slopes, own[1], met + kTileBytes, places);
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
 #pragma unroll
@@ -150,6 +148,10 @@ __device__ inline void differentiate_group(const Own (&own)[2], std::uint32_t me
     });
     add_product<T>(sums.second, factors, met + kTileBytes, places);
   }
+  // Not before the weights are spent on P' E: slopes beside them would need registers that are not
+  // there.
+  Square slopes;
+  multiply<T>(slopes, own[1], met + kTileBytes, places);
   const auto slope = [&](int i, int j, int e) {
     const float through =
         __uint_as_float(__float_as_uint(slopes[i][j][e]) & kept_number(kept, i, j, e));
@@ -226,7 +228,7 @@ class BlockGradient {
         slopes_(segment.of_rows(call, facts.slopes)),
         lane_(static_cast<int>(threadIdx.x) % kWarp),
         places_(lane_),
-        group_(owned_group(block)),
+        group_(owned_group(segment, block)),
         own_rows_(shared + (group_ - block * kWarps) * kGroupBytes),
         stages_(shared + 2 * kOwnedBytes) {
     const Side<T> own = side_of<T, kOwnsKeys>(call, gradients, segment);
@@ -323,13 +325,13 @@ class BlockGradient {
   Sums<kOwnsKeys> sums_;
 };
 
-template <typename T, bool kOwnsKeys>
+template <typename T, typename Order, bool kOwnsKeys>
 __device__ void differentiate_block(const RowAttention& call,
                                     const RowAttentionGradients& gradients, const Facts& facts,
                                     const Parts& parts, float dropout_scale, char* shared) {
-  const Segment segment(call);
-  const int number = static_cast<int>(blockIdx.x) / 2;
-  const int block = kOwnsKeys ? number : segment.blocks() - 1 - number;  // the longest first
+  const Segment segment(call, Order{});
+  const int number = Order::number() / 2;
+  const int block = kOwnsKeys ? number : segment.blocks() - 1 - number;
   if (block < 0 || block >= segment.blocks()) return;
   BlockGradient<T, kOwnsKeys> gradient(call, gradients, facts, segment, block, shared);
   constexpr int kTiles = kOwned / kTile;
@@ -349,22 +351,22 @@ __device__ void differentiate_block(const RowAttention& call,
   gradient.write_part(parts.sums + part * 3 * call.heads * kHeadWidth);
 }
 
-template <typename T>
+template <typename T, typename Order>
 __global__ void __launch_bounds__(kThreads, kBlocksOfMultiprocessor)
     differentiate(RowAttention call, RowAttentionGradients gradients, Facts facts, Parts parts,
                   float dropout_scale) {
   extern __shared__ __align__(kRowBytes) char shared[];
-  if (blockIdx.x % 2 == 0) {
-    differentiate_block<T, true>(call, gradients, facts, parts, dropout_scale, shared);
+  if (Order::number() % 2 == 0) {
+    differentiate_block<T, Order, true>(call, gradients, facts, parts, dropout_scale, shared);
   } else {
-    differentiate_block<T, false>(call, gradients, facts, parts, dropout_scale, shared);
+    differentiate_block<T, Order, false>(call, gradients, facts, parts, dropout_scale, shared);
   }
 }
 
 }  // namespace
 
 void row_attention_backward(const RowAttention& call, const RowAttentionGradients& gradients) {
-  const float scale = dropout_scale(dropout_threshold(call.kept != nullptr ? call.dropout : 0.0));
+  const float scale = dropout_scale(dropout_threshold(kept_dropout(call)));
   const std::int64_t width = 3 * call.heads * kHeadWidth;
   const std::int64_t part_count = first_part(call.rows, call.segments);
   const auto of_rows = static_cast<std::size_t>(call.heads * call.rows);
@@ -376,17 +378,16 @@ void row_attention_backward(const RowAttention& call, const RowAttentionGradient
                        .count = part_count};
   const std::int64_t threads = call.rows * call.heads * kPieces;
   const auto sum_blocks = static_cast<unsigned>((threads + kSumThreads - 1) / kSumThreads);
-  dim3 grid = attention_grid(call);
-  grid.x *= 2;
   with_half(call.number, [&](auto number) {
     using T = decltype(number);
     sum_slopes<T><<<sum_blocks, kSumThreads, 0, current_stream()>>>(
         call, static_cast<const T*>(gradients.d_mixed), 1 / scale, slopes, parts);
-    check(cudaFuncSetAttribute(differentiate<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               kShared),
-          "differentiating attention");
-    differentiate<T>
-        <<<grid, kThreads, kShared, current_stream()>>>(call, gradients, facts, parts, scale);
+    with_grid(call, 2, kBlocksOfMultiprocessor, [&](dim3 grid, auto order) {
+      const auto kernel = differentiate<T, decltype(order)>;
+      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared),
+            "differentiating attention");
+      kernel<<<grid, kThreads, kShared, current_stream()>>>(call, gradients, facts, parts, scale);
+    });
     sum_parts(parts.sums, static_cast<int>(part_count), width, static_cast<T*>(gradients.d_bias));
   });
   check(cudaGetLastError(), "differentiating attention");

@@ -114,7 +114,7 @@ class BlockAttention {
         bits_(dropout),
         lane_(static_cast<int>(threadIdx.x) % kWarp),
         places_(lane_),
-        u_(owned_group(block)),
+        u_(owned_group(segment, block)),
         own_rows_(shared + (u_ - block * kWarps) * kGroupBytes),
         tiles_(shared_address(shared) + kOwnedBytes),
         kept_(call.kept + kept_block(call, segment, u_, 0) + lane_) {
@@ -172,15 +172,15 @@ class BlockAttention {
   char* own_rows_;
   std::uint32_t tiles_;
   std::uint32_t* kept_;  // this lane's, of the first keys
-  HeldRows queries_;
+  SharedRows queries_;   // in registers they would leave too few
   Softmax softmax_;
   Strip mixed_ = {};
 };
 
-template <typename T>
+template <typename T, typename Order>
 __device__ void attend_block(const RowAttention& call, const Dropout& dropout, char* shared) {
-  const Segment segment(call);
-  const int block = segment.blocks() - 1 - static_cast<int>(blockIdx.x);  // the longest first
+  const Segment segment(call, Order{});
+  const int block = segment.blocks() - 1 - Order::number();
   if (block < 0) return;
   BlockAttention<T> attention(call, dropout, segment, block, shared);
   attention.ask_for_tile(0);
@@ -195,22 +195,24 @@ __device__ void attend_block(const RowAttention& call, const Dropout& dropout, c
   attention.write(dropout.scale);
 }
 
-template <typename T>
+template <typename T, typename Order>
 __global__ void __launch_bounds__(kThreads, kBlocksOfMultiprocessor)
     attend(RowAttention call, Dropout dropout) {
   extern __shared__ __align__(kRowBytes) char shared[];
-  attend_block<T>(call, dropout, shared);
+  attend_block<T, Order>(call, dropout, shared);
 }
 
 }  // namespace
 
 void row_attention_forward(const RowAttention& call) {
-  const Dropout dropout = make_dropout(call.kept != nullptr ? call.dropout : 0.0, 4 * kDraws);
+  const Dropout dropout = make_dropout(kept_dropout(call), 4 * kDraws);
   with_half(call.number, [&](auto number) {
-    using T = decltype(number);
-    check(cudaFuncSetAttribute(attend<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared),
-          "attention");
-    attend<T><<<attention_grid(call), kThreads, kShared, current_stream()>>>(call, dropout);
+    with_grid(call, 1, kBlocksOfMultiprocessor, [&](dim3 grid, auto order) {
+      const auto kernel = attend<decltype(number), decltype(order)>;
+      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared),
+            "attention");
+      kernel<<<grid, kThreads, kShared, current_stream()>>>(call, dropout);
+    });
   });
   check(cudaGetLastError(), "attention");
 }

@@ -8,17 +8,33 @@
 
 namespace myxtts::device {
 
-// What a block of threads works within: a segment and a head. The grid is [longest / kOwned, heads,
-// segments], so that blocks of threads that read the same rows run at the same time.
+// Note [Order of blocks]
+// Later rows see more, so blocks of threads differ in what they have to do. In a grid [longest /
+// kOwned, heads, segments] those that read the same rows run at the same time and find them in the
+// cache. In a grid [heads, segments, longest / kOwned] all that have most to do begin first, and
+// none of them is left over when the others are done: worth more where there are few. Both are
+// programs of their own: a choice at run time takes registers that are not there.
+template <bool kHeavyFirst>
+struct Order {
+  // Of kOwned rows, from those with most to do on.
+  __device__ static int number() { return static_cast<int>(kHeavyFirst ? blockIdx.z : blockIdx.x); }
+  __device__ static int head() { return static_cast<int>(kHeavyFirst ? blockIdx.x : blockIdx.y); }
+  __device__ static int segment() {
+    return static_cast<int>(kHeavyFirst ? blockIdx.y : blockIdx.z);
+  }
+};
+
+// What a block of threads works within: a segment and a head.
 struct Segment {
   int index;
   int head;
   int start;   // its first row
   int length;  // rows
 
-  __device__ explicit Segment(const RowAttention& call)
-      : index(static_cast<int>(blockIdx.z)),
-        head(static_cast<int>(blockIdx.y)),
+  template <bool kHeavyFirst>
+  __device__ Segment(const RowAttention& call, Order<kHeavyFirst> order)
+      : index(order.segment()),
+        head(order.head()),
         start(call.ends[index]),
         length(call.ends[index + 1] - start) {}
 
@@ -46,9 +62,8 @@ struct Segment {
 
 // The group of a block's rows that a warp has. Warps differ in how much they see of a segment, and
 // the warps of the same number share one of the multiprocessor's four schedulers: heads take turns.
-__device__ inline int owned_group(int block) {
-  return block * kWarps +
-         (static_cast<int>(threadIdx.x) / kWarp + static_cast<int>(blockIdx.y)) % kWarps;
+__device__ inline int owned_group(const Segment& segment, int block) {
+  return block * kWarps + (static_cast<int>(threadIdx.x) / kWarp + segment.head) % kWarps;
 }
 
 }  // namespace myxtts::device
