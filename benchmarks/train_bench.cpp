@@ -7,7 +7,8 @@
 //   train_bench --batch 3,16,32,64 [--precision bf16] [--steps 30] [--accum 1] [--eager]
 //               [--deterministic] [--dropout 0.1] [--recompute] [--moments fp32|bf16|8bit]
 //               [--release] [--cap MB] [--profile] [--losses] [--seed 1] [--size xtts-v2]
-//               [--plain: no kernel of ours] [--spread: clips of half the length and more]
+//               [--plain: no kernel of ours] [--libtorch-attention: not ours]
+//               [--spread: clips of half the length and more]
 //               [--different 4: batches that are taken in turn]
 //               [--timeline FILE: with --profile, start, ns and name of each kernel of three steps]
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <typeindex>
 #include <vector>
 
 #include <ATen/ATen.h>
@@ -29,6 +31,7 @@
 #include "base/error.h"
 #include "config/model.h"
 #include "device/cuda_plugin.h"
+#include "kernels/training/attention/row_attention_kernels.h"
 #include "kernels/training/cuda_kernels.h"
 #include "model/gpt.h"
 #include "model/gpt_specs.h"
@@ -57,6 +60,7 @@ struct Options {
   bool profile = false;
   bool losses = false;
   bool plain = false;
+  bool libtorch_attention = false;
   bool spread = false;
   std::string size = "xtts-v2";
   std::string timeline;
@@ -75,6 +79,7 @@ bool read_switch(const std::string& flag, Options& options) {
   const std::map<std::string, bool*> on = {{"--profile", &options.profile},
                                            {"--losses", &options.losses},
                                            {"--plain", &options.plain},
+                                           {"--libtorch-attention", &options.libtorch_attention},
                                            {"--spread", &options.spread},
                                            {"--deterministic", &training.deterministic},
                                            {"--recompute", &training.savers.recompute},
@@ -262,6 +267,9 @@ void bench(const Options& options, const GptConfig& config, const NamedTensors& 
   settings.slots = clips;
   settings.sizes = {sizes_for(config, clips, options.spread)};
   std::optional<PlainExpressions> plain;
+  if (options.libtorch_attention) {
+    plain.emplace(std::vector<std::type_index>{typeid(RowAttentionKernels)});
+  }
   if (options.plain) plain.emplace();
   std::vector<DeviceBatch> batches;
   {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The attention kernels that LibTorch offers, forward and backward in one CUDA graph, on the shapes
-// of a training step: which one is worth taking. One kernel a process, because a failed recording
-// spoils what follows.
+// The attention kernels that LibTorch offers and our own, in CUDA graphs, on the shapes of a
+// training step: which one is worth taking. Ours sums the gradient for a bias as well. One kernel a
+// process, because a failed recording spoils what follows.
 //
-//   attention_bench flash|padded|padded-flash|cudnn-views|cudnn-copies
+//   attention_bench ours|flash|padded|padded-flash|cudnn-views|cudnn-copies
 #include <chrono>
 #include <cstdio>
 #include <functional>
@@ -17,6 +17,9 @@
 #include <c10/cuda/CUDAGuard.h>
 #include <fmt/format.h>
 #include <torch/csrc/autograd/autograd.h>
+
+#include "device/cuda_plugin.h"
+#include "kernels/training/flash_attention.h"
 
 namespace {
 
@@ -50,20 +53,8 @@ std::vector<std::int32_t> ends_of(const Shape& shape) {
   return ends;
 }
 
-void measure(const std::string& name, const Shape& shape, std::int64_t tokens,
-             const Attend& attend) {
-  at::manual_seed(1);
-  auto qkv = at::randn({tokens, 3, kHeads, kWidth}, kOptions);
-  qkv.set_requires_grad(true);
-  const auto run = [&] {
-    const auto mixed = attend(qkv);
-    torch::autograd::backward({mixed}, {at::ones_like(mixed)});
-  };
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < 3; ++i) run();
-  at::cuda::getCurrentCUDAStream().synchronize();
-  const std::chrono::duration<double, std::milli> eager = std::chrono::steady_clock::now() - start;
-  qkv.mutable_grad().reset();
+// Records what `run` does and replays it.
+double graph_ms(const std::function<void()>& run) {
   at::cuda::CUDAGraph graph;
   graph.capture_begin({0, 0}, cudaStreamCaptureModeRelaxed);
   run();
@@ -75,11 +66,36 @@ void measure(const std::string& name, const Shape& shape, std::int64_t tokens,
   for (int i = 0; i < kReplays; ++i) graph.replay();
   end.record();
   end.synchronize();
-  fmt::print("{:3} x {}{}{}{}: {:14} {:.3f} ms, gradient {:.4f}, first three {:.0f} ms\n",
-             shape.rows, shape.length, shape.spread ? " spread" : "", shape.causal ? " causal" : "",
-             shape.dropout > 0 ? "" : " without dropout", name, begin.elapsed_time(end) / kReplays,
-             qkv.grad().to(at::kFloat).norm().item<double>(), eager.count());
+  return static_cast<double>(begin.elapsed_time(end)) / kReplays;
+}
+
+void measure(const std::string& name, const Shape& shape, std::int64_t tokens,
+             const Attend& attend) {
+  at::manual_seed(1);
+  auto qkv = at::randn({tokens, 3, kHeads, kWidth}, kOptions);
+  const auto slopes = at::randn({tokens, kHeads * kWidth}, kOptions);
+  qkv.set_requires_grad(true);
+  const auto run = [&] { torch::autograd::backward({attend(qkv)}, {slopes}); };
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 3; ++i) run();
+  at::cuda::getCurrentCUDAStream().synchronize();
+  const std::chrono::duration<double, std::milli> eager = std::chrono::steady_clock::now() - start;
+  qkv.mutable_grad().reset();
+  const double forward = graph_ms([&] { attend(qkv); });
+  const double both = graph_ms(run);
+  fmt::print(
+      "{:3} x {}{}{}{}: {:14} forward {:.3f} ms, backward {:.3f} ms, both {:.3f} ms, gradient "
+      "{:.4f}, first three {:.0f} ms\n",
+      shape.rows, shape.length, shape.spread ? " spread" : "", shape.causal ? " causal" : "",
+      shape.dropout > 0 ? "" : " without dropout", name, forward, both - forward, both,
+      qkv.grad().to(at::kFloat).norm().item<double>(), eager.count());
   std::fflush(stdout);
+}
+
+at::Tensor ours(const at::Tensor& qkv, const Shape& shape, const at::Tensor& ends) {
+  static const auto bias = at::zeros({3 * kHeads * kWidth}, kOptions).requires_grad_(true);
+  return myxtts::flash_attention({.rows = qkv.flatten(1), .owed_bias = bias}, kHeads,
+                                 {.ends = ends, .longest = shape.longest()}, shape.dropout);
 }
 
 at::Tensor padded(const at::Tensor& qkv, const Shape& shape) {
@@ -116,6 +132,7 @@ void measure(const std::string& name, const Shape& shape) {
   at::globalContext().setSDPUseCuDNN(name != "padded-flash");
   measure(name, shape, pads ? shape.rows * shape.longest() : list.back(),
           [&](const at::Tensor& qkv) {
+            if (name == "ours") return ours(qkv, shape, ends);
             return pads              ? padded(qkv, shape)
                    : name == "flash" ? flash(qkv, shape, ends)
                                      : cudnn(qkv, shape, ends, name == "cudnn-copies");
@@ -125,7 +142,8 @@ void measure(const std::string& name, const Shape& shape) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  const std::string name = count > 1 ? arguments[1] : "flash";
+  const std::string name = count > 1 ? arguments[1] : "ours";
+  myxtts::require_cuda();
   const auto stream = c10::cuda::getStreamFromPool(/*isHighPriority=*/true);
   const c10::cuda::CUDAStreamGuard guard(stream);
   for (const std::int64_t rows : {3, 16, 32, 64}) {
@@ -134,6 +152,8 @@ int main(int count, char** arguments) {
   measure(name, {.rows = 32, .length = 372, .causal = true, .dropout = 0.0});
   measure(name, {.rows = 32, .length = 372, .causal = true, .dropout = 0.1, .spread = true});
   measure(name, {.rows = 32, .length = 372, .causal = true, .dropout = 0.0, .spread = true});
+  measure(name, {.rows = 24, .length = 700, .causal = true, .dropout = 0.1, .spread = true});
+  if (name == "ours") return 0;  // causal only
   for (const std::int64_t rows : {3, 32}) {
     measure(name, {.rows = rows, .length = 517, .causal = false, .dropout = 0.0});
   }

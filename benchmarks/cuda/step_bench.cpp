@@ -23,6 +23,7 @@
 #include <torch/csrc/autograd/profiler_kineto.h>
 
 #include "device/cuda_plugin.h"
+#include "kernels/training/attention/row_attention_kernels.h"
 #include "kernels/training/cross_entropy_kernels.h"
 #include "kernels/training/embedding_kernels.h"
 #include "kernels/training/gradient_target.h"
@@ -167,6 +168,7 @@ class StepBench {
 
 void measure_without(StepBench& bench) {
   const std::vector<std::pair<std::string, std::type_index>> kinds = {
+      {"attention", typeid(RowAttentionKernels)},
       {"products", typeid(MatmulKernels)},
       {"norms", typeid(NormKernels)},
       {"group norms", typeid(GroupNormKernels)},

@@ -21,6 +21,17 @@ std::int64_t bytes_of(Precision precision) {
   return precision == Precision::Bf16 || precision == Precision::Fp16 ? 2 : kFloat;
 }
 
+// Note [Kept bits] in kernels/training/attention/kept_bits.cuh tells the layout.
+std::int64_t attention_mask_bytes(const GptConfig& gpt, const BatchShape& batch) {
+  constexpr std::int64_t kGroup = 32;
+  constexpr std::int64_t kBlock = kGroup * kGroup / 8;
+  constexpr std::int64_t kHeadWidth = 64;  // of which our kernels are
+  if (batch.clips == 0 || gpt.head_width() != kHeadWidth) return 0;
+  const std::int64_t row = batch.tokens / batch.clips;
+  const std::int64_t lines = row / (2 * kGroup) + 1;
+  return batch.clips * lines * ((row + kGroup - 1) / kGroup + 1) * kBlock * gpt.heads;
+}
+
 // Note [Memory of a step]
 // What one layer keeps of a token of width D until its backward pass, in numbers:
 //
@@ -30,7 +41,9 @@ std::int64_t bytes_of(Precision precision) {
 //   attention's output           D      the MLP after gelu        4D     = 16 D
 //
 // and two dropout masks of D bits; on the CPU, whose operations are not fused, of D bytes. A layer
-// norm's two statistics and attention's logarithm of sums are fp32: 4 + H numbers.
+// norm's two statistics and attention's logarithm of sums are fp32: 4 + H numbers. In half
+// precision attention keeps its dropout's mask, half a bit for each head and pair of tokens of a
+// row, in blocks of 32 x 32.
 //
 // A block of the conditioning encoder keeps of a frame its input, its norm, 3D of query, key and
 // value and attention's output, 6 D; a layer of the perceiver its context with keys and values, and
@@ -48,6 +61,7 @@ std::int64_t one_layer_bytes(const GptConfig& gpt, const BatchShape& batch, cons
   const std::int64_t masks = kind.cpu ? 2 * gpt.width : gpt.width / 4;
   const std::int64_t token = 16 * gpt.width * number + masks + (4 + gpt.heads) * kFloat;
   std::int64_t bytes = batch.tokens * token;
+  if (!kind.cpu && number < kFloat) bytes += attention_mask_bytes(gpt, batch);
   if (kind.cpu && batch.clips > 0) {
     // Probabilities before and after dropout and what they are multiplied by; scaled queries, keys.
     const std::int64_t row = batch.tokens / batch.clips;

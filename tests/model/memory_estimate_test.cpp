@@ -58,7 +58,8 @@ TEST(MemoryEstimate, FullPrecisionKeepsNearlyTwiceAsMuchOfALayer) {
   const auto layers = [&](Precision precision) {
     return static_cast<double>(training_memory(model, batch, {.precision = precision}).layers);
   };
-  EXPECT_NEAR(layers(Precision::Fp32) / layers(Precision::Bf16), 2.0, 0.02);
+  // Less attention's mask, which only half precision keeps.
+  EXPECT_NEAR(layers(Precision::Fp32) / layers(Precision::Bf16), 1.96, 0.02);
 }
 
 // What the model role took of an H200 (benchmarks/memory_bench.cpp), in GB.

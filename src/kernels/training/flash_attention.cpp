@@ -7,6 +7,7 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include "kernels/training/attention/row_attention.h"
 #include "kernels/training/gradient_target.h"
 #include "kernels/training/join_kernels.h"
 #include "kernels/training/tensor_checks.h"
@@ -70,6 +71,7 @@ class FlashAttention : public torch::autograd::Function<FlashAttention> {
 
 at::Tensor flash_attention(const Projection& qkv, std::int64_t heads,
                            const PackedSegments& segments, double dropout) {
+  if (fits_row_attention(qkv.rows, heads)) return row_attention(qkv, heads, segments, dropout);
   const bool fits = cuda_kernels<JoinKernels>() != nullptr && common_number({qkv.rows}) &&
                     qkv.rows.size(1) % (3 * kJoinMultiple) == 0;
   if (!fits) return plain::flash_attention(qkv.settled(), heads, segments, dropout);

@@ -11,13 +11,13 @@ namespace myxtts {
 
 // Rows packed one after another, each a segment that sees only itself.
 struct PackedSegments {
-  const at::Tensor& ends;  // [segments + 1] int, from 0 on
+  const at::Tensor& ends;  // [segments + 1] of 32 bits, from 0 to all rows
   std::int64_t longest;
 };
 
-// Causal attention in half precision within each segment, by LibTorch's flash kernels; the backward
-// pass joins the gradients of queries, keys and values and pays the bias that the projection owes
-// in one pass.
+// Causal attention in half precision within each segment: kernels of our own where row_attention.h
+// says that they fit, else LibTorch's flash kernels, whose backward pass joins the gradients of
+// queries, keys and values and pays the bias that the projection owes in one pass.
 //
 // qkv [N, 3 · D] as [q | k | v], each split into heads -> [N, D]
 at::Tensor flash_attention(const Projection& qkv, std::int64_t heads,
