@@ -6,6 +6,7 @@
 
 #include <ATen/ATen.h>
 
+#include "kernels/training/dropout.h"
 #include "kernels/training/flash_attention.h"
 
 namespace myxtts {
@@ -15,17 +16,25 @@ constexpr std::int64_t kCausalFromTopLeft = 1;  // custom_mask_type of the memor
 constexpr std::int64_t kFlashHeadMultiple = 8;  // what the flash kernel asks of a head's width
 constexpr std::int64_t kFlashWidestHead = 256;
 
+// Of one row; q, k and v [1, H, row, width].
+at::Tensor attention_of(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                        double dropout) {
+  if (dropout == 0.0) return at::scaled_dot_product_attention(q, k, v, {}, 0.0, /*is_causal=*/true);
+  // What LibTorch does on the CPU where there is dropout, with a mask that this thread draws.
+  const auto kept = plain::draw_kept({1, q.size(1), q.size(2), k.size(2)}, dropout, q.device());
+  return std::get<0>(at::_scaled_dot_product_attention_math(q, k, v, /*attn_mask=*/{}, dropout,
+                                                            /*is_causal=*/true, kept));
+}
+
 // Splitting and joining, rather than slicing, lets autograd join the rows' gradients in one copy.
 at::Tensor row_by_row(const at::Tensor& qkv, const GptBatch& batch, double dropout) {
   std::vector<at::Tensor> mixed;
   for (const auto& row : qkv.split_with_sizes(batch.lengths)) {
     const auto parts = row.transpose(0, 2).unsqueeze(0).unbind(2);  // each [1, H, row, width]
-    mixed.push_back(row.size(0) == 0 ? row.select(1, 0)
-                                     : at::scaled_dot_product_attention(
-                                           parts[0], parts[1], parts[2], /*attn_mask=*/{}, dropout,
-                                           /*is_causal=*/true)
-                                           .squeeze(0)
-                                           .transpose(0, 1));
+    mixed.push_back(
+        row.size(0) == 0
+            ? row.select(1, 0)
+            : attention_of(parts[0], parts[1], parts[2], dropout).squeeze(0).transpose(0, 1));
   }
   return at::cat(mixed);  // [N, H, width]
 }
