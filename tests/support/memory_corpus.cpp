@@ -23,7 +23,7 @@ ClipNumber number_of(const ClipView& clip) {
 }
 
 // One draw of Philox for all of it: sanitizers make each one slow.
-std::vector<std::int16_t> noise(const RandomStream& random, std::int64_t count) {
+std::vector<std::int16_t> white_noise(const RandomStream& random, std::int64_t count) {
   std::uint64_t state = random.bits(0);
   std::vector<std::int16_t> samples(static_cast<std::size_t>(count));
   for (std::int16_t& sample : samples) {
@@ -68,7 +68,7 @@ MemoryCorpus::MemoryCorpus(const MemoryCorpusOptions& options) : options_(option
   for (std::size_t number = 0; number < options.clips; ++number) {
     const RandomStream random(options.seed, fmt::format("clip {}", number));
     Row row{.id = std::to_string(number)};
-    row.samples = noise(random, random.integer(1'000'000, kStride + 1, options.longest));
+    row.samples = white_noise(random, random.integer(1'000'000, kStride + 1, options.longest));
     row.codes = fake_codes(row.samples);
     for (std::int64_t token = random.integer(1'000'001, 1, 9); token > 0; --token) {
       row.text.push_back(random.integer(2'000'000 + static_cast<std::uint64_t>(token), 1, 27));
