@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/attention.h"
 
+#include <cmath>
+#include <limits>
 #include <tuple>
 #include <vector>
 
@@ -16,14 +18,17 @@ constexpr std::int64_t kCausalFromTopLeft = 1;  // custom_mask_type of the memor
 constexpr std::int64_t kFlashHeadMultiple = 8;  // what the flash kernel asks of a head's width
 constexpr std::int64_t kFlashWidestHead = 256;
 
-// Of one row; q, k and v [1, H, row, width].
+// Of one row; q, k and v [1, H, row, width]. With dropout it is LibTorch's own plain form, but for
+// where numbers are drawn from.
 at::Tensor attention_of(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                         double dropout) {
   if (dropout == 0.0) return at::scaled_dot_product_attention(q, k, v, {}, 0.0, /*is_causal=*/true);
-  // What LibTorch does on the CPU where there is dropout, with a mask that this thread draws.
-  const auto kept = plain::draw_kept({1, q.size(1), q.size(2), k.size(2)}, dropout, q.device());
-  return std::get<0>(at::_scaled_dot_product_attention_math(q, k, v, /*attn_mask=*/{}, dropout,
-                                                            /*is_causal=*/true, kept));
+  const std::int64_t row = q.size(2);
+  const auto later = at::ones({row, row}, q.options().dtype(at::kBool)).triu(1);
+  const double scale = 1 / std::sqrt(static_cast<double>(q.size(3)));
+  const auto scores = at::matmul(q * scale, k.transpose(2, 3))
+                          .masked_fill(later, -std::numeric_limits<double>::infinity());
+  return at::matmul(plain::dropout(at::softmax(scores, -1), dropout), v);
 }
 
 // Splitting and joining, rather than slicing, lets autograd join the rows' gradients in one copy.

@@ -51,9 +51,17 @@ DevicePlan with_cores_of(const World& world, const Plan& plan) {
   return planned;
 }
 
-std::string device_words(const RolePlan& role) {
-  return role.gpu ? fmt::format("GPU {}", role.gpu->listed)
-                  : fmt::format("{} of the CPU's threads", role.threads);
+std::string devices_of(const std::vector<DevicePlan>& plans) {
+  const RolePlan& first = plans.front().model;
+  if (!first.gpu) {
+    return fmt::format("each with {} thread{} of the CPU", first.threads,
+                       first.threads == 1 ? "" : "s");
+  }
+  std::vector<std::string> gpus;
+  for (const DevicePlan& plan : plans) {
+    gpus.push_back(fmt::format("GPU {}", plan.model.gpu->listed));
+  }
+  return fmt::format("on {}", fmt::join(gpus, ", "));
 }
 
 }  // namespace
@@ -128,10 +136,8 @@ std::vector<DevicePlan> open_and_tell(const std::vector<DevicePlan>& planned) {
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   say(configured(plans.front(), visible == nullptr ? "" : visible));
   log_info("train", "{}", describe(plans.front()));
-  std::vector<std::string> devices;
-  for (const DevicePlan& plan : plans) devices.push_back(device_words(plan.model));
-  log_info("ranks", "{} ranks train one model, on {}; one data device feeds them all", plans.size(),
-           fmt::join(devices, ", "));
+  log_info("ranks", "{} ranks train one model, {}; one data device feeds them all", plans.size(),
+           devices_of(plans));
   return plans;
 }
 

@@ -17,16 +17,20 @@ namespace {
 using namespace std::chrono_literals;
 
 EffectiveConfig settings_for(const std::filesystem::path& folder, std::int64_t ranks) {
-  return {
-      .values =
-          {.data = {.train_data = {{.path = make_corpus(folder / "corpus", CorpusLayout::LjSpeech,
-                                                        test::made_clips(16))}},
-                    .val_fraction = 0.0},
-           .devices = {.device = DeviceKind::Cpu},
-           .parallel = {.ranks = ranks, .rank_timeout = 60},
-           .train = {.model_size = "tiny", .batch_size = 2, .epochs = 1000, .max_steps = 1000},
-           .run = {.checkpoint_dir = folder / "run"}},
-      .origins = {}};
+  EffectiveConfig settings;
+  RunConfig& config = settings.values;
+  config.data.train_data = {
+      {.path = make_corpus(folder / "corpus", CorpusLayout::LjSpeech, test::made_clips(16))}};
+  config.data.val_fraction = 0.0;
+  config.devices.device = DeviceKind::Cpu;
+  config.train.model_size = "tiny";
+  config.train.batch_size = 2;
+  config.train.epochs = 1000;
+  config.train.max_steps = 1000;
+  config.parallel.ranks = ranks;
+  config.parallel.rank_timeout = 60;
+  config.run.checkpoint_dir = folder / "run";
+  return settings;
 }
 
 struct Failed {
@@ -59,7 +63,8 @@ TEST(RankThreads, WhatOneRankFailsWithEndsAllSoonAndIsTheCauseThatIsTold) {
   for (const std::size_t rank : {0U, 2U}) {
     for (const std::int64_t cap : {1 * kMegabyte, 64 * kMegabyte}) {
       const Failed failed = train_with_cap(rank, cap);
-      EXPECT_NE(failed.sentence.find("may have"), std::string::npos) << rank << ": " << failed.sentence;
+      EXPECT_NE(failed.sentence.find("may have"), std::string::npos)
+          << rank << ": " << failed.sentence;
       EXPECT_EQ(failed.sentence.find("The run ends, as"), std::string::npos) << failed.sentence;
       EXPECT_LT(failed.time, 20s);
     }

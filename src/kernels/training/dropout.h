@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <optional>
 
 #include <ATen/core/Generator.h>
@@ -27,9 +26,6 @@ namespace plain {
 
 // x, of which each number is 0 with `probability` and otherwise larger by as much.
 at::Tensor dropout(const at::Tensor& x, double probability);
-
-// Which numbers of a tensor of that shape are kept: bool.
-at::Tensor draw_kept(at::IntArrayRef shape, double probability, c10::Device device);
 
 }  // namespace plain
 }  // namespace myxtts

@@ -26,9 +26,4 @@ at::Tensor plain::dropout(const at::Tensor& x, double probability) {
   return x * kept.div_(1 - probability);
 }
 
-at::Tensor plain::draw_kept(at::IntArrayRef shape, double probability, c10::Device device) {
-  return at::empty(shape, at::TensorOptions(device).dtype(at::kBool))
-      .bernoulli_(1 - probability, device.is_cpu() ? current : std::nullopt);
-}
-
 }  // namespace myxtts
