@@ -121,7 +121,7 @@ TEST_F(TrainRankThreads, ThreadsAndProcessesGoOnFromOneAnother) {
 TEST_F(TrainRankThreads, WhatTheDataDeviceMeetsEndsAllRanksWithItsCause) {
   StartedProgram program(
       in_threads("run", {"--max-steps", "100000", "--epochs", "100000", "--batch-size", "2",
-                         "--val-fraction", "0", "--max-skipped", "1"}));
+                         "--val-fraction", "0", "--max-skipped", "0.1", "--buffer-size", "1"}));
   ASSERT_TRUE(program.has_said("Model training starting now"));
   for (const auto& entry : fs::recursive_directory_iterator(path("corpus"))) {
     if (entry.path().extension() == ".wav") fs::resize_file(entry.path(), 40);
