@@ -108,7 +108,7 @@ TEST_F(TrainRankThreads, ASignalEndsAllWithACheckpointThatGoesOnBitForBit) {
 // Resumed by processes, and the other way round: a checkpoint has no rank in it.
 TEST_F(TrainRankThreads, ThreadsAndProcessesGoOnFromOneAnother) {
   const auto until = [](const char* steps) {
-    return Words{"--max-steps", steps, "--batch-size", "3", "--epochs", "9"};
+    return Words{"--max-steps", steps, "--batch-size", "3", "--epochs", "9", "--eval-steps", "2"};
   };
   trained_in_threads("whole", until("6"));
   trained_in_threads("run", until("2"));
