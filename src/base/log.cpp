@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <spdlog/details/null_mutex.h>
@@ -13,6 +14,7 @@
 #include <spdlog/sinks/basic_file_sink.h>
 
 #include "base/error.h"
+#include "base/quiet_thread.h"
 #include "base/screen.h"
 
 namespace myxtts {
@@ -89,6 +91,8 @@ std::shared_ptr<spdlog::logger> make_logger(const LogOptions& options) {
   return logger;
 }
 
+thread_local bool quiet = false;
+
 std::shared_ptr<spdlog::logger>& current_logger() {
   static std::shared_ptr<spdlog::logger> logger = make_logger({});
   return logger;
@@ -120,7 +124,18 @@ void log_to_files(LogLevel level, std::string_view message) {
   }
 }
 
+QuietThread::QuietThread() : before_(std::exchange(quiet, true)) {}
+
+QuietThread::~QuietThread() {
+  quiet = before_;
+}
+
+bool thread_is_quiet() {
+  return quiet;
+}
+
 void detail::write_log(LogLevel level, std::string_view module, std::string_view message) {
+  if (quiet && level != LogLevel::Error) return;
   current_logger()->log(to_spdlog(level), "{}: {}", module, message);
 }
 

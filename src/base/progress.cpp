@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/human.h"
+#include "base/quiet_thread.h"
 
 namespace myxtts {
 namespace {
@@ -51,7 +52,8 @@ Progress::Progress(ProgressOptions options, Screen& screen, const Clock& clock)
       start_(clock.now()),
       exceptions_at_start_(std::uncaught_exceptions()),
       done_(options_.done_before),
-      next_show_(screen.abilities().progress ? start_ + kQuietStart : Clock::Time::max()) {}
+      next_show_(screen.abilities().progress && !thread_is_quiet() ? start_ + kQuietStart
+                                                                   : Clock::Time::max()) {}
 
 Progress::~Progress() {
   const std::lock_guard lock(mutex_);

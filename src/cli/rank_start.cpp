@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "parallel/core_share.h"
 #include "parallel/world.h"
+#include "session/plan_ranks.h"
 
 namespace myxtts {
 namespace {
@@ -31,12 +32,22 @@ void refuse_what_ranks_cannot(const RunConfig& config) {
   }
 }
 
+// Ranks are processes of a launcher or threads of one process.
+[[noreturn]] void refuse_launched_threads(const RunConfig& config, const World& world) {
+  const std::string flag = config.parallel.ranks ? "--ranks" : "--gpus with --data-gpu";
+  throw ConfigError(fmt::format(
+      "{} makes the ranks of a run in one process, but a launcher has started this one as rank {} "
+      "of {}; leave it out, or type myxtts train without the launcher.",
+      flag, world.rank, world.size));
+}
+
 }  // namespace
 
 RankStart::RankStart(const RunConfig& config)
     : config_(config), world_(world_of(process_environment())) {
+  if (world_ || has_rank_threads(config)) refuse_what_ranks_cannot(config);
   if (!world_) return;
-  refuse_what_ranks_cannot(config);
+  if (has_rank_threads(config)) refuse_launched_threads(config, *world_);
   keep_to_share_of_cores(*world_);
   if (!world_->leads()) configure_log({.level = LogLevel::Error, .progress = false});
 }

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -18,6 +19,7 @@
 #include "cli/train_stage.h"
 #include "config/effective_config.h"
 #include "config/stage_settings.h"
+#include "session/plan_ranks.h"
 #include "session/plan_run.h"
 #include "session/run_records.h"
 
@@ -33,11 +35,12 @@ struct TrainArguments {
   bool dry_run = false;
 };
 
-// Of several stages the first is checked: those after it start from what it makes.
+// Of several stages the first is checked, as those after it start from what it makes, and of
+// several ranks in this process the first.
 int check_only(const EffectiveConfig& settings) {
   const auto& stages = settings.values.train.stages;
-  const RunConfig config =
-      stages ? settings_of_stage(settings, stages->front()).values : settings.values;
+  const RunConfig config = stages ? settings_of_stage(settings, stages->front()).values
+                                  : settings_of_first_rank(settings.values);
   const RunFacts facts = gather_run_facts(without_auto(config));
   const std::vector<RunCheck> checks = check_run(facts);
   print(describe(facts, checks));
@@ -79,22 +82,27 @@ int tell(const StageEnding& ending, const RunDirectory& run, const RankStart& ra
   return 0;
 }
 
+// One for each rank of this process; none for several stages, of which each makes its own.
+std::vector<DevicePlan> plans_of(const RunConfig& config) {
+  if (config.train.stages) return {};
+  const ModelConfig model = sizes_to_train(config.train);
+  if (has_rank_threads(config)) return plan_ranks(config, model);
+  return {plan_run(without_auto(config), model)};
+}
+
 int train(const EffectiveConfig& settings, RankStart& ranks,
           const std::optional<Clock::Time>& deadline) {
   const RunConfig& config = settings.values;
-  std::optional<DevicePlan> planned;  // of a single stage, before anything is written
-  if (!config.train.stages) {
-    planned = plan_run(without_auto(config), sizes_to_train(config.train));
-  }
+  const std::vector<DevicePlan> planned = plans_of(config);  // before anything is written
   require_corpus(config);
   for (const std::string& caution : cautions(settings)) log_warning("train", "{}", caution);
-  if (planned) ranks.join(*planned);
+  if (!planned.empty()) ranks.join(planned.front());
   return ranks.share_failures([&] {
     const RunDirectory run(ranks.folder_of(config.run.checkpoint_dir));
     add_log_file(run / "log.txt");
-    const StageEnding ending =
-        planned ? train_stage(settings, *planned, run, {.deadline = deadline, .team = ranks.team()})
-                : train_chain(settings, run, deadline);
+    const RunFrame frame{.deadline = deadline, .team = ranks.team()};
+    const StageEnding ending = planned.empty() ? train_chain(settings, run, deadline)
+                                               : train_stage(settings, planned, run, frame);
     return tell(ending, run, ranks);
   });
 }

@@ -28,7 +28,7 @@ StageEnding train_one(StageChain& chain, std::size_t index, const DevicePlan& pl
   const RunDirectory own(chain.folder(index));
   const EffectiveConfig settings = chain.settings_of(index);
   const StageEnding ending =
-      train_stage(settings, plan, own, {.title = chain.title(index), .deadline = deadline});
+      train_stage(settings, {plan}, own, {.title = chain.title(index), .deadline = deadline});
   chain.show_latest(index);
   if (ending.kind == StageEnding::Kind::Done) {
     chain.finish(index, ending.state.step, ending.state.seconds, ending.state.best_validation_loss);

@@ -8,7 +8,9 @@
 #include "cli/report.h"
 #include "device/plan/plan_file.h"
 #include "run/resume.h"
+#include "session/plan_ranks.h"
 #include "session/plan_run.h"
+#include "session/rank_threads.h"
 #include "session/run_records.h"
 
 namespace myxtts {
@@ -49,6 +51,17 @@ std::optional<Checkpoint> starting_point(const RunDirectory& run, const Checkpoi
   return Checkpoint{.folder = folder, .step = std::stoll(step)};
 }
 
+template <typename Training>
+StageEnding ending_of(const Training& training, bool whole, const Interruption& interruption) {
+  if (whole) return {.state = training.state()};
+  if (training.out_of_time()) {
+    return {.kind = StageEnding::Kind::OutOfTime, .state = training.state()};
+  }
+  return {.kind = StageEnding::Kind::Interrupted,
+          .signal = interruption.signal(),
+          .state = training.state()};
+}
+
 StageEnding train_as_planned(const EffectiveConfig& settings, const DevicePlan& planned,
                              const RunStart& start, const RunFrame& frame) {
   const DevicePlan plan = open_and_tell(planned);
@@ -59,13 +72,7 @@ StageEnding train_as_planned(const EffectiveConfig& settings, const DevicePlan& 
   training.start();
   const bool whole = training.train();
   if (leads(frame)) print(training.summary());
-  if (whole) return {.state = training.state()};
-  if (training.out_of_time()) {
-    return {.kind = StageEnding::Kind::OutOfTime, .state = training.state()};
-  }
-  return {.kind = StageEnding::Kind::Interrupted,
-          .signal = interruption.signal(),
-          .state = training.state()};
+  return ending_of(training, whole, interruption);
 }
 
 StageEnding train_in_fastest(const EffectiveConfig& settings, const DevicePlan& usual,
@@ -83,9 +90,23 @@ StageEnding train_in_fastest(const EffectiveConfig& settings, const DevicePlan& 
   return train_as_planned(*chosen, plan_run(config, sizes_to_train(config.train)), start, frame);
 }
 
+// Ranks that are threads of this process.
+StageEnding train_in_threads(const EffectiveConfig& settings,
+                             const std::vector<DevicePlan>& planned, const RunStart& start,
+                             const RunFrame& frame) {
+  const std::vector<DevicePlan> plans = open_and_tell(planned);
+  write_plan(plans.front(), start.run.path());
+  RankThreads training(settings, plans, start.run, start.checkpoints, start.resumed, frame);
+  const Interruption interruption;
+  const InterruptionWatch watch([&training] { training.stop(); });
+  const bool whole = training.train();
+  print(training.summary());
+  return ending_of(training, whole, interruption);
+}
+
 }  // namespace
 
-StageEnding train_stage(const EffectiveConfig& settings, const DevicePlan& planned,
+StageEnding train_stage(const EffectiveConfig& settings, const std::vector<DevicePlan>& planned,
                         const RunDirectory& run, const RunFrame& frame) {
   const RunDirectoryConfig& config = settings.values.run;
   CheckpointStore checkpoints(run.path(), {.last = static_cast<std::size_t>(config.keep_last),
@@ -93,9 +114,10 @@ StageEnding train_stage(const EffectiveConfig& settings, const DevicePlan& plann
   const RunStart start{run, checkpoints,
                        starting_point(run, checkpoints, settings.values, frame.team)};
   if (leads(frame)) write_settings(run, settings);
+  if (has_rank_threads(settings.values)) return train_in_threads(settings, planned, start, frame);
   const bool measures = settings.values.devices.mode == Mode::Auto;
-  return measures ? train_in_fastest(settings, planned, start, frame)
-                  : train_as_planned(settings, planned, start, frame);
+  return measures ? train_in_fastest(settings, planned.front(), start, frame)
+                  : train_as_planned(settings, planned.front(), start, frame);
 }
 
 }  // namespace myxtts

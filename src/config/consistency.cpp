@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <tuple>
 
 #include "base/error.h"
@@ -20,8 +21,35 @@ std::string statement(const EffectiveConfig& config, std::string_view key) {
       fmt::format("{} but {}; {}.", statement(config, first), statement(config, second), remedy));
 }
 
+// --data-gpu 0 --gpus 1,2: one that feeds several.
+void check_fed_gpus(const EffectiveConfig& config) {
+  const DataConfig& data = config.values.data;
+  const GpuNumbers& gpus = *config.values.parallel.gpus;
+  if (data.model_gpu) {
+    refuse(config, "data.model_gpu", "parallel.gpus",
+           "leave out --model-gpu, as --gpus names the GPUs that train");
+  }
+  if (std::ranges::find(gpus, *data.data_gpu) != gpus.end()) {
+    refuse(config, "data.data_gpu", "parallel.gpus",
+           "give the GPU that prepares data apart from those that train, as in --data-gpu 0 "
+           "--gpus 1,2");
+  }
+  if (config.values.devices.split_gpu) {
+    refuse(config, "data.data_gpu", "devices.split_gpu", "leave out --split-gpu");
+  }
+}
+
+void check_ranks(const EffectiveConfig& config) {
+  const ParallelConfig& parallel = config.values.parallel;
+  if (parallel.ranks && parallel.gpus) {
+    refuse(config, "parallel.ranks", "parallel.gpus",
+           "leave out --ranks: there is one on each GPU of --gpus");
+  }
+}
+
 void check_gpu_pair(const EffectiveConfig& config) {
   const DataConfig& data = config.values.data;
+  if (config.values.parallel.gpus && data.data_gpu) return check_fed_gpus(config);
   if (data.data_gpu.has_value() != data.model_gpu.has_value()) {
     refuse(config, "data.data_gpu", "data.model_gpu",
            "give both, as in --data-gpu 0 --model-gpu 1, or neither");
@@ -236,6 +264,7 @@ void check_chain(const EffectiveConfig& config) {
 }
 
 void check_consistency(const EffectiveConfig& config) {
+  check_ranks(config);
   check_gpu_pair(config);
   check_cpu_only(config);
   check_mode(config);

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <optional>
+#include <span>
 #include <sstream>
 
 #include <fmt/ranges.h>
@@ -75,11 +76,28 @@ std::vector<GpuInfo> visible_gpus(const GpuInventory& inventory) {
   return gpus;
 }
 
-void set_visible_devices(const DevicePlan& plan) {
+void set_visible_devices(std::span<const DevicePlan> plans) {
   MYXTTS_CHECK(!cuda_plugin_is_open(), "visible devices were set after CUDA was opened");
-  const std::vector<std::string> uuids = plan.visible_uuids();
+  std::vector<std::string> uuids;
+  for (const DevicePlan& plan : plans) {
+    for (const std::string& uuid : plan.visible_uuids()) {
+      if (std::ranges::find(uuids, uuid) == uuids.end()) uuids.push_back(uuid);
+    }
+  }
   const std::string list = fmt::format("{}", fmt::join(uuids, ","));
   setenv(kVariable, list.c_str(), /*overwrite=*/1);
+}
+
+void set_visible_devices(const DevicePlan& plan) {
+  set_visible_devices(std::span(&plan, 1));
+}
+
+std::vector<DevicePlan> open_devices(std::vector<DevicePlan> plans) {
+  set_visible_devices(std::span<const DevicePlan>(plans));
+  for (DevicePlan& plan : plans) {
+    if (plan.data.gpu) plan = with_cuda_facts(std::move(plan), require_cuda().devices());
+  }
+  return plans;
 }
 
 DevicePlan open_devices(DevicePlan plan) {

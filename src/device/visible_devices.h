@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,9 +19,12 @@ std::vector<GpuInfo> visible_gpus(const GpuInventory& inventory);
 // at all for a plan on the CPU. Must happen before the CUDA plugin is opened, which is checked, and
 // while no other thread reads the environment.
 void set_visible_devices(const DevicePlan& plan);
+// The same for plans of several ranks, whose logical numbers count through the GPUs of all.
+void set_visible_devices(std::span<const DevicePlan> plans);
 
 // Sets the visible devices and opens the CUDA plugin, where the plan has a GPU; gives the plan with
 // what CUDA says of them. No context is made. Throws DeviceError.
 DevicePlan open_devices(DevicePlan plan);
+std::vector<DevicePlan> open_devices(std::vector<DevicePlan> plans);
 
 }  // namespace myxtts

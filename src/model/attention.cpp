@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/attention.h"
 
+#include <cmath>
+#include <limits>
 #include <tuple>
 #include <vector>
 
 #include <ATen/ATen.h>
 
+#include "kernels/training/dropout.h"
 #include "kernels/training/flash_attention.h"
 
 namespace myxtts {
@@ -15,17 +18,28 @@ constexpr std::int64_t kCausalFromTopLeft = 1;  // custom_mask_type of the memor
 constexpr std::int64_t kFlashHeadMultiple = 8;  // what the flash kernel asks of a head's width
 constexpr std::int64_t kFlashWidestHead = 256;
 
+// Of one row; q, k and v [1, H, row, width]. With dropout it is LibTorch's own plain form, but for
+// where numbers are drawn from.
+at::Tensor attention_of(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                        double dropout) {
+  if (dropout == 0.0) return at::scaled_dot_product_attention(q, k, v, {}, 0.0, /*is_causal=*/true);
+  const std::int64_t row = q.size(2);
+  const auto later = at::ones({row, row}, q.options().dtype(at::kBool)).triu(1);
+  const double scale = 1 / std::sqrt(static_cast<double>(q.size(3)));
+  const auto scores = at::matmul(q * scale, k.transpose(2, 3))
+                          .masked_fill(later, -std::numeric_limits<double>::infinity());
+  return at::matmul(plain::dropout(at::softmax(scores, -1), dropout), v);
+}
+
 // Splitting and joining, rather than slicing, lets autograd join the rows' gradients in one copy.
 at::Tensor row_by_row(const at::Tensor& qkv, const GptBatch& batch, double dropout) {
   std::vector<at::Tensor> mixed;
   for (const auto& row : qkv.split_with_sizes(batch.lengths)) {
     const auto parts = row.transpose(0, 2).unsqueeze(0).unbind(2);  // each [1, H, row, width]
-    mixed.push_back(row.size(0) == 0 ? row.select(1, 0)
-                                     : at::scaled_dot_product_attention(
-                                           parts[0], parts[1], parts[2], /*attn_mask=*/{}, dropout,
-                                           /*is_causal=*/true)
-                                           .squeeze(0)
-                                           .transpose(0, 1));
+    mixed.push_back(
+        row.size(0) == 0
+            ? row.select(1, 0)
+            : attention_of(parts[0], parts[1], parts[2], dropout).squeeze(0).transpose(0, 1));
   }
   return at::cat(mixed);  // [N, H, width]
 }

@@ -5,6 +5,7 @@
 
 #include <ATen/ATen.h>
 
+#include "kernels/training/dropout.h"
 #include "model/attention.h"
 
 namespace myxtts {
@@ -20,7 +21,7 @@ at::Tensor ResidualStream::settle(const LayerNorm& norm, double dropout) {
 at::Tensor ResidualStream::settled(double dropout) const {
   if (!pending.rows.defined()) return x;
   const auto branch = pending.settled();
-  return x + (dropout > 0.0 ? at::dropout(branch, dropout, /*train=*/true) : branch);
+  return x + (dropout > 0.0 ? plain::dropout(branch, dropout) : branch);
 }
 
 GptBlock::GptBlock(std::int64_t heads, const TensorScope& scope)

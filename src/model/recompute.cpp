@@ -57,9 +57,9 @@ class Recomputed : public torch::autograd::Function<Recomputed> {
 
 }  // namespace
 
-RememberRandom remember_generator(c10::Device device) {
-  return [device] {
-    auto generator = at::globalContext().defaultGenerator(device);
+RememberRandom remember_generator(const at::Generator& given) {
+  return [given] {
+    auto generator = given;
     const std::lock_guard lock(generator.mutex());
     return [generator, state = generator.get_state()]() mutable {
       const std::lock_guard again(generator.mutex());

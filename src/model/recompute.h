@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
 
 namespace myxtts {
@@ -11,8 +12,8 @@ namespace myxtts {
 // Remembers the place in the device's random numbers, and gives what goes back to it.
 using RememberRandom = std::function<std::function<void()>()>;
 
-// The usual one, from LibTorch's generator of a device; not while a CUDA graph is recorded.
-RememberRandom remember_generator(c10::Device device);
+// The usual one, from a generator; not while a CUDA graph is recorded.
+RememberRandom remember_generator(const at::Generator& generator);
 
 // Two tensors; the second may be undefined where it goes into a part.
 using TensorPair = std::pair<at::Tensor, at::Tensor>;

@@ -25,7 +25,8 @@ using namespace std::chrono_literals;
 using Gloo = c10d::ProcessGroupGloo;
 
 constexpr auto kTimeToRead = 1500ms;  // what rank 0 leaves on its board before it ends
-constexpr auto kPatience = 2s;        // before a person is told what is waited for
+constexpr auto kBetweenLooks = 1000ms;
+constexpr auto kPatience = 2s;  // before a person is told what is waited for
 
 std::string listed(const std::vector<int>& ranks) {
   return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
@@ -122,11 +123,18 @@ struct RankTeam::State {
     }
   }
 
+  // A rank that ended may be another one than those that this one hears from, and where ranks are
+  // threads of one process, their connections do not end with them. So it looks at the board too.
   void finish(const c10::intrusive_ptr<c10d::Work>& work) {
-    try {
-      work->wait(settings.timeout);
-    } catch (const std::exception& error) {
-      fail(error.what());
+    const auto began = std::chrono::steady_clock::now();
+    while (true) {
+      try {
+        work->wait(std::min<std::chrono::milliseconds>(kBetweenLooks, settings.timeout));
+        return;
+      } catch (const std::exception& error) {
+        const bool late = std::chrono::steady_clock::now() - began >= settings.timeout;
+        if (work->isCompleted() || late || board.cause()) fail(error.what());
+      }
     }
   }
 
@@ -214,6 +222,7 @@ void RankTeam::say_why(const std::string& cause) noexcept {
   if (state_->lost) return;  // the others know
   state_->board.tell_cause(
       fmt::format("rank {} of {} ended: {}", state_->world.rank, state_->world.size, cause));
+  state_->lost = true;  // the others go, and what is under way with them may never end
   if (state_->world.leads()) std::this_thread::sleep_for(kTimeToRead);
 }
 

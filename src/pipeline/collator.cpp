@@ -33,6 +33,7 @@ void Collator::work(BoundedQueue<HostBatch>& output) {
     if (!settled) return;
     LaidOutBatch laid_out =
         lay_out(source_, options_.gpt, options_.mask, *settled, options_.windows);
+    address(laid_out.batch);
     set_step(laid_out.batch);
     std::optional<StagingPool::Block> block;
     {
@@ -46,6 +47,12 @@ void Collator::work(BoundedQueue<HostBatch>& output) {
     const auto waiting = meter_.waiting_for_output();
     if (!output.push(std::move(batch))) return;
   }
+}
+
+// See Note [Batches of several trainers].
+void Collator::address(HostBatch& batch) const {
+  batch.trainer = static_cast<std::size_t>(batch.number % options_.trainers);
+  batch.number /= options_.trainers;
 }
 
 // See Note [Steps of several batches].

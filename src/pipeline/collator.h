@@ -28,6 +28,7 @@ class Collator {
 
  private:
   void work(BoundedQueue<HostBatch>& output);
+  void address(HostBatch& batch) const;
   void set_step(HostBatch& batch);
 
   const BatchSource& source_;

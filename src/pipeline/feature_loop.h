@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <exception>
@@ -21,39 +22,46 @@ namespace myxtts {
 
 // What computes features and sends them to the model device: FeatureStage on real devices.
 //
-//   make_slots(n)       n batches on the model device, as large as they ever get
-//   fill(host, slot)    queues everything that fills the slot; records its `filled`
+//   make_slots(n, i)    n batches on the model device of trainer i, as large as they ever get
+//   fill(host, slot)    queues everything that fills the slot, which is one of the trainer that the
+//                       batch is for; records its `filled`
 //   take_times()        when the data device worked on batches whose work has ended
 //
 // One thread calls the last two.
 template <typename F>
 concept Features = requires(F features, HostBatch& host) {
-  { features.make_slots(std::size_t{3}).front().filled } -> std::convertible_to<const Event&>;
-  features.fill(host, features.make_slots(std::size_t{3}).front());
+  {
+    features.make_slots(std::size_t{3}, std::size_t{0}).front().filled
+    } -> std::convertible_to<const Event&>;
+  features.fill(host, features.make_slots(std::size_t{3}, std::size_t{0}).front());
   features.take_times().front().began;
 };
 
 template <Features F>
-using SlotBatch = typename decltype(std::declval<F&>().make_slots(1))::value_type;
+using SlotBatch = typename decltype(std::declval<F&>().make_slots(1, 0))::value_type;
 
 // The thread of the feature stage: takes staged batches, has the devices fill slots with them and
-// hands those to the trainer. Waits for queues and never for a device.
+// hands each to the trainer it is for, through the ring of that trainer. Waits for queues and never
+// for a device. A trainer that has left is passed over; the others go on.
 //
 // Everything it is given outlives it.
 template <Features F>
 class FeatureLoop {
  public:
-  FeatureLoop(F& features, BoundedQueue<HostBatch>& input, TransferRing<SlotBatch<F>>& ring)
-      : features_(features), input_(input), ring_(ring) {}
+  using Ring = TransferRing<SlotBatch<F>>;
 
-  // Works until the last batch or until the trainer leaves. Never throws: a failure goes to whoever
-  // takes from the ring.
+  // One ring for each trainer.
+  FeatureLoop(F& features, BoundedQueue<HostBatch>& input, std::vector<Ring*> rings)
+      : features_(features), input_(input), rings_(std::move(rings)) {}
+
+  // Works until the last batch or until all trainers have left. Never throws: a failure goes to
+  // everybody who takes from a ring.
   void run() {
     try {
       work();
-      ring_.finish();
+      for (Ring* ring : rings_) ring->finish();
     } catch (...) {
-      ring_.fail(std::current_exception());
+      for (Ring* ring : rings_) ring->fail(std::current_exception());
     }
     input_.stop();  // after the last batch this changes nothing
   }
@@ -78,14 +86,20 @@ class FeatureLoop {
         return input_.pop();
       }();
       if (!host) return;
-      auto slot = [this] {
+      Ring& ring = *rings_.at(host->trainer);
+      auto slot = [this, &ring] {
         const auto waiting = meter_.waiting_for_output();
-        return ring_.claim();
+        return ring.claim();
       }();
-      if (!slot) return;
+      if (!slot && everybody_has_left()) return;
+      if (!slot) continue;
       fill(*host, **slot);
-      ring_.publish(std::move(*slot));
+      ring.publish(std::move(*slot));
     }
+  }
+
+  bool everybody_has_left() const {
+    return std::ranges::all_of(rings_, [](const Ring* ring) { return ring->stopped(); });
   }
 
   void fill(HostBatch& host, SlotBatch<F>& slot) {
@@ -115,7 +129,7 @@ class FeatureLoop {
 
   F& features_;
   BoundedQueue<HostBatch>& input_;
-  TransferRing<SlotBatch<F>>& ring_;
+  const std::vector<Ring*> rings_;
   LoadMeter meter_;
   Clock::Time began_{};  // the first batch; the stage's thread
   DeviceTimeline timeline_;

@@ -95,7 +95,11 @@ at::Tensor resized_view(const at::Tensor& tensor, std::int64_t count) {
 
 FeatureStage::FeatureStage(RoleDevice& data, RoleDevice& model, BatchPath path,
                            const FeatureNetworks& networks, const BatchBounds& bounds)
-    : data_(data), model_(model), networks_(networks), bounds_(bounds) {
+    : FeatureStage(data, std::array{BatchTarget{.model = model, .path = path}}, networks, bounds) {}
+
+FeatureStage::FeatureStage(RoleDevice& data, std::span<const BatchTarget> targets,
+                           const FeatureNetworks& networks, const BatchBounds& bounds)
+    : data_(data), networks_(networks), bounds_(bounds) {
   const auto scope = data_.enter(data_.stream());
   const auto device = torch_device(data_);
   features_ = std::make_unique<ClipFeatures>(*networks_.dvae, networks_.mel_stats, device);
@@ -114,29 +118,36 @@ FeatureStage::FeatureStage(RoleDevice& data, RoleDevice& model, BatchPath path,
         .made = data_.make_event(),
         .left = data_.make_event()});
   }
-  const auto largest =
-      64 * 24 + bytes_in(sides_.front()->windows) +
-      static_cast<std::size_t>(8 * (2 * bounds_.rows.tokens +
-                                    3 * (bounds_.rows.text_targets + bounds_.rows.audio_targets)) +
-                               4 * segment_ends_of(bounds_) + 8 +
-                               4 * bounds_.clips * prompts_->bands() * prompts_->frames());
-  transfer_ = std::make_unique<BatchTransfer>(data_, model_, path, largest);
+  for (const BatchTarget& target : targets) {
+    ways_.push_back({target.model, std::make_unique<BatchTransfer>(data_, target.model, target.path,
+                                                                   largest_batch())});
+  }
+}
+
+std::size_t FeatureStage::largest_batch() const {
+  const RowSizes& rows = bounds_.rows;
+  return 64 * 24 + bytes_in(sides_.front()->windows) +
+         static_cast<std::size_t>(
+             8 * (2 * rows.tokens + 3 * (rows.text_targets + rows.audio_targets)) +
+             4 * segment_ends_of(bounds_) + 8 +
+             4 * bounds_.clips * prompts_->bands() * prompts_->frames());
 }
 
 FeatureStage::~FeatureStage() = default;
 
-std::vector<DeviceBatch> FeatureStage::make_slots(std::size_t count) const {
-  const auto scope = model_.enter(model_.stream());
-  const auto device = torch_device(model_);
+std::vector<DeviceBatch> FeatureStage::make_slots(std::size_t count, std::size_t trainer) const {
+  RoleDevice& model = ways_.at(trainer).model;
+  const auto scope = model.enter(model.stream());
+  const auto device = torch_device(model);
   std::vector<DeviceBatch> slots(count);
   for (DeviceBatch& slot : slots) {
     slot.rows = largest_rows(bounds_, device);
     slot.prompt_mel = at::zeros({bounds_.clips, prompts_->bands(), prompts_->frames()},
                                 at::TensorOptions(at::kFloat).device(device));
     if (windows_) slot.windows = windows_->empty_windows(device);
-    slot.filled = model_.make_event();
-    slot.consumed = model_.make_event();
-    slot.consumed.record(model_.stream());  // after the zeros: no copy may come before them
+    slot.filled = model.make_event();
+    slot.consumed = model.make_event();
+    slot.consumed.record(model.stream());  // after the zeros: no copy may come before them
   }
   return slots;
 }
@@ -306,8 +317,9 @@ BatchTransfer::Times FeatureStage::send(const HostBatch& host, Side& side, Devic
     pieces.push_back(
         {.to = bytes_of(*array.slot), .from = bytes_of(array.made), .bytes = array.made.nbytes()});
   }
-  slot.filled = model_.make_event();  // the trainer keeps the last one to measure with
-  auto times = transfer_->send(
+  const Way& way = ways_.at(host.trainer);
+  slot.filled = way.model.make_event();  // the trainer keeps the last one to measure with
+  auto times = way.transfer->send(
       pieces,
       {.made = side.made, .free = slot.consumed, .left = side.left, .arrived = slot.filled});
   slot.number = host.number;
@@ -325,7 +337,7 @@ BatchTransfer::Times FeatureStage::send(const HostBatch& host, Side& side, Devic
 
 void FeatureStage::set_probe(const StageProbe* probe) {
   probe_ = probe;
-  transfer_->set_probe(probe);
+  for (const Way& way : ways_) way.transfer->set_probe(probe);
 }
 
 void FeatureTimes::add_to(FeatureTimeReading& sum) const {

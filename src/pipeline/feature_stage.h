@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -43,6 +44,12 @@ struct BatchBounds {
   RowSizes rows = {};      // the largest of each
 };
 
+// Where batches of one trainer go, and along which path. The device outlives the stage.
+struct BatchTarget {
+  RoleDevice& model;
+  BatchPath path = BatchPath::PlainMemory;
+};
+
 // When the data device worked on a batch, for meters and the trace.
 struct FeatureTimes {
   std::int64_t number = -1;
@@ -65,17 +72,21 @@ struct FeatureTimes {
 //   transfer ┘
 //
 // fill() queues all of it and waits for nothing: the order is kept by events. One thread calls it.
+// Where it feeds several trainers, each has its own model device and its own way there; what
+// computes is there once.
 class FeatureStage {
  public:
+  FeatureStage(RoleDevice& data, std::span<const BatchTarget> targets,
+               const FeatureNetworks& networks, const BatchBounds& bounds);
   FeatureStage(RoleDevice& data, RoleDevice& model, BatchPath path, const FeatureNetworks& networks,
                const BatchBounds& bounds);
   ~FeatureStage();
 
-  // The slots of a ring, on the model device, for the largest batch.
-  std::vector<DeviceBatch> make_slots(std::size_t count) const;
+  // The slots of a ring, on the model device of a trainer, for the largest batch.
+  std::vector<DeviceBatch> make_slots(std::size_t count, std::size_t trainer = 0) const;
 
-  // Queues everything that fills `slot` from `host`. The slot's `filled` is recorded; the staging
-  // block may go back at once, it knows until when it is read.
+  // Queues everything that fills `slot`, one of the batch's trainer, from `host`. The slot's
+  // `filled` is recorded; the staging block may go back at once, it knows until when it is read.
   void fill(HostBatch& host, DeviceBatch& slot);
 
   // From now on, what is computed of clips goes there as well; nothing: nowhere. Outlives the
@@ -90,6 +101,12 @@ class FeatureStage {
  private:
   struct Side;       // one of the two sets of tensors on the data device that take turns
   struct SlotArray;  // one array of a batch, and where in the slot it goes to
+  struct Way {       // to one trainer
+    RoleDevice& model;
+    std::unique_ptr<BatchTransfer> transfer;
+  };
+
+  std::size_t largest_batch() const;  // bytes on the way
 
   void upload(HostBatch& host, Side& side);
   std::vector<ClipSound> unknown_sounds(const HostBatch& host, const Side& side) const;
@@ -105,14 +122,13 @@ class FeatureStage {
   BatchTransfer::Times send(const HostBatch& host, Side& side, DeviceBatch& slot);
 
   RoleDevice& data_;
-  RoleDevice& model_;
   const FeatureNetworks networks_;
   const BatchBounds bounds_;
   std::unique_ptr<ClipFeatures> features_;
   std::unique_ptr<PromptMels> prompts_;
   std::unique_ptr<ClipWindows> windows_;  // null: the stage takes none
-  std::unique_ptr<BatchTransfer> transfer_;
   std::array<std::unique_ptr<Side>, 2> sides_;
+  std::vector<Way> ways_;
   CacheFiller* filler_ = nullptr;
   const StageProbe* probe_ = nullptr;
   std::int64_t filled_ = 0;

@@ -48,7 +48,8 @@ struct HostClip {
 //
 // V is smaller where the prompt's span is masked: those targets stay -1.
 struct HostBatch {
-  std::int64_t number = -1;  // counts from 0 in the order the trainer sees them
+  std::size_t trainer = 0;   // that it is for, where a pipeline feeds several
+  std::int64_t number = -1;  // counts from 0 in the order that trainer sees them
   DataPosition position;
   std::vector<HostClip> clips;  // one for each row, in order; may be fewer than the plan's, or none
 

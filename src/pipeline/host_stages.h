@@ -25,6 +25,7 @@ struct HostOptions {
   std::int64_t batches_a_step = 1;                 // --grad-accum
   WindowPlan windows = {};                         // of stages that train on sound
   std::optional<DataPosition> end = {};            // nothing: one epoch after another, for ever
+  std::int64_t trainers = 1;  // the ranks that are fed: Note [Batches of several trainers]
 
   std::size_t workers = 1;         // that decode, at first
   std::size_t most_workers = 1;    // more than `workers`: autotune decides

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/reader.h"
 
+#include "base/error.h"
 #include "base/trace.h"
 
 namespace myxtts {
@@ -17,8 +18,12 @@ std::size_t decoded_bytes(const BatchSource& source, const PlannedBatch& planned
 
 }  // namespace
 
-Reader::Reader(const BatchSource& source, BatchWindow& window, BoundedQueue<ClipJob>& jobs)
-    : source_(source), window_(window), jobs_(jobs) {}
+Reader::Reader(const BatchSource& source, BatchWindow& window, BoundedQueue<ClipJob>& jobs,
+               std::int64_t trainers)
+    : source_(source), window_(window), jobs_(jobs), trainers_(trainers) {
+  MYXTTS_CHECK(trainers == 1 || trainers == source.ranks(), "{} trainers for {} ranks", trainers,
+               source.ranks());
+}
 
 void Reader::run(DataPosition position, std::optional<DataPosition> end) {
   try {
@@ -33,17 +38,24 @@ void Reader::run(DataPosition position, std::optional<DataPosition> end) {
 
 void Reader::read(DataPosition position, std::optional<DataPosition> end) {
   const auto busy = meter_.busy();
-  for (std::int64_t number = 0; position != end; ++number) {
+  for (std::int64_t number = 0; position != end; position = source_.next(position)) {
     if (number == 0 || position.step == 0) source_.begin_epoch(position.epoch);
-    const PlannedBatch planned = source_.batch(position);
-    const std::size_t bytes = decoded_bytes(source_, planned);
-    {
-      const auto waiting = meter_.waiting_for_output();
-      if (!window_.reserve(number, planned, bytes)) return;
+    for (const PlannedBatch& planned : batches_at(position)) {
+      if (!make_place(number, planned) || !hand_out(number, planned)) return;
+      ++number;
     }
-    if (!hand_out(number, planned)) return;
-    position = source_.next(position);
   }
+}
+
+std::vector<PlannedBatch> Reader::batches_at(DataPosition position) const {
+  if (trainers_ > 1) return source_.batches_of_ranks(position);
+  return {source_.batch(position)};
+}
+
+bool Reader::make_place(std::int64_t number, const PlannedBatch& planned) {
+  const std::size_t bytes = decoded_bytes(source_, planned);
+  const auto waiting = meter_.waiting_for_output();
+  return window_.reserve(number, planned, bytes);
 }
 
 bool Reader::hand_out(std::int64_t number, const PlannedBatch& planned) {

@@ -16,6 +16,7 @@ struct RowOptions {
   MaskPromptSpan mask = MaskPromptSpan::Intended;
   std::int64_t batches_a_step = 1;  // --grad-accum
   WindowPlan windows = {};          // of stages that train on sound
+  std::int64_t trainers = 1;        // that batches go to in turn
 };
 
 // Note [Steps of several batches]

@@ -108,6 +108,11 @@ class TransferRing {
     wake_all();
   }
 
+  bool stopped() const {
+    const std::lock_guard lock(mutex_);
+    return stopped_;
+  }
+
   std::size_t size() const { return batches_.size(); }
 
   // How many slots are and were ready. Any thread.

@@ -12,17 +12,26 @@ namespace {
 constexpr std::size_t kValidationSlots = 2;   // the least that overlaps
 constexpr std::size_t kValidationBuffer = 4;  // batches
 
+std::vector<BatchTarget> targets_of(const FeedParts& parts) {
+  if (!parts.ranks.empty()) return parts.ranks;
+  return {{.model = *parts.devices.model, .path = parts.plan.path}};
+}
+
 PipelineOptions options_for(const FeedParts& parts) {
   SystemProbe probe;
   PipelineOptions options = pipeline_options(parts.config.data, parts.config.train, parts.plan,
                                              probe.cpu(), probe.memory());
   RoleDevice& data = *parts.devices.data;
-  RoleDevice& model = *parts.devices.model;
   options.host.gpt = parts.gpt;
   options.host.batches_a_step = parts.plan.grad_accum;  // may be more than was asked for
   options.host.allocate = [&data](std::size_t bytes) { return data.host_memory(bytes); };
-  options.make_event = [&model] { return model.make_event(); };
-  options.model_stream = model.stream();
+  options.trainers.clear();
+  for (const BatchTarget& target : targets_of(parts)) {
+    RoleDevice& model = target.model;
+    options.trainers.push_back(
+        {.make_event = [&model] { return model.make_event(); }, .stream = model.stream()});
+  }
+  options.host.buffer.batches *= options.trainers.size();  // --buffer-size is one rank's
   return options;
 }
 
@@ -48,7 +57,8 @@ std::unique_ptr<BatchFeed> BatchFeed::for_validation(const FeedParts& parts) {
   options.host.batches_a_step = 1;
   options.host.most_workers = options.host.workers;
   options.host.tune_buffer = false;
-  options.host.buffer.batches = std::min(options.host.buffer.batches, kValidationBuffer);
+  options.host.buffer.batches =
+      std::min(options.host.buffer.batches, kValidationBuffer * options.trainers.size());
   options.ring_slots = kValidationSlots;
   options.host.staging_blocks = kValidationSlots + 2;
   options.start_delay = {};
@@ -59,7 +69,7 @@ BatchFeed::BatchFeed(const FeedParts& parts, const RunData::Part& part,
                      const PipelineOptions& options)
     : options_(options),
       filler_(filler_of(parts)),
-      stage_(*parts.devices.data, *parts.devices.model, parts.plan.path,
+      stage_(*parts.devices.data, targets_of(parts),
              FeatureNetworks{.gpt = parts.gpt,
                              .dvae = parts.devices.dvae.get(),
                              .mel_stats = parts.devices.mel_stats,
@@ -79,11 +89,20 @@ void BatchFeed::finish() {
   if (filler_ != nullptr) filler_->finish();
 }
 
-StartWait BatchFeed::wait_until_ready() {
-  const StartReport report = pipeline_.wait_until_ready();
+void BatchFeed::start(DataPosition position) {
+  std::call_once(started_, [&] { pipeline_.start(position); });
+}
+
+bool BatchFeed::leave(std::size_t trainer) {
+  pipeline_.leave(trainer);
+  return ++left_ == pipeline_.trainers();
+}
+
+StartWait BatchFeed::wait_until_ready(std::size_t trainer) {
+  const StartReport report = pipeline_.wait_until_ready(trainer);
   return {.for_data = report.for_data,
           .for_delay = report.for_delay,
-          .ready_batches = static_cast<std::int64_t>(meters().queue("ring").depth.current)};
+          .ready_batches = static_cast<std::int64_t>(meters(trainer).queue("ring").depth.current)};
 }
 
 PipelineFacts BatchFeed::facts() const {

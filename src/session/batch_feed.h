@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <vector>
 
 #include "config/run_config.h"
 #include "device/device_plan.h"
@@ -22,10 +25,14 @@ struct FeedParts {
   const RunData& data;
   RunDevices& devices;
   const StageProbe* probe = nullptr;  // of a trial
+  // The model devices of all ranks, where one feed is for those of a whole run; empty: for the one
+  // of `devices` alone.
+  std::vector<BatchTarget> ranks = {};
 };
 
 // Batches on the model device, from the files of one part of the data: the pipeline with its
-// feature stage, set up by the settings of a run. Threads are as in DataPipeline.
+// feature stage, set up by the settings of a run. It has one trainer, or one for each rank: these
+// call with their numbers. Threads are as in DataPipeline.
 class BatchFeed {
  public:
   using Pipeline = DataPipeline<FeatureStage>;
@@ -37,15 +44,20 @@ class BatchFeed {
 
   BatchFeed(const FeedParts& parts, const RunData::Part& part, const PipelineOptions& options);
 
-  void start(DataPosition position) { pipeline_.start(position); }
-  StartWait wait_until_ready();
-  [[nodiscard]] std::optional<Pipeline::Slot> next() { return pipeline_.next(); }
+  // The first call starts it; any thread's.
+  void start(DataPosition position);
+  StartWait wait_until_ready(std::size_t trainer = 0);
+  [[nodiscard]] std::optional<Pipeline::Slot> next(std::size_t trainer = 0) {
+    return pipeline_.next(trainer);
+  }
+  // Once, by each trainer. Whether it was the last one.
+  bool leave(std::size_t trainer);
   void close() { pipeline_.close(); }
   void stop() { pipeline_.stop(); }
   // The same, and waits until what was computed is in the feature cache, where there is one.
   void finish();
 
-  PipelineReading meters() const { return pipeline_.meters(); }
+  PipelineReading meters(std::size_t trainer = 0) const { return pipeline_.meters(trainer); }
   PipelineFacts facts() const;
   std::chrono::nanoseconds start_delay() const { return options_.start_delay; }
 
@@ -54,6 +66,8 @@ class BatchFeed {
   std::unique_ptr<CacheFiller> filler_;  // null: nothing is cached
   FeatureStage stage_;
   Pipeline pipeline_;
+  std::once_flag started_;
+  std::atomic<std::size_t> left_ = 0;  // trainers
 };
 
 }  // namespace myxtts

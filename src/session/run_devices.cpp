@@ -18,6 +18,14 @@ NamedTensors on_device(const NamedTensors& tensors, const std::string& prefix, c
 
 }  // namespace
 
+RunDevices::RunDevices(const DevicePlan& plan, const RunDevices& first)
+    : data(first.data),
+      model(open_role_device(Role::Model, plan.model)),
+      dvae(first.dvae),
+      speaker_encoder(first.speaker_encoder),
+      speaker_dim(first.speaker_dim),
+      mel_stats(first.mel_stats) {}
+
 RunDevices::RunDevices(const DevicePlan& plan, const OpenModel& network, Stage stage)
     : data(open_role_device(Role::Data, plan.data)),
       model(open_role_device(Role::Model, plan.model)) {

@@ -14,15 +14,18 @@
 
 namespace myxtts {
 
-// The two devices of a run, opened, and the frozen networks on the data device.
+// The two devices of a run, opened, and the frozen networks on the data device. The ranks of one
+// process have a model device each and share the rest, which lives as long as the last of them.
 struct RunDevices {
-  // Throws DeviceError.
+  // Throw DeviceError.
   RunDevices(const DevicePlan& plan, const OpenModel& network, Stage stage = Stage::Gpt);
+  // Of a further rank, beside the same data device.
+  RunDevices(const DevicePlan& plan, const RunDevices& first);
 
-  std::unique_ptr<RoleDevice> data;
+  std::shared_ptr<RoleDevice> data;
   std::unique_ptr<RoleDevice> model;
-  std::unique_ptr<Dvae> dvae;                       // on the data device
-  std::unique_ptr<SpeakerEncoder> speaker_encoder;  // likewise; of the decoder's stage alone
+  std::shared_ptr<Dvae> dvae;                       // on the data device
+  std::shared_ptr<SpeakerEncoder> speaker_encoder;  // likewise; of the decoder's stage alone
   std::int64_t speaker_dim = 0;
   at::Tensor mel_stats;  // [bands] on the data device
 };

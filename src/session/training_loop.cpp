@@ -11,9 +11,9 @@
 namespace myxtts {
 TrainingLoop::TrainingLoop(const LoopParts& parts, const TrainingState& start)
     : parts_(parts),
-      saving_(parts.shared.config.run),
-      measuring_(parts.shared.config.run),
-      memory_(std::in_place, parts.shared.devices, start.step),
+      saving_(parts.config.run),
+      measuring_(parts.config.run),
+      memory_(std::in_place, parts.devices, start.step),
       start_(start) {
   if (start.validation_loss) measured_ = start.step;
   saving_.saved(start.step);  // there is such a checkpoint, or nothing to keep
@@ -38,7 +38,7 @@ TrainingLoop::Ending TrainingLoop::run() {
 // parts on the ranks, they cannot be gathered any more.
 void TrainingLoop::keep_what_was_done() {
   const TrainingState state = parts_.trainer.state();
-  const bool in_parts = parts_.shared.config.parallel.shard_optimiser;
+  const bool in_parts = parts_.config.parallel.shard_optimiser;
   if (!parts_.team->world().leads() || in_parts || state.step == saving_.last()) return;
   write(parts_.trainer.contents());
   if (parts_.saver.finish()) log_info("train", "what was done until step {} is saved", state.step);
@@ -99,7 +99,7 @@ bool TrainingLoop::train() {
   return !stopped();
 }
 
-std::optional<BatchFeed::Pipeline::Slot> TrainingLoop::next_batch() {
+std::optional<RankFeed::Slot> TrainingLoop::next_batch() {
   const auto began = std::chrono::steady_clock::now();
   auto slot = parts_.feed.next();
   times_.data += seconds_since(began);
@@ -109,7 +109,7 @@ std::optional<BatchFeed::Pipeline::Slot> TrainingLoop::next_batch() {
 // What is told of the step from here on is told of all ranks' batches. False: they end before it.
 bool TrainingLoop::agreed_to_go_on(DeviceBatch& batch) {
   if (parts_.team == nullptr) return true;
-  const BatchPlan& batches = parts_.shared.data.training().batches;
+  const BatchPlan& batches = parts_.data.training().batches;
   const bool is_late = parts_.deadline && system_clock().now() >= *parts_.deadline;
   agreed_ = agree(*parts_.team, {.stop = stopped(),
                                  .late = is_late,
@@ -150,8 +150,7 @@ bool TrainingLoop::step(DeviceBatch& batch) {
 
 void TrainingLoop::after_step(DataPosition position) {
   const std::int64_t step = parts_.trainer.state().step;
-  const bool ends_epoch =
-      parts_.shared.data.training().batches.next(position).epoch != position.epoch;
+  const bool ends_epoch = parts_.data.training().batches.next(position).epoch != position.epoch;
   memory_->look(step);
   if (measuring_.due(step, ends_epoch) && !measure()) return;
   if (parts_.team == nullptr ? saving_.due(step) : agreed_.save) save();
@@ -159,16 +158,16 @@ void TrainingLoop::after_step(DataPosition position) {
 
 // False: stopped before its end.
 bool TrainingLoop::measure() {
-  if (parts_.shared.data.validation() == nullptr) return true;
+  if (parts_.data.validation() == nullptr) return true;
   const TraceScope trace("measure");
-  const auto feed = BatchFeed::for_validation(parts_.shared);
-  const auto set_validation = [this](BatchFeed* now) {
+  const auto feed = parts_.validation_feed();
+  const auto set_validation = [this](RankFeed* now) {
     const std::lock_guard lock(mutex_);
     validation_ = now;
   };
   set_validation(feed.get());
   feed->start({});
-  std::optional<BatchFeed::Pipeline::Slot> slot;
+  std::optional<RankFeed::Slot> slot;
   const auto next = [&]() -> DeviceBatch* {
     slot.reset();
     slot = feed->next();
@@ -180,11 +179,11 @@ bool TrainingLoop::measure() {
     const EvaluationReport report = parts_.trainer.evaluate(next);
     measured_ = report.step;
     // Validation has buffers of its own, which come with the first measurement.
-    if (!std::exchange(has_measured_, true)) memory_.emplace(parts_.shared.devices, report.step);
+    if (!std::exchange(has_measured_, true)) memory_.emplace(parts_.devices, report.step);
     slot.reset();
     set_validation(nullptr);
     feed->finish();
-    if (report.best && parts_.shared.config.run.keep_best > 0) save();
+    if (report.best && parts_.config.run.keep_best > 0) save();
     return !gives_up();
   } catch (const GivenUp&) {
     set_validation(nullptr);
@@ -205,7 +204,7 @@ void TrainingLoop::save() {
 
 void TrainingLoop::write(CheckpointContents contents) {
   contents.state.metrics_position = parts_.metrics_position();
-  contents.state.rest = parts_.shared.data.training().batches.rest_from(contents.state.position);
+  contents.state.rest = parts_.data.training().batches.rest_from(contents.state.position);
   parts_.saver.save(contents);
 }
 

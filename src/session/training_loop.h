@@ -10,9 +10,9 @@
 
 #include "base/clock.h"
 #include "run/checkpoint_saver.h"
-#include "session/batch_feed.h"
 #include "session/hourly_warnings.h"
 #include "session/memory_watch.h"
+#include "session/rank_feeds.h"
 #include "session/rank_notes.h"
 #include "session/rhythm.h"
 #include "train/trainer.h"
@@ -25,8 +25,11 @@ class GivenUp final : public std::exception {};
 
 // What the loop joins. All of it outlives the loop.
 struct LoopParts {
-  const FeedParts& shared;  // what validation batches are made with
-  BatchFeed& feed;          // started
+  const RunConfig& config;
+  const RunData& data;
+  const RunDevices& devices;
+  RankFeed& feed;                                              // started
+  std::function<std::unique_ptr<RankFeed>()> validation_feed;  // a new one
   Trainer& trainer;
   CheckpointSaver& saver;
   std::function<std::uint64_t()> metrics_position;  // bytes of metrics.jsonl that were written
@@ -64,7 +67,7 @@ class TrainingLoop {
   void keep_what_was_done();
   bool measurement_is_missing() const;
   bool train();
-  std::optional<BatchFeed::Pipeline::Slot> next_batch();
+  std::optional<RankFeed::Slot> next_batch();
   bool agreed_to_go_on(DeviceBatch& batch);
   bool step(DeviceBatch& batch);
   void after_step(DataPosition position);
@@ -91,7 +94,7 @@ class TrainingLoop {
   // Everything below is guarded by mutex_.
   mutable std::mutex mutex_;
   bool stopped_ = false;
-  BatchFeed* validation_ = nullptr;  // while it measures
+  RankFeed* validation_ = nullptr;  // while it measures
 };
 
 }  // namespace myxtts

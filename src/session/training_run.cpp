@@ -8,16 +8,11 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "data/mel_statistics.h"
-#include "device/system_probe.h"
-#include "run/checkpoint_files.h"
 #include "run/open_checkpoint.h"
-#include "session/batch_feed.h"
 #include "session/gauges.h"
 #include "session/memory_advice.h"
 #include "session/progress_observer.h"
-#include "session/run_data.h"
-#include "session/run_devices.h"
+#include "session/run_inputs.h"
 #include "session/run_monitor.h"
 #include "session/run_records.h"
 #include "session/run_summary.h"
@@ -25,7 +20,6 @@
 #include "session/samples/stage_samples.h"
 #include "session/samples/validation_samples.h"
 #include "session/stage_factory.h"
-#include "session/starting_model.h"
 #include "session/training_loop.h"
 #include "session/training_settings.h"
 #include "train/metrics_observer.h"
@@ -35,56 +29,11 @@
 namespace myxtts {
 namespace {
 
-std::optional<std::string> asked_size(const EffectiveConfig& settings) {
-  const bool asked = !settings.origins.empty() &&
-                     settings.origin_of("train.model_size").kind != Origin::Kind::Default;
-  return asked ? std::optional(settings.values.train.model_size) : std::nullopt;
-}
-
 std::optional<Clock::Time> deadline_after(const TrainConfig& train) {
   if (!train.max_minutes) return std::nullopt;
   using Minutes = std::chrono::duration<double, std::ratio<60>>;
   return system_clock().now() +
          std::chrono::duration_cast<Clock::Time::duration>(Minutes(*train.max_minutes));
-}
-
-StartingModel starting_model(const EffectiveConfig& settings, const RunDirectory& run,
-                             const std::optional<Checkpoint>& resumed) {
-  const TrainConfig& train = settings.values.train;
-  if (resumed) return start_from_folder(resumed->folder, run.path(), train.stage);
-  if (train.init) {
-    return start_from_folder(*train.init, run.path(), train.stage, asked_size(settings));
-  }
-  StartingModel start = start_from_nothing(settings.values, run.path());
-  if (train.stage != Stage::Gpt) return start;
-  log_warning("train",
-              "The model starts from nothing, its DVAE and its decoder too, which this stage does "
-              "not train: it learns, but it cannot be heard until those stages are trained. To "
-              "speak soon, start from a trained model with --init.");
-  return start;
-}
-
-RunDataOptions data_options(const std::optional<Checkpoint>& resumed, const RankTeam* team) {
-  RunDataOptions options;
-  if (resumed) options.resumed = read_training_state(resumed->folder / files::kState);
-  if (team != nullptr) {
-    options.rank = team->world().rank;
-    options.world_size = team->world().size;
-  }
-  return options;
-}
-
-// Before anything else is trained: every network depends on them from then on.
-const OpenModel& network_for(StartingModel& start, const RunData& data, const TrainConfig& train) {
-  if (start.from_nothing && train.stage == Stage::Dvae) {
-    const MelStatistics found = mel_statistics(
-        data.corpus(), {.seed = static_cast<std::uint64_t>(train.seed),
-                        .threads = static_cast<int>(SystemProbe().cpu().usable_cores())});
-    set_mel_stats(start, found.scale);
-    log_info("train", "mel_stats were computed from {} clips, {:.1f} minutes of speech",
-             found.clips, found.minutes);
-  }
-  return start.network;
 }
 
 }  // namespace
@@ -98,13 +47,14 @@ struct TrainingRun::Parts {
         plan(planned),
         run(directory),
         team(frame.team),
-        start(starting_model(given, directory, resumed)),
-        data(given.values, planned, start, directory.path(), data_options(resumed, team)),
-        devices(planned, network_for(start, data, given.values.train), given.values.train.stage),
-        shared{given.values, plan, start.network.config.gpt, data, devices},
+        own_inputs(frame.inputs == nullptr ? make_inputs(resumed) : nullptr),
+        inputs(frame.inputs == nullptr ? *own_inputs : *frame.inputs),
+        start(inputs.start()),
+        data(inputs.data()),
+        devices(inputs.devices(frame.place)),
         training(place_model()),
         saver(checkpoints, *devices.model, start.untrained(), start.fixed_files(), start.part.file),
-        feed(BatchFeed::for_training(shared)),
+        feed(inputs.feeds().training(frame.place)),
         state(restore(resumed)),
         trainer(*training, trainer_settings_with(checkpoints), state),
         monitor({.plan = plan, .meters = [this] { return feed->meters(); }}),
@@ -117,8 +67,12 @@ struct TrainingRun::Parts {
                         .seconds_before = state.seconds,
                         .loss_names = training->loss_names(),
                         .meters = [this] { return feed->meters(); }}),
-        loop({.shared = shared,
+        loop({.config = settings.values,
+              .data = data,
+              .devices = devices,
               .feed = *feed,
+              .validation_feed = [this,
+                                  place = frame.place] { return inputs.feeds().validation(place); },
               .trainer = trainer,
               .saver = saver,
               .metrics_position = [this] { return metrics->position(); },
@@ -133,6 +87,15 @@ struct TrainingRun::Parts {
     if (!leads()) return;
     trainer.observe(*metrics);
     make_samples();
+  }
+
+  std::unique_ptr<RunInputs> make_inputs(const std::optional<Checkpoint>& resumed) const {
+    ProcessRanks ranks{.plans = {plan}};
+    if (team != nullptr) {
+      ranks.first = team->world().rank;
+      ranks.world_size = team->world().size;
+    }
+    return std::make_unique<RunInputs>(settings, ranks, run, resumed);
   }
 
   bool leads() const { return team == nullptr || team->world().leads(); }
@@ -183,7 +146,8 @@ struct TrainingRun::Parts {
     TrainerSettings chosen = trainer_settings(settings.values, data);
     if (team != nullptr) chosen.sum_over_ranks = [this](const at::Tensor& t) { team->sum(t); };
     chosen.checkpoint_until = [this, &checkpoints](std::int64_t step) {
-      saver.finish();  // until then the store is its thread's
+      if (!leads()) return std::optional<std::int64_t>();  // it has none
+      saver.finish();                                      // until then the store is its thread's
       std::optional<std::int64_t> newest;
       for (const Checkpoint& checkpoint : checkpoints.all()) {
         if (checkpoint.step <= step) newest = checkpoint.step;
@@ -196,7 +160,9 @@ struct TrainingRun::Parts {
   // With graphs the device holds by now what it will hold; without, only steps will show.
   void prepare_saving() {
     if (!uses_graphs(settings.values, plan)) return;
-    saver.prepare({.weights = training->weights(), .optimiser = training->optimiser()});
+    const CheckpointContents all{.weights = training->weights(),
+                                 .optimiser = training->optimiser()};  // together, with ranks
+    if (leads()) saver.prepare(all);
   }
 
   Metrics all_gauges() const {
@@ -232,13 +198,14 @@ struct TrainingRun::Parts {
   const DevicePlan plan;
   const RunDirectory& run;
   RankTeam* const team;
-  StartingModel start;
-  RunData data;
-  RunDevices devices;
-  FeedParts shared;
+  const std::unique_ptr<RunInputs> own_inputs;  // null: other ranks have them too
+  RunInputs& inputs;
+  const StartingModel& start;
+  const RunData& data;
+  RunDevices& devices;
   std::unique_ptr<StageTraining> training;
   CheckpointSaver saver;
-  std::unique_ptr<BatchFeed> feed;
+  std::unique_ptr<RankFeed> feed;
   const TrainingState state;  // that training began with
   Trainer trainer;
   RunMonitor monitor;

@@ -16,15 +16,21 @@
 
 namespace myxtts {
 
+class RunInputs;
+
 // Where a run stands among others.
 struct RunFrame {
   std::string title = "Training";  // in front of its progress
   // Where it ends, to be continued; nothing: after --max-minutes, or by itself.
   std::optional<Clock::Time> deadline = {};
   // The other ranks that train the same model; it outlives the run. Every rank makes its own run,
-  // in a directory of its own, from the same settings and checkpoint; rank 0 alone writes
-  // checkpoints and metrics. Null: there are none.
+  // from the same settings and checkpoint, and where it is a process in a directory of its own;
+  // rank 0 alone writes checkpoints and metrics. Null: there are none.
   RankTeam* team = nullptr;
+  // What the ranks of one process share, and this one's place among them; it outlives the run.
+  // Null: the run makes its own.
+  RunInputs* inputs = nullptr;
+  std::size_t place = 0;
 };
 
 // A whole training run, joined: corpus ▶ pipeline ▶ trainer ▶ run directory.

@@ -5,10 +5,12 @@
 #include <optional>
 
 #include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
 
 #include "base/error.h"
 #include "base/random.h"
 #include "device/torch_device.h"
+#include "kernels/training/dropout.h"
 #include "kernels/training/gradient_target.h"
 #include "model/gpt.h"
 #include "model/gpt_specs.h"
@@ -52,6 +54,12 @@ const std::vector<std::string>& names_of_losses(const GptTrainingSettings& setti
   return settings.guide > 0 ? guided : names;
 }
 
+// A GPU belongs to one rank of a process, the CPU to several.
+at::Generator own_generator(const c10::Device& device) {
+  return device.is_cpu() ? at::detail::createCPUGenerator()
+                         : at::globalContext().defaultGenerator(device);
+}
+
 GptTrainingSettings checked(const GptTrainingSettings& settings) {
   if (settings.savers.release_gradients) {
     const std::string refusal =
@@ -84,6 +92,7 @@ struct GptTraining::State {
       : config(gpt_config),
         settings(checked(wanted)),
         device(role),
+        random(own_generator(torch_device(role))),
         parameters(layout_of(config, wanted.freeze), weights, torch_device(role),
                    type_of(wanted.precision), !wanted.savers.release_gradients),
         gpt(config, parameters.tensors()),
@@ -108,8 +117,8 @@ struct GptTraining::State {
   }
 
   RememberRandom remember_random() {
-    if (!recorder) return remember_generator(torch_device(device));
-    return [this, eager = remember_generator(torch_device(device))]() -> std::function<void()> {
+    if (!recorder) return remember_generator(random);
+    return [this, eager = remember_generator(random)]() -> std::function<void()> {
       if (!recording) return eager();
       return [this, place = recorder->random_place()] { recorder->go_to(place); };
     };
@@ -199,14 +208,12 @@ struct GptTraining::State {
   }
 
   // Dropout is drawn anew for each batch from what the batch is, not from what was drawn before.
-  void seed_dropout() const {
+  void seed_dropout() {
     constexpr std::uint64_t kMostBatches = std::uint64_t{1} << 20;  // of a step
     const int rank = settings.team == nullptr ? 0 : settings.team->world().rank;
     const RandomStream seeds(settings.seed,
                              rank == 0 ? "train/dropout" : fmt::format("train/dropout/{}", rank));
-    auto generator = at::globalContext().defaultGenerator(torch_device(device));
-    generator.set_current_seed(
-        seeds.bits(static_cast<std::uint64_t>(step) * kMostBatches + batches));
+    random.set_current_seed(seeds.bits(static_cast<std::uint64_t>(step) * kMostBatches + batches));
   }
 
   // Takes what the step needs of a batch.
@@ -222,6 +229,7 @@ struct GptTraining::State {
 
   void run_pass() {
     seed_dropout();
+    const DropoutGenerator drawing(random);
     if (graphs) {
       graphs->replay();
     } else {
@@ -245,6 +253,7 @@ struct GptTraining::State {
   const GptConfig config;
   const GptTrainingSettings settings;
   RoleDevice& device;
+  at::Generator random;  // of dropout
   Parameters parameters;
   Gpt gpt;
   Optimiser optimiser;

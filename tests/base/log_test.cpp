@@ -7,10 +7,12 @@
 #include <functional>
 #include <regex>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/quiet_thread.h"
 #include "base/screen.h"
 #include "support/captured_screen.h"
 #include "support/temporary_folder.h"
@@ -95,6 +97,20 @@ TEST(Log, AFileThatIsAddedLaterGetsEveryLevelToo) {
   EXPECT_NE(log.find("debug data: four 4"), std::string::npos) << log;
   EXPECT_NE(log.find("error data: one 1"), std::string::npos) << log;
   EXPECT_THROW(add_log_file("/dev/null/folder/log.txt"), DataError);
+}
+
+TEST(Log, AQuietThreadSaysErrorsAloneAndOthersEverything) {
+  const std::string said = standard_error_of(0, [] {
+    configure_log({});
+    {
+      const QuietThread quiet;
+      log_one_of_each();
+      EXPECT_TRUE(thread_is_quiet());
+      std::thread([] { log_info("data", "another thread"); }).join();
+    }
+    log_info("data", "afterwards");
+  });
+  EXPECT_EQ(said, "error: data: one 1\ndata: another thread\ndata: afterwards\n");
 }
 
 TEST(Log, ALineWhileABarIsDrawnDoesNotTearIt) {

@@ -36,6 +36,19 @@ TEST(Consistency, ContradictionsNameBothSidesAndTheRemedy) {
             "two different GPUs, or use one as two with --split-gpu 2.");
 }
 
+TEST(Consistency, ADataGpuFeedsOneModelGpuOrThoseOfAList) {
+  EXPECT_EQ(complaint({{"data.data_gpu", "0"}, {"parallel.gpus", "1,2"}}), "");
+  EXPECT_NE(complaint({{"data.data_gpu", "0"}, {"data.model_gpu", "1"}, {"parallel.gpus", "1,2"}})
+                .find("leave out --model-gpu"),
+            std::string::npos);
+  EXPECT_NE(complaint({{"data.data_gpu", "2"}, {"parallel.gpus", "1,2"}})
+                .find("as in --data-gpu 0 --gpus 1,2"),
+            std::string::npos);
+  EXPECT_NE(
+      complaint({{"parallel.ranks", "2"}, {"parallel.gpus", "1,2"}}).find("leave out --ranks"),
+      std::string::npos);
+}
+
 TEST(Consistency, EverySettingThatNeedsAGpuContradictsDeviceCpu) {
   for (const Values& values : std::vector<Values>{
            {{"data.data_gpu", "0"}, {"data.model_gpu", "1"}},

@@ -79,6 +79,17 @@ TEST(VisibleDevices, NumbersAmongUnequalCardsAreAWarningUnlessTheOrderIsSettled)
   EXPECT_EQ(warnings("GPU-1000,GPU-2000", ""), 0u);
 }
 
+TEST(VisibleDevices, OfSeveralRanksTheDataGpuAndEachOfTheirOwnIsShownOnce) {
+  const Environment restored{{"CUDA_VISIBLE_DEVICES", "0,1,2,3"}};
+  FakeGpus gpus;
+  gpus.l4().l4().l4().l4();
+  const std::vector<DevicePlan> plans{
+      plan({{"data.data_gpu", "3"}, {"data.model_gpu", "2"}}, gpus),
+      plan({{"data.data_gpu", "3"}, {"data.model_gpu", "0"}}, gpus)};
+  set_visible_devices(std::span(plans));
+  EXPECT_STREQ(std::getenv("CUDA_VISIBLE_DEVICES"), "GPU-3000-fake,GPU-2000-fake,GPU-0000-fake");
+}
+
 TEST(VisibleDevices, OnlyThePlannedGpusAreLeftVisibleInTheOrderOfTheirRoles) {
   const Environment restored{{"CUDA_VISIBLE_DEVICES", "0,1,2,3"}};
   FakeGpus gpus;

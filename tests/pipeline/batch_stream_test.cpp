@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <memory>
+#include <thread>
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -37,6 +39,15 @@ std::uint64_t hash_of(const DeviceBatch& batch) {
     sum.add({static_cast<const std::byte*>(here.const_data_ptr()), here.nbytes()});
   }
   for (const ClipNumber clip : batch.clips) sum.add(std::as_bytes(std::span(&clip, 1)));
+  const std::int64_t facts[] = {batch.number,
+                                batch.position.epoch,
+                                batch.position.step,
+                                rows.clips,
+                                rows.longest,
+                                batch.ends_step,
+                                std::bit_cast<std::int64_t>(batch.audio_seconds)};
+  sum.add(std::as_bytes(std::span(facts)));
+  sum.add(std::as_bytes(std::span(rows.lengths)));
   return sum.value();
 }
 
@@ -48,7 +59,14 @@ struct StreamOptions {
   FeatureCache* cache = nullptr;
   bool fill_cache = false;
   DataPosition end = {2, 0};
+  std::int64_t rank = 0;
+  std::int64_t world_size = 1;
+  bool shared = false;  // one pipeline for all ranks
+  DataPosition start = {};
+  int data_threads = 1;
 };
+
+using Hashes = std::vector<std::uint64_t>;
 
 // A corpus of two rates and formats on disk, and networks of the smallest size.
 class BatchStream : public testing::Test {
@@ -65,20 +83,29 @@ class BatchStream : public testing::Test {
     config_.val_fraction = 0;
     corpus_.emplace(Corpus::open(config_, vocabulary_, folder_ / "index"));
     model_.gpt.text_ids = static_cast<std::int64_t>(vocabulary_.rows());
-    plan_.emplace(*corpus_, model_.gpt, BatchSettings{.batch_size = 4, .seed = 2});
     weights_ = test::formula_weights(dvae_specs(model_.dvae), "dvae");
     dvae_ = std::make_unique<Dvae>(model_.dvae, weights_);
     mel_stats_ = at::full({model_.gpt.mel_bands}, 1.5);
   }
 
-  std::vector<std::uint64_t> run(const StreamOptions& options) {
-    const auto data = open_cpu_role_device(Role::Data, {.threads = 1});
-    const auto model = open_cpu_role_device(Role::Model, {.threads = 2});
-    RoleDevice& model_device = options.devices == 2 ? *model : *data;
-    CorpusBatches batches(*corpus_, *plan_, vocabulary_, config_, {.cache = options.cache});
-    FeatureStage features(*data, model_device, BatchPath::PlainMemory,
+  Hashes run(const StreamOptions& options) { return run_all(options).front(); }
+
+  // What each trainer sees: one, or all ranks' where they share the pipeline.
+  std::vector<Hashes> run_all(const StreamOptions& options) {
+    const auto data = open_cpu_role_device(Role::Data, {.threads = options.data_threads});
+    std::vector<std::unique_ptr<RoleDevice>> models;
+    std::vector<BatchTarget> targets;
+    for (std::int64_t trainer = 0; trainer < (options.shared ? options.world_size : 1); ++trainer) {
+      models.push_back(open_cpu_role_device(Role::Model, {.threads = 2}));
+      targets.push_back({.model = options.devices == 2 ? *models.back() : *data});
+    }
+    const BatchPlan plan(
+        *corpus_, model_.gpt,
+        {.batch_size = 4, .seed = 2, .rank = options.rank, .world_size = options.world_size});
+    CorpusBatches batches(*corpus_, plan, vocabulary_, config_, {.cache = options.cache});
+    FeatureStage features(*data, targets,
                           {.gpt = model_.gpt, .dvae = dvae_.get(), .mel_stats = mel_stats_},
-                          {.clips = plan_->slots(), .rows = plan_->sizes().back()});
+                          {.clips = plan.slots(), .rows = plan.sizes().back()});
     std::optional<CacheFiller> filler;
     if (options.fill_cache) {
       filler.emplace(*data, *options.cache, 100);
@@ -93,10 +120,18 @@ class BatchStream : public testing::Test {
     settings.host.buffer.batches = options.buffer;
     settings.host.staging_blocks = options.ring + 2;
     settings.ring_slots = options.ring;
+    settings.trainers.resize(targets.size());
     DataPipeline<FeatureStage> pipeline(batches, features, settings);
-    pipeline.start({});
-    std::vector<std::uint64_t> hashes;
-    while (auto slot = pipeline.next()) hashes.push_back(hash_of(**slot));
+    pipeline.start(options.start);
+    std::vector<Hashes> hashes(targets.size());
+    {
+      std::vector<std::jthread> trainers;
+      for (std::size_t trainer = 0; trainer < targets.size(); ++trainer) {
+        trainers.emplace_back([&, trainer] {
+          while (auto slot = pipeline.next(trainer)) hashes[trainer].push_back(hash_of(**slot));
+        });
+      }
+    }
     pipeline.stop();
     if (filler) filler->finish();
     return hashes;
@@ -108,7 +143,6 @@ class BatchStream : public testing::Test {
   DataConfig config_;
   ModelConfig model_ = model_preset("tiny");
   std::optional<Corpus> corpus_;
-  std::optional<BatchPlan> plan_;
   NamedTensors weights_;
   std::unique_ptr<Dvae> dvae_;
   at::Tensor mel_stats_;
@@ -126,6 +160,28 @@ TEST_F(BatchStream, IsTheSameForAnyWorkersBufferRingAndNumberOfDevices) {
     EXPECT_EQ(run(options), expected)
         << options.workers << " workers, buffer " << options.buffer << ", ring " << options.ring
         << ", devices " << options.devices;
+  }
+}
+
+// One data device, and for each rank a model device of its own. In each place every tensor of every
+// batch is compared, and what else a trainer is told of it.
+TEST_F(BatchStream, OfRanksThatShareADataDeviceIsThatOfTheirOwnPipelines) {
+  for (const auto& [ranks, start] : {std::pair(2, DataPosition{0, 0}), {2, {0, 1}}, {3, {1, 0}}}) {
+    std::vector<Hashes> apart;
+    for (std::int64_t rank = 0; rank < ranks; ++rank) {
+      apart.push_back(run({.rank = rank, .world_size = ranks, .start = start}));
+    }
+    ASSERT_GE(apart[0].size(), 2U);
+    ASSERT_NE(apart[0], apart[1]);
+    StreamOptions shared{.world_size = ranks, .shared = true, .start = start, .data_threads = 2};
+    FeatureCache cache(folder_ / fmt::format("{}-{}", ranks, start.step), FeatureKey{7});
+    shared.cache = &cache;
+    shared.fill_cache = true;
+    EXPECT_EQ(run_all(shared), apart) << ranks << " ranks, filling a cache";
+    shared.fill_cache = false;
+    EXPECT_EQ(run_all(shared), apart) << ranks << " ranks, from the cache";
+    shared.cache = nullptr;
+    EXPECT_EQ(run_all(shared), apart) << ranks << " ranks";
   }
 }
 

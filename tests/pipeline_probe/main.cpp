@@ -106,8 +106,8 @@ class Probe {
                      .staging_blocks = slots + 2,
                      .allocate = [this](std::size_t bytes) { return data_->host_memory(bytes); }},
             .ring_slots = slots,
-            .make_event = [this] { return model_->make_event(); },
-            .model_stream = model_->stream()};
+            .trainers = {{.make_event = [this] { return model_->make_event(); },
+                          .stream = model_->stream()}}};
   }
 
   Json memory() const {

@@ -69,7 +69,7 @@ std::uint64_t hash_everything(const HostBatch& host, const FakeBatch& slot) {
 
 }  // namespace
 
-std::vector<FakeBatch> FakeFeatures::make_slots(std::size_t count) const {
+std::vector<FakeBatch> FakeFeatures::make_slots(std::size_t count, std::size_t /*trainer*/) const {
   return std::vector<FakeBatch>(count);
 }
 

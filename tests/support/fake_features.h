@@ -51,7 +51,7 @@ class FakeFeatures {
  public:
   explicit FakeFeatures(std::int64_t text_ids) : text_ids_(text_ids) {}
 
-  std::vector<FakeBatch> make_slots(std::size_t count) const;
+  std::vector<FakeBatch> make_slots(std::size_t count, std::size_t trainer = 0) const;
   void fill(HostBatch& host, FakeBatch& slot);
   std::vector<FakeTimes> take_times() { return std::exchange(times_, {}); }
 

@@ -65,6 +65,12 @@ DevicePlan place_single(const RunConfig& config, const GpuChoice& choice) {
 }
 
 DevicePlan place_dual(const RunConfig& config, const GpuChoice& choice) {
+  if (!config.data.model_gpu) {
+    throw ConfigError(fmt::format(
+        "--data-gpu {} with --gpus, a data GPU for several that train, is for myxtts train; here "
+        "give --model-gpu in place of --gpus.",
+        *config.data.data_gpu));
+  }
   DevicePlan plan{.mode = Mode::Dual};
   choice.require_two();
   constexpr const char* kPair = "--data-gpu 0 --model-gpu 1";

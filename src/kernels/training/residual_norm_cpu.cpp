@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/ATen.h>
 
+#include "kernels/training/dropout.h"
 #include "kernels/training/residual_norm.h"
 
 namespace myxtts::plain {
 
 NormedSum residual_norm(const at::Tensor& x, const at::Tensor& branch, const NormWeights& norm,
                         double dropout) {
-  const auto sum = x + (dropout > 0.0 ? at::dropout(branch, dropout, /*train=*/true) : branch);
+  const auto sum = x + (dropout > 0.0 ? plain::dropout(branch, dropout) : branch);
   return {.sum = sum, .normed = plain::layer_norm(sum, norm)};
 }
 

@@ -79,7 +79,7 @@ class BusyFeatures {
     Event ended;
   };
 
-  std::vector<Batch> make_slots(std::size_t count) const {
+  std::vector<Batch> make_slots(std::size_t count, std::size_t /*trainer*/ = 0) const {
     std::vector<Batch> slots;
     for (std::size_t i = 0; i < count; ++i) slots.emplace_back();
     return slots;

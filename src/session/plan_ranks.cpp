@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/plan_ranks.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <thread>
+
+#include <fmt/ranges.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "device/system_probe.h"
+#include "device/visible_devices.h"
+#include "parallel/core_share.h"
+#include "session/plan_run.h"
+#include "session/run_records.h"
+
+namespace myxtts {
+namespace {
+
+// None named is every one that is visible, but the one that prepares data.
+GpuNumbers model_gpus(const RunConfig& config, const GpuInventory& inventory) {
+  if (!config.parallel.gpus->empty()) return *config.parallel.gpus;
+  GpuNumbers numbers;
+  const auto visible = static_cast<std::int64_t>(visible_gpus(inventory).size());
+  for (std::int64_t number = 0; number < visible; ++number) {
+    if (number != config.data.data_gpu) numbers.push_back(number);
+  }
+  if (!numbers.empty()) return numbers;
+  throw DeviceError(fmt::format(
+      "--gpus all leaves no GPU to train on beside --data-gpu {}: this machine shows {}. Leave out "
+      "--data-gpu and --gpus to do both on one.",
+      *config.data.data_gpu, visible));
+}
+
+// What `plan` does is kept to the cores of a rank, which it counts.
+template <typename Plan>
+DevicePlan with_cores_of(const World& world, const Plan& plan) {
+  DevicePlan planned;
+  std::exception_ptr failure;
+  std::thread([&] {
+    try {
+      keep_to_share_of_cores(world);
+      planned = plan();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }).join();
+  if (failure) std::rethrow_exception(failure);
+  return planned;
+}
+
+std::string devices_of(const std::vector<DevicePlan>& plans) {
+  const RolePlan& first = plans.front().model;
+  if (!first.gpu) {
+    return fmt::format("each with {} thread{} of the CPU", first.threads,
+                       first.threads == 1 ? "" : "s");
+  }
+  std::vector<std::string> gpus;
+  for (const DevicePlan& plan : plans) {
+    gpus.push_back(fmt::format("GPU {}", plan.model.gpu->listed));
+  }
+  return fmt::format("on {}", fmt::join(gpus, ", "));
+}
+
+}  // namespace
+
+bool has_rank_threads(const RunConfig& config) {
+  return config.parallel.ranks || (config.parallel.gpus && config.data.data_gpu);
+}
+
+std::vector<RunConfig> settings_of_ranks(const RunConfig& config, const GpuInventory& gpus) {
+  RunConfig alone = config;
+  alone.parallel.gpus.reset();
+  alone.parallel.ranks.reset();
+  if (config.parallel.ranks) {
+    return std::vector<RunConfig>(static_cast<std::size_t>(*config.parallel.ranks), alone);
+  }
+  std::vector<RunConfig> settings;
+  for (const std::int64_t gpu : model_gpus(config, gpus)) {
+    alone.data.model_gpu = gpu;
+    settings.push_back(alone);
+  }
+  return settings;
+}
+
+RunConfig settings_of_first_rank(const RunConfig& config) {
+  if (!has_rank_threads(config)) return config;
+  SystemProbe probe;
+  return settings_of_ranks(config, discover_machine(probe).gpus).front();
+}
+
+std::vector<DevicePlan> joined_plans(std::vector<DevicePlan> plans, const DevicesConfig& devices) {
+  RolePlan data = plans.front().data;
+  int threads = 0;
+  for (const DevicePlan& plan : plans) threads += plan.data.threads;
+  if (!devices.data_threads) data.threads = threads;
+  const DevicePlan first = plans.front();
+  for (std::size_t place = 0; place < plans.size(); ++place) {
+    DevicePlan& plan = plans[place];
+    plan.data = data;
+    if (plan.model.gpu) plan.model.gpu->logical = static_cast<int>(place) + 1;
+    if (plan.batch_size == first.batch_size && plan.grad_accum == first.grad_accum) continue;
+    throw DeviceError(fmt::format(
+        "The GPUs of --gpus have room for different batches: {} clips on GPU {}, {} on GPU {}. "
+        "Give one for all, as in --batch-size {}.",
+        first.batch_size, first.model.gpu->listed, plan.batch_size, plan.model.gpu->listed,
+        std::min(first.batch_size, plan.batch_size)));
+  }
+  return plans;
+}
+
+std::vector<DevicePlan> plan_ranks(const RunConfig& config, const ModelConfig& model) {
+  SystemProbe probe;
+  const std::vector<RunConfig> settings = settings_of_ranks(config, discover_machine(probe).gpus);
+  const int size = static_cast<int>(settings.size());
+  std::vector<DevicePlan> plans;
+  for (int rank = 0; rank < size; ++rank) {
+    const World world{.rank = rank, .size = size, .local_rank = rank, .local_size = size};
+    plans.push_back(with_cores_of(
+        world, [&] { return plan_run(settings[static_cast<std::size_t>(rank)], model); }));
+  }
+  if (config.parallel.ranks && plans.front().model.gpu) {
+    throw ConfigError(fmt::format(
+        "--ranks {} is for the CPU, and this run would be on a GPU; add --device cpu, or name the "
+        "GPUs, as in --data-gpu 0 --gpus 1,2.",
+        *config.parallel.ranks));
+  }
+  return joined_plans(std::move(plans), config.devices);
+}
+
+std::vector<DevicePlan> open_and_tell(const std::vector<DevicePlan>& planned) {
+  say(configuring(planned.front()));
+  const std::vector<DevicePlan> plans = open_devices(planned);
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  say(configured(plans.front(), visible == nullptr ? "" : visible));
+  log_info("train", "{}", describe(plans.front()));
+  log_info("ranks", "{} ranks train one model, {}; one data device feeds them all", plans.size(),
+           devices_of(plans));
+  return plans;
+}
+
+}  // namespace myxtts

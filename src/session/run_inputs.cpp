@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/run_inputs.h"
+
+#include <span>
+#include <string>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "data/mel_statistics.h"
+#include "device/system_probe.h"
+#include "run/checkpoint_files.h"
+
+namespace myxtts {
+namespace {
+
+std::optional<std::string> asked_size(const EffectiveConfig& settings) {
+  const bool asked = !settings.origins.empty() &&
+                     settings.origin_of("train.model_size").kind != Origin::Kind::Default;
+  return asked ? std::optional(settings.values.train.model_size) : std::nullopt;
+}
+
+StartingModel starting_model(const EffectiveConfig& settings, const RunDirectory& run,
+                             const std::optional<Checkpoint>& resumed) {
+  const TrainConfig& train = settings.values.train;
+  if (resumed) return start_from_folder(resumed->folder, run.path(), train.stage);
+  if (train.init) {
+    return start_from_folder(*train.init, run.path(), train.stage, asked_size(settings));
+  }
+  StartingModel start = start_from_nothing(settings.values, run.path());
+  if (train.stage != Stage::Gpt) return start;
+  log_warning("train",
+              "The model starts from nothing, its DVAE and its decoder too, which this stage does "
+              "not train: it learns, but it cannot be heard until those stages are trained. To "
+              "speak soon, start from a trained model with --init.");
+  return start;
+}
+
+RunDataOptions data_options(const std::optional<Checkpoint>& resumed, const ProcessRanks& ranks) {
+  RunDataOptions options{.rank = ranks.first, .world_size = ranks.world_size};
+  if (resumed) options.resumed = read_training_state(resumed->folder / files::kState);
+  return options;
+}
+
+// Before anything else is trained: every network depends on them from then on.
+const OpenModel& network_for(StartingModel& start, const RunData& data, const TrainConfig& train) {
+  if (start.from_nothing && train.stage == Stage::Dvae) {
+    const MelStatistics found = mel_statistics(
+        data.corpus(), {.seed = static_cast<std::uint64_t>(train.seed),
+                        .threads = static_cast<int>(SystemProbe().cpu().usable_cores())});
+    set_mel_stats(start, found.scale);
+    log_info("train", "mel_stats were computed from {} clips, {:.1f} minutes of speech",
+             found.clips, found.minutes);
+  }
+  return start.network;
+}
+
+std::vector<RunDevices> open_all(std::span<const DevicePlan> plans, const OpenModel& network,
+                                 Stage stage) {
+  std::vector<RunDevices> devices;
+  devices.reserve(plans.size());
+  devices.emplace_back(plans.front(), network, stage);
+  for (const DevicePlan& plan : plans.subspan(1)) devices.emplace_back(plan, devices.front());
+  return devices;
+}
+
+// Empty for one rank, whose feed is for it alone.
+std::vector<BatchTarget> targets_of(std::span<const DevicePlan> plans,
+                                    std::span<const RunDevices> devices) {
+  std::vector<BatchTarget> targets;
+  if (plans.size() == 1) return targets;
+  for (std::size_t place = 0; place < plans.size(); ++place) {
+    targets.push_back({.model = *devices[place].model, .path = plans[place].path});
+  }
+  return targets;
+}
+
+}  // namespace
+
+RunInputs::RunInputs(const EffectiveConfig& settings, const ProcessRanks& ranks,
+                     const RunDirectory& run, const std::optional<Checkpoint>& resumed)
+    : ranks_(ranks),
+      start_(starting_model(settings, run, resumed)),
+      data_(settings.values, ranks_.plans.front(), start_, run.path(),
+            data_options(resumed, ranks_)),
+      devices_(open_all(ranks_.plans, network_for(start_, data_, settings.values.train),
+                        settings.values.train.stage)),
+      parts_{.config = settings.values,
+             .plan = ranks_.plans.front(),
+             .gpt = start_.network.config.gpt,
+             .data = data_,
+             .devices = devices_.front(),
+             .ranks = targets_of(ranks_.plans, devices_)},
+      feeds_(parts_) {}
+
+}  // namespace myxtts
