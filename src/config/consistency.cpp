@@ -45,6 +45,12 @@ void check_ranks(const EffectiveConfig& config) {
     refuse(config, "parallel.ranks", "parallel.gpus",
            "leave out --ranks: there is one on each GPU of --gpus");
   }
+  if (parallel.gpus && !config.values.data.data_gpu) {
+    throw ConfigError(fmt::format(
+        "{}, but several GPUs train one model only behind a GPU that feeds them so far; add "
+        "--data-gpu, or name one GPU as in CUDA_VISIBLE_DEVICES=0 and leave --gpus out.",
+        statement(config, "parallel.gpus")));
+  }
 }
 
 void check_gpu_pair(const EffectiveConfig& config) {

@@ -21,8 +21,8 @@ struct GptTrainingSettings {
   UpdateSettings update = {};
   MemorySavers savers = {};
   double dropout = 0.1;
-  double guide = 0;  // what the guide counts beside the losses: Note [Text guide]; 0: nothing
-  std::uint64_t seed = 0;           // of dropout
+  double guide = 0;        // what the guide counts beside the losses: Note [Text guide]; 0: nothing
+  std::uint64_t seed = 0;  // of dropout
   std::int64_t batches_a_step = 1;  // --grad-accum
   std::vector<std::string> freeze = {};
   bool graphs = false;               // record each size of `sizes` as a CUDA graph, largest first
