@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <CLI/App.hpp>
+#include "cli/cli11_names.h"
 
 namespace myxtts {
 

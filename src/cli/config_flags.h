@@ -8,8 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <CLI/App.hpp>
-
+#include "cli/cli11_names.h"
 #include "config/effective_config.h"
 
 namespace myxtts {

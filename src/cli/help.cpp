@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 namespace myxtts {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <CLI/App.hpp>
+#include "cli/cli11_names.h"
 
 namespace myxtts {
 

@@ -3,6 +3,8 @@
 #include <memory>
 #include <string>
 
+#include <CLI/CLI.hpp>
+
 #include "base/atomic_file.h"
 #include "base/checksum.h"
 #include "base/log.h"

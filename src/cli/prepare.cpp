@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <CLI/CLI.hpp>
+
 #include "base/atomic_file.h"
 #include "base/checksum.h"
 #include "base/error.h"

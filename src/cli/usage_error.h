@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <CLI/App.hpp>
-
 #include "base/error.h"
+#include "cli/cli11_names.h"
 
 namespace myxtts {
 
