@@ -6,7 +6,7 @@
 #include <c10/util/Exception.h>
 
 #include "base/error.h"
-#include "diagnose/memory_model.h"
+#include "diagnose/memory/memory_model.h"
 
 namespace myxtts {
 
