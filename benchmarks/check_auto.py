@@ -12,6 +12,7 @@ tones. Leaves check_auto.json in the out folder.
 """
 import argparse
 import array
+import itertools
 import json
 import math
 import pathlib
@@ -83,8 +84,8 @@ def choice(options):
     kept = json.loads((folder / "auto.json").read_text())
     own = clips_per_second(options, folder)
     shutil.rmtree(folder)
-    table = told[told.index("Placements\n"):]
-    print(table[:table.index("parallel")].rstrip(), flush=True)
+    table = told[told.index("Placements\n"):].splitlines()
+    print("\n".join(itertools.takewhile(lambda line: line.startswith(("Placements", "  ")), table)), flush=True)
     return kept, own
 
 

@@ -211,8 +211,26 @@ TEST(Calibration, TheTableShowsFiguresTheChoiceAndWhatWasNotMeasured) {
             "  split 0:16        -        -       -       -        -  not measured: no memory\n"
             "  dual              -        -       -       -        -  not measured: it needs two "
             "GPUs\n"
-            "  parallel          -        -       -       -        -  not measured: this version "
-            "does not train on several GPUs at once\n");
+            "  parallel          -        -       -       -        -  not measured: it needs two "
+            "GPUs\n");
+}
+
+TEST(Calibration, TheTableSaysWhyThereAreNoRanks) {
+  const auto told = [](const std::vector<Placement>& placements) {
+    std::vector<MeasuredPlacement> table;
+    for (const Placement& placement : placements) table.push_back({.placement = placement});
+    return describe(table, nullptr);
+  };
+  const auto has = [](const std::string& text, const std::string& words) {
+    return text.find(words) != std::string::npos;
+  };
+  const Placement threads{.mode = Mode::Cpu, .data_threads = 1, .model_threads = 1};
+  const Placement ranks{.mode = Mode::Cpu, .ranks = RankShare{2, 4}};
+  EXPECT_TRUE(has(told({threads}), "it needs two cores, a batch that can be divided"));
+  EXPECT_FALSE(has(told({threads, ranks}), "parallel"));
+  EXPECT_TRUE(has(told({threads, ranks}), "cpu 2 ranks"));
+  EXPECT_TRUE(has(told({kSingle, {.mode = Mode::Dual, .data_gpu = 1, .model_gpu = 0}}),
+                  "not measured: ranks on GPUs are not tried here"));
 }
 
 std::string profile_of(double speed) {
@@ -236,6 +254,24 @@ TEST(ReadingOfAProfile, IsRefusedWhereItIsSomethingElse) {
   EXPECT_THROW(reading_from_json("{}"), DataError);
   EXPECT_THROW(reading_from_json("[1]"), DataError);
   EXPECT_THROW(reading_from_json(profile_of(0)), DataError);
+}
+
+TEST(ReadingOfMetrics, IsThatOfTheLineOfItsStep) {
+  const auto line = [](const std::string& event, int step, double speed) {
+    return fmt::format(
+        "{{\"event\": \"{}\", \"step\": {}, \"clips_per_second\": {}, \"readiness\": 0.75, "
+        "\"memory.data_peak\": 7.0, \"memory.model_peak\": 9e3}}\n",
+        event, step, speed);
+  };
+  const std::string run = line("train", 24, 10) + line("validation", 48, 1) + line("train", 48, 20);
+  const PlacementReading reading = reading_from_metrics(run, 48);
+  EXPECT_EQ(reading.clips_per_second, 20);
+  EXPECT_EQ(reading.ready_share, 0.75);
+  EXPECT_EQ(reading.data_bytes, 7);
+  EXPECT_EQ(reading.model_bytes, 9000);
+  EXPECT_THROW(reading_from_metrics(run, 72), DataError);
+  EXPECT_THROW(reading_from_metrics(line("train", 2, 0), 2), DataError);
+  EXPECT_THROW(reading_from_metrics("{\"event\": \"train\"}\n", 2), DataError);
 }
 
 }  // namespace

@@ -26,13 +26,25 @@ TEST(AutoChoice, IsReadBackAsItWasWritten) {
   for (const Placement& placement :
        {kSplit, Placement{.mode = Mode::Split, .split_gpu = SplitGpu{1, std::nullopt}},
         Placement{.mode = Mode::Dual, .data_gpu = 1, .model_gpu = 0},
-        Placement{.mode = Mode::Cpu, .data_threads = 1, .model_threads = 2}}) {
+        Placement{.mode = Mode::Cpu, .data_threads = 1, .model_threads = 2},
+        Placement{.mode = Mode::Cpu, .ranks = RankShare{4, 3}, .cached = true}}) {
     write_choice({.conditions = conditions(), .table = {}, .placement = placement}, folder.path());
     const auto read = read_choice(folder.path());
     ASSERT_TRUE(read);
     EXPECT_EQ(read->placement, placement);
     EXPECT_EQ(what_changed(read->conditions, conditions()), "");
   }
+}
+
+TEST(AutoChoice, AFileWithoutRanksIsReadToo) {
+  const TemporaryFolder folder;
+  write_choice({.conditions = conditions(), .table = {}, .placement = kSplit}, folder.path());
+  auto json = nlohmann::json::parse(std::ifstream(folder / "auto.json"));
+  json.at("choice").erase("ranks");
+  std::ofstream(folder / "auto.json") << json;
+  const auto read = read_choice(folder.path());
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->placement, kSplit);
 }
 
 TEST(AutoChoice, WhatChangesTheSpeedChangesTheConditionsAndIsNamed) {

@@ -37,21 +37,61 @@ Machine without_gpus(int cores) {
 
 TEST(AutoPlacement, OneGpuIsTriedWholeAndDividedTheSimplestFirst) {
   EXPECT_EQ(names(placements({}, FakeGpus().h200().machine)),
-            (Names{"single", "split 0", "split 0:16", "split 0:64"}));
+            (Names{"single", "split 0", "split 0:16", "split 0:32"}));
 }
 
 TEST(AutoPlacement, TwoGpusAreTriedInBothOrders) {
   EXPECT_EQ(names(placements({}, FakeGpus().h200().l4().machine)),
-            (Names{"single", "split 0", "split 0:16", "split 0:64", "dual 1 to 0", "dual 0 to 1"}));
+            (Names{"single", "split 0", "split 0:16", "split 0:32", "dual 1 to 0", "dual 0 to 1"}));
 }
 
 TEST(AutoPlacement, OnTheCpuRolesShareTheCoresInSeveralWaysAndNoneTwice) {
-  EXPECT_EQ(names(placements({}, without_gpus(2))),
+  RunConfig odd;
+  odd.train.batch_size = 3;
+  EXPECT_EQ(names(placements(odd, without_gpus(2))),
             (Names{"cpu 1 + 1 threads", "cpu 1 + 2 threads", "cpu 2 + 2 threads"}));
-  EXPECT_EQ(names(placements({}, without_gpus(16))),
+  EXPECT_EQ(names(placements(odd, without_gpus(16))),
             (Names{"cpu 4 + 12 threads", "cpu 1 + 15 threads", "cpu 8 + 8 threads",
                    "cpu 1 + 16 threads", "cpu 16 + 16 threads"}));
   EXPECT_EQ(names(placements({}, without_gpus(1))), (Names{"cpu 1 + 1 threads"}));
+}
+
+TEST(AutoPlacement, OnTheCpuRanksAreTriedThatShareTheBatchAndHaveACoreEach) {
+  const auto ranks = [](const RunConfig& config, int cores) {
+    Names found;
+    for (const Placement& placement : placements(config, without_gpus(cores))) {
+      if (placement.ranks) found.push_back(flags_of(placement));
+    }
+    return found;
+  };
+  RunConfig config;
+  config.train.batch_size = 12;
+  const std::string two = "--device cpu --ranks 2 --batch-size 6";
+  const std::string four = "--device cpu --ranks 4 --batch-size 3";
+  EXPECT_EQ(ranks(config, 16), (Names{two, four}));  // eight have no equal part
+  EXPECT_EQ(ranks(config, 3), (Names{two}));
+  EXPECT_EQ(ranks(config, 1), Names{});
+  RunConfig threads = config;
+  threads.devices.model_threads = 2;
+  EXPECT_EQ(ranks(threads, 16), Names{});
+  RunConfig budget;
+  budget.train.batch_tokens = 4000;
+  EXPECT_EQ(ranks(budget, 16), Names{});
+  EXPECT_TRUE(std::ranges::none_of(placements(config, FakeGpus().h200().l4().machine),
+                                   [](const Placement& found) { return !!found.ranks; }));
+}
+
+TEST(AutoPlacement, RanksTrainTheStepsOfTheUsualPlanTogether) {
+  const Machine machine = without_gpus(16);
+  const DevicePlan usual = planned({}, machine);
+  ASSERT_EQ(usual.batch_size % 2, 0);
+  const Placement two{.mode = Mode::Cpu, .ranks = RankShare{2, usual.batch_size / 2}};
+  const RunConfig found = placed({}, two, usual);
+  EXPECT_EQ(found.parallel.ranks, 2);
+  EXPECT_EQ(*found.train.batch_size * 2, usual.batch_size);
+  EXPECT_EQ(found.train.grad_accum, usual.grad_accum);
+  EXPECT_FALSE(placed({}, {.mode = Mode::Cpu}, usual).parallel.ranks);
+  EXPECT_EQ(name_of(two), "cpu 2 ranks");
 }
 
 TEST(AutoPlacement, WhatAPersonHasSetIsNotVaried) {
