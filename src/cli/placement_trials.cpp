@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <limits>
 #include <sstream>
 #include <utility>
 
@@ -27,6 +26,7 @@ using namespace std::chrono_literals;
 constexpr std::size_t kLargestOutput = 64 << 20;
 constexpr std::int64_t kFewestWarmUp = 3;  // steps
 constexpr std::int64_t kRankWarmUp = 16;   // steps that use up what was decoded ahead of time
+constexpr std::int64_t kEndlessEpochs = 1'000'000;  // as many as the settings allow
 constexpr const char* kSettings = "settings.yaml";
 constexpr const char* kReading = "reading.json";
 constexpr const char* kOutput = "output.txt";
@@ -65,7 +65,7 @@ RunConfig short_run(RunConfig config, std::int64_t steps, std::int64_t every) {
   config.data.val_data.clear();
   config.data.val_fraction = 0;
   config.train.hand_on = HandOn::Latest;
-  config.train.epochs = std::numeric_limits<std::int32_t>::max();
+  config.train.epochs = kEndlessEpochs;
   config.train.max_steps = steps;
   config.train.max_minutes.reset();
   config.train.warmup_steps = 0;

@@ -98,7 +98,8 @@ StepKind kind_of(const RunFacts& facts) {
   return {.precision = facts.plan->precision,
           .cpu = !facts.plan->model.gpu,
           .savers = facts.plan->savers,
-          .batches_a_step = facts.plan->grad_accum};
+          .batches_a_step = facts.plan->grad_accum,
+          .guided = facts.config.train.guide > 0};
 }
 
 std::int64_t batch_need(const RunFacts& facts) {

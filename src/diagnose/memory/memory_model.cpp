@@ -5,9 +5,9 @@
 
 namespace myxtts {
 
-MemoryModel usual_memory_model(const ModelConfig& model, const MemorySavers& savers) {
-  return [model, savers](Precision precision, bool cpu) {
-    const StepKind kind = {.precision = precision, .cpu = cpu, .savers = savers};
+MemoryModel usual_memory_model(const ModelConfig& model, const MemorySavers& savers, bool guided) {
+  return [model, savers, guided](Precision precision, bool cpu) {
+    const StepKind kind = {.precision = precision, .cpu = cpu, .savers = savers, .guided = guided};
     StepKind summing = kind;
     summing.batches_a_step = 2;
     const BatchShape clip = usual_batch(model.gpt, 1);

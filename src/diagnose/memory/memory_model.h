@@ -9,8 +9,9 @@
 namespace myxtts {
 
 // What a run of this network needs on its devices with clips as they usually are, for
-// plan_devices().
-MemoryModel usual_memory_model(const ModelConfig& model, const MemorySavers& savers = {});
+// plan_devices(). `guided`: with --guide.
+MemoryModel usual_memory_model(const ModelConfig& model, const MemorySavers& savers = {},
+                               bool guided = false);
 
 // The same for a stage other than the GPT's, from the sizes of its networks: counted more roughly,
 // for windows of the usual length.

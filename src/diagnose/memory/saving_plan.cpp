@@ -97,7 +97,8 @@ DevicePlan plan_with_savers(const RunConfig& config, const Machine& machine,
   if (config.train.stage != Stage::Gpt) return plan_stage(config, machine, model, cuda_fault);
   const auto choices = saver_choices(config.train);
   const auto planned = [&](const MemorySavers& savers) {
-    DevicePlan plan = plan_devices(config, machine, usual_memory_model(model, savers), cuda_fault);
+    const auto memory = usual_memory_model(model, savers, config.train.guide > 0);
+    DevicePlan plan = plan_devices(config, machine, memory, cuda_fault);
     plan.savers = savers;
     return plan;
   };

@@ -63,6 +63,19 @@ TEST(RunChecklist, TheBatchIsCountedWithTheSaversOfThePlan) {
   EXPECT_EQ(rows(facts)["batch"].state, RunCheckState::Pass) << rows(facts)["batch"].found;
 }
 
+TEST(RunChecklist, TheBatchIsCountedWithTheGuide) {
+  RunFacts facts = good_run();
+  const BatchShape& batch = facts.corpus->largest_batch;
+  const ModelConfig& model = facts.model->config;
+  const std::int64_t plain =
+      training_memory(model, batch, {.precision = facts.plan->precision}).total();
+  facts.plan->model.memory_cap_bytes =
+      plain + facts.plan->ring_slots * slot_memory(model, batch) + 1'000'000;
+  EXPECT_EQ(rows(facts)["batch"].state, RunCheckState::Pass) << rows(facts)["batch"].found;
+  facts.config.train.guide = 2.0;
+  EXPECT_EQ(rows(facts)["batch"].state, RunCheckState::Fail) << rows(facts)["batch"].found;
+}
+
 TEST(RunChecklist, ADiskWithoutRoomForTheCheckpointsFailsWithWhatIsMissing) {
   RunFacts facts = good_run();
   facts.disk.free_bytes = 20'000'000'000;

@@ -69,6 +69,15 @@ TEST(SavingPlan, ABatchThatIsNotSetIsKeptAtFourClipsBySavers) {
   EXPECT_NE(found.savers, MemorySavers{});
 }
 
+TEST(SavingPlan, AGuideIsCounted) {
+  RunConfig config = under_cap(40'000, 16);
+  const DevicePlan plain = planned(config);
+  config.train.guide = 2.0;
+  const std::int64_t more = planned(config).model.estimated_bytes - plain.model.estimated_bytes;
+  EXPECT_GT(more, 16 * 373 * 373 * 2 * 2 * 4);  // two layers of what the usual rows give
+  EXPECT_LT(more, 2 * 16 * 373 * 373 * 2 * 2 * 4);
+}
+
 TEST(SavingPlan, WhereNoSaversHelpTheErrorIsThePlansOwn) {
   try {
     planned(under_cap(2'000, 1));
