@@ -8,8 +8,8 @@
 namespace myxtts {
 namespace {
 
-// Multiprocessors for data work; nothing is the plan's own choice, half of the card. How many a card
-// has is not known before it is opened.
+// Multiprocessors for data work; nothing is the plan's own choice, half of the card. How many there
+// are is not known before a card is opened.
 constexpr std::optional<std::int64_t> kSplits[] = {std::nullopt, 16, 32};
 
 constexpr std::int64_t kRanks[] = {2, 4, 8};
