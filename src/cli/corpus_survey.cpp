@@ -17,7 +17,7 @@
 #include "data/cache/model_key.h"
 #include "data/clip_checks.h"
 #include "data/corpus.h"
-#include "diagnose/clip_survey.h"
+#include "diagnose/corpus/clip_survey.h"
 #include "pipeline/feature_writer.h"
 
 namespace myxtts {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "config/run_config.h"
-#include "diagnose/corpus_report.h"
+#include "diagnose/corpus/corpus_report.h"
 #include "run/open_model.h"
 #include "text/vocabulary.h"
 

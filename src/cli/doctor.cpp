@@ -13,11 +13,11 @@
 #include "config/model.h"
 #include "device/cuda_plugin.h"
 #include "device/system_probe.h"
-#include "diagnose/bundle.h"
-#include "diagnose/libtorch_facts.h"
-#include "diagnose/measure.h"
-#include "diagnose/recommend.h"
-#include "diagnose/report.h"
+#include "diagnose/doctor/bundle.h"
+#include "diagnose/doctor/libtorch_facts.h"
+#include "diagnose/doctor/measure.h"
+#include "diagnose/doctor/report.h"
+#include "diagnose/memory/recommend.h"
 
 namespace myxtts {
 namespace {

@@ -12,7 +12,9 @@
 namespace myxtts {
 
 // Measures settings by starting `myxtts profile` with them, so that each has its own visible
-// devices, contexts, threads and memory, and leaves nothing behind. One thread.
+// devices, contexts, threads and memory, and leaves nothing behind. `profile` looks into one
+// training; ranks are trained by `myxtts train`, for as few steps, into a run directory that is
+// thrown away. One thread.
 class PlacementTrials {
  public:
   // `folder` is for files in passing. A signal to us goes to the process that measures.
@@ -23,7 +25,10 @@ class PlacementTrials {
   PlacementReading measure(const RunConfig& config);
 
  private:
-  std::vector<std::string> command() const;
+  PlacementReading measure_alone(const RunConfig& config);
+  PlacementReading measure_ranks(const RunConfig& config);
+  // Runs this program with the settings as a file. Throws as measure() does.
+  void run(const RunConfig& config, const std::vector<std::string>& words);
 
   const std::filesystem::path folder_;
   const std::int64_t steps_;

@@ -16,7 +16,7 @@
 #include "cli/corpus_arguments.h"
 #include "cli/corpus_survey.h"
 #include "cli/report.h"
-#include "diagnose/corpus_report_html.h"
+#include "diagnose/corpus/corpus_report_html.h"
 #include "run/model_folder.h"
 #include "run/open_model.h"
 #include "session/starting_model.h"

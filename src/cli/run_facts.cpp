@@ -36,6 +36,8 @@ BatchShape shape_of(const BatchPlan& batches, const CorpusFacts& corpus) {
     shape.tokens = largest.tokens;
     shape.text_targets = largest.text_targets;
     shape.audio_targets = largest.audio_targets;
+    shape.segments = largest.segments;
+    shape.longest = largest.longest;
   }
   const auto seconds_per_clip =
       corpus.training_hours * 3600.0 / static_cast<double>(corpus.training_clips);

@@ -3,7 +3,7 @@
 
 #include "config/run_config.h"
 #include "device/device_plan.h"
-#include "diagnose/run_checklist.h"
+#include "diagnose/doctor/run_checklist.h"
 
 namespace myxtts {
 

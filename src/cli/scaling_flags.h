@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/command.h"
-#include "diagnose/recommend.h"
+#include "diagnose/memory/recommend.h"
 #include "diagnose/scaling/scaling_table.h"
 
 namespace myxtts {

@@ -75,21 +75,6 @@ StageEnding train_as_planned(const EffectiveConfig& settings, const DevicePlan& 
   return ending_of(training, whole, interruption);
 }
 
-StageEnding train_in_fastest(const EffectiveConfig& settings, const DevicePlan& usual,
-                             const RunStart& start, const RunFrame& frame) {
-  std::optional<EffectiveConfig> chosen;
-  {
-    const Interruption interruption;
-    chosen = settle_placement(settings, usual, start.run, start.resumed, interruption);
-    if (!chosen) {
-      log_info("train", "interrupted while placements were measured");
-      return {.kind = StageEnding::Kind::Interrupted, .signal = interruption.signal()};
-    }
-  }
-  const RunConfig& config = chosen->values;
-  return train_as_planned(*chosen, plan_run(config, sizes_to_train(config.train)), start, frame);
-}
-
 // Ranks that are threads of this process.
 StageEnding train_in_threads(const EffectiveConfig& settings,
                              const std::vector<DevicePlan>& planned, const RunStart& start,
@@ -102,6 +87,25 @@ StageEnding train_in_threads(const EffectiveConfig& settings,
   const bool whole = training.train();
   print(training.summary());
   return ending_of(training, whole, interruption);
+}
+
+StageEnding train_in_fastest(const EffectiveConfig& settings, const DevicePlan& usual,
+                             const RunStart& start, const RunFrame& frame) {
+  std::optional<EffectiveConfig> chosen;
+  {
+    const Interruption interruption;
+    chosen = settle_placement(settings, usual, start.run, start.resumed, interruption);
+    if (!chosen) {
+      log_info("train", "interrupted while placements were measured");
+      return {.kind = StageEnding::Kind::Interrupted, .signal = interruption.signal()};
+    }
+  }
+  const RunConfig& config = chosen->values;
+  const ModelConfig model = sizes_to_train(config.train);
+  if (has_rank_threads(config)) {
+    return train_in_threads(*chosen, plan_ranks(config, model), start, frame);
+  }
+  return train_as_planned(*chosen, plan_run(config, model), start, frame);
 }
 
 }  // namespace

@@ -71,11 +71,25 @@ std::int64_t one_layer_bytes(const GptConfig& gpt, const BatchShape& batch, cons
   return bytes;
 }
 
-// Recomputed layers keep their inputs; only one at a time has the rest.
+// Recomputed layers keep their inputs; only one at a time has the rest. Guided ones are not
+// recomputed.
 std::int64_t layer_bytes(const GptConfig& gpt, const BatchShape& batch, const StepKind& kind) {
   const std::int64_t layer = one_layer_bytes(gpt, batch, kind);
   if (!kind.savers.recompute) return gpt.layers * layer;
-  return layer + gpt.layers * batch.tokens * 2 * gpt.width * bytes_of(kind.precision);
+  const std::int64_t whole = kind.guided ? kGuidedLayers + 1 : 1;
+  return whole * layer + gpt.layers * batch.tokens * 2 * gpt.width * bytes_of(kind.precision);
+}
+
+// Of each guided layer one head's attention and what of it counts, in fp32 for each pair of tokens
+// of a line, and its queries and keys; on the CPU also all queries, keys and values as they were
+// made, which attention alone does not keep there.
+std::int64_t guide_bytes(const GptConfig& gpt, const BatchShape& batch, const StepKind& kind) {
+  if (!kind.guided || batch.clips == 0) return 0;
+  const std::int64_t lines = batch.segments > 0 ? batch.segments : batch.clips;
+  const std::int64_t longest = batch.longest > 0 ? batch.longest : batch.tokens / batch.clips;
+  const std::int64_t token = 2 * longest * kFloat + 2 * gpt.head_width() * bytes_of(kind.precision);
+  const std::int64_t joined = kind.cpu ? batch.tokens * 3 * gpt.width * kFloat : 0;
+  return kGuidedLayers * (lines * longest * token + joined);
 }
 
 std::int64_t conditioning_bytes(const GptConfig& gpt, const BatchShape& batch,
@@ -142,8 +156,10 @@ TrainingMemory training_memory(const ModelConfig& model, const BatchShape& batch
                         .moments = moment_bytes(parameters, kind.savers.moments),
                         .layers = layer_bytes(model.gpt, batch, kind),
                         .conditioning = conditioning_bytes(model.gpt, batch, kind),
+                        .guide = guide_bytes(model.gpt, batch, kind),
                         .heads = head_bytes(model.gpt, batch, kind)};
-  const std::int64_t activations = memory.layers + memory.conditioning + memory.heads;
+  const std::int64_t activations =
+      memory.layers + memory.conditioning + memory.guide + memory.heads;
   memory.slack = kind.cpu ? activations / 8 + memory.weights / 32
                           : activations / 14 + kWorkSpaces + kHalfEmpty;
   return memory;

@@ -16,6 +16,9 @@ struct BatchShape {
   std::int64_t text_targets = 0;   // of all rows
   std::int64_t audio_targets = 0;  // of all rows
   std::int64_t samples = 0;        // of all clips, at 22,050 Hz
+  // What rows are laid side by side in, where they are; 0: as many as clips, of their mean length.
+  std::int64_t segments = 0;
+  std::int64_t longest = 0;  // tokens
 
   friend bool operator==(const BatchShape&, const BatchShape&) = default;
 };
@@ -32,11 +35,12 @@ struct TrainingMemory {
   std::int64_t moments = 0;       // two of AdamW
   std::int64_t layers = 0;        // activations of the GPT's layers
   std::int64_t conditioning = 0;  // activations of the conditioning encoder and the perceiver
+  std::int64_t guide = 0;         // what the text guide keeps of its heads
   std::int64_t heads = 0;  // last norms, logits of both heads and what the loss makes of them
   std::int64_t slack = 0;  // work spaces of libraries, gaps of the allocator
 
   std::int64_t total() const {
-    return weights + gradients + moments + layers + conditioning + heads + slack;
+    return weights + gradients + moments + layers + conditioning + guide + heads + slack;
   }
 };
 
@@ -46,6 +50,7 @@ struct StepKind {
   bool cpu = false;  // attention keeps its probabilities there: its dropout is not fused
   MemorySavers savers = {};
   std::int64_t batches_a_step = 1;
+  bool guided = false;  // Note [Text guide]
 };
 
 TrainingMemory training_memory(const ModelConfig& model, const BatchShape& batch,

@@ -6,6 +6,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "model/gpt_batch.h"
+#include "model/gpt_specs.h"
 
 namespace myxtts {
 
@@ -16,8 +17,6 @@ namespace myxtts {
 // the less attention the head gives, from each code, to the text around the place that is as far
 // through the text as the code is through the speech. What it does there precisely, and what all
 // other heads do, stays the code loss's to teach.
-
-inline constexpr int kGuidedLayers = 2;
 
 // Where the guided head looks: one layer's queries and keys.
 struct HeadSeen {

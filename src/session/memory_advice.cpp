@@ -6,15 +6,17 @@
 #include <c10/util/Exception.h>
 
 #include "base/error.h"
-#include "diagnose/memory_model.h"
+#include "diagnose/memory/memory_model.h"
 
 namespace myxtts {
 
-std::string batch_that_fits(const DevicePlan& plan, const ModelConfig& model, Stage stage) {
-  if (stage != Stage::Gpt) return " Give a smaller --batch-size or --windows-per-clip.";
+std::string batch_that_fits(const DevicePlan& plan, const ModelConfig& model,
+                            const TrainConfig& train) {
+  if (train.stage != Stage::Gpt) return " Give a smaller --batch-size or --windows-per-clip.";
   const RolePlan& role = plan.model;
   if (!role.gpu) return {};
-  const MemoryNeeds needs = usual_memory_model(model, plan.savers)(plan.precision, /*cpu=*/false);
+  const MemoryModel memory = usual_memory_model(model, plan.savers, train.guide > 0);
+  const MemoryNeeds needs = memory(plan.precision, /*cpu=*/false);
   if (!needs.sum_bytes) return {};
   const std::int64_t fixed = needs.model.fixed_bytes + *needs.sum_bytes;
   const std::int64_t room = role.memory_cap_bytes.value_or(role.gpu->free_bytes);
@@ -30,12 +32,12 @@ std::string batch_that_fits(const DevicePlan& plan, const ModelConfig& model, St
 }
 
 void rethrow_with_advice(const RoleDevice& device, const DevicePlan& plan, const ModelConfig& model,
-                         Stage stage) {
+                         const TrainConfig& train) {
   std::string advice;
   try {
     throw;
   } catch (const c10::OutOfMemoryError&) {
-    advice = batch_that_fits(plan, model, stage);
+    advice = batch_that_fits(plan, model, train);
   } catch (const c10::Error&) {  // of another kind: the device knows what to make of it
   }
   try {

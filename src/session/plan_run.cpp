@@ -8,7 +8,7 @@
 #include "device/plan_devices.h"
 #include "device/system_probe.h"
 #include "device/visible_devices.h"
-#include "diagnose/saving_plan.h"
+#include "diagnose/memory/saving_plan.h"
 #include "run/open_model.h"
 #include "session/run_records.h"
 

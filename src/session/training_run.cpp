@@ -112,7 +112,7 @@ struct TrainingRun::Parts {
     try {
       return work();
     } catch (const c10::Error&) {
-      rethrow_with_advice(*devices.model, plan, start.network.config, settings.values.train.stage);
+      rethrow_with_advice(*devices.model, plan, start.network.config, settings.values.train);
     }
   }
 

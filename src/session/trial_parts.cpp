@@ -41,7 +41,8 @@ std::unique_ptr<StageTraining> place(const TrialParts& parts) {
                                 .data = parts.data,
                                 .device = *parts.devices.model});
   } catch (const c10::Error&) {
-    rethrow_with_advice(*parts.devices.model, parts.plan, parts.start.network.config);
+    rethrow_with_advice(*parts.devices.model, parts.plan, parts.start.network.config,
+                        parts.settings.values.train);
   }
 }
 
@@ -92,7 +93,7 @@ void TrialParts::step(DeviceBatch& batch) {
     probe.tell(Work::Step);
     trainer.step(batch);
   } catch (const c10::Error&) {
-    rethrow_with_advice(*devices.model, plan, start.network.config);
+    rethrow_with_advice(*devices.model, plan, start.network.config, settings.values.train);
   }
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // train --mode auto: measures, chooses, keeps the choice, and trains as if nothing had been before.
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "e2e/training_bench.h"
 #include "support/one_sentence.h"
@@ -78,6 +80,49 @@ TEST_F(TrainAuto, TheChoiceIsKeptWhileNothingChangesAndMadeAgainWhereSomethingDo
   EXPECT_EQ(third.exit_code, 0) << third.err;
   EXPECT_TRUE(has(third.err, "settings: train.grad_accum was 1 and is 2")) << third.err;
   EXPECT_TRUE(has(third.err, "measuring cpu 1 + 1 threads")) << third.err;
+}
+
+// What is fastest cannot be told before; what was kept can be written.
+TEST_F(TrainAuto, TrainsWithRanksWhereTheseWereTheFastest) {
+  Words words{"--mode", "auto", "--no-cache-dataset", "--batch-size", "2", "--max-steps", "1"};
+  trained("measured", words);
+  auto kept = choice("measured");
+  kept.at("choice").update({{"data_threads", nullptr},
+                            {"model_threads", nullptr},
+                            {"ranks", {{"ranks", 2}, {"batch_size", 1}}}});
+  fs::create_directories(path("auto"));
+  std::ofstream(path("auto") / "auto.json") << kept;
+
+  words.back() = "4";
+  const auto result = trained("auto", words);
+  EXPECT_TRUE(has(result.err, "cpu 2 ranks was the fastest")) << result.err;
+  EXPECT_TRUE(has(result.err, "2 ranks train one model")) << result.err;
+  trained("direct", {"--ranks", "2", "--batch-size", "1", "--max-steps", "4"});
+  const auto losses = curve("auto", "loss");
+  const auto directly = curve("direct", "loss");
+  ASSERT_EQ(losses.size(), 4U);
+  ASSERT_EQ(directly.size(), 4U);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(losses[i], directly[i], 1e-3 * directly[i]);
+}
+
+// Every core is used here, so there is one placement with ranks where there are two cores.
+TEST_F(TrainAuto, RanksAreMeasuredBesideOthersWhereNobodySetThreads) {
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "one core";
+  const auto result =
+      run_program({"profile", "--compare", "--device", "cpu", "--model-size", "tiny",
+                   "--batch-size", "2", "--num-steps", "2", "--no-cache-dataset", "--train-data",
+                   path("corpus").string(), "--json", path("table.json").string()});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(has(result.out, "cpu 2 ranks")) << result.out;
+  EXPECT_FALSE(has(result.out, "parallel")) << result.out;
+  const auto table = nlohmann::json::parse(std::ifstream(path("table.json"))).at("table");
+  const auto ranks = std::ranges::find_if(table, [](const auto& line) {
+    return line.at("flags") == "--device cpu --ranks 2 --batch-size 1";
+  });
+  ASSERT_NE(ranks, table.end());
+  ASSERT_TRUE(ranks->contains("clips_per_second")) << ranks->dump();
+  EXPECT_NEAR(ranks->at("step_seconds").get<double>(),
+              2 / ranks->at("clips_per_second").get<double>(), 1e-9);
 }
 
 TEST_F(TrainAuto, AnInterruptionWhileMeasuringEndsTheRunAndTheMeasurement) {

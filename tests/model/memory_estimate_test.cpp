@@ -116,6 +116,28 @@ TEST(MemoryEstimate, PrecisionAndSaversAreWithinATenthOfWhatAnH200Took) {
           .savers = {.recompute = true, .moments = Moments::EightBit, .release_gradients = true}});
 }
 
+TEST(MemoryEstimate, AGuideCountsItsLinesAndTheLayersThatItKeepsFromBeingRecomputed) {
+  const ModelConfig model = model_preset("xtts-v2");
+  BatchShape batch = usual_batch(model.gpt, 16);
+  const auto memory = [&](bool guided, bool recompute) {
+    return training_memory(
+        model, batch,
+        {.precision = Precision::Bf16, .savers = {.recompute = recompute}, .guided = guided});
+  };
+  EXPECT_EQ(memory(false, false).guide, 0);
+  EXPECT_EQ(memory(true, false).layers, memory(false, false).layers);
+  const std::int64_t layer = memory(false, false).layers / model.gpt.layers;
+  EXPECT_EQ(memory(true, true).layers - memory(false, true).layers, 2 * layer);
+  EXPECT_GT(memory(true, false).total() - memory(false, false).total(),
+            memory(true, false).guide);  // and gaps
+
+  const std::int64_t row = batch.tokens / batch.clips;
+  EXPECT_EQ(memory(true, false).guide, 2 * 16 * row * (2 * row * 4 + 2 * 64 * 2));
+  batch.segments = 20;  // of which four are padding
+  batch.longest = 600;
+  EXPECT_EQ(memory(true, false).guide, 2 * 20 * 600 * (2 * 600 * 4 + 2 * 64 * 2));
+}
+
 TEST(MemoryEstimate, FeaturesOfABatchTakeLessThanOneGigabyte) {
   const ModelConfig model = model_preset("xtts-v2");
   const std::int64_t nothing = feature_memory(model, {});

@@ -27,7 +27,7 @@ struct Step {
 };
 
 // What a forward pass keeps for the backward pass, measured.
-std::int64_t kept_by(const Step& step, const GptBatch& batch) {
+std::int64_t kept_by(const Step& step, const GptBatch& batch, bool guided = false) {
   NamedTensors weights;
   for (const auto& [name, weight] : initialise(gpt_specs(step.model.gpt), 1)) {
     weights.emplace(kGptPrefix + name, weight.requires_grad_(true));
@@ -35,23 +35,33 @@ std::int64_t kept_by(const Step& step, const GptBatch& batch) {
   const Gpt gpt(step.model.gpt, weights);
   const auto mel = at::randn({step.clips, step.model.gpt.mel_bands, 517});
   const std::int64_t before = bytes_in_use();
-  const auto states = gpt.states(batch, gpt.conditioning(mel), /*dropout=*/0.1);
+  GuideSums guide;
+  const auto states =
+      gpt.states(batch, gpt.conditioning(mel), /*dropout=*/0.1, guided ? &guide : nullptr);
   const auto losses = gpt_losses(batch, gpt.logits(batch, states));
   return bytes_in_use() - before;
 }
 
-void expect_estimate_near(const Step& step) {
+GptBatch batch_of(const Step& step) {
   const std::vector<std::int64_t> text(static_cast<std::size_t>(step.text), 7);
   const std::vector<std::int64_t> codes(static_cast<std::size_t>(step.codes), 5);
   const std::vector<GptClip> clips(static_cast<std::size_t>(step.clips),
                                    {.text = text, .codes = codes});
-  const auto batch = to_batch(pack_rows(step.model.gpt, clips), c10::kCPU);
+  return to_batch(pack_rows(step.model.gpt, clips), c10::kCPU);
+}
+
+TrainingMemory estimate_of(const Step& step, const GptBatch& batch, bool guided = false) {
   const BatchShape shape{.clips = step.clips,
                          .tokens = batch.tokens.size(0),
                          .text_targets = batch.text_targets.size(0),
                          .audio_targets = batch.audio_targets.size(0)};
-  const auto estimate =
-      training_memory(step.model, shape, {.precision = Precision::Fp32, .cpu = true});
+  return training_memory(step.model, shape,
+                         {.precision = Precision::Fp32, .cpu = true, .guided = guided});
+}
+
+void expect_estimate_near(const Step& step) {
+  const auto batch = batch_of(step);
+  const auto estimate = estimate_of(step, batch);
   const auto activations =
       static_cast<double>(estimate.layers + estimate.conditioning + estimate.heads);
   const auto kept = static_cast<double>(kept_by(step, batch));
@@ -68,6 +78,25 @@ TEST(MemoryOfAStep, AForwardPassKeepsWhatTheEstimateSays) {
   expect_estimate_near(step);
   step.model.gpt.width = 256;  // wider rows
   expect_estimate_near(step);
+}
+
+void expect_guide_near(const Step& step) {
+  const auto batch = batch_of(step);
+  kept_by(step, batch);  // what libraries take at first is not taken again
+  const auto more = static_cast<double>(kept_by(step, batch, /*guided=*/true) -
+                                        kept_by(step, batch, /*guided=*/false));
+  const auto estimate = static_cast<double>(estimate_of(step, batch, /*guided=*/true).guide);
+  EXPECT_GT(estimate / more, 0.8);
+  EXPECT_LT(estimate / more, 1.25);
+}
+
+TEST(MemoryOfAStep, TheTextGuideKeepsWhatTheEstimateSays) {
+  Step step{.model = model_preset("tiny"), .clips = 3, .text = 120, .codes = 300};
+  expect_guide_near(step);
+  step.clips = 8;
+  expect_guide_near(step);
+  step.codes = 500;
+  expect_guide_near(step);
 }
 
 }  // namespace

@@ -96,7 +96,9 @@ nlohmann::json json_of(const Row& row) {
                       {"waited_share", row.before.waited_share},
                       {"cost_share", row.said().cost_share},
                       {"clips_per_second", row.before.clips_per_second}};
+  json["before"] = nlohmann::json::parse(to_json(row.before));
   if (!row.after) return json;
+  json["after"] = nlohmann::json::parse(to_json(*row.after));
   json["knob"] = row.said().knob->flag;
   json["predicted"] = row.said().predicted_clips_per_second;
   json["measured"] = row.after->clips_per_second;

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "config/model.h"
-#include "diagnose/saving_plan.h"
+#include "diagnose/memory/saving_plan.h"
 #include "support/fake_gpus.h"
 
 namespace myxtts {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/planted_fault.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -18,7 +19,7 @@ void wait_for(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
-constexpr double kStallEvery = 20;  // steps, on average, of jittery storage
+constexpr double kStallEvery = 20;  // steps, of jittery storage: one stall somewhere in so many
 
 // A clip costs a step more than its tokens do, by its prompt: so padding has to be plenty to cost
 // about as much as other faults of its strength.
@@ -48,16 +49,20 @@ class Waits {
   }
 
  private:
-  // Seldom and long: on average far less than a step's time a step.
+  // Seldom and long: far less than a step's time a step. Exactly one in every round of files, at a
+  // place that is drawn: by chance alone a short training might have none, and nothing to find.
   void stall() {
-    const double chance = 1 / (kStallEvery * healthy_.clips);
-    if (random_.uniform(calls_++) < chance) wait_for(fault_.seconds);
+    const auto round = std::max<std::int64_t>(1, std::llround(kStallEvery * healthy_.clips));
+    const std::int64_t call = calls_++;
+    const std::int64_t place =
+        random_.integer(static_cast<std::uint64_t>(call / round), 0, round - 1);
+    if (call % round == place) wait_for(fault_.seconds);
   }
 
   const PlantedFault fault_;
   const Healthy healthy_;
   const RandomStream random_;
-  std::atomic<std::uint64_t> calls_ = 0;
+  std::atomic<std::int64_t> calls_ = 0;
 };
 
 }  // namespace

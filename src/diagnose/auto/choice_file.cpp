@@ -69,6 +69,10 @@ Json placement_json(const Placement& placement) {
     split = {{"gpu", placement.split_gpu->gpu},
              {"multiprocessors", or_null(placement.split_gpu->multiprocessors)}};
   }
+  Json ranks = nullptr;
+  if (placement.ranks) {
+    ranks = {{"ranks", placement.ranks->ranks}, {"batch_size", placement.ranks->batch_size}};
+  }
   return {{"name", name_of(placement)},
           {"flags", flags_of(placement)},
           {"mode", name_of(placement.mode)},
@@ -77,6 +81,7 @@ Json placement_json(const Placement& placement) {
           {"model_gpu", or_null(placement.model_gpu)},
           {"data_threads", or_null(placement.data_threads)},
           {"model_threads", or_null(placement.model_threads)},
+          {"ranks", ranks},
           {"cache_dataset", placement.cached}};
 }
 
@@ -125,6 +130,11 @@ Placement placement_of(const Json& json) {
   if (const Json& split = json.at("split_gpu"); !split.is_null()) {
     placement.split_gpu = SplitGpu{split.at("gpu").get<std::int64_t>(),
                                    number_or_nothing(split.at("multiprocessors"))};
+  }
+  // Files of earlier versions have no ranks.
+  if (const Json ranks = json.value("ranks", Json()); !ranks.is_null()) {
+    placement.ranks = RankShare{ranks.at("ranks").get<std::int64_t>(),
+                                ranks.at("batch_size").get<std::int64_t>()};
   }
   return placement;
 }

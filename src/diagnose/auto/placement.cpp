@@ -8,8 +8,11 @@
 namespace myxtts {
 namespace {
 
-// Multiprocessors for data work; nothing is the plan's own choice, a quarter of the card.
-constexpr std::optional<std::int64_t> kSplits[] = {std::nullopt, 16, 64};
+// Multiprocessors for data work; nothing is the plan's own choice, half of the card. How many there
+// are is not known before a card is opened.
+constexpr std::optional<std::int64_t> kSplits[] = {std::nullopt, 16, 32};
+
+constexpr std::int64_t kRanks[] = {2, 4, 8};
 
 std::string split_text(const SplitGpu& split) {
   return split.multiprocessors ? fmt::format("{}:{}", split.gpu, *split.multiprocessors)
@@ -49,6 +52,21 @@ std::vector<Placement> on_cpu(const DevicesConfig& devices, const Machine& machi
   return found;
 }
 
+// Ranks that take the clips of the same steps between them. Threads are theirs to share, so there
+// are none where somebody has set threads, nor where a step has no fixed number of clips.
+std::vector<Placement> ranks_on_cpu(const RunConfig& config, const Machine& machine,
+                                    const DevicePlan& usual) {
+  const DevicesConfig& devices = config.devices;
+  if (devices.data_threads || devices.model_threads || config.train.batch_tokens) return {};
+  const std::int64_t batch = config.train.batch_size.value_or(usual.batch_size);
+  std::vector<Placement> found;
+  for (const std::int64_t ranks : kRanks) {
+    if (ranks > machine.cpu.usable_cores() || batch % ranks != 0) continue;
+    found.push_back({.mode = Mode::Cpu, .ranks = RankShare{ranks, batch / ranks}});
+  }
+  return found;
+}
+
 }  // namespace
 
 std::string name_of(const Placement& placement) {
@@ -60,6 +78,7 @@ std::string name_of(const Placement& placement) {
   if (placement.data_threads) {
     name += fmt::format(" {} + {} threads", *placement.data_threads, *placement.model_threads);
   }
+  if (placement.ranks) name += fmt::format(" {} ranks", placement.ranks->ranks);
   return placement.cached ? name + ", cached" : name;
 }
 
@@ -72,6 +91,10 @@ std::string flags_of(const Placement& placement) {
   if (placement.data_threads) {
     flags = fmt::format("--device cpu --data-threads {} --model-threads {}",
                         *placement.data_threads, *placement.model_threads);
+  }
+  if (placement.ranks) {
+    flags = fmt::format("--device cpu --ranks {} --batch-size {}", placement.ranks->ranks,
+                        placement.ranks->batch_size);
   }
   return placement.cached ? flags + " --cache-dataset" : flags;
 }
@@ -88,12 +111,19 @@ RunConfig placed(RunConfig config, const Placement& placement, const DevicePlan&
     config.train.batch_size = usual.batch_size;
     config.train.grad_accum = usual.grad_accum;
   }
+  if (placement.ranks) {
+    config.parallel.ranks = placement.ranks->ranks;
+    config.train.batch_size = placement.ranks->batch_size;
+  }
   return config;
 }
 
 std::vector<Placement> possible_placements(const RunConfig& config, const Machine& machine,
                                            const DevicePlan& usual) {
   auto found = usual.model.gpu ? on_gpus(machine, usual) : on_cpu(config.devices, machine);
+  if (!usual.model.gpu) {
+    for (const Placement& ranks : ranks_on_cpu(config, machine, usual)) found.push_back(ranks);
+  }
   for (Placement& placement : found) placement.cached = config.data.cache_dataset;
   return found;
 }

@@ -12,6 +12,14 @@
 
 namespace myxtts {
 
+// Ranks that are threads of one process and share a batch between them.
+struct RankShare {
+  std::int64_t ranks = 0;
+  std::int64_t batch_size = 0;  // clips of each
+
+  friend bool operator==(const RankShare&, const RankShare&) = default;
+};
+
 // One way to share a machine between data work and training: what flags would ask for.
 struct Placement {
   Mode mode = Mode::Cpu;                       // never Auto
@@ -20,12 +28,13 @@ struct Placement {
   std::optional<std::int64_t> model_gpu = {};  // of Dual
   std::optional<std::int64_t> data_threads = {};
   std::optional<std::int64_t> model_threads = {};
-  bool cached = false;  // with --cache-dataset
+  std::optional<RankShare> ranks = {};  // of Cpu, in place of threads
+  bool cached = false;                  // with --cache-dataset
 
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
-// "single", "split 0:16", "dual 1 to 0", "cpu 1 + 1 threads"; "single, cached".
+// "single", "split 0:16", "dual 1 to 0", "cpu 1 + 1 threads", "cpu 2 ranks"; "single, cached".
 std::string name_of(const Placement& placement);
 
 // "--split-gpu 0:16 --cache-dataset": what asks for it on the command line.
@@ -37,7 +46,7 @@ RunConfig placed(RunConfig config, const Placement& placement, const DevicePlan&
 
 // What --mode auto may choose from here, the simplest first. What a person has set is kept: with
 // --cache-dataset all of them are cached, otherwise none is; --data-threads and --model-threads
-// stay as given. `usual` says whether the run is on GPUs.
+// stay as given, and no ranks are tried beside them. `usual` says whether the run is on GPUs.
 std::vector<Placement> possible_placements(const RunConfig& config, const Machine& machine,
                                            const DevicePlan& usual);
 

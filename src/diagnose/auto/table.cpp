@@ -46,14 +46,27 @@ bool has_mode(const std::vector<MeasuredPlacement>& table, Mode mode) {
                      [mode](const auto& line) { return line.placement.mode == mode; });
 }
 
+// Why no ranks are in the table; empty: they are.
+std::string why_no_ranks(const std::vector<MeasuredPlacement>& table) {
+  if (std::ranges::any_of(table, [](const auto& line) { return !!line.placement.ranks; }))
+    return {};
+  if (has_mode(table, Mode::Cpu)) {
+    return "not measured: it needs two cores, a batch that can be divided, and no --data-threads "
+           "or --model-threads";
+  }
+  if (!has_mode(table, Mode::Dual)) return "not measured: it needs two GPUs";
+  return "not measured: ranks on GPUs are not tried here";
+}
+
 // What a reader of the table would look for and not find.
 std::vector<Cells> absent_lines(const std::vector<MeasuredPlacement>& table) {
   std::vector<Cells> lines;
   if (!has_mode(table, Mode::Dual)) {
     lines.push_back({"dual", "-", "-", "-", "-", "-", "not measured: it needs two GPUs"});
   }
-  lines.push_back({"parallel", "-", "-", "-", "-", "-",
-                   "not measured: this version does not train on several GPUs at once"});
+  if (const std::string reason = why_no_ranks(table); !reason.empty()) {
+    lines.push_back({"parallel", "-", "-", "-", "-", "-", reason});
+  }
   return lines;
 }
 

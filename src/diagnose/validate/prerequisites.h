@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "diagnose/checklist.h"
+#include "diagnose/doctor/checklist.h"
 #include "diagnose/validate/verdict.h"
 
 namespace myxtts {

@@ -8,7 +8,7 @@
 #include "config/model.h"
 #include "device/device_plan.h"
 #include "device/role_device.h"
-#include "diagnose/checklist.h"
+#include "diagnose/doctor/checklist.h"
 #include "diagnose/validate/model_checks.h"
 #include "diagnose/validate/pipeline_checks.h"
 #include "diagnose/validate/placement_checks.h"

@@ -154,21 +154,27 @@ __device__ inline void make_factors(SquareFactor& factors, const Pair& pair) {
   }
 }
 
-// Hides what a query may not see of its own group: later keys.
-template <bool kRowsAreKeys>
-__device__ inline void hide_later_keys(Square& scores, int lane) {
+// Calls `work(number, i, j, e)` for each of a lane's sums, of a Square or a Strip.
+template <int kColumns, typename Work>
+__device__ inline void for_each_number(float (&sums)[2][kColumns][4], const Work& work) {
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
 #pragma unroll
-    for (int j = 0; j < 4; ++j) {
+    for (int j = 0; j < kColumns; ++j) {
 #pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        const int row = 16 * i + 8 * (e / 2) + lane / 4;
-        const int column = 8 * j + lane % 4 * 2 + e % 2;
-        if (kRowsAreKeys ? row > column : column > row) scores[i][j][e] = -INFINITY;
-      }
+      for (int e = 0; e < 4; ++e) work(sums[i][j][e], i, j, e);
     }
   }
+}
+
+// Hides what a query may not see of its own group: later keys.
+template <bool kRowsAreKeys>
+__device__ inline void hide_later_keys(Square& scores, int lane) {
+  for_each_number(scores, [lane](float& score, int i, int j, int e) {
+    const int row = 16 * i + 8 * (e / 2) + lane / 4;
+    const int column = 8 * j + lane % 4 * 2 + e % 2;
+    if (kRowsAreKeys ? row > column : column > row) score = -INFINITY;
+  });
 }
 
 // A row in global memory of what the blocks of threads read and write, `stride` numbers apart.

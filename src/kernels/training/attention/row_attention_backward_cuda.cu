@@ -131,16 +131,9 @@ __device__ inline void differentiate_group(const Own (&own)[2], std::uint32_t me
   Square weights;
   multiply<T>(weights, own[0], met, places);
   if (same_group) hide_later_keys<kOwnsKeys>(weights, static_cast<int>(threadIdx.x) % kWarp);
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-#pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        weights[i][j][e] = power_of_two(fmaf(weights[i][j][e], kScoreScale, -facts.at(i, j, e).x));
-      }
-    }
-  }
+  for_each_number(weights, [&](float& weight, int i, int j, int e) {
+    weight = power_of_two(fmaf(weight, kScoreScale, -facts.at(i, j, e).x));
+  });
   SquareFactor factors;
   if constexpr (kOwnsKeys) {
     make_factors(factors, [&](int i, int j, int r) {
@@ -164,14 +157,7 @@ __device__ inline void differentiate_group(const Own (&own)[2], std::uint32_t me
 }
 
 __device__ inline void scale_strip(Strip& strip, float factor) {
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-#pragma unroll
-    for (int j = 0; j < 8; ++j) {
-#pragma unroll
-      for (int e = 0; e < 4; ++e) strip[i][j][e] *= factor;
-    }
-  }
+  for_each_number(strip, [factor](float& number, int, int, int) { number *= factor; });
 }
 
 // Sums the columns of the block's rows, by rows of a warp and then by warps: part [kHeadWidth].

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/skipped.h"
+#include "diagnose/corpus/histogram.h"
+
+namespace myxtts {
+
+// What `prepare` learnt of one kept clip. The views are those of its corpus.
+struct ClipFacts {
+  std::string_view id = {};
+  std::string_view audio = {};
+  std::string_view text = {};
+  std::string_view speaker = {};
+  std::string_view language = {};
+  std::int64_t sample_rate = 0;
+  double seconds = 0.0;
+  double chars_per_second = 0.0;
+  double loudness_db = 0.0;  // RMS below full scale
+};
+
+struct ClipGroup {
+  std::int64_t clips = 0;
+  double hours = 0.0;
+};
+
+// A clip whose text is likely another clip's.
+struct SuspiciousClip {
+  std::string id = {};
+  std::string audio = {};
+  std::string text = {};
+  double chars_per_second = 0.0;
+  double usual = 0.0;     // the median of its language
+  double distance = 0.0;  // from it, in robust standard deviations; negative: too slow
+};
+
+// How an epoch over the clips would look.
+struct EpochOutlook {
+  std::int64_t batch_size = 0;
+  std::int64_t steps = 0;
+  std::vector<std::int64_t> token_counts = {};  // smallest first
+  double useful_share = 0.0;
+};
+
+struct CacheOutlook {
+  std::string folder;  // empty: none was named
+  std::uint64_t needed_bytes = 0;
+  std::uint64_t free_bytes = 0;
+};
+
+struct CorpusReport {
+  std::string title;
+  ClipGroup all;
+  std::map<std::string, ClipGroup> languages;
+  std::map<std::string, ClipGroup> speakers;  // "" for clips without one
+  std::map<std::int64_t, ClipGroup> sample_rates;
+  Histogram seconds;
+  Histogram loudness;
+  Histogram pace;                          // characters a second
+  std::vector<SuspiciousClip> suspicious;  // the farthest out first
+  std::vector<Skipped> skipped;
+  EpochOutlook epoch;
+  CacheOutlook cache;
+
+  std::map<std::string, std::int64_t> skipped_by_reason() const;
+};
+
+// Everything but the outlooks and the skipped.
+CorpusReport make_corpus_report(std::string title, std::span<const ClipFacts> clips);
+
+// Clips far from the pace of their language, by median and median distance of log characters a
+// second, which neither fast readers nor a few wrong texts move. Languages with fewer than 20 clips
+// say nothing.
+std::vector<SuspiciousClip> find_suspicious(std::span<const ClipFacts> clips);
+
+std::string describe(const CorpusReport& report);  // for people, in lines
+std::string to_json(const CorpusReport& report);   // one object
+
+}  // namespace myxtts

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/doctor/measure.h"
+
+#include <unicode/uversion.h>
+
+#include <array>
+#include <future>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "audio/sndfile_library.h"
+#include "base/error.h"
+#include "text/text_data.h"
+
+namespace myxtts {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string compiler() {
+#if defined(__clang__)
+  return fmt::format("Clang {}.{}.{} ({})", __clang_major__, __clang_minor__, __clang_patchlevel__,
+                     MYXTTS_BUILD_TYPE);
+#else
+  return fmt::format("GCC {}.{}.{} ({})", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__,
+                     MYXTTS_BUILD_TYPE);
+#endif
+}
+
+std::string icu_version() {
+  UVersionInfo version{};
+  std::array<char, U_MAX_VERSION_STRING_LENGTH> text{};
+  u_getVersion(version);
+  u_versionToString(version, text.data());
+  return text.data();
+}
+
+// Whether the opened library lists a format (or an encoding within formats). It lists only what it
+// was built with.
+bool lists(const SndfileLibrary& library, int count_command, int entry_command, int wanted) {
+  int count = 0;
+  library.command(nullptr, count_command, &count, sizeof count);
+  for (int index = 0; index < count; ++index) {
+    SF_FORMAT_INFO info{};
+    info.format = index;
+    if (library.command(nullptr, entry_command, &info, sizeof info) == 0 && info.format == wanted) {
+      return true;
+    }
+  }
+  return false;
+}
+
+TextDataFacts measure_text_data(const char* name, std::initializer_list<const char*> files) {
+  TextDataFacts facts;
+  const auto folder = find_text_data(name);
+  if (!folder) return facts;
+  facts.path = folder->string();
+  for (const char* file : files) {
+    std::error_code unreadable;
+    const auto size = fs::file_size(*folder / file, unreadable);
+    if (unreadable || size == 0) {
+      facts.missing.emplace_back(file);
+    } else {
+      facts.bytes += static_cast<std::int64_t>(size);
+    }
+  }
+  return facts;
+}
+
+void test_devices(const CudaBackend& backend, CudaFacts& facts) {
+  const std::vector<CudaDevice> devices = backend.devices();
+  std::vector<std::future<void>> tests;
+  for (const CudaDevice& device : devices) {
+    tests.push_back(std::async(std::launch::async,
+                               [&backend, index = device.index] { backend.self_test(index); }));
+  }
+  for (std::size_t index = 0; index < tests.size(); ++index) {
+    try {
+      tests[index].get();
+      facts.working_devices.push_back(devices[index].index);
+    } catch (const std::exception& error) {
+      facts.faults.emplace_back(error.what());
+    }
+  }
+}
+
+}  // namespace
+
+SoundFacts measure_sound() {
+  SoundFacts facts;
+  try {
+    const SndfileLibrary& library = sndfile_library();
+    facts.version = library.version_string();
+    facts.path = library.path;
+    const auto major = [&library](int format) {
+      return lists(library, SFC_GET_FORMAT_MAJOR_COUNT, SFC_GET_FORMAT_MAJOR, format);
+    };
+    const auto subtype = [&library](int format) {
+      return lists(library, SFC_GET_FORMAT_SUBTYPE_COUNT, SFC_GET_FORMAT_SUBTYPE, format);
+    };
+    // Numbers from the file format's definition: headers before 1.1 do not name MPEG.
+    constexpr int kMpeg = 0x230000;
+    if (major(SF_FORMAT_WAV)) facts.formats.emplace_back("WAV");
+    if (major(SF_FORMAT_FLAC)) facts.formats.emplace_back("FLAC");
+    if (subtype(SF_FORMAT_VORBIS)) facts.formats.emplace_back("Vorbis");
+    if (subtype(SF_FORMAT_OPUS)) facts.formats.emplace_back("Opus");
+    if (major(kMpeg)) facts.formats.emplace_back("MP3");
+  } catch (const DataError& error) {
+    facts.fault = error.what();
+  }
+  return facts;
+}
+
+CudaFacts measure_cuda(const CudaPlugin& plugin) {
+  CudaFacts facts{.plugin_path = plugin.path.string(),
+                  .plugin_present = plugin.present,
+                  .reason = plugin.reason,
+                  .remedy = plugin.remedy};
+  if (plugin.backend == nullptr) return facts;
+  try {
+    facts.runtime_version = plugin.backend->runtime_version();
+    facts.libtorch_devices = plugin.backend->libtorch_device_count();
+    test_devices(*plugin.backend, facts);
+  } catch (const std::exception& error) {
+    facts.faults.emplace_back(error.what());
+  }
+  return facts;
+}
+
+Findings measure(MachineProbe& probe, const CudaPlugin& plugin, const fs::path& folder) {
+  Findings findings;
+  findings.program_version = MYXTTS_VERSION;
+  findings.compiler = compiler();
+  findings.machine = discover_machine(probe);
+  findings.cuda = measure_cuda(plugin);
+  findings.disk = probe.disk(folder);
+  findings.sound = measure_sound();
+  findings.icu_version = icu_version();
+  findings.japanese = measure_text_data("unidic", {"sys.dic", "matrix.bin", "char.bin", "unk.dic"});
+  findings.chinese = measure_text_data("pypinyin", {"pinyin_dict.json", "phrases_dict.json"});
+  return findings;
+}
+
+}  // namespace myxtts

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/doctor/run_checklist.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/human.h"
+#include "model/checkpoint_specs.h"
+#include "model/gpt_specs.h"
+#include "model/parameter_count.h"
+#include "pipeline/pipeline_settings.h"
+
+namespace myxtts {
+namespace {
+
+// Checkpoints that lie side by side at most: those kept, and the one being written.
+constexpr std::int64_t kKeptCheckpoints = 3;
+constexpr std::int64_t kMegabyte = 1 << 20;
+
+std::string size_text(std::int64_t bytes) {
+  return human_size(static_cast<std::uint64_t>(bytes));
+}
+
+RunCheck failed(std::string name, const std::string& sentence) {
+  return {.name = std::move(name), .state = RunCheckState::Fail, .found = sentence};
+}
+
+std::string counted(std::int64_t count, const char* one, const char* many) {
+  return fmt::format("{} {}", human_count(count), count == 1 ? one : many);
+}
+
+std::string place(const RolePlan& role) {
+  return role.gpu ? fmt::format("GPU {} ({})", role.gpu->physical, role.gpu->name)
+                  : fmt::format("the CPU ({})", counted(role.threads, "thread", "threads"));
+}
+
+RunCheck check_devices(const RunFacts& facts) {
+  if (!facts.plan) return failed("devices", facts.device_fault);
+  RunCheck check{.name = "devices",
+                 .found = fmt::format("{}: data on {}, model on {}", name_of(facts.plan->mode),
+                                      place(facts.plan->data), place(facts.plan->model))};
+  if (!facts.plan->warnings.empty()) {
+    check.state = RunCheckState::Warn;
+    check.remedy = "See the warnings below the table";
+  }
+  return check;
+}
+
+RunCheck check_model(const RunFacts& facts) {
+  if (!facts.model) return failed("model", facts.model_fault);
+  const GptConfig& gpt = facts.model->config.gpt;
+  return {
+      .name = "model",
+      .found = fmt::format("{}: {} parameters to train, {} layers of {}", facts.model->source,
+                           human_count(parameter_count(gpt_specs(gpt))), gpt.layers, gpt.width)};
+}
+
+RunCheck check_corpus(const RunFacts& facts) {
+  if (!facts.corpus) return failed("corpus", facts.corpus_fault);
+  const CorpusFacts& corpus = *facts.corpus;
+  const std::string length = human_duration(
+      std::chrono::seconds(static_cast<std::int64_t>(std::lround(corpus.training_hours * 3600.0))));
+  RunCheck check{
+      .name = "corpus",
+      .found = fmt::format("{} ({}) to train on, {} to measure on, {} left "
+                           "out",
+                           counted(corpus.training_clips, "clip", "clips"), length,
+                           human_count(corpus.validation_clips), human_count(corpus.left_out))};
+  if (corpus.training_clips == 0) {
+    check.state = RunCheckState::Fail;
+    check.remedy = "Name a corpus with clips that can be used: --train-data DIR";
+  } else if (facts.plan && corpus.training_clips < facts.plan->batch_size) {
+    check.state = RunCheckState::Warn;
+    check.remedy = fmt::format("One batch would hold more than all of them; give --batch-size {}",
+                               corpus.training_clips);
+  }
+  return check;
+}
+
+// How much the model role may take, and what sets that limit.
+struct Limit {
+  std::int64_t bytes = 0;
+  std::string what = {};
+};
+
+Limit model_limit(const RunFacts& facts) {
+  const RolePlan& model = facts.plan->model;
+  if (model.memory_cap_bytes) return {*model.memory_cap_bytes, "allowed by --model-gpu-memory"};
+  const std::int64_t shared = facts.plan->mode == Mode::Dual ? 0 : facts.plan->data.estimated_bytes;
+  if (!model.gpu) return {facts.machine.memory.available_bytes - shared, "of memory available"};
+  return {model.gpu->free_bytes - shared, fmt::format("free on GPU {}", model.gpu->physical)};
+}
+
+StepKind kind_of(const RunFacts& facts) {
+  return {.precision = facts.plan->precision,
+          .cpu = !facts.plan->model.gpu,
+          .savers = facts.plan->savers,
+          .batches_a_step = facts.plan->grad_accum,
+          .guided = facts.config.train.guide > 0};
+}
+
+std::int64_t batch_need(const RunFacts& facts) {
+  const ModelConfig& model = facts.model->config;
+  const BatchShape& batch = facts.corpus->largest_batch;
+  return training_memory(model, batch, kind_of(facts)).total() +
+         facts.plan->ring_slots * slot_memory(model, batch);
+}
+
+// Of a stage on windows of sound: what the plan counted, which is rough, so that it warns at most.
+RunCheck check_windows(const RunFacts& facts) {
+  const std::int64_t need = facts.plan->model.estimated_bytes;
+  const Limit limit = model_limit(facts);
+  RunCheck check{.name = "batch",
+                 .found = fmt::format("{} clips: {} MB by a rough estimate, {} MB {}",
+                                      facts.plan->batch_size, human_count(need / kMegabyte),
+                                      human_count(limit.bytes / kMegabyte), limit.what)};
+  if (need <= limit.bytes) return check;
+  check.state = RunCheckState::Warn;
+  check.remedy = "Give a smaller --batch-size or --windows-per-clip if it does not fit";
+  return check;
+}
+
+RunCheck check_batch(const RunFacts& facts) {
+  if (facts.config.train.stage != Stage::Gpt) return check_windows(facts);
+  const std::int64_t need = batch_need(facts);
+  const Limit limit = model_limit(facts);
+  RunCheck check{
+      .name = "batch",
+      .found = fmt::format("{} clips, {} tokens at most ({:.1f} % useful): {} MB by "
+                           "estimate, {} MB {}",
+                           facts.plan->batch_size, human_count(facts.corpus->largest_batch.tokens),
+                           100.0 * facts.corpus->useful_share, human_count(need / kMegabyte),
+                           human_count(limit.bytes / kMegabyte), limit.what)};
+  if (need <= limit.bytes) return check;
+  check.state = RunCheckState::Fail;
+  const BatchShape nothing;
+  const std::int64_t fixed = training_memory(facts.model->config, nothing, kind_of(facts)).total();
+  const std::int64_t clip = std::max<std::int64_t>(1, (need - fixed) / facts.plan->batch_size);
+  const std::int64_t fitting = (limit.bytes - fixed) / clip;
+  check.remedy =
+      fitting >= 1
+          ? fmt::format("Give --batch-size {} --grad-accum {}", fitting,
+                        (facts.plan->batch_size * facts.plan->grad_accum + fitting - 1) / fitting)
+          : "Not even one clip fits: give a smaller --model-size, or a device with more memory";
+  return check;
+}
+
+RunCheck check_host_memory(const RunFacts& facts) {
+  const std::int64_t clip =
+      facts.corpus->source_bytes / std::max<std::int64_t>(1, facts.corpus->training_clips);
+  const std::int64_t batches = std::min(
+      facts.config.data.pipeline_buffer_size.value_or(static_cast<std::int64_t>(kFirstBuffer)),
+      std::max<std::int64_t>(1, facts.corpus->batches_per_epoch * facts.config.train.epochs));
+  const std::int64_t need = batches * facts.plan->batch_size * clip;
+  const std::int64_t there = facts.machine.memory.available_bytes;
+  RunCheck check{.name = "host memory",
+                 .found = fmt::format("{} for {} decoded batches, {} available", size_text(need),
+                                      batches, size_text(there))};
+  if (need > there / 2) {
+    check.state = RunCheckState::Warn;
+    check.remedy = "The buffer will hold fewer batches; give a smaller --buffer-size";
+  }
+  return check;
+}
+
+RunCheck check_disk(const RunFacts& facts) {
+  const std::int64_t trained = parameter_count(gpt_specs(facts.model->config.gpt));
+  const std::int64_t whole = parameter_count(checkpoint_specs(facts.model->config));
+  const std::int64_t checkpoint = 4 * whole + 8 * trained;  // fp32 weights, two moments of AdamW
+  const std::int64_t need = (kKeptCheckpoints + 1) * checkpoint;
+  RunCheck check{.name = "disk",
+                 .found = fmt::format("{} free at {}, {} for {} checkpoints of {} and one being "
+                                      "written",
+                                      size_text(facts.disk.free_bytes), facts.disk.folder.string(),
+                                      size_text(need), kKeptCheckpoints, size_text(checkpoint))};
+  if (!facts.disk.fault.empty()) {
+    check.state = RunCheckState::Fail;
+    check.found = fmt::format("{}: {}", facts.disk.folder.string(), facts.disk.fault);
+    check.remedy = "Name another folder: --checkpoint-dir DIR";
+  } else if (facts.disk.free_bytes < need) {
+    check.state = RunCheckState::Fail;
+    check.remedy = fmt::format("Free {}, or name another disk: --checkpoint-dir DIR",
+                               size_text(need - facts.disk.free_bytes));
+  }
+  return check;
+}
+
+RunCheck check_length(const RunFacts& facts) {
+  const TrainConfig& train = facts.config.train;
+  const std::int64_t batches = facts.corpus->batches_per_epoch * train.epochs;
+  const std::int64_t whole = (batches + facts.plan->grad_accum - 1) / facts.plan->grad_accum;
+  const std::int64_t steps = std::min(whole, train.max_steps.value_or(whole));
+  std::string found = fmt::format("{} of {}", counted(train.epochs, "epoch", "epochs"),
+                                  counted(facts.corpus->batches_per_epoch, "batch", "batches"));
+  if (facts.plan->grad_accum > 1) {
+    found += fmt::format(", {} batches a step", facts.plan->grad_accum);
+  }
+  found += ": " + counted(whole, "step", "steps");
+  if (steps < whole) found += fmt::format(", of which --max-steps lets {} run", human_count(steps));
+  return {.name = "length",
+          .found = found + "; how long they take is not known before the first are measured"};
+}
+
+std::string word(RunCheckState state) {
+  switch (state) {
+    case RunCheckState::Pass:
+      return "PASS";
+    case RunCheckState::Warn:
+      return "WARN";
+    case RunCheckState::Fail:
+      return "FAIL";
+  }
+  return "FAIL";
+}
+
+}  // namespace
+
+std::vector<RunCheck> check_run(const RunFacts& facts) {
+  std::vector<RunCheck> checks{check_devices(facts), check_model(facts), check_corpus(facts)};
+  const bool planned = facts.plan && facts.corpus && facts.corpus->training_clips > 0;
+  if (planned && facts.model) checks.push_back(check_batch(facts));
+  if (planned) checks.push_back(check_host_memory(facts));
+  if (facts.model) checks.push_back(check_disk(facts));
+  if (planned) checks.push_back(check_length(facts));
+  return checks;
+}
+
+bool all_pass(const std::vector<RunCheck>& checks) {
+  return std::none_of(checks.begin(), checks.end(),
+                      [](const RunCheck& check) { return check.state == RunCheckState::Fail; });
+}
+
+std::string describe(const RunFacts& facts, const std::vector<RunCheck>& checks) {
+  std::string text = facts.plan ? describe(*facts.plan) + "\n" : "";
+  std::size_t width = 0;
+  std::int64_t failures = 0;
+  for (const RunCheck& check : checks) width = std::max(width, check.name.size());
+  for (const RunCheck& check : checks) {
+    text += fmt::format("  {}  {:<{}}  {}\n", word(check.state), check.name, width, check.found);
+    if (!check.remedy.empty()) text += fmt::format("{:{}}{}\n", "", width + 10, check.remedy);
+    if (check.state == RunCheckState::Fail) ++failures;
+  }
+  if (failures == 0) return text + "\nWhat can be checked before a run is in order.\n";
+  return text + fmt::format("\nThe run would not work: {} of {} checks failed.\n", failures,
+                            checks.size());
+}
+
+}  // namespace myxtts

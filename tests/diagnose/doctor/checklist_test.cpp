@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/doctor/checklist.h"
+
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "diagnose/doctor/measure.h"
+#include "support/environment.h"
+#include "support/fake_machine.h"
+
+namespace myxtts {
+namespace {
+
+const CudaPluginPlaces kNoCuda{"/no/such/plugin.so", "libabsent-cuda.so.1"};
+const CudaPluginPlaces kTwoGpus{FAKE_CUDA_PLUGIN, "libm.so.6"};
+
+Findings examine(test::FakeMachine& machine, const CudaPluginPlaces& places = kNoCuda) {
+  Findings findings = measure(machine, open_cuda_plugin(places), "/somewhere");
+  findings.libtorch = {"2.11.0", "2.11.0", "libtorch_cpu.so"};
+  return findings;
+}
+
+std::map<std::string, std::string> rows(const Findings& findings) {
+  std::map<std::string, std::string> all;
+  for (const Check& check : make_checklist(findings)) {
+    all[check.id] = name_of(check.state) + ": " + check.found;
+  }
+  return all;
+}
+
+// The ids of the rows that are not the same in both.
+std::string difference(const std::map<std::string, std::string>& a,
+                       const std::map<std::string, std::string>& b) {
+  std::string ids;
+  for (const auto& [id, found] : a) {
+    if (!b.contains(id) || b.at(id) != found) ids += id + " ";
+  }
+  for (const auto& [id, found] : b) {
+    if (!a.contains(id)) ids += id + " ";
+  }
+  return ids;
+}
+
+TEST(Checklist, DiskTakenAwayChangesThatRowAndStopsACpuRun) {
+  test::FakeMachine machine;
+  const Findings before = examine(machine);
+  ASSERT_TRUE(can_run_on_cpu(make_checklist(before)));
+  machine.free_disk.free_bytes = 200'000'000;
+  const Findings after = examine(machine);
+  EXPECT_EQ(difference(rows(before), rows(after)), "disk ");
+  EXPECT_FALSE(can_run_on_cpu(make_checklist(after)));
+}
+
+TEST(Checklist, MemoryTakenAwayChangesThatRowAndStopsACpuRun) {
+  test::FakeMachine machine;
+  const Findings before = examine(machine);
+  machine.facts.memory.available_bytes = 1'000'000'000;
+  const Findings after = examine(machine);
+  EXPECT_EQ(difference(rows(before), rows(after)), "memory ");
+  EXPECT_FALSE(can_run_on_cpu(make_checklist(after)));
+}
+
+TEST(Checklist, DictionariesTakenAwayChangeTheirRowsAndACpuRunIsStillPossible) {
+  test::FakeMachine machine;
+  const test::Environment none{{"MYXTTS_TEXT_DATA", "/no/such/folder"}};
+  const auto all = rows(examine(machine));
+  EXPECT_EQ(all.at("japanese"), "missing: not installed");
+  EXPECT_EQ(all.at("chinese"), "missing: not installed");
+  EXPECT_TRUE(can_run_on_cpu(make_checklist(examine(machine))));
+}
+
+TEST(Checklist, ThePluginRowNamesTheGpusOurKernelRanOnAndTheOneItFailedOn) {
+  test::FakeMachine machine;
+  const auto row = rows(examine(machine, kTwoGpus)).at("cuda_plugin");
+  EXPECT_EQ(row,
+            "warning: CUDA 13.0; our kernels run on GPU 0; LibTorch sees 2 GPUs; GPU 1 computes "
+            "wrongly.");
+}
+
+TEST(Checklist, AGpuOlderThanTuringCannotBeUsed) {
+  test::FakeMachine machine;
+  GpuInfo old = test::fake_l4(0);
+  old.name = "Tesla V100";
+  old.capability_major = 7;
+  old.capability_minor = 0;
+  machine.facts.gpus = {.driver_found = true, .driver_version = "580.65.06", .gpus = {old}};
+  EXPECT_EQ(rows(examine(machine)).at("gpu0").substr(0, 7), "missing");
+}
+
+TEST(Checklist, AGpuWithAFailingCallIsAWarningWithTheCallsName) {
+  test::FakeMachine machine;
+  GpuInfo gpu = test::fake_l4(0);
+  gpu.faults = {"nvmlDeviceGetPowerUsage: Not Supported"};
+  machine.facts.gpus = {.driver_found = true, .driver_version = "580.65.06", .gpus = {gpu}};
+  const auto row = rows(examine(machine)).at("gpu0");
+  EXPECT_EQ(row.substr(0, 7), "warning");
+  EXPECT_NE(row.find("nvmlDeviceGetPowerUsage"), std::string::npos) << row;
+}
+
+TEST(Checklist, ADriverFromTheNeededVersionOnIsEnough) {
+  test::FakeMachine machine;
+  for (const auto& [version, state] : std::map<std::string, std::string>{
+           {"579.99.99", "missing"}, {"580.65.06", "ok"}, {"1000.1", "ok"}}) {
+    machine.facts.gpus = {.driver_found = true, .driver_version = version};
+    EXPECT_EQ(rows(examine(machine)).at("driver").substr(0, state.size()), state) << version;
+  }
+}
+
+TEST(Checklist, ALibTorchOtherThanTheOneBuiltAgainstIsAWarning) {
+  Findings findings;
+  findings.libtorch = {"2.12.0", "2.11.0", "libtorch_cpu.so"};
+  const auto row = rows(findings).at("libtorch");
+  EXPECT_EQ(row, "warning: 2.12.0 from libtorch_cpu.so; this program was built for 2.11.0");
+}
+
+}  // namespace
+}  // namespace myxtts

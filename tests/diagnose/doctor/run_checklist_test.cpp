@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/doctor/run_checklist.h"
+
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "diagnose/memory/memory_model.h"
+#include "support/fake_gpus.h"
+
+namespace myxtts {
+namespace {
+
+// A run of the public model on an H200 that lacks nothing.
+RunFacts good_run() {
+  const ModelConfig model = model_preset("xtts-v2");
+  const Machine machine = test::FakeGpus{}.h200().machine;
+  RunFacts facts{.machine = machine};
+  facts.plan = plan_devices(facts.config, machine, usual_memory_model(model));
+  facts.model = ModelFacts{.config = model, .source = "models/xtts-v2"};
+  facts.corpus = CorpusFacts{.training_clips = 12'969,
+                             .validation_clips = 131,
+                             .left_out = 2,
+                             .training_hours = 23.7,
+                             .source_bytes = 3'800'000'000,
+                             .batches_per_epoch = 406,
+                             .largest_batch = usual_batch(model.gpt, 32),
+                             .useful_share = 0.986};
+  facts.disk = {.folder = "/runs", .total_bytes = 1'000'000'000'000, .free_bytes = 500'000'000'000};
+  return facts;
+}
+
+std::map<std::string, RunCheck> rows(const RunFacts& facts) {
+  std::map<std::string, RunCheck> rows;
+  for (const RunCheck& check : check_run(facts)) rows[check.name] = check;
+  return rows;
+}
+
+TEST(RunChecklist, ARunThatLacksNothingPasses) {
+  const auto checks = check_run(good_run());
+  EXPECT_EQ(checks.size(), 7u);
+  for (const RunCheck& check : checks) {
+    EXPECT_EQ(check.state, RunCheckState::Pass) << check.name << ": " << check.found;
+  }
+  EXPECT_TRUE(all_pass(checks));
+  auto found = rows(good_run());
+  EXPECT_EQ(found["model"].found,
+            "models/xtts-v2: 441,018,563 parameters to train, 30 layers of 1024");
+  EXPECT_EQ(found["corpus"].found,
+            "12,969 clips (23 h 42 min) to train on, 131 to measure on, 2 left out");
+  EXPECT_EQ(found["disk"].found,
+            "500 GB free at /runs, 21.6 GB for 3 checkpoints of 5.4 GB and one being written");
+  EXPECT_EQ(found["length"].found,
+            "100 epochs of 406 batches: 40,600 steps; how long they take is not known before the "
+            "first are measured");
+}
+
+TEST(RunChecklist, TheBatchIsCountedWithTheSaversOfThePlan) {
+  RunFacts facts = good_run();
+  facts.plan->model.memory_cap_bytes = 16'000'000'000;
+  EXPECT_EQ(rows(facts)["batch"].state, RunCheckState::Fail);
+  facts.plan->savers.recompute = true;
+  EXPECT_EQ(rows(facts)["batch"].state, RunCheckState::Pass) << rows(facts)["batch"].found;
+}
+
+TEST(RunChecklist, TheBatchIsCountedWithTheGuide) {
+  RunFacts facts = good_run();
+  const BatchShape& batch = facts.corpus->largest_batch;
+  const ModelConfig& model = facts.model->config;
+  const std::int64_t plain =
+      training_memory(model, batch, {.precision = facts.plan->precision}).total();
+  facts.plan->model.memory_cap_bytes =
+      plain + facts.plan->ring_slots * slot_memory(model, batch) + 1'000'000;
+  EXPECT_EQ(rows(facts)["batch"].state, RunCheckState::Pass) << rows(facts)["batch"].found;
+  facts.config.train.guide = 2.0;
+  EXPECT_EQ(rows(facts)["batch"].state, RunCheckState::Fail) << rows(facts)["batch"].found;
+}
+
+TEST(RunChecklist, ADiskWithoutRoomForTheCheckpointsFailsWithWhatIsMissing) {
+  RunFacts facts = good_run();
+  facts.disk.free_bytes = 20'000'000'000;
+  const RunCheck disk = rows(facts)["disk"];
+  EXPECT_EQ(disk.state, RunCheckState::Fail);
+  EXPECT_EQ(disk.remedy, "Free 1.6 GB, or name another disk: --checkpoint-dir DIR");
+  facts.disk.fault = "Permission denied";
+  EXPECT_EQ(rows(facts)["disk"].found, "/runs: Permission denied");
+}
+
+TEST(RunChecklist, ABatchIsHeldAgainstTheCapOrTheFreeMemory) {
+  RunFacts facts = good_run();
+  facts.plan->model.gpu->free_bytes = 20'000'000'000;
+  RunCheck batch = rows(facts)["batch"];
+  EXPECT_EQ(batch.state, RunCheckState::Fail);
+  EXPECT_NE(batch.found.find("free on GPU 0"), std::string::npos) << batch.found;
+  EXPECT_TRUE(batch.remedy.starts_with("Give --batch-size 2")) << batch.remedy;
+  facts.plan->model.memory_cap_bytes = 9'000'000'000;
+  batch = rows(facts)["batch"];
+  EXPECT_NE(batch.found.find("allowed by --model-gpu-memory"), std::string::npos) << batch.found;
+  facts.plan->model.memory_cap_bytes = 7'000'000'000;
+  EXPECT_NE(rows(facts)["batch"].remedy.find("Not even one clip fits"), std::string::npos);
+}
+
+TEST(RunChecklist, StepsFollowAccumulationAndTheirLimit) {
+  RunFacts facts = good_run();
+  facts.plan->grad_accum = 4;
+  facts.config.train.max_steps = 5000;
+  EXPECT_EQ(rows(facts)["length"].found,
+            "100 epochs of 406 batches, 4 batches a step: 10,150 steps, of which --max-steps lets "
+            "5,000 run; how long they take is not known before the first are measured");
+}
+
+TEST(RunChecklist, ALargeBufferOfDecodedBatchesIsAWarning) {
+  RunFacts facts = good_run();
+  facts.machine.memory.available_bytes = 500'000'000;
+  EXPECT_EQ(rows(facts)["host memory"].state, RunCheckState::Warn);
+  EXPECT_TRUE(all_pass(check_run(facts)));
+}
+
+TEST(RunChecklist, WhatIsMissingFailsAndWhatDependsOnItIsLeftOut) {
+  RunFacts facts = good_run();
+  facts.plan.reset();
+  facts.device_fault = "No GPU here.";
+  auto found = rows(facts);
+  EXPECT_EQ(found["devices"].found, "No GPU here.");
+  EXPECT_FALSE(found.contains("batch") || found.contains("length"));
+  EXPECT_EQ(found["disk"].state, RunCheckState::Pass);
+  EXPECT_FALSE(all_pass(check_run(facts)));
+  facts.model.reset();
+  facts.corpus.reset();
+  EXPECT_EQ(check_run(facts).size(), 3u);
+}
+
+TEST(RunChecklist, ACorpusSmallerThanABatchIsAWarningAndAnEmptyOneAFailure) {
+  RunFacts facts = good_run();
+  facts.corpus->training_clips = 20;
+  EXPECT_EQ(rows(facts)["corpus"].state, RunCheckState::Warn);
+  facts.corpus->training_clips = 0;
+  EXPECT_EQ(rows(facts)["corpus"].state, RunCheckState::Fail);
+}
+
+}  // namespace
+}  // namespace myxtts
