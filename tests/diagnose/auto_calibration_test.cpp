@@ -211,8 +211,8 @@ TEST(Calibration, TheTableShowsFiguresTheChoiceAndWhatWasNotMeasured) {
             "  split 0:16        -        -       -       -        -  not measured: no memory\n"
             "  dual              -        -       -       -        -  not measured: it needs two "
             "GPUs\n"
-            "  parallel          -        -       -       -        -  not measured: this version "
-            "does not train on several GPUs at once\n");
+            "  parallel          -        -       -       -        -  not measured here: myxtts "
+            "train --gpus all trains on all of them\n");
 }
 
 std::string profile_of(double speed) {
