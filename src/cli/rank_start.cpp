@@ -22,7 +22,9 @@ namespace {
 void refuse_what_ranks_cannot(const RunConfig& config) {
   const std::string ranks = "With several ranks ";
   if (config.devices.mode == Mode::Auto) {
-    throw ConfigError(ranks + "--mode auto cannot measure placements; name one, as in --mode cpu.");
+    throw ConfigError(
+        ranks +
+        "--mode auto cannot measure placements; leave it out, or name one, as in --mode cpu.");
   }
   if (config.train.stages) {
     throw ConfigError(ranks +
