@@ -11,8 +11,8 @@ namespace myxtts {
 
 enum class GpuNumberType { Fp32, Fp16, Bf16, Byte };
 
-// Numbers in the memory of a GPU.
-struct GpuNumbers {
+// Numbers in the memory of a GPU, one after another.
+struct GpuArray {
   void* data = nullptr;
   std::size_t count = 0;
   GpuNumberType type = GpuNumberType::Byte;
@@ -28,10 +28,10 @@ class GpuCommunicator {
   virtual ~GpuCommunicator() = default;
 
   // The sum over all ranks, in place, in the arithmetic of the numbers.
-  virtual void sum(const Stream& stream, const GpuNumbers& numbers) = 0;
+  virtual void sum(const Stream& stream, const GpuArray& numbers) = 0;
 
   // `parts[i]` of rank i for all ranks; further ranks have nothing to give.
-  virtual void share(const Stream& stream, std::span<const GpuNumbers> parts) = 0;
+  virtual void share(const Stream& stream, std::span<const GpuArray> parts) = 0;
 
   // Ends what waits on the GPU for other ranks, with any result. Nothing may be queued afterwards.
   virtual void abort() noexcept = 0;

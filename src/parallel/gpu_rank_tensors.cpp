@@ -29,14 +29,14 @@ GpuNumberType type_of(const at::Tensor& tensor) {
   }
 }
 
-GpuNumbers numbers_of(const at::Tensor& tensor) {
+GpuArray numbers_of(const at::Tensor& tensor) {
   MYXTTS_CHECK(tensor.is_contiguous() && tensor.is_cuda(), "ranks sum flat tensors of GPUs");
   return {.data = tensor.mutable_data_ptr(),
           .count = static_cast<std::size_t>(tensor.numel()),
           .type = type_of(tensor)};
 }
 
-GpuNumbers bytes_of(const at::Tensor& tensor) {
+GpuArray bytes_of(const at::Tensor& tensor) {
   return {.data = tensor.mutable_data_ptr(), .count = tensor.nbytes(), .type = GpuNumberType::Byte};
 }
 
@@ -96,7 +96,7 @@ class GpuRankTensors final : public RankTensors {
 
   void share(const std::vector<at::Tensor>& parts) override {
     require_whole();
-    std::vector<GpuNumbers> bytes;
+    std::vector<GpuArray> bytes;
     for (const at::Tensor& part : parts) bytes.push_back(bytes_of(part));
     follow_role();
     communicator_->share(side_, bytes);

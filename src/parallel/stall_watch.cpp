@@ -10,7 +10,7 @@ namespace myxtts {
 namespace {
 
 using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
+using Steady = std::chrono::steady_clock;
 
 constexpr auto kBetweenLooks = 100ms;
 constexpr auto kBetweenGlances = 5ms;  // of somebody who waits
@@ -42,14 +42,14 @@ void StallWatch::mark() {
   Event event = unused_.empty() ? device_.make_event() : std::move(unused_.back());
   if (!unused_.empty()) unused_.pop_back();
   event.record(device_.stream());
-  if (marks_.empty()) moved_ = Clock::now();
+  if (marks_.empty()) moved_ = Steady::now();
   marks_.push_back(std::move(event));
 }
 
 bool StallWatch::settle() {
   std::unique_lock lock(mutex_);
-  const auto until = Clock::now() + settings_.patience;
-  while (!reached_all() && !gave_up_ && Clock::now() < until) {
+  const auto until = Steady::now() + settings_.patience;
+  while (!reached_all() && !gave_up_ && Steady::now() < until) {
     ends_soon_.wait_for(lock, kBetweenGlances);
   }
   if (!reached_all()) end_waiting();
@@ -75,7 +75,7 @@ bool StallWatch::reached_all() {
     while (!marks_.empty() && marks_.front().completed()) {
       unused_.push_back(std::move(marks_.front()));
       marks_.pop_front();
-      moved_ = Clock::now();
+      moved_ = Steady::now();
     }
   } catch (const std::exception& error) {
     log_debug("ranks", "{}", error.what());
@@ -88,7 +88,7 @@ bool StallWatch::reached_all() {
 bool StallWatch::stands_still() const {
   const auto allowed = settings_.rank_is_lost() ? std::min(settings_.patience, settings_.timeout)
                                                 : settings_.timeout;
-  return Clock::now() - moved_ >= allowed;
+  return Steady::now() - moved_ >= allowed;
 }
 
 void StallWatch::end_waiting() {

@@ -72,20 +72,20 @@ class NcclCommunicator final : public GpuCommunicator {
     log_warning("device", "NCCL does not let go of GPU {}.", gpu_);
   }
 
-  void sum(const Stream& stream, const GpuNumbers& numbers) override {
+  void sum(const Stream& stream, const GpuArray& numbers) override {
     const DeviceScope on(gpu_);
     check_nccl(ncclAllReduce(numbers.data, numbers.data, numbers.count, number_of(numbers.type),
                              kSum, communicator_, native(stream)),
                fmt::format("{} numbers were summed over the ranks", numbers.count));
   }
 
-  void share(const Stream& stream, std::span<const GpuNumbers> parts) override {
+  void share(const Stream& stream, std::span<const GpuArray> parts) override {
     const DeviceScope on(gpu_);
     const std::string doing = "the parts of all ranks were gathered";
     check_nccl(ncclGroupStart(), doing);
     int owner = 0;
     int result = 0;
-    for (const GpuNumbers& part : parts) {
+    for (const GpuArray& part : parts) {
       const int own = owner++;
       if (part.count == 0 || result != 0) continue;
       result = ncclBroadcast(part.data, part.data, part.count, number_of(part.type), own,
