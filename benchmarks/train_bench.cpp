@@ -9,6 +9,8 @@
 //               [--release] [--cap MB] [--profile] [--losses] [--seed 1] [--size xtts-v2]
 //               [--plain: no kernel of ours] [--libtorch-attention: not ours]
 //               [--spread: clips of half the length and more]
+//               [--ranks off|fp32|bf16: as the only rank of a run, gradients summed in these over
+//               NCCL] [--shard: with parts of the averages]
 //               [--different 4: batches that are taken in turn]
 //               [--timeline FILE: with --profile, start, ns and name of each kernel of three steps]
 #include <algorithm>
@@ -36,6 +38,8 @@
 #include "model/gpt.h"
 #include "model/gpt_specs.h"
 #include "model/initialise.h"
+#include "parallel/rank_processes.h"
+#include "parallel/rank_team.h"
 #include "support/training_batches.h"
 #include "train/gpt_training.h"
 
@@ -62,6 +66,7 @@ struct Options {
   bool plain = false;
   bool libtorch_attention = false;
   bool spread = false;
+  std::optional<Wire> ranks;  // nothing: no rank of anything
   std::string size = "xtts-v2";
   std::string timeline;
 };
@@ -83,6 +88,7 @@ bool read_switch(const std::string& flag, Options& options) {
                                            {"--spread", &options.spread},
                                            {"--deterministic", &training.deterministic},
                                            {"--recompute", &training.savers.recompute},
+                                           {"--shard", &training.shard},
                                            {"--release", &training.savers.release_gradients}};
   if (flag == "--eager") training.graphs = false;
   if (on.contains(flag)) *on.at(flag) = true;
@@ -96,6 +102,7 @@ void read_value(const std::string& flag, const std::string& value, Options& opti
                                                                {"fp16", Precision::Fp16}};
   static const std::map<std::string, Moments> kMoments = {
       {"fp32", Moments::Fp32}, {"bf16", Moments::Bf16}, {"8bit", Moments::EightBit}};
+  static const std::map<std::string, Wire> kWires = {{"fp32", Wire::Fp32}, {"bf16", Wire::Bf16}};
   GptTrainingSettings& training = options.training;
   if (flag == "--batch") {
     options.batches = numbers_in(value);
@@ -113,6 +120,8 @@ void read_value(const std::string& flag, const std::string& value, Options& opti
     training.seed = std::stoull(value);
   } else if (flag == "--size") {
     options.size = value;
+  } else if (flag == "--ranks") {
+    if (value != "off") options.ranks = kWires.at(value);
   } else if (flag == "--different") {
     options.different = std::stoull(value);
   } else if (flag == "--timeline") {
@@ -260,6 +269,11 @@ StepTimes measure(GptTraining& training, RoleDevice& device, std::vector<DeviceB
   return times;
 }
 
+std::string ranks_of(const Options& options) {
+  if (!options.ranks) return "off";
+  return *options.ranks == Wire::Fp32 ? "fp32" : "bf16";
+}
+
 void bench(const Options& options, const GptConfig& config, const NamedTensors& weights,
            std::int64_t clips) {
   const auto device = open_role_device(Role::Model, plan_for(options));
@@ -288,6 +302,12 @@ void bench(const Options& options, const GptConfig& config, const NamedTensors& 
       batches.back().rows.audio_count.mul_(static_cast<double>(settings.batches_a_step));
     }
   }
+  std::optional<RankTeam> team;
+  if (options.ranks) {
+    team.emplace(World{.port = free_port()}, RankTeamSettings{});
+    settings.team = &*team;
+    settings.wire = *options.ranks;
+  }
   GptTraining training(config, weights, *device, settings);
   const auto times = measure(training, *device, batches, options);
   const auto numbers = training.finish_numbers();
@@ -296,11 +316,11 @@ void bench(const Options& options, const GptConfig& config, const NamedTensors& 
       "{{\"size\": \"{}\", \"batch\": {}, \"step_ms\": {:.3f}, \"fastest_ms\": {:.3f}, "
       "\"slowest_ms\": {:.3f}, "
       "\"update_ms\": {:.3f}, \"memory_gb\": {:.3f}, \"tokens\": {}, \"loss\": {:.5f}, "
-      "\"skipped\": {}}}\n",
+      "\"skipped\": {}, \"ranks\": \"{}\"}}\n",
       options.size, clips, step_ms, std::ranges::min(times.whole), std::ranges::max(times.whole),
       median(times.update), static_cast<double>(device->memory().read().peak) / 1e9,
       settings.sizes[0].tokens, numbers.back().loss,
-      std::ranges::count_if(numbers, &StepNumbers::skipped));
+      std::ranges::count_if(numbers, &StepNumbers::skipped), ranks_of(options));
   if (options.losses) {
     std::vector<double> losses;
     for (const auto& step : numbers) losses.push_back(step.loss);

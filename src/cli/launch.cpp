@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -9,22 +8,24 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
-#include "base/log.h"
-#include "base/screen.h"
 #include "cli/command.h"
-#include "cli/report.h"
+#include "cli/launch_ranks.h"
+#include "config/field.h"
 #include "config/value_text.h"
-#include "parallel/rank_processes.h"
+#include "device/system_probe.h"
 #include "parallel/world.h"
+#include "session/plan_ranks.h"
 
 namespace myxtts {
 namespace {
 
 constexpr const char* kExample = "myxtts launch --ranks 2 -- train --config run.yaml";
+constexpr const char* kGpuExample = "myxtts launch --gpus all -- train --config run.yaml";
 constexpr int kMostRanks = 1024;
 
 struct LaunchArguments {
-  int ranks = 0;
+  std::optional<int> ranks;
+  std::optional<std::string> gpus;
   std::optional<int> port;
   std::vector<std::string> command;
 };
@@ -58,31 +59,49 @@ void check_no_rank_launches() {
       world->rank, world->size));
 }
 
-// Rank 0's bar may stand in the last line of the terminal; it draws it again with its next step.
-ShowLine above_the_bar() {
-  const bool may_have_bar = standard_screen().abilities().terminal;
-  return [may_have_bar](const std::string& line) {
-    standard_screen().write_line(may_have_bar ? "\r\x1b[K" + line : line);
-  };
+// The numbers that train's own flag takes.
+GpuNumbers parse_gpus(const std::string& text) {
+  RunConfig config;
+  const Field* field = find_field("parallel.gpus");
+  if (field->assign({.text = text}, config) && config.parallel.gpus) return *config.parallel.gpus;
+  throw ConfigError(fmt::format("--gpus takes {}, but {} was given, as in '{}'.", field->allowed,
+                                quote(text), kGpuExample));
+}
+
+int count_gpus(const std::string& text) {
+  const GpuNumbers named = parse_gpus(text);
+  if (!named.empty()) return static_cast<int>(named.size());
+  SystemProbe probe;
+  RunConfig all;
+  all.parallel.gpus = named;
+  return static_cast<int>(settings_of_ranks(all, discover_machine(probe).gpus).size());
+}
+
+void check_who_trains(const LaunchArguments& arguments) {
+  if (arguments.ranks && arguments.gpus) {
+    throw ConfigError(
+        "--ranks and --gpus both say how many ranks there are; leave one of them out.");
+  }
+  if (arguments.ranks || arguments.gpus) return;
+  throw ConfigError(fmt::format(
+      "myxtts launch needs --ranks N, or --gpus LIST for a rank on each GPU, as in '{}' or '{}'; "
+      "see 'myxtts launch --help'.",
+      kExample, kGpuExample));
 }
 
 int run_launch(const LaunchArguments& arguments) {
-  check_range("--ranks", arguments.ranks, kMostRanks);
+  check_who_trains(arguments);
+  if (arguments.ranks) check_range("--ranks", *arguments.ranks, kMostRanks);
   if (arguments.port) check_range("--port", *arguments.port, 65535);
   check_command(arguments.command);
   check_no_rank_launches();
   std::vector<std::string> command = arguments.command;
-  command.insert(command.begin(), std::filesystem::read_symlink("/proc/self/exe").string());
-  RankProcesses processes({.ranks = arguments.ranks,
-                           .command = std::move(command),
-                           .port = arguments.port.value_or(0),
-                           .show = above_the_bar()});
-  const auto outcome = processes.run();
-  if (!outcome.cause.empty()) {
-    log_to_files(LogLevel::Error, outcome.cause);
-    report_error(outcome.cause);
+  if (!arguments.gpus) {
+    return launch_ranks({.ranks = *arguments.ranks, .arguments = command, .port = arguments.port});
   }
-  return outcome.exit_code;
+  command.insert(command.begin() + 1, {"--gpus", *arguments.gpus});
+  return launch_ranks(
+      {.ranks = count_gpus(*arguments.gpus), .arguments = command, .port = arguments.port});
 }
 
 std::function<int()> declare_launch(CLI::App& app) {
@@ -91,8 +110,10 @@ std::function<int()> declare_launch(CLI::App& app) {
                  fmt::format("Starts so many processes, from 1 to {}, which train one model "
                              "together; --batch-size is that of each.",
                              kMostRanks))
-      ->type_name("N")
-      ->required();
+      ->type_name("N");
+  app.add_option("--gpus", arguments->gpus,
+                 "Starts a process for each of these GPUs, as in 0,1, or all: train's --gpus.")
+      ->type_name("LIST");
   app.add_option("--port", arguments->port,
                  "Where rank 0 listens on 127.0.0.1, from 1 to 65535; a free one if not given.")
       ->type_name("N");
@@ -107,7 +128,7 @@ Command launch_command() {
           .group = "Training",
           .summary = "Trains in several processes of this machine, which share the work",
           .declare = declare_launch,
-          .examples = {kExample,
+          .examples = {kExample, kGpuExample,
                        "myxtts launch --ranks 4 -- train --device cpu --train-data "
                        "corpora/ljspeech --checkpoint-dir runs/voice"}};
 }

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/rank_start.h"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "device/system_probe.h"
 #include "parallel/core_share.h"
 #include "parallel/world.h"
 #include "session/plan_ranks.h"
@@ -18,7 +22,9 @@ namespace {
 void refuse_what_ranks_cannot(const RunConfig& config) {
   const std::string ranks = "With several ranks ";
   if (config.devices.mode == Mode::Auto) {
-    throw ConfigError(ranks + "--mode auto cannot measure placements; name one, as in --mode cpu.");
+    throw ConfigError(
+        ranks +
+        "--mode auto cannot measure placements; leave it out, or name one, as in --mode cpu.");
   }
   if (config.train.stages) {
     throw ConfigError(ranks +
@@ -41,30 +47,53 @@ void refuse_what_ranks_cannot(const RunConfig& config) {
       flag, world.rank, world.size));
 }
 
+// A step's clips are divided by what one rank holds, so all must hold equally many.
+void require_equal_batches(RankTeam& team, const DevicePlan& plan) {
+  const std::array<double, 3> own{static_cast<double>(plan.batch_size),
+                                  static_cast<double>(plan.batch_tokens.value_or(0)),
+                                  static_cast<double>(plan.grad_accum)};
+  const std::vector<double> all = team.gather(own);
+  for (std::size_t i = own.size(); i < all.size(); ++i) {
+    if (all[i] == all[i % own.size()]) continue;
+    throw DeviceError(fmt::format(
+        "Rank {} has planned other batches than rank 0, by the memory of its device; give one size "
+        "for all, as in --batch-size {:.0f} --grad-accum {:.0f}.",
+        i / own.size(), std::min(all[0], all[i / own.size() * own.size()]), all[2]));
+  }
+}
+
 }  // namespace
 
 RankStart::RankStart(const RunConfig& config)
     : config_(config), world_(world_of(process_environment())) {
-  if (world_ || has_rank_threads(config)) refuse_what_ranks_cannot(config);
+  if (world_ || has_rank_threads(config) || has_rank_processes(config)) {
+    refuse_what_ranks_cannot(config);
+  }
   if (!world_) return;
   if (has_rank_threads(config)) refuse_launched_threads(config, *world_);
   keep_to_share_of_cores(*world_);
   if (!world_->leads()) configure_log({.level = LogLevel::Error, .progress = false});
 }
 
+RunConfig RankStart::own_settings() const {
+  if (!world_) return config_;
+  SystemProbe probe;
+  return settings_of_rank(config_, *world_, discover_machine(probe).gpus);
+}
+
+bool RankStart::starts_processes() const {
+  return !world_ && has_rank_processes(config_);
+}
+
 void RankStart::join(const DevicePlan& plan) {
   if (!world_) return;
-  if (plan.model.gpu && world_->size == 1) return;  // alone after all
-  if (plan.model.gpu) {
-    throw DeviceError(
-        "Several ranks train on the CPU alone so far; add --device cpu, or start one process on "
-        "the GPU without a launcher.");
-  }
   using Milliseconds = std::chrono::milliseconds;
   const auto timeout = std::chrono::duration<double>(config_.parallel.rank_timeout);
   team_ = std::make_unique<RankTeam>(
       *world_, RankTeamSettings{.timeout = std::chrono::duration_cast<Milliseconds>(timeout)});
-  log_info("ranks", "{} ranks train one model; this is rank 0", world_->size);
+  require_equal_batches(*team_, plan);
+  log_info("ranks", "{} rank{} one model{}; this is rank 0", world_->size,
+           world_->size == 1 ? " trains" : "s train", plan.model.gpu ? " over NCCL" : "");
 }
 
 RankStart::~RankStart() = default;
@@ -84,7 +113,9 @@ std::string RankStart::started(const std::string& command) const {
   const int size = world_ ? world_->size : 1;
   if (size == 1) return command;
   constexpr std::string_view kProgram = "myxtts ";
-  const bool by_launch = world_->local_size == size && command.starts_with(kProgram);
+  const bool on_one_host = world_->local_size == size;
+  if (on_one_host && has_rank_processes(config_)) return command;  // train starts them itself
+  const bool by_launch = on_one_host && command.starts_with(kProgram);
   return by_launch
              ? fmt::format("myxtts launch --ranks {} -- {}", size, command.substr(kProgram.size()))
              : fmt::format("{} (by the launcher of its {} ranks)", command, size);

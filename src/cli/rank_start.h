@@ -22,7 +22,14 @@ class RankStart {
   explicit RankStart(const RunConfig& config);
   ~RankStart();
 
-  // Throws DeviceError when others do not come, or for a plan that ranks cannot have.
+  // The settings of this rank's own device plan: the configuration, with its GPU where the launcher
+  // leaves the choice to us.
+  RunConfig own_settings() const;
+
+  // Whether this process is to start the ranks in place of training.
+  bool starts_processes() const;
+
+  // Throws DeviceError when others do not come, or have planned other batches.
   void join(const DevicePlan& plan);
 
   RankTeam* team() const { return team_.get(); }  // null: alone

@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/compare_placements.h"
 #include "cli/config_flags.h"
+#include "cli/launch_ranks.h"
 #include "cli/rank_start.h"
 #include "cli/report.h"
 #include "cli/run_facts.h"
@@ -83,17 +84,25 @@ int tell(const StageEnding& ending, const RunDirectory& run, const RankStart& ra
 }
 
 // One for each rank of this process; none for several stages, of which each makes its own.
-std::vector<DevicePlan> plans_of(const RunConfig& config) {
+std::vector<DevicePlan> plans_of(const RunConfig& config, const RankStart& ranks) {
   if (config.train.stages) return {};
   const ModelConfig model = sizes_to_train(config.train);
   if (has_rank_threads(config)) return plan_ranks(config, model);
-  return {plan_run(without_auto(config), model)};
+  return {plan_run(without_auto(ranks.own_settings()), model)};
+}
+
+// With --gpus: as many processes as GPUs, which get the same command. What one of them could not
+// have is said here, once.
+int train_in_processes(const RunConfig& config) {
+  require_corpus(config);
+  const auto planned = plan_ranks(config, sizes_to_train(config.train));
+  return launch_ranks({.ranks = static_cast<int>(planned.size()), .arguments = own_arguments()});
 }
 
 int train(const EffectiveConfig& settings, RankStart& ranks,
           const std::optional<Clock::Time>& deadline) {
   const RunConfig& config = settings.values;
-  const std::vector<DevicePlan> planned = plans_of(config);  // before anything is written
+  const std::vector<DevicePlan> planned = plans_of(config, ranks);  // before anything is written
   require_corpus(config);
   for (const std::string& caution : cautions(settings)) log_warning("train", "{}", caution);
   if (!planned.empty()) ranks.join(planned.front());
@@ -113,6 +122,7 @@ int run_train(const TrainArguments& arguments) {
   if (arguments.dry_run) return check_only(settings);
   const auto deadline = deadline_of(config.train);
   RankStart ranks(config);  // where a launcher started several processes
+  if (ranks.starts_processes()) return train_in_processes(config);
   if (config.run.trace) start_trace(ranks.own_file(*config.run.trace));
   try {
     const int result = train(settings, ranks, deadline);
@@ -148,6 +158,7 @@ Command train_command() {
               "myxtts train --stages dvae,gpt,decoder --config configs/one-voice-from-nothing.yaml "
               "--train-data corpora/anna",
               "myxtts train --mode auto --train-data corpora/ljspeech",
+              "myxtts train --gpus 0,1 --train-data corpora/ljspeech --batch-size 16",
               "myxtts train --dry-run --config run.yaml --data-gpu 1 --model-gpu 0"}};
 }
 

@@ -45,11 +45,14 @@ void check_ranks(const EffectiveConfig& config) {
     refuse(config, "parallel.ranks", "parallel.gpus",
            "leave out --ranks: there is one on each GPU of --gpus");
   }
-  if (parallel.gpus && !config.values.data.data_gpu) {
-    throw ConfigError(fmt::format(
-        "{}, but several GPUs train one model only behind a GPU that feeds them so far; add "
-        "--data-gpu, or name one GPU as in CUDA_VISIBLE_DEVICES=0 and leave --gpus out.",
-        statement(config, "parallel.gpus")));
+  if (!parallel.gpus || config.values.data.data_gpu) return;
+  if (config.values.data.model_gpu) {
+    refuse(config, "data.model_gpu", "parallel.gpus",
+           "leave out --model-gpu, as --gpus names the GPUs that train");
+  }
+  if (config.values.devices.split_gpu) {
+    refuse(config, "parallel.gpus", "devices.split_gpu",
+           "leave one of them out: on each GPU of --gpus a rank prepares its own data");
   }
 }
 
@@ -82,6 +85,7 @@ void check_cpu_only(const EffectiveConfig& config) {
            fmt::format("leave out {} or use --device cuda", find_field(key)->flag));
   };
   if (config.values.data.data_gpu) refuse_gpu_setting("data.data_gpu");
+  if (config.values.parallel.gpus) refuse_gpu_setting("parallel.gpus");
   if (devices.split_gpu) refuse_gpu_setting("devices.split_gpu");
   if (devices.data_gpu_memory) refuse_gpu_setting("devices.data_gpu_memory");
   if (devices.model_gpu_memory) refuse_gpu_setting("devices.model_gpu_memory");

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "device/gpu_communicator.h"
 #include "device/role_device.h"
 
 namespace myxtts {
@@ -51,11 +52,17 @@ class CudaBackend {
   // The role that took the memory of a GPU in which `address` is; null: none did. Good as long as
   // the role's device.
   virtual const RoleMemory* owner_of(const void* address) const = 0;
+
+  // A name for a new communicator, which one rank makes for all.
+  virtual std::string make_communicator_id() const = 0;
+
+  // Waits until the GPUs of all ranks have come.
+  virtual std::unique_ptr<GpuCommunicator> join_gpus(const GpuRankPlace& place) const = 0;
 };
 
 // The one symbol the program looks for in the plugin. The plugin answers null when it was built for
 // another version of this interface.
-inline constexpr int kCudaInterface = 4;
+inline constexpr int kCudaInterface = 5;
 inline constexpr const char* kCudaEntryPoint = "myxtts_cuda_backend";
 using CudaEntryPoint = CudaBackend* (*)(int interface_version);
 

@@ -57,7 +57,6 @@ struct AdamWArrays {
 
   // The part that update() changes, multiples of kAdamWAlignment; the length of all gradients
   // counts. The moments' pointers are those of a whole array, of which only this part is there.
-  // Only on the CPU, so far.
   std::int64_t own_first = 0;
   std::optional<std::int64_t> own_count = {};  // nothing: all
 };

@@ -27,6 +27,7 @@ class CudaAdamW final : public AdamW {
           "measuring gradients");
     check(launch_adamw_decide(native(stream), rule_, state, arrays.partial_sums, sums_of(arrays)),
           "judging a step");
+    if (arrays.own_count) return update_own_part(stream, arrays, state);
     check(launch_adamw_apply(native(stream), arrays, all, rule_, state,
                              arrays.clear_gradients ? arrays.gradients : nullptr),
           "updating weights");
@@ -60,6 +61,23 @@ class CudaAdamW final : public AdamW {
   }
 
  private:
+  // The others' gradients are cleared too.
+  void update_own_part(const Stream& stream, const AdamWArrays& arrays, UpdateState* state) const {
+    const std::int64_t bytes = arrays.gradient_format == NumberFormat::Fp32 ? 4 : 2;
+    const AdamWPart own = {
+        .first = arrays.own_first,
+        .count = *arrays.own_count,
+        .gradients = static_cast<const char*>(arrays.gradients) + arrays.own_first * bytes};
+    if (own.count > 0) {
+      check(launch_adamw_apply(native(stream), arrays, own, rule_, state, nullptr),
+            "updating weights");
+    }
+    if (!arrays.clear_gradients) return;
+    check(cudaMemsetAsync(arrays.gradients, 0, static_cast<std::size_t>(arrays.count * bytes),
+                          native(stream)),
+          "clearing gradients");
+  }
+
   static std::int64_t sums_of(const AdamWArrays& arrays) { return arrays.count / kAdamWAlignment; }
 
   const AdamWRule rule_;

@@ -1,39 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/caught_signals.h"
 
-#include <sys/signalfd.h>
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 
 #include "base/error.h"
 
 namespace myxtts {
+namespace {
+
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
+
+std::atomic<int> to_write = -1;  // the end of the pipe that the handler writes to
+static_assert(std::atomic<int>::is_always_lock_free);
+
+// In any thread, in the middle of anything: only what is safe there, and errno stays.
+void pass_on(int signal) {
+  const int before = errno;
+  const auto number = static_cast<unsigned char>(signal);
+  // A full pipe holds more signals than anybody can have meant.
+  if (to_write >= 0 && ::write(to_write, &number, 1) < 0) errno = before;
+}
+
+}  // namespace
 
 CaughtSignals::CaughtSignals() {
-  sigset_t signals;
-  ::sigemptyset(&signals);
-  ::sigaddset(&signals, SIGINT);
-  ::sigaddset(&signals, SIGTERM);
-  struct sigaction hang_up {};
-  ::sigaction(SIGHUP, nullptr, &hang_up);
-  if (hang_up.sa_handler != SIG_IGN) ::sigaddset(&signals, SIGHUP);
-  file_ = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-  MYXTTS_CHECK(file_ >= 0, "no signalfd: error {}", errno);
-  ::pthread_sigmask(SIG_BLOCK, &signals, &before_);
+  MYXTTS_CHECK(to_write < 0, "signals are caught already");
+  const int made = ::pipe2(pipe_.data(), O_CLOEXEC | O_NONBLOCK);
+  MYXTTS_CHECK(made == 0, "no pipe: error {}", errno);
+  to_write = pipe_[1];
+  struct sigaction passing {};
+  passing.sa_handler = pass_on;
+  passing.sa_flags = SA_RESTART;
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    ::sigaction(kSignals[i], nullptr, &before_[i]);
+    const bool ignored = kSignals[i] == SIGHUP && before_[i].sa_handler == SIG_IGN;
+    if (!ignored) ::sigaction(kSignals[i], &passing, nullptr);
+  }
 }
 
 CaughtSignals::~CaughtSignals() {
-  while (take() != 0) {
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    ::sigaction(kSignals[i], &before_[i], nullptr);
   }
-  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  ::close(file_);
+  to_write = -1;
+  for (const int end : pipe_) ::close(end);
 }
 
 int CaughtSignals::take() const {
-  signalfd_siginfo information{};
-  const ssize_t count = ::read(file_, &information, sizeof information);
-  return count == sizeof information ? static_cast<int>(information.ssi_signo) : 0;
+  unsigned char number = 0;
+  ssize_t count = 0;
+  while ((count = ::read(pipe_[0], &number, 1)) < 0 && errno == EINTR) {
+  }
+  return count == 1 ? number : 0;
 }
 
 }  // namespace myxtts

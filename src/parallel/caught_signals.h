@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <csignal>
 
 namespace myxtts {
 
-// SIGINT, SIGTERM and SIGHUP as something to read, instead of what they do to a process; a hang-up
-// that nohup told us to ignore stays ignored. Ours alone: a program that we start must unblock
-// them. One at a time, made before other threads are.
+// SIGINT, SIGTERM and SIGHUP as something to read, instead of what they do to a process, whichever
+// of its threads they come to; a hang-up that nohup told us to ignore stays ignored. One at a time.
 class CaughtSignals {
  public:
   CaughtSignals();
@@ -15,12 +15,12 @@ class CaughtSignals {
   CaughtSignals& operator=(const CaughtSignals&) = delete;
   ~CaughtSignals();  // those that nobody took are forgotten
 
-  int file() const { return file_; }  // readable when one has come
-  int take() const;                   // 0: none has come
+  int file() const { return pipe_[0]; }  // readable when one has come
+  int take() const;                      // 0: none has come
 
  private:
-  int file_ = -1;  // a signalfd
-  sigset_t before_{};
+  std::array<int, 2> pipe_{-1, -1};
+  std::array<struct sigaction, 3> before_{};
 };
 
 }  // namespace myxtts

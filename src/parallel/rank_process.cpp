@@ -46,13 +46,38 @@ std::vector<std::string> environment_of(const World& world) {
   return variables;
 }
 
-// Signals do to it what they do to any program, whatever they do to us.
-void take_usual_signals() {
+sigset_t usual_signals() {
   sigset_t usual;
   ::sigemptyset(&usual);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&usual, signal);
+  return usual;
+}
+
+// Holds signals back until a child has become another program: one that came to it before would be
+// taken for ours.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    const sigset_t usual = usual_signals();
+    ::pthread_sigmask(SIG_BLOCK, &usual, &before_);
+  }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+  ~HeldSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+// Signals do to it what they do to any program, whatever they do to us; a hang-up that is ignored
+// stays so.
+void take_usual_signals() {
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
+  struct sigaction hang_up {};
+  ::sigaction(SIGHUP, nullptr, &hang_up);
+  if (hang_up.sa_handler != SIG_IGN) std::signal(SIGHUP, SIG_DFL);
+  const sigset_t usual = usual_signals();
   ::sigprocmask(SIG_UNBLOCK, &usual, nullptr);
 }
 
@@ -110,9 +135,13 @@ RankProcess::RankProcess(const World& world, const std::vector<std::string>& com
   std::array<int, 2> pipe{-1, -1};
   if (!world.leads() && ::pipe2(pipe.data(), O_CLOEXEC) != 0) refuse(world.rank, errno);
   const pid_t parent = ::getpid();
-  process_ = ::fork();
-  const int failure = errno;
-  if (process_ == 0) program.become(parent, pipe[1]);
+  int failure = 0;
+  {
+    const HeldSignals held;
+    process_ = ::fork();
+    failure = errno;
+    if (process_ == 0) program.become(parent, pipe[1]);
+  }
   if (pipe[1] >= 0) ::close(pipe[1]);
   errors_ = pipe[0];
   if (process_ > 0) handle_ = static_cast<int>(::syscall(SYS_pidfd_open, process_, 0));

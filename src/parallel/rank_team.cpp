@@ -174,6 +174,10 @@ const World& RankTeam::world() const {
   return state_->world;
 }
 
+const RankTeamSettings& RankTeam::settings() const {
+  return state_->settings;
+}
+
 RankTeam::Sum RankTeam::begin_sum(const at::Tensor& tensor) {
   MYXTTS_CHECK(tensor.is_contiguous() && tensor.device().is_cpu(), "ranks sum flat CPU tensors");
   auto sum = std::make_unique<Sum::State>(Sum::State{*state_, {tensor}, {}});
@@ -224,6 +228,14 @@ void RankTeam::say_why(const std::string& cause) noexcept {
       fmt::format("rank {} of {} ended: {}", state_->world.rank, state_->world.size, cause));
   state_->lost = true;  // the others go, and what is under way with them may never end
   if (state_->world.leads()) std::this_thread::sleep_for(kTimeToRead);
+}
+
+bool RankTeam::has_lost_one() const {
+  return state_->board.cause().has_value();
+}
+
+void RankTeam::give_up(const std::string& reason) {
+  state_->fail(reason);
 }
 
 }  // namespace myxtts

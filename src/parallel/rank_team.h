@@ -36,6 +36,7 @@ class RankTeam {
   ~RankTeam();
 
   const World& world() const;
+  const RankTeamSettings& settings() const;
 
   // A sum over all ranks that is under way; its tensor is not to be touched before wait().
   class Sum {
@@ -70,6 +71,12 @@ class RankTeam {
 
   // Why this rank ends before its time; the others will tell it. Never throws.
   void say_why(const std::string& cause) noexcept;
+
+  // Whether a rank has told why it ends before its time. Any thread's.
+  bool has_lost_one() const;
+
+  // Throws LostRank as if a rank had not answered: for what ranks compute together elsewhere.
+  [[noreturn]] void give_up(const std::string& reason);
 
  private:
   struct State;

@@ -20,18 +20,35 @@ namespace myxtts {
 namespace {
 
 // None named is every one that is visible, but the one that prepares data.
-GpuNumbers model_gpus(const RunConfig& config, const GpuInventory& inventory) {
-  if (!config.parallel.gpus->empty()) return *config.parallel.gpus;
+GpuNumbers named_gpus(const RunConfig& config, const GpuInventory& inventory) {
+  if (config.parallel.gpus && !config.parallel.gpus->empty()) return *config.parallel.gpus;
   GpuNumbers numbers;
   const auto visible = static_cast<std::int64_t>(visible_gpus(inventory).size());
   for (std::int64_t number = 0; number < visible; ++number) {
     if (number != config.data.data_gpu) numbers.push_back(number);
   }
+  return numbers;
+}
+
+GpuNumbers model_gpus(const RunConfig& config, const GpuInventory& inventory) {
+  const GpuNumbers numbers = named_gpus(config, inventory);
   if (!numbers.empty()) return numbers;
+  if (!config.data.data_gpu) {
+    throw DeviceError(
+        "--gpus all needs a GPU, and this machine shows none; see myxtts doctor, or train on the "
+        "CPU with --device cpu.");
+  }
   throw DeviceError(fmt::format(
       "--gpus all leaves no GPU to train on beside --data-gpu {}: this machine shows {}. Leave out "
       "--data-gpu and --gpus to do both on one.",
-      *config.data.data_gpu, visible));
+      *config.data.data_gpu, visible_gpus(inventory).size()));
+}
+
+// Whether a rank of a launcher takes the GPU of its place on the host.
+bool takes_gpu_by_place(const RunConfig& config) {
+  const DevicesConfig& devices = config.devices;
+  return devices.device != DeviceKind::Cpu && devices.mode != Mode::Cpu && !devices.split_gpu &&
+         !config.data.data_gpu;
 }
 
 // What `plan` does is kept to the cores of a rank, which it counts.
@@ -70,6 +87,10 @@ bool has_rank_threads(const RunConfig& config) {
   return config.parallel.ranks || (config.parallel.gpus && config.data.data_gpu);
 }
 
+bool has_rank_processes(const RunConfig& config) {
+  return config.parallel.gpus && !config.data.data_gpu;
+}
+
 std::vector<RunConfig> settings_of_ranks(const RunConfig& config, const GpuInventory& gpus) {
   RunConfig alone = config;
   alone.parallel.gpus.reset();
@@ -79,14 +100,42 @@ std::vector<RunConfig> settings_of_ranks(const RunConfig& config, const GpuInven
   }
   std::vector<RunConfig> settings;
   for (const std::int64_t gpu : model_gpus(config, gpus)) {
-    alone.data.model_gpu = gpu;
+    if (config.data.data_gpu) {
+      alone.data.model_gpu = gpu;
+    } else {
+      alone.parallel.gpus = GpuNumbers{gpu};
+    }
     settings.push_back(alone);
   }
   return settings;
 }
 
+RunConfig settings_of_rank(const RunConfig& config, const World& world, const GpuInventory& gpus) {
+  if (!takes_gpu_by_place(config)) return config;
+  const GpuNumbers numbers = named_gpus(config, gpus);
+  const bool are_named = config.parallel.gpus && !config.parallel.gpus->empty();
+  if (numbers.empty()) return config;
+  const bool is_shown_its_own = !are_named && numbers.size() == 1;
+  const auto place = is_shown_its_own ? 0 : static_cast<std::size_t>(world.local_rank);
+  if (place < numbers.size()) {
+    RunConfig own = config;
+    own.parallel.gpus = GpuNumbers{numbers[place]};
+    return own;
+  }
+  if (are_named) {
+    throw ConfigError(fmt::format(
+        "--gpus {} names {} for the {} ranks that the launcher has started on this host; name one "
+        "for each, or leave --gpus out.",
+        fmt::join(numbers, ","), numbers.size(), world.local_size));
+  }
+  throw DeviceError(fmt::format(
+      "Rank {} is number {} of {} on this host, which shows {} GPUs; start at most {} ranks there, "
+      "or train on the CPU with --device cpu.",
+      world.rank, world.local_rank, world.local_size, numbers.size(), numbers.size()));
+}
+
 RunConfig settings_of_first_rank(const RunConfig& config) {
-  if (!has_rank_threads(config)) return config;
+  if (!has_rank_threads(config) && !has_rank_processes(config)) return config;
   SystemProbe probe;
   return settings_of_ranks(config, discover_machine(probe).gpus).front();
 }

@@ -7,6 +7,7 @@
 #include "config/run_config.h"
 #include "device/device_plan.h"
 #include "device/machine.h"
+#include "parallel/world.h"
 
 namespace myxtts {
 
@@ -14,9 +15,19 @@ namespace myxtts {
 // CPU, --gpus beside --data-gpu.
 bool has_rank_threads(const RunConfig& config);
 
-// The settings of each of those ranks, as if it were alone: the GPU of --gpus is its --model-gpu.
-// Throws DeviceError where --gpus all leaves none.
+// Whether they are processes that are to be started: --gpus alone.
+bool has_rank_processes(const RunConfig& config);
+
+// The settings of each of those ranks, as if it were alone: its GPU of --gpus is its --model-gpu
+// beside --data-gpu, or the only one of its --gpus. Throws DeviceError where --gpus all leaves
+// none.
 std::vector<RunConfig> settings_of_ranks(const RunConfig& config, const GpuInventory& gpus);
+
+// The settings of a rank that a launcher started, as if it were alone: the GPU of --gpus in its
+// place on this host, or of all that are visible; the only one where the launcher shows it no
+// other. As they are where it has GPUs of its own by other flags, or none. Throws ConfigError where
+// --gpus names fewer than there are ranks, DeviceError where the host has fewer.
+RunConfig settings_of_rank(const RunConfig& config, const World& world, const GpuInventory& gpus);
 
 // Of the first of them, on this machine: the others differ by their devices alone. The settings
 // themselves where there are none.

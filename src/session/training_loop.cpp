@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include <ATen/ATen.h>
+
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -34,12 +36,19 @@ TrainingLoop::Ending TrainingLoop::run() {
   }
 }
 
-// The weights are those of the last step that all ranks made together. Where the averages lie in
-// parts on the ranks, they cannot be gathered any more.
+// The weights are those of the last step that all ranks made together, unless the device was in the
+// middle of one. Where the averages lie in parts on the ranks, they cannot be gathered any more.
 void TrainingLoop::keep_what_was_done() {
+  const bool whole = parts_.settle();
   const TrainingState state = parts_.trainer.state();
   const bool in_parts = parts_.config.parallel.shard_optimiser;
   if (!parts_.team->world().leads() || in_parts || state.step == saving_.last()) return;
+  if (!whole) {
+    return log_warning("train",
+                       "What was trained since step {} is lost: {} waited for the lost rank in the "
+                       "middle of a step.",
+                       saving_.last(), parts_.devices.model->name());
+  }
   write(parts_.trainer.contents());
   if (parts_.saver.finish()) log_info("train", "what was done until step {} is saved", state.step);
 }
@@ -58,11 +67,16 @@ namespace {
 
 // A checkpoint speaks for all ranks. Where memory or arithmetic of one has gone wrong, nobody would
 // notice for days.
-void require_equal_weights(RankTeam& team, const NamedTensors& weights) {
-  FastChecksum sum;
+// By the sums of their bits, which are made where the weights are.
+void require_equal_weights(RankTeam& team, RoleDevice& device, const NamedTensors& weights) {
+  const auto scope = device.enter(device.stream());
+  std::vector<at::Tensor> sums;
   for (const auto& [name, tensor] : weights) {
-    sum.add({static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()});
+    sums.push_back(tensor.view(at::kInt).sum(at::kLong));
   }
+  const at::Tensor all_sums = at::stack(sums).cpu();
+  FastChecksum sum;
+  sum.add({static_cast<const std::byte*>(all_sums.const_data_ptr()), all_sums.nbytes()});
   const auto bits = sum.value();
   const std::array<double, 2> halves{static_cast<double>(bits >> 32),
                                      static_cast<double>(bits & 0xffff'ffff)};
@@ -198,7 +212,9 @@ void TrainingLoop::save() {
   const TraceScope trace("save");
   CheckpointContents contents = parts_.trainer.contents();  // together, where there are ranks
   saving_.saved(contents.state.step);
-  if (parts_.team != nullptr) require_equal_weights(*parts_.team, contents.weights);
+  if (parts_.team != nullptr) {
+    require_equal_weights(*parts_.team, *parts_.devices.model, contents.weights);
+  }
   if (parts_.team == nullptr || parts_.team->world().leads()) write(std::move(contents));
 }
 

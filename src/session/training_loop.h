@@ -36,6 +36,7 @@ struct LoopParts {
   std::optional<Clock::Time> deadline = {};         // training ends there, to be continued
   RankTeam* team = nullptr;                         // the other ranks, where there are some
   std::function<double()> waited_for_ranks = [] { return 0.0; };  // seconds, since the last call
+  std::function<bool()> settle = [] { return true; };  // StageTraining's, where a rank is lost
 };
 
 // Trains from the feed until the last step, and on the way measures and saves when that is due:
@@ -56,7 +57,7 @@ class TrainingLoop {
 
   // The last checkpoint was asked for when it returns, in either case; CheckpointSaver::finish()
   // tells whether it could be written. Throws what a stage or the trainer throws.
-  // Where another rank is lost, rank 0 keeps what all had done together.
+  // Where another rank is lost, rank 0 keeps what all had done together, if that is to be had.
   Ending run();
 
   // run() ends with the batch it is at, whatever it waits for.

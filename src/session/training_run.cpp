@@ -78,7 +78,8 @@ struct TrainingRun::Parts {
               .metrics_position = [this] { return metrics->position(); },
               .deadline = frame.deadline ? frame.deadline : deadline_after(given.values.train),
               .team = team,
-              .waited_for_ranks = [this] { return training->take_waited(); }},
+              .waited_for_ranks = [this] { return training->take_waited(); },
+              .settle = [this] { return training->settle(); }},
              state) {
     for (TrainingObserver* observer :
          std::initializer_list<TrainingObserver*>{&progress, &tally, &monitor}) {

@@ -1,33 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/gpt_training.h"
 
-#include <limits>
 #include <optional>
 
 #include <ATen/ATen.h>
-#include <ATen/CPUGeneratorImpl.h>
 
 #include "base/error.h"
-#include "base/random.h"
 #include "device/torch_device.h"
-#include "kernels/training/dropout.h"
-#include "kernels/training/gradient_target.h"
 #include "model/gpt.h"
 #include "model/gpt_specs.h"
 #include "model/losses.h"
+#include "parallel/rank_tensors.h"
 #include "train/arithmetic.h"
 #include "train/frozen.h"
+#include "train/gpt_pass.h"
 #include "train/gradient_exchange.h"
 #include "train/number_reader.h"
 #include "train/optimiser.h"
 #include "train/parameters.h"
 #include "train/released_gradients.h"
-#include "train/step_graphs.h"
-#include "train/step_inputs.h"
 #include "train/weight_shares.h"
 
 namespace myxtts {
 namespace {
+
+// Of sums over GPUs, which are faster than a network of the CPU's.
+constexpr std::int64_t kBucketBytesOfGpus = std::int64_t{25} << 20;
 
 ParameterLayout layout_of(const GptConfig& config, const std::vector<std::string>& freeze) {
   const auto specs = gpt_specs(config);
@@ -39,25 +37,20 @@ ParameterLayout layout_of(const GptConfig& config, const std::vector<std::string
 OptimiserSettings optimiser_settings(const GptTrainingSettings& settings, std::int64_t trained,
                                      std::size_t losses) {
   const bool in_parts = settings.team != nullptr && settings.shard;
-  return {.update = settings.update,
-          .moments = settings.savers.moments,
-          .scaled_loss = settings.precision == Precision::Fp16,
-          .batches_a_step = settings.batches_a_step,
-          .seed = settings.seed,
-          .part = in_parts ? std::optional(own_share(*settings.team, trained)) : std::nullopt,
-          .losses = static_cast<std::int64_t>(losses)};
+  return {
+      .update = settings.update,
+      .moments = settings.savers.moments,
+      .scaled_loss = settings.precision == Precision::Fp16,
+      .batches_a_step = settings.batches_a_step,
+      .seed = settings.seed,
+      .part = in_parts ? std::optional(own_share(settings.team->world(), trained)) : std::nullopt,
+      .losses = static_cast<std::int64_t>(losses)};
 }
 
 const std::vector<std::string>& names_of_losses(const GptTrainingSettings& settings) {
   static const std::vector<std::string> names{"text_loss", "audio_loss"};
   static const std::vector<std::string> guided{"text_loss", "audio_loss", "guide_loss"};
   return settings.guide > 0 ? guided : names;
-}
-
-// A GPU belongs to one rank of a process, the CPU to several.
-at::Generator own_generator(const c10::Device& device) {
-  return device.is_cpu() ? at::detail::createCPUGenerator()
-                         : at::globalContext().defaultGenerator(device);
 }
 
 GptTrainingSettings checked(const GptTrainingSettings& settings) {
@@ -73,12 +66,10 @@ GptTrainingSettings checked(const GptTrainingSettings& settings) {
       throw ConfigError(refusal + "--precision fp16. Type --precision bf16 or fp32.");
     }
   }
-  if (settings.team != nullptr && (settings.savers.release_gradients || settings.graphs)) {
+  if (settings.team != nullptr && settings.savers.release_gradients) {
     throw ConfigError(
-        settings.graphs
-            ? "Several ranks train on the CPU alone so far; add --device cpu."
-            : "--release-gradients on lets go of gradients before other ranks have seen them; "
-              "with several ranks leave it out.");
+        "--release-gradients on lets go of gradients before other ranks have seen them; with "
+        "several ranks leave it out.");
   }
   set_arithmetic(settings.precision, settings.deterministic);
   return settings;
@@ -89,154 +80,38 @@ GptTrainingSettings checked(const GptTrainingSettings& settings) {
 struct GptTraining::State {
   State(const GptConfig& gpt_config, const NamedTensors& weights, RoleDevice& role,
         const GptTrainingSettings& wanted)
-      : config(gpt_config),
-        settings(checked(wanted)),
+      : settings(checked(wanted)),
         device(role),
-        random(own_generator(torch_device(role))),
-        parameters(layout_of(config, wanted.freeze), weights, torch_device(role),
+        parameters(layout_of(gpt_config, wanted.freeze), weights, torch_device(role),
                    type_of(wanted.precision), !wanted.savers.release_gradients),
-        gpt(config, parameters.tensors()),
+        gpt(gpt_config, parameters.tensors()),
         optimiser(parameters,
                   optimiser_settings(settings, parameters.layout().trained,
                                      names_of_losses(settings).size()),
                   device),
         numbers(device, {std::ssize(names_of_losses(settings))}) {
-    if (settings.graphs) recorder = device.make_graph_recorder();
-    MYXTTS_CHECK(!settings.graphs || recorder, "{} has no graphs", device.name());
-    if (settings.savers.recompute) gpt.recompute_layers(remember_random());
     if (settings.savers.release_gradients) release_gradients(parameters, optimiser);
-    if (settings.graphs) record_graphs();
-    ask_on_the_way_back();
-    if (settings.team != nullptr) join_ranks();
+    if (settings.team != nullptr) join_ranks(*settings.team);
+    pass.emplace(gpt_config, settings,
+                 GptPassParts{.device = device,
+                              .gpt = gpt,
+                              .parameters = parameters,
+                              .optimiser = optimiser,
+                              .exchange = exchange ? &*exchange : nullptr});
   }
 
-  void join_ranks() {
-    shares.emplace(*settings.team, parameters, settings.shard);
+  // What the device computes with a rank that is lost would otherwise never end.
+  ~State() {
+    if (ranks) ranks->settle();
+  }
+
+  void join_ranks(RankTeam& team) {
+    ranks = make_rank_tensors(team, device);
+    shares.emplace(team.world().size, *ranks, parameters, settings.shard);
     shares->begin_with_equal_weights();
-    exchange.emplace(*settings.team, parameters, settings.wire);
-  }
-
-  RememberRandom remember_random() {
-    if (!recorder) return remember_generator(random);
-    return [this, eager = remember_generator(random)]() -> std::function<void()> {
-      if (!recording) return eager();
-      return [this, place = recorder->random_place()] { recorder->go_to(place); };
-    };
-  }
-
-  void record_graphs() {
-    const auto on = torch_device(device);
-    // Losses that are not finite: where a backward pass updates, this one changes nothing.
-    optimiser.losses().fill_(std::numeric_limits<float>::quiet_NaN());
-    pass(smallest_inputs(config, settings.prompt_frames, on));
-    optimiser.clear();
-
-    const auto mel = at::zeros({settings.slots, config.mel_bands, settings.prompt_frames},
-                               at::TensorOptions(on));
-    recording = true;
-    graphs.emplace(device, *recorder, settings.sizes, mel,
-                   [this](const StepInputs& inputs) { pass(inputs); });
-    recording = false;
-  }
-
-  // Not where the backward pass updates: half an update is none.
-  bool asks_on_the_way() const {
-    return settings.on_the_way && !settings.graphs && !settings.savers.release_gradients;
-  }
-
-  void on_the_way() const {
-    if (asks_on_the_way()) settings.on_the_way();
-  }
-
-  // With each gradient that it has found.
-  void ask_on_the_way_back() const {
-    if (!asks_on_the_way()) return;
-    for (const auto& [name, tensor] : parameters.tensors()) {
-      if (!tensor.requires_grad()) continue;
-      tensor.register_hook([this](const at::Tensor&) { settings.on_the_way(); });
-    }
-  }
-
-  struct Found {
-    GptLosses losses;
-    GuideSums guide;  // where there is a guide
-  };
-
-  Found forward(const StepInputs& inputs, double dropout) const {
-    Found found;
-    const auto latents = gpt.conditioning(inputs.prompt_mel);
-    on_the_way();
-    const auto states =
-        gpt.states(inputs.rows, latents, dropout, settings.guide > 0 ? &found.guide : nullptr);
-    on_the_way();
-    found.losses = gpt_losses(inputs.rows, gpt.logits(inputs.rows, states));
-    return found;
-  }
-
-  // What is made small: the losses, and the guide's part. Adds all of them to those of the step.
-  at::Tensor add_losses(const Found& found, const StepInputs& inputs) {
-    const GptLosses& losses = found.losses;
-    std::vector<at::Tensor> all{losses.total, losses.text, losses.audio};
-    auto wanted = losses.total;
-    if (settings.guide > 0) {
-      all.push_back(found.guide.sum / (inputs.rows.audio_count * kGuidedLayers));
-      wanted = wanted + all.back() * settings.guide;
-    }
-    optimiser.losses().add_(at::stack(all).detach());
-    return wanted;
-  }
-
-  // Before each backward pass: after an update, and after each batch where sums are kept apart.
-  bool gradients_are_zero() const {
-    return parameters.gradients().defined() && !exchange &&  // which must see each gradient
-           (settings.batches_a_step == 1 || parameters.copy().defined());
-  }
-
-  // Forward and backward of one batch, and its losses.
-  void pass(const StepInputs& inputs) {
-    std::optional<ZeroGradientPromise> promise;
-    if (gradients_are_zero()) promise.emplace();
-    const auto wanted = add_losses(forward(inputs, settings.dropout), inputs);
-    if (settings.savers.release_gradients) optimiser.begin();
-    const auto& scale = optimiser.loss_scale();
-    (scale.defined() ? wanted * scale : wanted).backward();
-    if (settings.savers.release_gradients) {
-      optimiser.finish();
-    } else {
-      optimiser.add_up();
-    }
-  }
-
-  // Dropout is drawn anew for each batch from what the batch is, not from what was drawn before.
-  void seed_dropout() {
-    constexpr std::uint64_t kMostBatches = std::uint64_t{1} << 20;  // of a step
-    const int rank = settings.team == nullptr ? 0 : settings.team->world().rank;
-    const RandomStream seeds(settings.seed,
-                             rank == 0 ? "train/dropout" : fmt::format("train/dropout/{}", rank));
-    random.set_current_seed(seeds.bits(static_cast<std::uint64_t>(step) * kMostBatches + batches));
-  }
-
-  // Takes what the step needs of a batch.
-  void load(DeviceBatch& batch) {
-    if (graphs) {
-      graphs->load(batch);
-    } else if (settings.savers.release_gradients) {
-      waiting = copy_of(batch);
-    } else {
-      waiting = {.rows = batch.rows, .prompt_mel = batch.prompt_mel};
-    }
-  }
-
-  void run_pass() {
-    seed_dropout();
-    const DropoutGenerator drawing(random);
-    if (graphs) {
-      graphs->replay();
-    } else {
-      // Where an epoch ends, a rank may have no clip left: it adds nothing to what the others sum.
-      if (waiting.rows.clips > 0) pass(waiting);
-      waiting = {};
-    }
+    GradientExchangeSettings chosen{.wire = settings.wire};
+    if (device.gpu() >= 0) chosen.bucket_bytes = kBucketBytesOfGpus;
+    exchange.emplace(team, *ranks, parameters, chosen);
   }
 
   // Calls `work` as work of the role; LibTorch's errors become ours.
@@ -250,20 +125,16 @@ struct GptTraining::State {
     }
   }
 
-  const GptConfig config;
   const GptTrainingSettings settings;
   RoleDevice& device;
-  at::Generator random;  // of dropout
   Parameters parameters;
   Gpt gpt;
   Optimiser optimiser;
   NumberReader numbers;
-  std::optional<WeightShares> shares;        // with other ranks
+  std::unique_ptr<RankTensors> ranks;        // where there are others
+  std::optional<WeightShares> shares;        // likewise
   std::optional<GradientExchange> exchange;  // likewise
-  std::unique_ptr<GraphRecorder> recorder;
-  std::optional<StepGraphs> graphs;
-  bool recording = false;
-  StepInputs waiting;  // without graphs: the batch that was loaded
+  std::optional<GptPass> pass;               // behind the ranks, whose sums its graphs hold
   std::int64_t step = 0;
   std::uint64_t batches = 0;  // of the step at work
 };
@@ -293,9 +164,8 @@ void GptTraining::accumulate(DeviceBatch& batch) {
   State& s = *state_;
   s.queue([&] {
     batch.filled.hold_up(s.device.stream());
-    s.load(batch);
-    if (s.exchange && batch.ends_step) s.exchange->open();
-    if (!s.settings.savers.release_gradients) s.run_pass();
+    s.pass->load(batch);
+    if (!s.settings.savers.release_gradients) s.pass->run(s.step, s.batches);
     batch.consumed.record(s.device.stream());
   });
   ++s.batches;
@@ -307,15 +177,14 @@ void GptTraining::update(double learning_rate) {
   s.queue([&] {
     if (s.settings.savers.release_gradients) {
       s.optimiser.prepare(s.step + 1, learning_rate);
-      --s.batches;
-      s.run_pass();
+      s.pass->run(s.step, s.batches - 1);
     } else {
-      if (s.exchange) s.exchange->finish(s.optimiser.sums(), s.optimiser.losses());
       s.optimiser.update(s.step + 1, learning_rate);
       if (s.shares) s.shares->gather_weights();
     }
     const UpdateReport* const report = s.optimiser.report();
     s.numbers.read(s.device.stream(), {&report, 1});
+    if (s.ranks) s.ranks->step_queued();
   });
   ++s.step;
   s.batches = 0;
@@ -334,12 +203,18 @@ std::vector<StepNumbers> GptTraining::take_numbers() {
 }
 
 std::vector<StepNumbers> GptTraining::finish_numbers() {
-  return state_->numbers.finish();
+  auto numbers = state_->numbers.finish();
+  if (state_->ranks) state_->ranks->require_whole();
+  return numbers;
 }
 
 double GptTraining::take_waited() {
   if (!state_->exchange) return 0;
   return std::chrono::duration<double>(state_->exchange->take_waited()).count();
+}
+
+bool GptTraining::settle() {
+  return !state_->ranks || state_->ranks->settle();
 }
 
 at::Tensor GptTraining::evaluate(DeviceBatch& batch) {
@@ -353,7 +228,7 @@ at::Tensor GptTraining::evaluate(DeviceBatch& batch) {
       return batch.consumed.record(s.device.stream());
     }
     const auto [losses, guide] =
-        s.forward({.rows = batch.rows, .prompt_mel = batch.prompt_mel}, 0.0);
+        s.pass->forward({.rows = batch.rows, .prompt_mel = batch.prompt_mel}, 0.0);
     const auto counted = [](const at::Tensor& targets) { return targets.ne(-1).sum(at::kFloat); };
     std::vector<at::Tensor> found{losses.text_tokens.sum(), losses.audio_tokens.sum()};
     std::vector<at::Tensor> over{counted(batch.rows.text_targets),
@@ -373,8 +248,12 @@ NamedTensors GptTraining::weights() const {
 }
 
 NamedTensors GptTraining::optimiser() const {
-  return state_->optimiser.tensors(
-      [this](const at::Tensor& flat, std::int64_t unit) { state_->shares->gather(flat, unit); });
+  NamedTensors all;
+  state_->queue([&] {
+    all = state_->optimiser.tensors(
+        [this](const at::Tensor& flat, std::int64_t unit) { state_->shares->gather(flat, unit); });
+  });
+  return all;
 }
 
 NamedTensors GptTraining::kept() const {

@@ -41,6 +41,7 @@ class GptTraining final : public StageTraining {
   std::vector<StepNumbers> finish_numbers() override;
 
   double take_waited() override;
+  bool settle() override;
 
   // Token losses without dropout, in the step's arithmetic.
   at::Tensor evaluate(DeviceBatch& batch) override;

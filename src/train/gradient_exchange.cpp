@@ -2,43 +2,42 @@
 #include "train/gradient_exchange.h"
 
 #include <algorithm>
-#include <memory>
 #include <numeric>
 #include <utility>
 
 #include <ATen/ATen.h>
+#include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/function_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include "base/error.h"
 #include "base/trace.h"
 
 namespace myxtts {
-namespace {
 
-constexpr std::int64_t kBucketBytes = 8 << 20;  // few enough to pay the latency, many to overlap
-
-}  // namespace
-
-class GradientExchange::Found final : public torch::autograd::PostAccumulateGradHook {
+class GradientExchange::Visit final : public torch::autograd::FunctionPostHook {
  public:
-  Found(GradientExchange& exchange, std::size_t bucket) : exchange_(exchange), bucket_(bucket) {}
+  Visit(GradientExchange& exchange, std::size_t place) : exchange_(exchange), place_(place) {}
 
-  void operator()(const at::Tensor&) override { exchange_.found(bucket_); }
+  torch::autograd::variable_list operator()(const torch::autograd::variable_list& outputs,
+                                            const torch::autograd::variable_list&) override {
+    exchange_.visited(place_);
+    return outputs;
+  }
 
  private:
   GradientExchange& exchange_;
-  const std::size_t bucket_;
+  const std::size_t place_;
 };
 
-GradientExchange::GradientExchange(RankTeam& team, Parameters& parameters, Wire wire)
-    : team_(team), parameters_(parameters), wire_(wire) {
+GradientExchange::GradientExchange(RankTeam& team, RankTensors& tensors, Parameters& parameters,
+                                   const GradientExchangeSettings& settings)
+    : team_(team), tensors_(tensors), parameters_(parameters), settings_(settings) {
   cut(parameters.layout());
 }
 
 GradientExchange::~GradientExchange() {
-  for (const auto& [name, tensor] : parameters_.tensors()) {
-    if (tensor.requires_grad()) torch::autograd::impl::set_post_acc_grad_hooks(tensor, nullptr);
-  }
+  for (const Gradient& gradient : gradients_) gradient.end->del_post_hook(gradient.hook);
 }
 
 // Parameters stay whole, so that a bucket is complete with its last one.
@@ -46,73 +45,89 @@ void GradientExchange::cut(const ParameterLayout& layout) {
   const auto size = static_cast<std::int64_t>(parameters_.gradients().element_size());
   for (const auto& place : layout.places) {
     if (!place.trained) continue;
-    if (buckets_.empty() || buckets_.back().count * size >= kBucketBytes) {
+    if (buckets_.empty() || buckets_.back().count * size >= settings_.bucket_bytes) {
       buckets_.push_back({.first = place.first});
     }
     Bucket& bucket = buckets_.back();
     bucket.count = place.first + place.count - bucket.first;
-    ++bucket.places;
-    torch::autograd::impl::set_post_acc_grad_hooks(
-        parameters_.tensors().find(place.name)->second,
-        std::make_unique<Found>(*this, buckets_.size() - 1));
+    ++bucket.gradients;
+    gradients_.push_back({.bucket = buckets_.size() - 1});
+    watch(parameters_.tensors().find(place.name)->second, gradients_.back(), gradients_.size() - 1);
   }
+}
+
+// A parameter only knows the end of its path while somebody holds it.
+void GradientExchange::watch(const at::Tensor& parameter, Gradient& gradient, std::size_t place) {
+  gradient.end = torch::autograd::impl::grad_accumulator(parameter);
+  gradient.hook = gradient.end->add_post_hook(std::make_unique<Visit>(*this, place));
 }
 
 void GradientExchange::open() {
   open_ = true;
-  found_ = 0;
+  visits_ = 0;
   next_ = 0;
-  for (Bucket& bucket : buckets_) bucket.missing = bucket.places;
+  for (Gradient& gradient : gradients_) gradient.seen = 0;
+  for (Bucket& bucket : buckets_) bucket.missing = bucket.gradients;
 }
 
-void GradientExchange::found(std::size_t number) {
+void GradientExchange::visited(std::size_t place) {
   if (!open_) return;
-  Bucket& bucket = buckets_[number];
-  bucket.completed = ++found_;
-  if (--bucket.missing == 0) send_complete();
+  Gradient& gradient = gradients_[place];
+  Bucket& bucket = buckets_[gradient.bucket];
+  bucket.completed = ++visits_;
+  ++gradient.seen;
+  if (!knows_visits_) return;
+  MYXTTS_CHECK(gradient.seen <= gradient.visits, "a gradient grew after it was counted");
+  if (gradient.seen == gradient.visits && --bucket.missing == 0) send_complete();
 }
 
 void GradientExchange::send_complete() {
   for (; next_ < order_.size(); ++next_) {
     const Bucket& bucket = buckets_[order_[next_]];
     if (bucket.missing > 0) return;
-    send(parameters_.gradients().narrow(0, bucket.first, bucket.count));
+    send(parameters_.gradients().narrow(0, bucket.first, bucket.count), bucket.first);
   }
 }
 
-void GradientExchange::send(const at::Tensor& numbers) {
+void GradientExchange::send(const at::Tensor& numbers, std::int64_t first) {
   const TraceScope trace("send gradients");
-  at::Tensor sent = numbers;
-  if (wire_ == Wire::Bf16 && numbers.scalar_type() != at::kBFloat16) {
-    sent = numbers.to(at::kBFloat16);
+  if (settings_.wire == Wire::Fp32 || numbers.scalar_type() == at::kBFloat16) {
+    return tensors_.begin_sum(numbers, numbers);
   }
-  under_way_.push_back({.numbers = numbers, .sent = sent, .sum = team_.begin_sum(sent)});
+  if (!on_wire_.defined()) {
+    on_wire_ = at::empty({parameters_.layout().trained}, numbers.options().dtype(at::kBFloat16));
+  }
+  tensors_.begin_sum(numbers, on_wire_.narrow(0, first, numbers.numel()));
 }
 
 void GradientExchange::finish(const at::Tensor& apart, const at::Tensor& losses) {
   const at::NoGradGuard no_grad;
-  if (order_.empty()) agree_on_order();
   if (apart.defined()) {
-    send(apart);
+    send(apart, 0);
   } else {
+    learn_visits();
+    if (order_.empty()) agree_on_order();
     // A parameter that had no part in this batch has a gradient of zero, which was not found.
     for (Bucket& bucket : buckets_) bucket.missing = 0;
     send_complete();
   }
   open_ = false;
-  under_way_.push_back({.numbers = losses, .sent = losses, .sum = team_.begin_sum(losses)});
+  tensors_.begin_sum(losses, losses);
   receive();
 }
 
 void GradientExchange::receive() {
   const TraceScope trace("wait for ranks");
   const auto began = std::chrono::steady_clock::now();
-  for (Sending& sending : under_way_) {
-    sending.sum.wait();
-    if (!sending.sent.is_same(sending.numbers)) sending.numbers.copy_(sending.sent);
-  }
-  under_way_.clear();
+  tensors_.finish_sums();
   waited_ += std::chrono::steady_clock::now() - began;
+}
+
+// A rank may have had no clip in its first pass.
+void GradientExchange::learn_visits() {
+  if (knows_visits_ || visits_ == 0) return;
+  for (Gradient& gradient : gradients_) gradient.visits = std::max(1, gradient.seen);
+  knows_visits_ = true;
 }
 
 // Rank 0's, as ranks with other batches may find gradients in another order.

@@ -99,7 +99,6 @@ struct Optimiser::MomentTensors {
 
 Optimiser::Optimiser(Parameters& parameters, const OptimiserSettings& settings, RoleDevice& device)
     : parameters_(parameters), device_(device), moments_(settings.moments), part_(settings.part) {
-  MYXTTS_CHECK(!part_ || device.gpu() < 0, "parts of the update are for the CPU");
   MYXTTS_CHECK(settings.losses <= kMostLosses, "{} losses in a step", settings.losses);
   const auto rule = rule_of(settings);
   adamw_ = device.gpu() < 0 ? make_cpu_adamw(rule) : make_cuda_adamw(rule);

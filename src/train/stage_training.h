@@ -51,6 +51,10 @@ class StageTraining {
   // Seconds that updates waited for other ranks, since the last call.
   virtual double take_waited() { return 0; }
 
+  // Where another rank is lost: whether everything that was queued came to its end all the same, so
+  // that weights() are those of step(). Waits a few seconds for it.
+  virtual bool settle() { return true; }
+
   // One batch as evaluation measures it, without changing anything: for each loss its sum and what
   // it is summed over, fp32 [2, losses] on the device.
   virtual at::Tensor evaluate(DeviceBatch& batch) = 0;

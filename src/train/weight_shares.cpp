@@ -7,11 +7,11 @@
 
 namespace myxtts {
 
-WeightShares::WeightShares(RankTeam& team, Parameters& parameters, bool in_parts)
-    : team_(team), parameters_(parameters), in_parts_(in_parts) {}
+WeightShares::WeightShares(int ranks, RankTensors& tensors, Parameters& parameters, bool in_parts)
+    : ranks_(ranks), tensors_(tensors), parameters_(parameters), in_parts_(in_parts) {}
 
 void WeightShares::begin_with_equal_weights() const {
-  team_.broadcast(parameters_.weights());
+  tensors_.share({parameters_.weights()});
   parameters_.refresh_copy();
 }
 
@@ -22,17 +22,16 @@ void WeightShares::gather_weights() const {
 }
 
 void WeightShares::gather(const at::Tensor& flat, std::int64_t unit) const {
-  const int size = team_.world().size;
-  for (int rank = 0; rank < size; ++rank) {
-    const auto part = part_of_rank(parameters_.layout().trained, kAdamWAlignment, rank, size);
-    if (part.count == 0) continue;
-    const auto numbers = flat.narrow(0, part.first / unit, part.count / unit);
-    team_.broadcast(numbers.view(at::kByte), rank);
+  std::vector<at::Tensor> parts;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    const auto part = part_of_rank(parameters_.layout().trained, kAdamWAlignment, rank, ranks_);
+    parts.push_back(flat.narrow(0, part.first / unit, part.count / unit));
   }
+  tensors_.share(parts);
 }
 
-ArrayPart own_share(const RankTeam& team, std::int64_t trained) {
-  return part_of_rank(trained, kAdamWAlignment, team.world().rank, team.world().size);
+ArrayPart own_share(const World& world, std::int64_t trained) {
+  return part_of_rank(trained, kAdamWAlignment, world.rank, world.size);
 }
 
 }  // namespace myxtts

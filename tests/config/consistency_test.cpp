@@ -49,9 +49,21 @@ TEST(Consistency, ADataGpuFeedsOneModelGpuOrThoseOfAList) {
       std::string::npos);
 }
 
+TEST(Consistency, AListOfGpusAloneHasARankOnEach) {
+  EXPECT_EQ(complaint({{"parallel.gpus", "0,1"}}), "");
+  EXPECT_EQ(complaint({{"parallel.gpus", "all"}, {"devices.mode", "single"}}), "");
+  EXPECT_NE(complaint({{"parallel.gpus", "0,1"}, {"data.model_gpu", "1"}})
+                .find("as --gpus names the GPUs that train"),
+            std::string::npos);
+  EXPECT_NE(complaint({{"parallel.gpus", "0,1"}, {"devices.split_gpu", "0"}})
+                .find("a rank prepares its own data"),
+            std::string::npos);
+}
+
 TEST(Consistency, EverySettingThatNeedsAGpuContradictsDeviceCpu) {
   for (const Values& values : std::vector<Values>{
            {{"data.data_gpu", "0"}, {"data.model_gpu", "1"}},
+           {{"parallel.gpus", "0,1"}},
            {{"devices.split_gpu", "0"}},
            {{"devices.mode", "single"}},
            {{"train.precision", "tf32"}},

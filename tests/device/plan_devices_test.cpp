@@ -47,6 +47,21 @@ TEST(PlanDevices, OneGpuIsUsedAloneWithDataWorkGivingWay) {
   EXPECT_EQ(single.visible_uuids(), std::vector<std::string>{"GPU-0000-fake"});
 }
 
+TEST(PlanDevices, TheOnlyGpuOfAListIsUsedAlone) {
+  FakeGpus gpus;
+  gpus.l4().l4().l4();
+  const DevicePlan second = plan({{"parallel.gpus", "1"}}, gpus);
+  EXPECT_EQ(second.mode, Mode::Single);
+  EXPECT_EQ(second.visible_uuids(), std::vector<std::string>{"GPU-1000-fake"});
+  EXPECT_EQ(second.model.gpu->listed, 1);
+  EXPECT_EQ(second.model.gpu->logical, 0);
+  EXPECT_TRUE(second.notes.empty()) << second.notes.front();
+  EXPECT_NE(refusal<ConfigError>({{"parallel.gpus", "0,1"}}, gpus).find("is for myxtts train"),
+            std::string::npos);
+  EXPECT_NE(refusal<DeviceError>({{"parallel.gpus", "3"}}, gpus).find("--gpus 3 is not there"),
+            std::string::npos);
+}
+
 TEST(PlanDevices, BothTransferPathsCanBeForcedOnOneCard) {
   const auto path = [](const char* wanted) {
     return plan({{"devices.transfer_path", wanted}}, FakeGpus{}.l4()).path;

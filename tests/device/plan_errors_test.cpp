@@ -28,6 +28,7 @@ TEST(PlanErrors, AGpuThatIsNotThereIsNamedWithThoseThatAre) {
 // Every setting that cannot be meant without a GPU, and how it is typed.
 const std::vector<std::pair<Flags, std::string>> kGpuSettings = {
     {kPair, "--data-gpu 0 --model-gpu 1"},
+    {{{"parallel.gpus", "0"}}, "--gpus 0"},
     {{{"devices.split_gpu", "0:16"}}, "--split-gpu 0:16"},
     {{{"devices.mode", "single"}}, "--mode single"},
     {{{"devices.device", "cuda"}}, "--device cuda"},

@@ -18,6 +18,10 @@ TEST(Launch, AWrongCommandLineIsOneSentenceThatSaysWhatToType) {
   const std::string example = "-- train --config run.yaml";
   const std::vector<BadLaunch> wrongs{
       {{}, "--ranks", "myxtts launch --help"},
+      {{"--", "train"}, "--gpus LIST", "myxtts launch --help"},
+      {{"--ranks", "2", "--gpus", "0,1", "--", "train"}, "--ranks and --gpus", "leave one of them"},
+      {{"--gpus", "0,0", "--", "train"}, "'0,0'", "--gpus all -- train"},
+      {{"--gpus", "none", "--", "train"}, "'none'", "--gpus all -- train"},
       {{"--ranks", "0", "--", "train"}, "--ranks is 0", "from 1 to 1024"},
       {{"--ranks", "1025", "--", "train"}, "--ranks is 1025", "from 1 to 1024"},
       {{"--ranks", "two", "--", "train"}, "'two'", "--ranks takes N"},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -72,6 +73,10 @@ TEST(Train, WhatCannotBeMeantOrFulfilledIsRefusedWithItsExitCode) {
       {capped("4096", "1024"), two, 2, "--model-gpu-memory 1024 is less than training needs"},
       {{"--split-gpu", "0:133"}, one, 4, "asks for 133 multiprocessors"},
       {{"--split-gpu", "3"}, one, 4, "--split-gpu 3 is not there"},
+      {{"--gpus", "0,2"}, two, 4, "--gpus 2 is not there"},
+      {{"--gpus", "all"}, machine(""), 4, "--gpus all needs a GPU"},
+      {{"--gpus", "0,1", "--mode", "auto"}, two, 2, "--mode auto cannot measure"},
+      {{"--gpus", "0", "--device", "cpu"}, two, 2, "leave out --gpus"},
       {{"--device", "cpu", "--data-gpu", "0", "--model-gpu", "1"}, two, 2, "devices.device is cpu"},
       {{"--device", "cpu", "--split-gpu", "0"}, two, 2, "devices.device is cpu"},
       {{"--device", "cpu", "--transfer-path", "host"}, two, 2, "devices.device is cpu"},
@@ -88,6 +93,36 @@ TEST(Train, WhatCannotBeMeantOrFulfilledIsRefusedWithItsExitCode) {
     EXPECT_NE(result.err.find(words), std::string::npos) << words << "\n" << result.err;
     expect_one_sentence(result.err);
   }
+}
+
+// Each rank lets CUDA see its own GPU alone, whoever has started it. The fake plugin stops them
+// when they open it.
+TEST(Train, EachRankOfGpusIsShownItsOwn) {
+  const TemporaryFolder folder;
+  const std::string corpus =
+      make_corpus(folder / "corpus", CorpusLayout::LjSpeech, made_clips(12)).string();
+  const std::string log = (folder / "shown").string();
+  const Words three = machine("NVIDIA L4;NVIDIA L4;NVIDIA L4", {"FAKE_CUDA_LOG=" + log});
+  const Words flags{
+      "--model-size", "tiny",    "--batch-size",   "2", "--train-data", corpus, "--checkpoint-dir",
+      folder / "run", "--quiet", "--rank-timeout", "60"};
+  const auto shown = [&](Words words) {
+    fs::remove(log);
+    words.insert(words.end(), flags.begin(), flags.end());
+    const auto result = run_program(words, {.standard_input = {}, .environment = three});
+    EXPECT_EQ(result.exit_code, 4) << result.err;
+    EXPECT_NE(result.err.find("The fake plugin has no streams."), std::string::npos) << result.err;
+    std::set<std::string> lines;
+    std::ifstream file(log);
+    for (std::string line; std::getline(file, line);) lines.insert(line);
+    return lines;
+  };
+  const std::set<std::string> first_and_last = shown({"train", "--gpus", "0,2"});
+  EXPECT_EQ(first_and_last.size(), 2U);
+  EXPECT_EQ(shown({"launch", "--gpus", "0,2", "--", "train"}), first_and_last);
+  EXPECT_EQ(shown({"launch", "--ranks", "2", "--", "train", "--gpus", "0,2"}), first_and_last);
+  EXPECT_EQ(shown({"launch", "--gpus", "all", "--", "train"}).size(), 3U);
+  EXPECT_NE(shown({"launch", "--ranks", "2", "--", "train"}), first_and_last) << "the first two";
 }
 
 // A tiny model with its vocabulary, and a corpus of forty clips.

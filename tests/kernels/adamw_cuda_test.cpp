@@ -126,6 +126,51 @@ TEST_F(AdamWCuda, PartsWhoseLastBlockIsNotFullEqualTheCpus) {
   EXPECT_NEAR(found_norm / wanted_norm, 1.0, 1e-5);
 }
 
+TEST_F(AdamWCuda, PartsOfTwoRanksAreTheWholeUpdate) {
+  const c10::Device gpu(c10::kCUDA, 0);
+  for (const Moments moments : {Moments::Fp32, Moments::Bf16, Moments::EightBit}) {
+    const AdamWFormats formats{moments, at::kBFloat16, at::kBFloat16};
+    AdamWTensors whole(formats, kCount, gpu);
+    AdamWTensors parts(formats, kCount, gpu);
+    const auto gradient = whole.gradients.clone();
+    const auto adamw = make_cuda_adamw({.clip = 1e-3});
+    for (int step = 1; step <= 3; ++step) {
+      whole.gradients.copy_(gradient * step);
+      adamw->prepare(device_->stream(), whole.state_pointer(), step, kRate);
+      adamw->update(device_->stream(), whole.arrays(), whole.state_pointer());
+      const auto state = parts.state.clone();
+      for (const std::int64_t first : {std::int64_t{0}, 3 * kAdamWAlignment}) {
+        parts.state.copy_(state);
+        parts.gradients.copy_(gradient * step);
+        AdamWArrays arrays = parts.arrays();
+        arrays.own_first = first;
+        arrays.own_count = first == 0 ? 3 * kAdamWAlignment : kCount - 3 * kAdamWAlignment;
+        adamw->prepare(device_->stream(), parts.state_pointer(), step, kRate);
+        adamw->update(device_->stream(), arrays, parts.state_pointer());
+        EXPECT_EQ(parts.gradients.count_nonzero().item<std::int64_t>(), 0);
+      }
+    }
+    EXPECT_TRUE(at::equal(whole.weights, parts.weights));
+    EXPECT_TRUE(at::equal(whole.copy, parts.copy));
+    EXPECT_TRUE(at::equal(whole.means, parts.means));
+    EXPECT_EQ(whole.read_state().report.gradient_norm, parts.read_state().report.gradient_norm);
+  }
+}
+
+// A rank of a small model may have none.
+TEST_F(AdamWCuda, AnEmptyPartChangesNoWeightAndClearsTheGradients) {
+  AdamWTensors tensors({}, kCount, c10::Device(c10::kCUDA, 0));
+  const auto weights = tensors.weights.clone();
+  AdamWArrays arrays = tensors.arrays();
+  arrays.own_count = 0;
+  const auto adamw = make_cuda_adamw({});
+  adamw->prepare(device_->stream(), tensors.state_pointer(), 1, kRate);
+  adamw->update(device_->stream(), arrays, tensors.state_pointer());
+  EXPECT_TRUE(at::equal(tensors.weights, weights));
+  EXPECT_EQ(tensors.gradients.count_nonzero().item<std::int64_t>(), 0);
+  EXPECT_GT(tensors.read_state().report.gradient_norm, 0.0);
+}
+
 TEST_F(AdamWCuda, GradientsAreAddedUpInFp32) {
   AdamWTensors tensors({Moments::Fp32, at::kBFloat16, at::kBFloat16}, kCount,
                        c10::Device(c10::kCUDA, 0));

@@ -50,6 +50,58 @@ TEST(PlanRanks, AGpuOfTheListIsTheModelGpuOfItsRank) {
       << "all but the one that prepares data";
 }
 
+TEST(PlanRanks, WithoutADataGpuRanksAreProcessesWithOneGpuEach) {
+  FakeGpus gpus;
+  gpus.h200().h200().h200();
+  RunConfig config;
+  EXPECT_FALSE(has_rank_processes(config));
+  EXPECT_FALSE(has_rank_processes(fed({1, 2})));
+  config.parallel.gpus = GpuNumbers{2, 0};
+  EXPECT_TRUE(has_rank_processes(config));
+  const auto settings = settings_of_ranks(config, gpus.machine.gpus);
+  ASSERT_EQ(settings.size(), 2U);
+  EXPECT_EQ(settings[0].parallel.gpus, GpuNumbers{2});
+  EXPECT_EQ(settings[1].parallel.gpus, GpuNumbers{0});
+  config.parallel.gpus = GpuNumbers{};
+  EXPECT_EQ(settings_of_ranks(config, gpus.machine.gpus).size(), 3U) << "all";
+  EXPECT_THROW(settings_of_ranks(config, FakeGpus().machine.gpus), DeviceError);
+}
+
+GpuNumbers gpu_of_rank(const RunConfig& config, int local_rank, const FakeGpus& gpus) {
+  const World world{.rank = 4 + local_rank, .size = 8, .local_rank = local_rank, .local_size = 4};
+  return settings_of_rank(config, world, gpus.machine.gpus).parallel.gpus.value_or(GpuNumbers{});
+}
+
+// torchrun shows all of a host to each; srun and Kubernetes may show each its own alone.
+TEST(PlanRanks, ARankOfALauncherHasTheGpuOfItsPlaceOnTheHost) {
+  FakeGpus three;
+  three.h200().h200().h200();
+  FakeGpus one;
+  one.h200();
+  RunConfig config;
+  EXPECT_EQ(gpu_of_rank(config, 2, three), GpuNumbers{2});
+  EXPECT_EQ(gpu_of_rank(config, 2, one), GpuNumbers{0});
+  EXPECT_EQ(gpu_of_rank(config, 1, FakeGpus()), GpuNumbers{}) << "the CPU, if that may be";
+  EXPECT_THROW(gpu_of_rank(config, 3, three), DeviceError);
+  config.parallel.gpus = GpuNumbers{};
+  EXPECT_EQ(gpu_of_rank(config, 1, three), GpuNumbers{1});
+  config.parallel.gpus = GpuNumbers{2, 1};
+  EXPECT_EQ(gpu_of_rank(config, 1, three), GpuNumbers{1});
+  EXPECT_THROW(gpu_of_rank(config, 2, three), ConfigError);
+}
+
+TEST(PlanRanks, GpusThatOtherFlagsNameStayTheRanksOwn) {
+  FakeGpus gpus;
+  gpus.h200().h200();
+  RunConfig config;
+  config.devices.device = DeviceKind::Cpu;
+  EXPECT_EQ(gpu_of_rank(config, 3, gpus), GpuNumbers{});
+  config = {};
+  config.data.data_gpu = 0;
+  config.data.model_gpu = 1;
+  EXPECT_EQ(gpu_of_rank(config, 0, gpus), GpuNumbers{}) << "a pair for the one rank of a host";
+}
+
 TEST(PlanRanks, AllOfOneGpuIsNone) {
   FakeGpus gpus;
   gpus.h200();

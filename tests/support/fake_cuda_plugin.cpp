@@ -50,6 +50,10 @@ class FakeBackend final : public myxtts::CudaBackend {
   }
   std::vector<int> multiprocessors_of(const myxtts::Stream&) const override { return {}; }
   const myxtts::RoleMemory* owner_of(const void*) const override { return nullptr; }
+  std::string make_communicator_id() const override { return "fake"; }
+  std::unique_ptr<myxtts::GpuCommunicator> join_gpus(const myxtts::GpuRankPlace&) const override {
+    throw myxtts::DeviceError("The fake plugin has no NCCL.");
+  }
 };
 
 }  // namespace

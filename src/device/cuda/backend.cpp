@@ -9,6 +9,7 @@
 #include "device/cuda/counted_pool.h"
 #include "device/cuda/cuda_role_device.h"
 #include "device/cuda/multiprocessor_probe.h"
+#include "device/cuda/nccl_communicator.h"
 #include "device/cuda/self_test.h"
 #include "device/cuda_backend.h"
 
@@ -82,6 +83,12 @@ class Backend final : public CudaBackend {
 
   const RoleMemory* owner_of(const void* address) const override {
     return counted_owner_of(address);
+  }
+
+  std::string make_communicator_id() const override { return make_nccl_id(); }
+
+  std::unique_ptr<GpuCommunicator> join_gpus(const GpuRankPlace& place) const override {
+    return join_with_nccl(place);
   }
 };
 

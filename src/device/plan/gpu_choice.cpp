@@ -60,6 +60,7 @@ std::string gpu_wish(const RunConfig& config) {
   if (config.data.data_gpu) {
     return typed(config, "data.data_gpu") + " " + typed(config, "data.model_gpu");
   }
+  if (config.parallel.gpus) return typed(config, "parallel.gpus");
   if (devices.split_gpu) return typed(config, "devices.split_gpu");
   if (devices.mode && *devices.mode != Mode::Cpu) return typed(config, "devices.mode");
   if (devices.device == DeviceKind::Cuda) return typed(config, "devices.device");

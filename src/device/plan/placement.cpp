@@ -52,13 +52,23 @@ DevicePlan place_split(const RunConfig& config, const GpuChoice& choice) {
   return plan;
 }
 
+// A rank's own is the only one of --gpus.
+PlannedGpu single_gpu(const RunConfig& config, const GpuChoice& choice) {
+  const auto& gpus = config.parallel.gpus;
+  if (!gpus) return choice.first();
+  if (gpus->size() == 1) return choice.gpu("--gpus", gpus->front(), "--gpus 0");
+  throw ConfigError(
+      "--gpus with several GPUs, a rank on each, is for myxtts train; here name one, as in --gpus "
+      "0.");
+}
+
 DevicePlan place_single(const RunConfig& config, const GpuChoice& choice) {
   DevicePlan plan{.mode = Mode::Single};
-  share_one_gpu(choice.first(), config.devices, plan);
-  if (choice.size() > 1) {
+  share_one_gpu(single_gpu(config, choice), config.devices, plan);
+  if (choice.size() > 1 && !config.parallel.gpus) {
     plan.notes.push_back(fmt::format(
-        "One of {} GPUs is used, the others stay untouched; --data-gpu {} --model-gpu 0 uses two, "
-        "and CUDA_VISIBLE_DEVICES picks another one.",
+        "One of {} GPUs is used, the others stay untouched; --gpus all trains on all of them, "
+        "--data-gpu {} --model-gpu 0 uses two, and CUDA_VISIBLE_DEVICES picks another one.",
         choice.size(), 1));
   }
   return plan;

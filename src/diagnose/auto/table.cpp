@@ -55,7 +55,7 @@ std::string why_no_ranks(const std::vector<MeasuredPlacement>& table) {
            "or --model-threads";
   }
   if (!has_mode(table, Mode::Dual)) return "not measured: it needs two GPUs";
-  return "not measured: ranks on GPUs are not tried here";
+  return "not measured here: myxtts train --gpus all trains on all of them";
 }
 
 // What a reader of the table would look for and not find.

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "base/thread_group.h"
+#include "device/event.h"
+#include "device/role_device.h"
+
+namespace myxtts {
+
+struct StallWatchSettings {
+  std::chrono::milliseconds timeout{600'000};  // that the device may stand still
+  std::chrono::milliseconds patience{3'000};   // the same once a rank is known to be lost
+  std::function<bool()> rank_is_lost = {};     // any thread's
+  std::function<void()> give_up = {};  // ends what the device waits for; called once, by any thread
+};
+
+// Notices when a device waits for a rank that will never answer. A kernel that does so waits for
+// ever, and whoever waits for the device with it, so a thread of its own looks: where no mark was
+// reached for too long, it gives up what the device waits for.
+//
+// The device outlives it. mark() and settle() are the trainer's thread's, the rest any thread's.
+class StallWatch {
+ public:
+  StallWatch(RoleDevice& device, StallWatchSettings settings);
+  StallWatch(const StallWatch&) = delete;
+  StallWatch& operator=(const StallWatch&) = delete;
+  ~StallWatch();
+
+  void start();
+
+  // Behind what was queued so far.
+  void mark();
+
+  // Whether the device got to every mark by itself. Waits for it no longer than patience says, and
+  // then gives up.
+  bool settle();
+
+  // What the device has computed since cannot be trusted.
+  bool gave_up() const;
+
+ private:
+  void watch();
+  bool reached_all();
+  bool stands_still() const;
+  void end_waiting();
+
+  RoleDevice& device_;
+  const StallWatchSettings settings_;
+
+  // Everything below is guarded by mutex_.
+  mutable std::mutex mutex_;
+  std::condition_variable ends_soon_;
+  std::deque<Event> marks_;    // oldest first, not known to be reached
+  std::vector<Event> unused_;  // events to mark with
+  std::chrono::steady_clock::time_point moved_;
+  bool gave_up_ = false;
+  bool ends_ = false;
+
+  ThreadGroup threads_;  // last: its thread uses all of the above
+};
+
+}  // namespace myxtts
