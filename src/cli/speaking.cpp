@@ -151,14 +151,16 @@ void Speaking::judge(const SpeakingJob& job, std::size_t piece, const SpokenPiec
   }
 }
 
-void Speaking::write_dump(const std::filesystem::path& path, const SpeakingJob& job) const {
+void Speaking::write_dump(const std::filesystem::path& path,
+                          const std::vector<SpeakingJob>& jobs) const {
   std::vector<at::Tensor> ids;
   std::vector<at::Tensor> codes;
   std::vector<at::Tensor> latents;
   std::vector<at::Tensor> samples;
   std::vector<std::int64_t> counts;
+  const auto pieces = all_pieces(jobs);
   for (std::size_t i = 0; i < kept_.size(); ++i) {
-    ids.push_back(at::tensor(job.pieces[i].ids, at::kLong));
+    ids.push_back(at::tensor(jobs[pieces[i].job].pieces[pieces[i].piece].ids, at::kLong));
     codes.push_back(at::tensor(kept_[i].codes, at::kLong));
     latents.push_back(kept_[i].latents);
     samples.push_back(kept_[i].samples);

@@ -38,7 +38,7 @@ class Speaking {
 
   // Keeps what --dump writes from now on.
   void keep_everything() { keeps_ = true; }
-  void write_dump(const std::filesystem::path& path, const SpeakingJob& job) const;
+  void write_dump(const std::filesystem::path& path, const std::vector<SpeakingJob>& jobs) const;
 
   // "3.42 s of speech in 1.10 s (real-time factor 0.32), ...".
   std::string summary() const;

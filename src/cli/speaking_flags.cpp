@@ -37,7 +37,8 @@ void declare_text(CLI::App& app, SpeakingFlags& flags) {
                  "folder for --text-file and --resynthesize")
       ->type_name("FILE");
   app.add_option("--dump", flags.dump,
-                 "Also writes text ids, codes, latents and samples to this safetensors file")
+                 "Also writes text ids, codes, latents and samples, text after text, to this "
+                 "safetensors file")
       ->type_name("FILE");
 }
 
@@ -137,7 +138,6 @@ void check_combinations(const SpeakingFlags& flags) {
   require(!(has_file && flags.out == "-"),
           "--text-file makes several files, so --out cannot be -; name one, such as out.wav.");
   require(!(has_file && flags.stream), "--stream speaks one text; give it with --text.");
-  require(!(has_file && !flags.dump.empty()), "--dump holds one text; give it with --text.");
   require(!(flags.stream && flags.beams > 1),
           "--stream cannot go back on what was heard, so it has one beam; leave --beams out.");
 }

@@ -73,7 +73,8 @@ struct TrainConfig {
 
   // Of stages that train on sound. Nothing: what suits the stage.
   std::optional<std::int64_t> windows_per_clip = {};
-  std::optional<double> window = {};  // seconds
+  std::optional<double> window = {};   // seconds
+  std::int64_t mel_only_steps = 2000;  // of the decoder, before its discriminators take part
 
   Precision precision = Precision::Auto;
   bool enable_static_shapes = true;

@@ -5,12 +5,8 @@
 
 #include <ATen/ATen.h>
 
-#include "base/error.h"
-
 namespace myxtts {
 namespace {
-
-constexpr std::int64_t kSpeakerRate = 16'000;
 
 // The wave reflected at its ends, as centred frames see it; silence first where it is shorter than
 // the window's frames.
@@ -24,17 +20,12 @@ at::Tensor reflected(const at::Tensor& wave, const WindowPlan& plan, const MelCo
 }  // namespace
 
 ClipWindows::ClipWindows(const WindowPlan& plan, const at::Tensor& mel_stats,
-                         const SpeakerEncoder* encoder, std::int64_t speaker_dim,
-                         c10::Device device)
+                         std::int64_t speaker_dim, c10::Device device)
     : plan_(plan),
       mel_stats_(mel_stats),
-      encoder_(encoder),
       speaker_dim_(speaker_dim),
       spectrogram_(dvae_mel_config(), device),
-      resampler_(device) {
-  MYXTTS_CHECK(plan.stage != Stage::Decoder || encoder != nullptr,
-               "the decoder's windows need a speaker encoder");
-}
+      resampler_(device) {}
 
 SoundWindows ClipWindows::empty_windows(c10::Device device) const {
   const auto floats = at::TensorOptions(device).dtype(at::kFloat);
@@ -87,16 +78,12 @@ void ClipWindows::make(std::span<const ClipSound> sounds, std::span<const Encode
   const auto mel = dvae_mel_config();
   const auto samples = is_mel ? (plan_.length - 1) * mel.hop + mel.fft_size : plan_.samples();
   const auto rows = at::zeros({plan_.count(), samples}, mel_stats_.options());
-  if (plan_.stage == Stage::Decoder) out.voices.zero_();
   for (std::size_t clip = 0; clip < clips.size(); ++clip) {
     const auto row = static_cast<std::int64_t>(clip);
     const auto own = starts.subspan(clip * static_cast<std::size_t>(plan_.per_clip),
                                     static_cast<std::size_t>(plan_.per_clip));
     cut(wave_of(sounds[clip], clips[clip]), own,
         rows.narrow(0, row * plan_.per_clip, plan_.per_clip));
-    if (plan_.stage != Stage::Decoder) continue;
-    const auto heard = resampler_.resampled(clips[clip].wave, ClipFeatures::kRate, kSpeakerRate);
-    out.voices.select(0, row).copy_((*encoder_)(heard.unsqueeze(0)).squeeze(0));
   }
   if (is_mel) {
     out.mel.copy_(normalised_log_mel(spectrogram_.of_reflected(rows), mel_stats_));

@@ -105,9 +105,13 @@ FeatureStage::FeatureStage(RoleDevice& data, std::span<const BatchTarget> target
   features_ = std::make_unique<ClipFeatures>(*networks_.dvae, networks_.mel_stats, device);
   prompts_ = std::make_unique<PromptMels>(networks_.mel_stats, device);
   if (!networks_.windows.empty()) {
-    windows_ =
-        std::make_unique<ClipWindows>(networks_.windows, networks_.mel_stats,
-                                      networks_.speaker_encoder, networks_.speaker_dim, device);
+    windows_ = std::make_unique<ClipWindows>(networks_.windows, networks_.mel_stats,
+                                             networks_.speaker_dim, device);
+  }
+  if (networks_.windows.stage == Stage::Decoder) {
+    MYXTTS_CHECK(networks_.speaker_encoder != nullptr,
+                 "the decoder's windows need a speaker encoder");
+    voices_ = std::make_unique<ClipVoices>(*networks_.speaker_encoder, device);
   }
   const auto options = at::TensorOptions(device).dtype(at::kFloat);
   for (auto& side : sides_) {
@@ -173,6 +177,7 @@ void FeatureStage::fill(HostBatch& host, DeviceBatch& slot) {
     add_noise(host, side);
     make_prompts(host, encoded, side);
     make_windows(host, sounds, encoded, side);
+    make_voices(host, side);
     side.made.record(data_.stream());
     times.ended.record(data_.stream());
     const auto sending = system_clock().now();
@@ -259,6 +264,19 @@ void FeatureStage::make_windows(const HostBatch& host, std::span<const ClipSound
   if (!windows_) return;
   MYXTTS_CHECK(encoded.size() == host.clips.size(), "windows need the sound of every clip");
   windows_->make(sounds, encoded, host.window_starts, side.windows);
+}
+
+void FeatureStage::make_voices(const HostBatch& host, Side& side) {
+  if (!voices_) return;
+  const auto samples = side.view(host, host.samples, at::kShort);
+  std::vector<HeardClip> clips;
+  for (const HostClip& clip : host.clips) {
+    clips.push_back({.number = clip.number,
+                     .sound = {.samples = samples.narrow(0, clip.first_sample - clip.shift,
+                                                         clip.source_samples),
+                               .rate = clip.source_rate}});
+  }
+  voices_->make(clips, side.windows.voices);
 }
 
 // After the batch itself, which is waited for.

@@ -16,6 +16,7 @@
 #include "pipeline/batch_transfer.h"
 #include "pipeline/cache_filler.h"
 #include "pipeline/clip_features.h"
+#include "pipeline/clip_voices.h"
 #include "pipeline/clip_windows.h"
 #include "pipeline/host_batch.h"
 #include "pipeline/pipeline_reading.h"
@@ -117,6 +118,7 @@ class FeatureStage {
   void keep(const HostBatch& host, std::span<const EncodedClip> encoded);
   void make_windows(const HostBatch& host, std::span<const ClipSound> sounds,
                     std::span<const EncodedClip> encoded, Side& side);
+  void make_voices(const HostBatch& host, Side& side);
   void send_windows(const HostBatch& host, const Side& side, DeviceBatch& slot,
                     std::vector<SlotArray>& arrays) const;
   BatchTransfer::Times send(const HostBatch& host, Side& side, DeviceBatch& slot);
@@ -127,6 +129,7 @@ class FeatureStage {
   std::unique_ptr<ClipFeatures> features_;
   std::unique_ptr<PromptMels> prompts_;
   std::unique_ptr<ClipWindows> windows_;  // null: the stage takes none
+  std::unique_ptr<ClipVoices> voices_;    // of the decoder's
   std::array<std::unique_ptr<Side>, 2> sides_;
   std::vector<Way> ways_;
   CacheFiller* filler_ = nullptr;

@@ -22,11 +22,15 @@ struct HostClip {
   std::size_t hears = 0;     // the row of the batch whose prompt the row gets
 
   // Its sound in HostBatch::samples: all of it as it was decoded or, where the codes are known, its
-  // prompt at 22,050 Hz.
+  // prompt at 22,050 Hz. A shifted clip stands there whole, with as many zeros behind it:
+  //
+  //   [shift][first_sample ...      ][zeros]
+  //   [source_samples: the clip     ]
+  //          [source_samples: shifted      ]
   std::int64_t first_sample = 0;
   std::int64_t source_samples = 0;
   std::int64_t source_rate = 0;
-  std::int64_t shift = 0;  // samples of the file that are passed over; as many zeros follow
+  std::int64_t shift = 0;  // samples of the clip that are passed over
 
   std::int64_t codes = 0;       // that its row has
   bool codes_known = false;     // from the cache; false: the DVAE has to find them

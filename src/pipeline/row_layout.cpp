@@ -80,14 +80,14 @@ HostClip host_clip(const BatchSource& source, const GptConfig& gpt, std::int64_t
 
 // The part of a clip's sound that its batch takes along.
 std::span<const std::int16_t> wanted_sound(const LoadedClip& clip, const HostClip& host) {
-  const std::int64_t first = host.codes_known ? host.prompt.first : host.shift;
+  const std::int64_t first = host.codes_known ? host.prompt.first : 0;
   return clip.samples().subspan(static_cast<std::size_t>(first),
-                                static_cast<std::size_t>(host.source_samples - host.shift));
+                                static_cast<std::size_t>(host.source_samples));
 }
 
 void write_sound(const LoadedClip& clip, const HostClip& host, std::span<std::int16_t> samples) {
-  const auto own = samples.subspan(static_cast<std::size_t>(host.first_sample),
-                                   static_cast<std::size_t>(host.source_samples));
+  const auto own = samples.subspan(static_cast<std::size_t>(host.first_sample - host.shift),
+                                   static_cast<std::size_t>(host.source_samples + host.shift));
   const auto behind = std::ranges::copy(wanted_sound(clip, host), own.begin()).out;
   std::fill(behind, own.end(), std::int16_t{0});
 }
@@ -180,8 +180,8 @@ LaidOutBatch lay_out(const BatchSource& source, const GptConfig& gpt, MaskPrompt
   std::vector<GptClip> clips;
   for (const LoadedClip& clip : settled.clips) {
     HostClip host = host_clip(source, gpt, settled.planned.position.epoch, clip);
-    host.first_sample = out.samples;
-    out.samples += host.source_samples;
+    host.first_sample = out.samples + host.shift;
+    out.samples += host.source_samples + host.shift;
     codes.push_back(known_codes(clip, host.codes));
     clips.push_back({.text = clip.text, .codes = codes.back(), .prompt = host.prompt});
     out.batch.clips.push_back(host);

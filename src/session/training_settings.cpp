@@ -66,6 +66,7 @@ DecoderTrainingSettings decoder_training_settings(const RunConfig& config, const
                                    .moments = plan.savers.moments,
                                    .windows = windows.count(),
                                    .window_frames = windows.length,
+                                   .mel_only_steps = train.mel_only_steps,
                                    .seed = static_cast<std::uint64_t>(train.seed),
                                    .batches_a_step = plan.grad_accum,
                                    .graphs = uses_graphs(config, plan),

@@ -154,8 +154,12 @@ TEST_F(Synthesize, RawPcmGoesToStandardOutput) {
 TEST_F(Synthesize, LinesBecomeNumberedFilesThatSoundAsTheyDoAlone) {
   std::ofstream(file("lines.txt")) << "Good morning.\n\nOne more line here.\nThe third.\n";
   const auto result = speak({"--reference", file("me.wav"), "--language", "en", "--text-file",
-                             file("lines.txt"), "--out", file("out.wav")});
+                             file("lines.txt"), "--out", file("out.wav"), "--dump", file("d")});
   ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto dump = read_tensors(file("d"));
+  ASSERT_EQ(dump.at("pieces").size(0), 3) << "a row for each text";
+  EXPECT_EQ(dump.at("pieces").select(1, 0).sum().item<std::int64_t>(), dump.at("text_ids").size(0));
+  EXPECT_EQ(dump.at("pieces").select(1, 1).sum().item<std::int64_t>(), dump.at("codes").size(0));
   EXPECT_TRUE(fs::exists(file("out-0001.wav")));
   EXPECT_FALSE(fs::exists(file("out-0002.wav"))) << "a blank line is nothing to say";
   EXPECT_TRUE(fs::exists(file("out-0004.wav")));

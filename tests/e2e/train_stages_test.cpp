@@ -48,9 +48,13 @@ TEST_F(TrainStages, TheDvaeIsTrainedFromNothingAndOnItsResultTheDecoder) {
   EXPECT_GT(dvae.model.at("mel_stats").sub(1).abs().max().item<float>(), 0.01F)
       << "they are those of the corpus";
 
-  const Words init{"--init", path("dvae-whole") / "latest"};
+  // The discriminators take part from the second of three steps on, before and behind the stop.
+  const Words init{"--init", path("dvae-whole") / "latest", "--mel-only-steps", "1"};
   expect_resumed_alike("decoder", init,
                        {"dvae.safetensors", "model.safetensors", "optimiser.safetensors"});
+  const auto judged = curve("decoder-whole", "discriminator_loss");
+  EXPECT_EQ(judged.front(), 0);
+  EXPECT_GT(judged[1], 0);
   const OpenModel decoder = model_of("decoder-whole");
   const std::string trained = "hifigan_decoder.waveform_decoder.conv_pre.weight";
   EXPECT_FALSE(at::equal(decoder.model.at(trained), dvae.model.at(trained)));

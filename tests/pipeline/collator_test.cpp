@@ -198,7 +198,7 @@ class ShiftedCorpus : public MemoryCorpus {
   }
 };
 
-TEST(RowLayout, AShiftedClipBeginsLaterAndEndsInAsMuchSilence) {
+TEST(RowLayout, AShiftedClipBeginsLaterAndEndsInAsMuchSilenceAndStandsThereWhole) {
   const ShiftedCorpus corpus({.clips = 12, .batch_size = 5});
   StagingPool pool(1, plain_memory);
   const HostBatch host = collate(corpus, settled(corpus, {0, 1}), pool);
@@ -211,6 +211,9 @@ TEST(RowLayout, AShiftedClipBeginsLaterAndEndsInAsMuchSilence) {
         host.samples.subspan(static_cast<std::size_t>(clip.first_sample), all.size());
     EXPECT_TRUE(std::ranges::equal(sound.first(all.size() - by), all.subspan(by)));
     EXPECT_TRUE(std::ranges::all_of(sound.last(by), [](std::int16_t s) { return s == 0; }));
+    const auto whole =
+        host.samples.subspan(static_cast<std::size_t>(clip.first_sample) - by, all.size());
+    EXPECT_TRUE(std::ranges::equal(whole, all));
   }
 }
 

@@ -52,6 +52,7 @@ struct StreamOptions {
   int devices = 2;
   DataPosition start = {};
   std::optional<std::uint64_t> seed = 5;
+  bool shift = false;
 };
 
 // Clips of 24,000 and 44,100 Hz, one of them shorter than any window, in batches of three.
@@ -93,8 +94,9 @@ class WindowStream : public testing::TestWithParam<Stage> {
   void run(Stage stage, const StreamOptions& options, See see) {
     const auto data = open_cpu_role_device(Role::Data, {.threads = 1});
     const auto model = open_cpu_role_device(Role::Model, {.threads = 2});
-    CorpusBatches batches(*corpus_, *plan_, vocabulary_, config_,
-                          {.prompt_seed = options.seed, .speakers = &*speakers_});
+    CorpusBatches batches(
+        *corpus_, *plan_, vocabulary_, config_,
+        {.prompt_seed = options.seed, .shift = options.shift, .speakers = &*speakers_});
     FeatureStage features(*data, options.devices == 2 ? *model : *data, BatchPath::PlainMemory,
                           {.gpt = model_.gpt,
                            .dvae = dvae_.get(),
@@ -228,13 +230,29 @@ TEST_F(SoundWindowsOf, TheDecoderAreTheSamplesOfItsFramesAndSilenceBehindTheClip
         EXPECT_TRUE(at::allclose(windows.sound[place], padded.narrow(0, first, samples), 0, 1e-6));
         if (first + samples > wave.size(0)) had_silence = true;
       }
-      const auto heard =
-          Resampler(22'050, 16'000, at::kCPU)(wave_of(batch.clips[row], 22'050)).unsqueeze(0);
-      EXPECT_TRUE(at::allclose(windows.voices[static_cast<std::int64_t>(row)],
-                               (*encoder_)(heard).squeeze(0), 1e-4, 1e-5));
     }
   });
   EXPECT_TRUE(had_silence);
+}
+
+TEST_F(SoundWindowsOf, TheDecoderHaveTheVoicesOfWholeClipsHoweverTheyAreShifted) {
+  std::set<std::uint64_t> streams;
+  for (const bool shift : {false, true}) {
+    FastChecksum sounds;
+    run(Stage::Decoder, {.shift = shift}, [&](const DeviceBatch& batch) {
+      for (std::size_t row = 0; row < batch.clips.size(); ++row) {
+        const auto heard =
+            Resampler(22'050, 16'000, at::kCPU)(wave_of(batch.clips[row], 22'050)).unsqueeze(0);
+        const auto whole = heard.narrow(1, 0, heard.size(1) / 4000 * 4000);
+        EXPECT_TRUE(at::allclose(batch.windows.voices[static_cast<std::int64_t>(row)],
+                                 (*encoder_)(whole).squeeze(0), 1e-4, 1e-5));
+      }
+      const auto& sound = batch.windows.sound;
+      sounds.add({static_cast<const std::byte*>(sound.const_data_ptr()), sound.nbytes()});
+    });
+    streams.insert(sounds.value());
+  }
+  EXPECT_EQ(streams.size(), 2U) << "the windows are of the shifted sound";
 }
 
 // A latent whose value is its number shows which time a frame stands for; a frame to either side

@@ -193,6 +193,10 @@ void add_optimiser(std::vector<Field>& fields) {
        .sentence = "Parameters that stay as they are, by their names in the checkpoint, with * for "
                    "any characters and commas between: gpt.text_embedding.*,gpt.conditioning_*."},
       MYXTTS_MEMBER(train.freeze), name_patterns(), "none"));
+}
+
+// What makes another task of the same clips.
+void add_visits(std::vector<Field>& fields) {
   fields.push_back(bind(
       {.key = "train.prompt_from",
        .flag = "--prompt-from",
@@ -260,6 +264,14 @@ void add_windows(std::vector<Field>& fields) {
             .sentence = "How long such a piece is; auto is 1.5 for dvae, 0.34 for decoder (32 "
                         "frames), 2 for speaker."},
            MYXTTS_MEMBER(train.window), number_between(0.1, 10.0), "auto"));
+  fields.push_back(bind(
+      {.key = "train.mel_only_steps",
+       .flag = "--mel-only-steps",
+       .placeholder = "N",
+       .group = "Training",
+       .sentence = "Steps of the stage decoder before its discriminators take part: several times "
+                   "as fast, they bring the first words, which stay hollow without what follows."},
+      MYXTTS_MEMBER(train.mel_only_steps), integer_between(0, 1'000'000'000)));
 }
 
 void add_arithmetic(std::vector<Field>& fields) {
@@ -346,6 +358,7 @@ void add_train_fields(std::vector<Field>& fields) {
   add_model(fields);
   add_training(fields);
   add_optimiser(fields);
+  add_visits(fields);
   add_windows(fields);
   add_arithmetic(fields);
   add_memory(fields);
