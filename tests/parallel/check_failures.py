@@ -92,6 +92,13 @@ def check_ended(process, lost_at, limit):
     return process.ended_at - lost_at
 
 
+def was_over(bench, loss, ranks, deadline):
+    """Whether the last step was trained already, so that nobody missed the lost rank."""
+    others = [rank for number, rank in enumerate(ranks) if number != loss.rank]
+    return (all(rank.ends_by(deadline) and rank.code == 0 for rank in others)
+            and bench.check_newest_is_whole(loss.name) == bench.steps)
+
+
 def lose_of_launch(bench, loss, limit):
     launcher = bench.start(loss.name, bench.launch(loss.name, ranks=RANKS))
     try:
@@ -119,6 +126,8 @@ def lose_of_hosts(bench, loss, network, limit):
             return None
         lost_at = time.monotonic()
         lose(loss, ranks[loss.rank].number, network)  # `ip netns exec` has become the program
+        if was_over(bench, loss, ranks, lost_at + limit):
+            return None
         took = [check_ended(rank, lost_at, limit) for number, rank in enumerate(ranks)
                 if number != loss.rank or loss.kind == "disconnected"]
         for number, rank in enumerate(ranks):
