@@ -174,9 +174,13 @@ class Passes {
 
   explicit Passes(Loss loss) : loss_(std::move(loss)) {}
 
-  void expect_whole_buckets() {
-    const auto failures = with_ranks(1, [this](RankTeam& team) {
+  void expect_whole_buckets(bool begins_without_clips = false) {
+    const auto failures = with_ranks(1, [&](RankTeam& team) {
       GradientExchange exchange(team, remembered_, parameters_, {.bucket_bytes = kSide});
+      if (begins_without_clips) {
+        exchange.open();
+        exchange.finish({}, at::zeros({1}));
+      }
       for (int step = 0; step < 3; ++step) expect_whole_buckets_in(exchange, step);
     });
     EXPECT_EQ(failures.front(), "");
@@ -241,17 +245,25 @@ TEST(GradientExchange, AParameterThatIsUsedTwiceCountsOnce) {
 }
 
 // Layers that are recomputed run passes of their own: the weight is visited twice.
+at::Tensor through_recomputed_layers(const NamedTensors& t, const at::Tensor& input) {
+  const auto layer = [&t](const TensorPair& in) {
+    return TensorPair(at::tanh(at::mv(t.at("a.weight"), in.first)), in.first);
+  };
+  const RememberRandom nothing = [] { return [] {}; };
+  const auto first = recomputed(layer, {at::mv(t.at("b.weight"), input), {}}, nothing).first;
+  const auto second = recomputed(layer, {first, {}}, nothing).first;
+  return at::mv(t.at("c.weight"), second).square().sum();
+}
+
 TEST(GradientExchange, AParameterOfTwoRecomputedLayersIsWholeWithTheSecond) {
-  Passes passes([](const NamedTensors& t, const at::Tensor& input) {
-    const auto layer = [&t](const TensorPair& in) {
-      return TensorPair(at::tanh(at::mv(t.at("a.weight"), in.first)), in.first);
-    };
-    const RememberRandom nothing = [] { return [] {}; };
-    const auto first = recomputed(layer, {at::mv(t.at("b.weight"), input), {}}, nothing).first;
-    const auto second = recomputed(layer, {first, {}}, nothing).first;
-    return at::mv(t.at("c.weight"), second).square().sum();
-  });
+  Passes passes(through_recomputed_layers);
   passes.expect_whole_buckets();
+  EXPECT_EQ(passes.on_the_way, kSquares.size());
+}
+
+TEST(GradientExchange, HowOftenGradientsComeIsLearntWithTheFirstClips) {
+  Passes passes(through_recomputed_layers);
+  passes.expect_whole_buckets(/*begins_without_clips=*/true);
   EXPECT_EQ(passes.on_the_way, kSquares.size());
 }
 
