@@ -79,25 +79,23 @@ class Training:
         self.said = open(options.out / f"{name}.txt", "w+", encoding="utf-8")
         self.process = subprocess.Popen([str(part) for part in [options.program, *command]], stdin=subprocess.DEVNULL,
                                         stdout=self.said, stderr=subprocess.STDOUT)
-        self.began = None  # (step, processor seconds) at the end of the warm-up
-        self.last = None
+        self.spent = {}  # steps done -> processor seconds, where the step's end was seen
 
     def steps(self):
         """Its lines of metrics.jsonl so far."""
         try:
-            lines = (self.folder / "metrics.jsonl").read_text().splitlines()
+            written = (self.folder / "metrics.jsonl").read_text()
         except OSError:
             return []
-        return [line for line in map(json.loads, lines) if line["event"] == "train"]
+        whole = written[:written.rfind("\n") + 1]  # its last line may be on its way
+        return [line for line in map(json.loads, whole.splitlines()) if line["event"] == "train"]
 
     def look(self):
         """False once it has ended."""
         ended = self.process.poll() is not None
-        done = len(self.steps())
         spent = processor_seconds(self.process)
-        if spent is not None and not ended and done > self.options.warm_up:
-            self.last = (done, spent)
-            self.began = self.began or self.last
+        if spent is not None and not ended:
+            self.spent.setdefault(len(self.steps()), spent)
         return not ended
 
     def finish(self):
@@ -111,13 +109,16 @@ class Training:
         return [1000 * clips / line["clips_per_second"] for line in self.steps()[self.options.warm_up:-2]]
 
     def core_ms(self):
-        return 1000 * (self.last[1] - self.began[1]) / (self.last[0] - self.began[0])
+        """Of a step, over the same steps as step_ms: what saving takes is not in it."""
+        seen = [done for done in self.spent if self.options.warm_up <= done <= self.options.steps - 2]
+        first, last = min(seen), max(seen)
+        return 1000 * (self.spent[last] - self.spent[first]) / (last - first)
 
 
 def run(options, *trainings):
     """Lets them run side by side to their ends."""
     while any([training.look() for training in trainings]):
-        time.sleep(0.1)
+        time.sleep(0.05)
     for training in trainings:
         training.finish()
     return trainings

@@ -243,6 +243,12 @@ at::Tensor GptTraining::evaluate(DeviceBatch& batch) {
   return sums;
 }
 
+std::vector<std::string> GptTraining::overflowed() const {
+  std::vector<std::string> names;
+  state_->queue([&] { names = state_->optimiser.overflowed(); });
+  return names;
+}
+
 NamedTensors GptTraining::weights() const {
   return state_->parameters.named_weights();
 }

@@ -43,6 +43,8 @@ class GptTraining final : public StageTraining {
   double take_waited() override;
   bool settle() override;
 
+  std::vector<std::string> overflowed() const override;
+
   // Token losses without dropout, in the step's arithmetic.
   at::Tensor evaluate(DeviceBatch& batch) override;
 

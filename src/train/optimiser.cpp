@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <span>
 
 #include <ATen/ATen.h>
 
@@ -133,6 +135,24 @@ const UpdateReport* Optimiser::report() const {
 
 at::Tensor Optimiser::skipped() const {
   return field(offsetof(UpdateState, skip), 1, at::kInt);
+}
+
+// A partial sum is of one parameter: see kAdamWAlignment.
+std::vector<std::string> Optimiser::overflowed() const {
+  const auto finite = at::isfinite(partial_sums_).cpu();
+  const std::span<const bool> sums(finite.const_data_ptr<bool>(),
+                                   static_cast<std::size_t>(finite.numel()));
+  std::vector<std::string> names;
+  for (const auto& place : parameters_.layout().places) {
+    if (!place.trained) continue;
+    const auto first = static_cast<std::size_t>(place.first / kAdamWAlignment);
+    const auto parts =
+        static_cast<std::size_t>((place.count + kAdamWAlignment - 1) / kAdamWAlignment);
+    if (!std::ranges::all_of(sums.subspan(first, parts), std::identity{})) {
+      names.push_back(place.name);
+    }
+  }
+  return names;
 }
 
 at::Tensor Optimiser::field(std::size_t offset, std::int64_t count, at::ScalarType type) const {

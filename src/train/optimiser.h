@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 
@@ -55,6 +56,10 @@ class Optimiser {
   // Whether it changed nothing, as its loss or gradients were not finite: int32 [1] on the device,
   // sharing memory.
   at::Tensor skipped() const;
+
+  // The parameters whose gradients at the last update were not finite, or so large that their
+  // squares are not. Waits for the device.
+  std::vector<std::string> overflowed() const;
 
   // What a checkpoint keeps, sharing memory; and back.
   NamedTensors tensors() const;

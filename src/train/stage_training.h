@@ -55,6 +55,9 @@ class StageTraining {
   // that weights() are those of step(). Waits a few seconds for it.
   virtual bool settle() { return true; }
 
+  // The parameters whose gradients at the last update were not finite. Waits for the device.
+  virtual std::vector<std::string> overflowed() const = 0;
+
   // One batch as evaluation measures it, without changing anything: for each loss its sum and what
   // it is summed over, fp32 [2, losses] on the device.
   virtual at::Tensor evaluate(DeviceBatch& batch) = 0;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/trainer.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <deque>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -21,6 +24,16 @@ namespace {
 std::string in_words(double value) {
   if (std::isnan(value)) return "not a number";
   return std::isinf(value) ? "infinite" : fmt::format("{:.4g}", value);
+}
+
+// Whose gradients ended a run, as the end of a sentence.
+std::string in_words(const std::vector<std::string>& overflowed) {
+  constexpr std::size_t kNamed = 4;
+  if (overflowed.empty()) return "";
+  const std::span<const std::string> named(overflowed.data(), std::min(kNamed, overflowed.size()));
+  const std::size_t more = overflowed.size() - named.size();
+  return fmt::format(", in the last one the gradients of {}{}", fmt::join(named, ", "),
+                     more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
 }  // namespace
@@ -129,11 +142,11 @@ void Trainer::State::stop_at(std::int64_t step) const {
                    "{0}",
                    *before)
              : std::string("There is no checkpoint from before: start again");
-  throw DataError(
-      fmt::format("Training stopped at step {}: {} steps in a row had a loss or a gradient that is "
-                  "not finite (--max-bad-steps {}). {}, with a smaller --lr or without the clips "
-                  "that are named above.",
-                  step, state.bad_steps, settings.max_bad_steps, where));
+  throw DataError(fmt::format(
+      "Training stopped at step {}: {} steps in a row had a loss or a gradient that is "
+      "not finite (--max-bad-steps {}){}. {}, with a smaller --lr or without the clips "
+      "that are named above.",
+      step, state.bad_steps, settings.max_bad_steps, in_words(training.overflowed()), where));
 }
 
 double Trainer::State::seconds() const {

@@ -111,6 +111,12 @@ void WindowStep::queue(const std::function<void()>& work) {
   }
 }
 
+std::vector<std::string> WindowStep::overflowed() {
+  std::vector<std::string> names;
+  queue([&] { names = optimiser_.overflowed(); });
+  return names;
+}
+
 void WindowStep::accumulate(DeviceBatch& batch) {
   queue([&] {
     batch.filled.hold_up(device_.stream());

@@ -68,6 +68,8 @@ class WindowStep {
   const Optimiser& optimiser() const { return optimiser_; }
   NumberReader& numbers() { return numbers_; }
 
+  std::vector<std::string> overflowed();  // as Optimiser says
+
   // `load` as work of the device; then the step goes on behind `step`.
   void restore(std::int64_t step, const std::function<void()>& load);
 

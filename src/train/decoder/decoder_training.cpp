@@ -234,6 +234,15 @@ at::Tensor DecoderTraining::evaluate(DeviceBatch& batch) {
   return sums;
 }
 
+std::vector<std::string> DecoderTraining::overflowed() const {
+  std::vector<std::string> names;
+  state_->queue([&] {
+    names = state_->optimiser.overflowed();
+    for (const auto& name : state_->judge_optimiser.overflowed()) names.push_back(name);
+  });
+  return names;
+}
+
 NamedTensors DecoderTraining::weights() const {
   return state_->decoder.named_weights();
 }

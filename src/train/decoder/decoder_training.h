@@ -47,6 +47,8 @@ class DecoderTraining final : public StageTraining {
   std::vector<StepNumbers> take_numbers() override;
   std::vector<StepNumbers> finish_numbers() override;
 
+  std::vector<std::string> overflowed() const override;
+
   at::Tensor evaluate(DeviceBatch& batch) override;
 
   // weights(): the decoder's. optimiser(): both sides' moments, and the discriminators' weights.

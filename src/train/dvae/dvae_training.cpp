@@ -202,6 +202,10 @@ at::Tensor DvaeTraining::evaluate(DeviceBatch& batch) {
       batch, [this](const SoundWindows& windows) { return state_->measure(windows); });
 }
 
+std::vector<std::string> DvaeTraining::overflowed() const {
+  return state_->step.overflowed();
+}
+
 NamedTensors DvaeTraining::weights() const {
   NamedTensors all = state_->parameters.named_weights();
   all.insert(state_->counters.begin(), state_->counters.end());

@@ -62,6 +62,8 @@ class DvaeTraining final : public StageTraining {
   std::vector<StepNumbers> take_numbers() override;
   std::vector<StepNumbers> finish_numbers() override;
 
+  std::vector<std::string> overflowed() const override;
+
   // With the codebook as it is, in fp32.
   at::Tensor evaluate(DeviceBatch& batch) override;
 

@@ -202,6 +202,10 @@ at::Tensor SpeakerTraining::evaluate(DeviceBatch& batch) {
       batch, [this](const SoundWindows& windows) { return state_->measure(windows); });
 }
 
+std::vector<std::string> SpeakerTraining::overflowed() const {
+  return state_->step.overflowed();
+}
+
 NamedTensors SpeakerTraining::weights() const {
   NamedTensors all = state_->parameters.named_weights();
   all.erase(kHead);

@@ -57,6 +57,8 @@ class SpeakerTraining final : public StageTraining {
   std::vector<StepNumbers> take_numbers() override;
   std::vector<StepNumbers> finish_numbers() override;
 
+  std::vector<std::string> overflowed() const override;
+
   // With stored statistics, as the encoder is used.
   at::Tensor evaluate(DeviceBatch& batch) override;
 
