@@ -9,18 +9,42 @@
 namespace myxtts {
 namespace {
 
+constexpr double kLongLatents = 1000.0;
+
 // The gate is the second half, and its gelu is the exact one.
 at::Tensor gated(const at::Tensor& x) {
   const auto halves = x.chunk(2, -1);
   return halves[0] * at::gelu(halves[1], "none");
 }
 
+at::Tensor length_of(const at::Tensor& x) {
+  return at::linalg_vector_norm(x, 2, at::IntArrayRef{-1}, /*keepdim=*/true, at::kFloat);
+}
+
+// Note [The leash of the latents]
+// Nothing in a layer is normalised, and what leaves the last one is scaled to one length. So no
+// loss minds how long latents are; every step of AdamW makes them a little longer, as a step
+// sideways does, and each layer squares that. By gradients of chance and a rate of 4e-4 they grow a
+// hundredfold in 500 steps, until attention's scores are so large that its gradient is not finite
+// while the loss still is. So where latents are longer than kLongLatents times what they are scaled
+// to, their gradient is given a part along themselves, as long as the gradient itself for each
+// factor of e beyond. That part is 0 where the gradient is, so it depends on no other clip of the
+// batch. Shorter latents have the gradient that they have.
+void leash(const at::Tensor& latents, const at::Tensor& length, double target) {
+  if (!latents.requires_grad()) return;
+  const auto finite = length.detach().clamp(1e-12, 1e30);
+  const auto pull = (finite / (target * kLongLatents)).log().clamp_min(0.0) / finite;
+  latents.register_hook([latents = latents.detach(), pull](const at::Tensor& gradient) {
+    return gradient + (latents * (length_of(gradient) * pull)).to(gradient.scalar_type());
+  });
+}
+
 // To length sqrt(D), then by gamma: no mean square with an epsilon inside the root, but a floor
 // under the length.
 at::Tensor scale_to_length(const at::Tensor& x, const at::Tensor& gamma) {
-  const auto length =
-      at::linalg_vector_norm(x, 2, at::IntArrayRef{-1}, /*keepdim=*/true, at::kFloat);
+  const auto length = length_of(x);
   const double target = std::sqrt(static_cast<double>(x.size(-1)));
+  leash(x, length, target);
   return (x / length.clamp_min(1e-12)).mul(target).to(x.scalar_type()) * gamma;
 }
 

@@ -87,6 +87,13 @@ TEST_F(ProfileCommand, AStageThatItDoesNotMeasureIsRefused) {
   EXPECT_NE(result.err.find("--stage"), std::string::npos);
 }
 
+TEST_F(ProfileCommand, SeveralRanksAreRefusedWithWhatMeasuresThem) {
+  const auto result = profile({"--ranks", "2"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("leave --ranks out"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("--compare"), std::string::npos) << result.err;
+}
+
 TEST_F(ProfileCommand, WithACacheItsClipsAreThereBeforeTheyAreMeasured) {
   write_tone_corpus(folder_ / "corpus", 6);
   const auto result = profile({"--train-data", (folder_ / "corpus").string(), "--cache-dataset",
