@@ -69,7 +69,7 @@ def run_probe(options, cores, jobs):
                         raise SystemExit(f"a training ran on {row['device']} in place of {options.device}")
                     rows.append(row)
                     print("  ".join(cells(rows[-1])), flush=True)
-        if process.returncode not in (0, 1):
+        if process.returncode not in (0, 1) or not rows:
             complaints.seek(0)
             print(f"{' '.join(map(str, command))} ended with {process.returncode}: {complaints.read()[-600:]}", flush=True)
     return rows
@@ -148,6 +148,8 @@ def main():
     options = parser.parse_args()
     options.ends = time.monotonic() + options.seconds
 
+    if options.lanes > len(os.sched_getaffinity(0)) - options.first_core:
+        parser.error("--lanes needs a core for each")
     lanes = shares(options)
     wanted = sum(map(len, lanes))
     with concurrent.futures.ThreadPoolExecutor(options.lanes) as pool:

@@ -227,6 +227,8 @@ def main():
     parser.add_argument("--tolerance", type=float, default=0.15)
     parser.add_argument("--flags", default="", help="of every training, as one argument")
     options = parser.parse_args()
+    if not set(options.ranks) <= {1, 2, 4, 8, 16, 32, 64}:
+        parser.error("--ranks takes powers of two up to 64: those are what the model's table has")
     shutil.rmtree(options.out, ignore_errors=True)
     write_corpus(options.out / "corpus", options.clips, options.seconds)
 

@@ -8,7 +8,8 @@
 namespace myxtts {
 
 // Turns the first Ctrl-C (or SIGTERM) into a flag to look at, for work that wants to end well; a
-// second one ends the process. One at a time, in main's thread.
+// second one ends the process, unless it is the same within a second: then it is one that came by
+// two ways. One at a time, in main's thread.
 class Interruption {
  public:
   Interruption();

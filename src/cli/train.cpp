@@ -57,13 +57,6 @@ void require_corpus(const RunConfig& config) {
   }
 }
 
-std::optional<Clock::Time> deadline_of(const TrainConfig& train) {
-  if (!train.max_minutes) return std::nullopt;
-  using Minutes = std::chrono::duration<double, std::ratio<60>>;
-  return system_clock().now() +
-         std::chrono::duration_cast<Clock::Time::duration>(Minutes(*train.max_minutes));
-}
-
 // What was come to, in a line, and the exit code for it.
 int tell(const StageEnding& ending, const RunDirectory& run, const RankStart& ranks) {
   switch (ending.kind) {
@@ -120,7 +113,7 @@ int run_train(const TrainArguments& arguments) {
   const EffectiveConfig settings = make_effective_config(arguments.flags.sources());
   const RunConfig& config = settings.values;
   if (arguments.dry_run) return check_only(settings);
-  const auto deadline = deadline_of(config.train);
+  const auto deadline = deadline_after(config.train);
   RankStart ranks(config);  // where a launcher started several processes
   if (ranks.starts_processes()) return train_in_processes(config);
   if (config.run.trace) start_trace(ranks.own_file(*config.run.trace));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/train_stage.h"
 
+#include <csignal>
+
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/auto_mode.h"
@@ -57,8 +59,9 @@ StageEnding ending_of(const Training& training, bool whole, const Interruption& 
   if (training.out_of_time()) {
     return {.kind = StageEnding::Kind::OutOfTime, .state = training.state()};
   }
+  const int signal = interruption.signal();
   return {.kind = StageEnding::Kind::Interrupted,
-          .signal = interruption.signal(),
+          .signal = signal != 0 ? signal : SIGTERM,  // none: another rank was told to end
           .state = training.state()};
 }
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <ranges>
 #include <string>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include "base/atomic_file.h"
@@ -17,6 +20,7 @@
 #include "cli/staged_folder.h"
 #include "config/value_text.h"
 #include "run/model_folder.h"
+#include "text/language.h"
 #include "text/vocabulary_extension.h"
 
 namespace myxtts {
@@ -68,6 +72,16 @@ void write_model(const Options& options) {
            extended.rows.size(), options.model, extended.old_rows);
 }
 
+// Cleaning a text is a language's own, so a vocabulary alone does not make one.
+void warn_of_unknown(const std::string& code) {
+  const auto codes = std::views::transform(all_languages(), language_code);
+  if (std::ranges::find(codes, code) != codes.end()) return;
+  log_warning("vocab",
+              "{} gets its tokens, but train, evaluate, synthesize and tokenize take {} alone: "
+              "what is made here serves other programs.",
+              code, fmt::join(codes, " "));
+}
+
 int extend(const Options& options) {
   if (!is_language_code(options.language)) {
     throw ConfigError(
@@ -80,6 +94,7 @@ int extend(const Options& options) {
         "vocab extend needs a vocabulary. Give --vocab FILE, or --model DIR to have a whole model "
         "grow.");
   }
+  warn_of_unknown(options.language);
   if (options.model.empty()) {
     write_vocabulary(options);
   } else {

@@ -217,8 +217,7 @@ void check_stage(const EffectiveConfig& config) {
   }
   if (config.values.data.cache_dataset) {
     refuse(config, "train.stage", "data.cache_dataset",
-           "the feature cache keeps codes and prompts, and this stage is trained on the sound "
-           "itself: leave --cache-dataset out");
+           "the feature cache serves the stage gpt alone: leave --cache-dataset out");
   }
   if (config.values.devices.mode == Mode::Auto) {
     refuse(config, "train.stage", "devices.mode",

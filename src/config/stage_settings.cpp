@@ -62,7 +62,7 @@ void leave_out_what_it_lacks(Stage stage, RunConfig& own) {
     own.train.window.reset();
     return;
   }
-  own.data.cache_dataset = false;  // it keeps codes and prompts, and these are trained on sound
+  own.data.cache_dataset = false;  // it serves the GPT alone
   own.train.recompute.reset();
   own.train.release_gradients.reset();
 }

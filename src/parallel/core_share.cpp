@@ -30,16 +30,23 @@ std::vector<int> share_of(const std::vector<int>& cores, int local_rank, int loc
   return {begin, end};
 }
 
-void keep_to_share_of_cores(const World& world) {
+std::vector<int> own_cores(const World& world) {
   const std::vector<int> cores = usable_cores();
-  const bool all = static_cast<long>(cores.size()) == sysconf(_SC_NPROCESSORS_ONLN);
-  if (world.local_size < 2 || cores.empty() || !all) return;
+  if (world.local_size < 2 || cores.empty()) return {};
+  return share_of(cores, world.local_rank, world.local_size);
+}
+
+void keep_to_cores(const std::vector<int>& cores) {
+  if (cores.empty()) return;
   cpu_set_t set;
   CPU_ZERO(&set);
-  for (const int core : share_of(cores, world.local_rank, world.local_size)) {
-    CPU_SET(static_cast<std::size_t>(core), &set);
-  }
+  for (const int core : cores) CPU_SET(static_cast<std::size_t>(core), &set);
   sched_setaffinity(0, sizeof set, &set);
+}
+
+void keep_to_share_of_cores(const World& world) {
+  const bool all = static_cast<long>(usable_cores().size()) == sysconf(_SC_NPROCESSORS_ONLN);
+  if (all) keep_to_cores(own_cores(world));
 }
 
 }  // namespace myxtts

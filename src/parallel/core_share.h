@@ -10,9 +10,15 @@ namespace myxtts {
 // Of `cores`, those of one rank: equal parts where there are enough, else one core each in turn.
 std::vector<int> share_of(const std::vector<int>& cores, int local_rank, int local_size);
 
-// Keeps this process, and threads that it starts from now on, to its share of the host's cores, so
-// that ranks neither fight for cores nor plan with cores of others. Nothing where the launcher has
-// kept it to some of them already.
+// Of the cores that this process may use, those of one rank, so that ranks neither fight for cores
+// nor plan with cores of others. Empty: there is nothing to share.
+std::vector<int> own_cores(const World& world);
+
+// Keeps the calling thread, and those that it starts from now on, to them; empty: to nothing. May
+// be called between fork() and exec().
+void keep_to_cores(const std::vector<int>& cores);
+
+// Both for a rank of some launcher: nothing where that has kept it to some cores already.
 void keep_to_share_of_cores(const World& world);
 
 }  // namespace myxtts

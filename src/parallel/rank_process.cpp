@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "parallel/core_share.h"
 
 extern char** environ;
 
@@ -90,7 +91,7 @@ void use_files_of_a_follower(int errors) {
 
 struct Program {
   explicit Program(const World& world, const std::vector<std::string>& command)
-      : words(command), variables(environment_of(world)) {}
+      : words(command), variables(environment_of(world)), cores(own_cores(world)) {}
 
   // In the child: only what is safe after fork().
   [[noreturn]] void become(pid_t parent, int errors) {
@@ -99,6 +100,7 @@ struct Program {
     if (::getppid() != parent) ::_exit(kCannotBeStarted);  // it ended before we asked
     if (errors >= 0) use_files_of_a_follower(errors);
     take_usual_signals();
+    keep_to_cores(cores);
     ::execve(arguments.front(), arguments.data(), environment.data());
     const char* reason = ::strerrordesc_np(errno);
     for (const char* text : {"myxtts: ", words.front().c_str(), " cannot be started: ",
@@ -110,6 +112,7 @@ struct Program {
 
   std::vector<std::string> words;
   std::vector<std::string> variables;
+  std::vector<int> cores;
   std::vector<char*> arguments = pointers_to(words);
   std::vector<char*> environment = pointers_to(variables);
 };

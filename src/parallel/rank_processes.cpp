@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <system_error>
 #include <utility>
 
@@ -51,6 +52,7 @@ RankProcesses::Rank::Rank(const World& world, const Settings& settings)
     : number(world.rank), process(world, settings.command), output(world.rank, settings.show) {}
 
 RankProcesses::RankProcesses(Settings settings) : settings_(std::move(settings)) {
+  std::signal(SIGCHLD, SIG_DFL);  // where it is ignored, no process says how it ended
   World world{.size = settings_.ranks, .local_size = settings_.ranks};
   world.port = settings_.port != 0 ? settings_.port : free_port();
   for (world.rank = 0; world.rank < world.size; ++world.rank) {
@@ -65,7 +67,7 @@ RankProcesses::Outcome RankProcesses::run() {
     take_signals();
     for (const auto& rank : ranks_) show_output(*rank);
     take_ends();
-    if (deadline_ && Clock::now() >= *deadline_) kill_all();
+    if (told_) kill_late();
   }
   if (failed_ != nullptr) {
     return {.exit_code = failed_->process.end()->exit_code(), .cause = cause()};
@@ -88,8 +90,10 @@ void RankProcesses::wait_for_something() const {
     files.push_back({.fd = rank->process.errors_file(), .events = POLLIN, .revents = 0});
   }
   int time = -1;  // in milliseconds; forever
-  if (deadline_ && !killed_) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline_ - Clock::now());
+  if (told_ && !killed_) {
+    const auto passed = Clock::now() - *told_;
+    const auto next = passed < settings_.patience ? settings_.patience : settings_.time_to_save;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - passed);
     time = static_cast<int>(std::max<std::int64_t>(left.count(), 0));
   }
   ::poll(files.data(), files.size(), time);
@@ -151,7 +155,7 @@ void RankProcesses::end_others(const Rank& failed) {
                              describe(*failed.process.end())));
   if (caught_ == 0) send_all(SIGTERM);  // else they were told, and a second signal would kill them
   kill_stopped();
-  deadline_ = Clock::now() + settings_.patience;
+  told_ = Clock::now();
 }
 
 void RankProcesses::send_all(int signal) {
@@ -164,6 +168,15 @@ void RankProcesses::kill_stopped() {
     if (!rank->process.is_stopped()) continue;
     settings_.show(fmt::format("rank {} is stopped, and is killed", rank->number));
     rank->process.kill();
+  }
+}
+
+void RankProcesses::kill_late() {
+  const auto passed = Clock::now() - *told_;
+  if (passed >= std::max(settings_.patience, settings_.time_to_save)) return kill_all();
+  if (passed < settings_.patience) return;
+  for (const auto& rank : ranks_) {
+    if (rank->number != 0 && !rank->process.end()) rank->process.kill();
   }
 }
 

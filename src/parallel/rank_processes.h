@@ -22,15 +22,16 @@ int free_port();
 //
 // SIGINT, SIGTERM and SIGHUP are passed on to all of them while this object lives, and they then
 // have as long as they need; a second signal kills them. When one rank fails, the others get
-// SIGTERM and, some seconds later, SIGKILL; those that are stopped get it at once. One thread, and
-// one object at a time in a process.
+// SIGTERM and, some seconds later, SIGKILL; rank 0 is given more time, as it keeps what was done;
+// those that are stopped get it at once. One thread, and one object at a time in a process.
 class RankProcesses {
  public:
   struct Settings {
     int ranks = 1;
     std::vector<std::string> command = {};  // a program, by its path, and its arguments
     int port = 0;                           // where rank 0 listens; 0: a free one
-    std::chrono::milliseconds patience = std::chrono::seconds(5);  // from SIGTERM to SIGKILL
+    std::chrono::milliseconds patience = std::chrono::seconds(5);        // from SIGTERM to SIGKILL
+    std::chrono::milliseconds time_to_save = std::chrono::seconds(120);  // the same for rank 0
     ShowLine show = {};  // gets what ranks other than 0 write
   };
 
@@ -65,16 +66,17 @@ class RankProcesses {
   void end_others(const Rank& failed);
   void send_all(int signal);
   void kill_stopped();
+  void kill_late();
   void kill_all();
   std::string cause() const;
 
   const Settings settings_;
   const CaughtSignals signals_;
   std::vector<std::unique_ptr<Rank>> ranks_;
-  int caught_ = 0;                                                 // the first signal that came
-  const Rank* failed_ = nullptr;                                   // the first that did
-  bool killed_ = false;                                            // all that ran were, by us
-  std::optional<std::chrono::steady_clock::time_point> deadline_;  // then those that run are killed
+  int caught_ = 0;                                             // the first signal that came
+  const Rank* failed_ = nullptr;                               // the first that did
+  bool killed_ = false;                                        // all that ran were, by us
+  std::optional<std::chrono::steady_clock::time_point> told_;  // to end, as one has failed
 };
 
 }  // namespace myxtts

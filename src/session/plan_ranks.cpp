@@ -58,7 +58,7 @@ DevicePlan with_cores_of(const World& world, const Plan& plan) {
   std::exception_ptr failure;
   std::thread([&] {
     try {
-      keep_to_share_of_cores(world);
+      keep_to_cores(own_cores(world));
       planned = plan();
     } catch (...) {
       failure = std::current_exception();
@@ -66,6 +66,10 @@ DevicePlan with_cores_of(const World& world, const Plan& plan) {
   }).join();
   if (failure) std::rethrow_exception(failure);
   return planned;
+}
+
+std::string place_of(const DevicePlan& plan) {
+  return plan.model.gpu ? fmt::format("GPU {}", plan.model.gpu->listed) : "the CPU";
 }
 
 std::string devices_of(const std::vector<DevicePlan>& plans) {
@@ -152,9 +156,9 @@ std::vector<DevicePlan> joined_plans(std::vector<DevicePlan> plans, const Device
     if (plan.model.gpu) plan.model.gpu->logical = static_cast<int>(place) + 1;
     if (plan.batch_size == first.batch_size && plan.grad_accum == first.grad_accum) continue;
     throw DeviceError(fmt::format(
-        "The GPUs of --gpus have room for different batches: {} clips on GPU {}, {} on GPU {}. "
-        "Give one for all, as in --batch-size {}.",
-        first.batch_size, first.model.gpu->listed, plan.batch_size, plan.model.gpu->listed,
+        "The ranks have room for different batches: {} clips on {}, {} on {}. Give one size for "
+        "all, as in --batch-size {}.",
+        first.batch_size, place_of(first), plan.batch_size, place_of(plan),
         std::min(first.batch_size, plan.batch_size)));
   }
   return plans;

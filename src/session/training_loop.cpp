@@ -5,10 +5,10 @@
 
 #include <ATen/ATen.h>
 
-#include "base/checksum.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/trace.h"
+#include "session/rank_equality.h"
 
 namespace myxtts {
 TrainingLoop::TrainingLoop(const LoopParts& parts, const TrainingState& start)
@@ -59,36 +59,10 @@ TrainingLoop::Ending TrainingLoop::run_to_end() {
   if (whole && measured_ != parts_.trainer.state().step) whole = measure();
   if (parts_.trainer.state().step != saving_.last()) save();
   if (whole) return Ending::Done;
-  const bool was_stopped = parts_.team == nullptr ? stopped() : agreed_.stop;
-  return out_of_time_ && !was_stopped ? Ending::OutOfTime : Ending::Stopped;
+  return out_of_time_ && !is_stopped() ? Ending::OutOfTime : Ending::Stopped;
 }
 
 namespace {
-
-// A checkpoint speaks for all ranks. Where memory or arithmetic of one has gone wrong, nobody would
-// notice for days.
-// By the sums of their bits, which are made where the weights are.
-void require_equal_weights(RankTeam& team, RoleDevice& device, const NamedTensors& weights) {
-  const auto scope = device.enter(device.stream());
-  std::vector<at::Tensor> sums;
-  for (const auto& [name, tensor] : weights) {
-    sums.push_back(tensor.view(at::kInt).sum(at::kLong));
-  }
-  const at::Tensor all_sums = at::stack(sums).cpu();
-  FastChecksum sum;
-  sum.add({static_cast<const std::byte*>(all_sums.const_data_ptr()), all_sums.nbytes()});
-  const auto bits = sum.value();
-  const std::array<double, 2> halves{static_cast<double>(bits >> 32),
-                                     static_cast<double>(bits & 0xffff'ffff)};
-  const std::vector<double> all = team.gather(halves);
-  for (std::size_t rank = 1; rank < all.size() / 2; ++rank) {
-    if (all[2 * rank] == all[0] && all[2 * rank + 1] == all[1]) continue;
-    throw DeviceError(fmt::format(
-        "The weights of rank {} are no longer those of rank 0, so the memory or a core of one of "
-        "the hosts is at fault. The last checkpoint is good: continue with --resume on others.",
-        rank));
-  }
-}
 
 double seconds_since(std::chrono::steady_clock::time_point began) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
@@ -98,7 +72,7 @@ double seconds_since(std::chrono::steady_clock::time_point began) {
 
 // False: stopped, or out of time.
 bool TrainingLoop::train() {
-  if (parts_.trainer.done()) return !stopped();  // before it was continued
+  if (parts_.trainer.done()) return !is_stopped();  // before it was continued
   while (auto slot = next_batch()) {
     const DataPosition position = (*slot)->position;
     if (!agreed_to_go_on(**slot) || !step(**slot)) return false;
@@ -110,7 +84,7 @@ bool TrainingLoop::train() {
     if (parts_.trainer.done()) return true;
     if ((out_of_time_ = is_late())) return false;
   }
-  return !stopped();
+  return !is_stopped();
 }
 
 std::optional<RankFeed::Slot> TrainingLoop::next_batch() {
@@ -140,9 +114,14 @@ bool TrainingLoop::agreed_to_go_on(DeviceBatch& batch) {
   return !agreed_.stop || !parts_.trainer.between_steps();
 }
 
+// Of several ranks, what one alone was told counts once all have heard of it.
+bool TrainingLoop::is_stopped() const {
+  return parts_.team == nullptr ? stopped() : agreed_.stop;
+}
+
 // In the middle of what all ranks do together, one alone cannot.
-bool TrainingLoop::gives_up() {
-  return parts_.team == nullptr ? stopped() : agreed_.stop && parts_.trainer.between_steps();
+bool TrainingLoop::gives_up() const {
+  return is_stopped() && (parts_.team == nullptr || parts_.trainer.between_steps());
 }
 
 bool TrainingLoop::is_late() const {
@@ -167,7 +146,8 @@ void TrainingLoop::after_step(DataPosition position) {
   const bool ends_epoch = parts_.data.training().batches.next(position).epoch != position.epoch;
   memory_->look(step);
   if (measuring_.due(step, ends_epoch) && !measure()) return;
-  if (parts_.team == nullptr ? saving_.due(step) : agreed_.save) save();
+  const bool due = parts_.team == nullptr ? saving_.due(step) : agreed_.save;
+  if (due && saving_.last() != step) save();  // the best one is saved already
 }
 
 // False: stopped before its end.
@@ -211,10 +191,10 @@ bool TrainingLoop::measure() {
 void TrainingLoop::save() {
   const TraceScope trace("save");
   CheckpointContents contents = parts_.trainer.contents();  // together, where there are ranks
-  saving_.saved(contents.state.step);
   if (parts_.team != nullptr) {
     require_equal_weights(*parts_.team, *parts_.devices.model, contents.weights);
   }
+  saving_.saved(contents.state.step);
   if (parts_.team == nullptr || parts_.team->world().leads()) write(std::move(contents));
 }
 

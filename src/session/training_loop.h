@@ -75,8 +75,9 @@ class TrainingLoop {
   bool measure();
   void save();
   void write(CheckpointContents contents);
-  bool stopped() const;
-  bool gives_up();
+  bool stopped() const;  // this rank
+  bool is_stopped() const;
+  bool gives_up() const;
   bool is_late() const;
 
   LoopParts parts_;

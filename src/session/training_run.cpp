@@ -12,6 +12,7 @@
 #include "session/gauges.h"
 #include "session/memory_advice.h"
 #include "session/progress_observer.h"
+#include "session/rank_equality.h"
 #include "session/run_inputs.h"
 #include "session/run_monitor.h"
 #include "session/run_records.h"
@@ -27,7 +28,6 @@
 #include "train/weight_histograms.h"
 
 namespace myxtts {
-namespace {
 
 std::optional<Clock::Time> deadline_after(const TrainConfig& train) {
   if (!train.max_minutes) return std::nullopt;
@@ -35,8 +35,6 @@ std::optional<Clock::Time> deadline_after(const TrainConfig& train) {
   return system_clock().now() +
          std::chrono::duration_cast<Clock::Time::duration>(Minutes(*train.max_minutes));
 }
-
-}  // namespace
 
 // In the order in which they are made; what a part uses stands above it.
 struct TrainingRun::Parts {
@@ -50,7 +48,7 @@ struct TrainingRun::Parts {
         own_inputs(frame.inputs == nullptr ? make_inputs(resumed) : nullptr),
         inputs(frame.inputs == nullptr ? *own_inputs : *frame.inputs),
         start(inputs.start()),
-        data(inputs.data()),
+        data(the_same_on_all_ranks(inputs.data())),
         devices(inputs.devices(frame.place)),
         training(place_model()),
         saver(checkpoints, *devices.model, start.untrained(), start.fixed_files(), start.part.file),
@@ -97,6 +95,11 @@ struct TrainingRun::Parts {
       ranks.world_size = team->world().size;
     }
     return std::make_unique<RunInputs>(settings, ranks, run, resumed);
+  }
+
+  const RunData& the_same_on_all_ranks(const RunData& own) const {
+    if (team != nullptr) require_equal_data(*team, own.starting_state(), settings.values);
+    return own;
   }
 
   bool leads() const { return team == nullptr || team->world().leads(); }

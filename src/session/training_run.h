@@ -18,6 +18,9 @@ namespace myxtts {
 
 class RunInputs;
 
+// When --max-minutes, counted from now, are over; nothing: they were not asked for.
+std::optional<Clock::Time> deadline_after(const TrainConfig& train);
+
 // Where a run stands among others.
 struct RunFrame {
   std::string title = "Training";  // in front of its progress

@@ -264,8 +264,7 @@ void Optimiser::load(const NamedTensors& tensors) {
   field(offsetof(UpdateState, applied), 1, at::kLong).copy_(find_tensor(tensors, "applied", {1}));
   field(offsetof(UpdateState, good_steps), 1, at::kLong)
       .copy_(find_tensor(tensors, "good_steps", {1}));
-  field(offsetof(UpdateState, loss_scale), 1, at::kFloat)
-      .copy_(find_tensor(tensors, "loss_scale", {1}));
+  load_loss_scale(find_tensor(tensors, "loss_scale", {1}));
   clear();
   const auto any = std::ranges::find_if(
       tensors, [](const auto& named) { return named.first.starts_with("mean."); });
@@ -277,6 +276,16 @@ void Optimiser::load(const NamedTensors& tensors) {
     load_part(tensors, type == at::kFloat      ? Moments::Fp32
                        : type == at::kBFloat16 ? Moments::Bf16
                                                : Moments::EightBit);
+  }
+}
+
+// Only fp16 has one. Of a checkpoint that was trained in another precision it is 1.
+void Optimiser::load_loss_scale(const at::Tensor& saved) {
+  auto scale = field(offsetof(UpdateState, loss_scale), 1, at::kFloat);
+  if (loss_scale_.defined()) {
+    scale.copy_(at::where(saved == 1, at::full_like(saved, kFirstLossScale), saved));
+  } else {
+    scale.fill_(1);
   }
 }
 

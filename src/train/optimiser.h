@@ -76,6 +76,7 @@ class Optimiser {
   struct MomentTensors;
   NamedTensors named(const MomentTensors& moments) const;
   at::Tensor field(std::size_t offset, std::int64_t count, at::ScalarType type) const;
+  void load_loss_scale(const at::Tensor& saved);
   void load_moments(const NamedTensors& tensors);
   void load_part(const NamedTensors& tensors, Moments from);
 

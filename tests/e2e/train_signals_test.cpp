@@ -36,6 +36,19 @@ TEST_F(TrainSignals, TermAndIntEndARunWithACheckpointAndTheCommandThatContinuesI
   }
 }
 
+// A service manager tells a rank, and the launcher, which passes it on.
+TEST_F(TrainSignals, ASignalThatComesByTwoWaysIsOne) {
+  StartedProgram program(command("run", endless_));
+  ASSERT_TRUE(program.has_said("Model training starting now"));
+  program.send(SIGTERM);
+  program.send(SIGTERM);
+  program.ends_within(20ms);
+  program.send(SIGTERM);
+  ASSERT_TRUE(program.ends_within(kSoon));
+  EXPECT_EQ(program.finish().exit_code, 143);
+  EXPECT_TRUE(fs::exists(path("run") / "latest"));
+}
+
 // Whatever the moment: reading, waiting, measuring, saving.
 TEST_F(TrainSignals, AtAnyMomentARunEndsSoonAndItsContinuationIsTheSame) {
   const Words settings{"--max-steps", "14", "--eval-steps", "3", "--save-steps", "2"};

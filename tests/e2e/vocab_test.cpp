@@ -72,6 +72,18 @@ TEST(VocabExtend, WhatIsWrongWithTheRequestIsSaid) {
   EXPECT_FALSE(std::filesystem::exists(folder / "out.json"));
 }
 
+TEST(VocabExtend, ALanguageThatNothingElseTakesIsWarnedOf) {
+  test::TemporaryFolder folder;
+  std::ofstream(folder / "text.txt") << "un text scurt și încă un text scurt\n";
+  for (const auto& [language, warned] : {std::pair{"ro", true}, {"fa", false}}) {
+    const auto result = run_program({"vocab", "extend", "--vocab", vocabulary(), "--language",
+                                     language, "--text", (folder / "text.txt").string(), "--out",
+                                     (folder / language).string() + ".json"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_EQ(result.err.find("serves other programs") != std::string::npos, warned) << result.err;
+  }
+}
+
 // A model of the smallest size with the vocabulary of the golden texts.
 class VocabExtendModel : public ::testing::Test {
  protected:

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -183,6 +184,37 @@ TEST_F(RankProcessesTest, RanksThatAreDeafAreKilledAfterTheTimeGiven) {
   EXPECT_EQ(outcome.exit_code, 6);
   EXPECT_GE(time, 300ms);
   EXPECT_LT(time, 5s);
+}
+
+TEST_F(RankProcessesTest, RankZeroHasTheTimeToKeepWhatWasDone) {
+  const std::string others = "while [ ! -e $DIR/0 ]; do sleep 0.02; done; exit 6";
+  const std::string saves = "trap 'sleep 0.8; touch $DIR/saved; exit 143' TERM; touch $DIR/0; ";
+  EXPECT_GE(RankProcesses::Settings{}.time_to_save, 60s);
+  EXPECT_EQ(run(2, "if [ $RANK = 1 ]; then " + others + "; fi; " + saves + kForever).exit_code, 6);
+  EXPECT_TRUE(fs::exists(folder_ / "saved")) << "longer than the patience with others";
+
+  fs::remove(folder_ / "saved");
+  fs::remove(folder_ / "0");
+  auto impatient = settings(2, "if [ $RANK = 1 ]; then " + others + "; fi; " + saves + kForever);
+  impatient.time_to_save = 400ms;
+  EXPECT_EQ(RankProcesses(impatient).run().exit_code, 6);
+  EXPECT_FALSE(fs::exists(folder_ / "saved")) << "but not for ever";
+}
+
+TEST_F(RankProcessesTest, HowARankEndedIsKnownWhereSuchNewsWereIgnored) {
+  std::signal(SIGCHLD, SIG_IGN);
+  EXPECT_EQ(run(1, "exit 5").exit_code, 5);
+}
+
+TEST_F(RankProcessesTest, EveryRankHasItsShareOfTheCoresThatTheLauncherMayUse) {
+  run(2, "grep Cpus_allowed_list /proc/self/status > $DIR/$RANK");
+  const auto cores_of = [this](const char* rank) {
+    std::ifstream file(folder_ / rank);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  EXPECT_FALSE(cores_of("0").empty());
+  if (std::thread::hardware_concurrency() < 2) GTEST_SKIP() << "there is one core";
+  EXPECT_NE(cores_of("0"), cores_of("1"));
 }
 
 TEST_F(RankProcessesTest, SignalsArePassedOnAndTheRanksHaveTheTimeTheyNeed) {

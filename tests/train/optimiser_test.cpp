@@ -57,5 +57,30 @@ TEST_F(OverflowedGradients, AreNamedByTheirParameter) {
   EXPECT_EQ(optimiser_.overflowed(), none) << "of the last update alone";
 }
 
+float loss_scale(const Optimiser& optimiser) {
+  return optimiser.tensors().at("loss_scale").item<float>();
+}
+
+// Only fp16 multiplies its loss; its scale in another precision would make every update too small.
+TEST(OptimiserOfACheckpoint, TheLossScaleFollowsThePrecision) {
+  PlainDevice device;
+  NamedTensors weights;
+  for (const auto& spec : kSpecs) weights.emplace(spec.name, at::ones(spec.shape));
+  Parameters parameters(lay_out(kSpecs, "", {}), weights, c10::kCPU, at::kFloat, true);
+  Optimiser scaled(parameters, {.scaled_loss = true}, device);
+  Optimiser plain(parameters, {}, device);
+  EXPECT_EQ(loss_scale(scaled), kFirstLossScale);
+  EXPECT_EQ(loss_scale(plain), 1.0F);
+
+  plain.load(scaled.tensors());
+  EXPECT_EQ(loss_scale(plain), 1.0F);
+  NamedTensors found = scaled.tensors();
+  found.at("loss_scale") = at::full({1}, 1024.0F);
+  scaled.load(found);
+  EXPECT_EQ(loss_scale(scaled), 1024.0F) << "where it was left";
+  scaled.load(plain.tensors());
+  EXPECT_EQ(loss_scale(scaled), kFirstLossScale);
+}
+
 }  // namespace
 }  // namespace myxtts::test

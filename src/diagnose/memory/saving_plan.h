@@ -15,7 +15,7 @@ namespace myxtts {
 // Which savers a run may use, the cheapest first; what was set is the same in each.
 //
 // Averages in bf16 cost no time and hardly any accuracy, so they come first; then layers that are
-// computed twice, a quarter of the speed; then averages of eight bits; and last released gradients,
+// computed twice, which costs time; then averages of eight bits; and last released gradients,
 // where a step that is not finite can no longer be left out as a whole. Those cannot be had with
 // clipping, accumulation or fp16.
 std::vector<MemorySavers> saver_choices(const TrainConfig& train);

@@ -121,7 +121,7 @@ ClusterFacts parse_cluster(std::string_view text, const Cluster& known) {
   Json json;
   try {
     json = Json::parse(text);
-  } catch (const Json::parse_error& error) {
+  } catch (const Json::exception& error) {
     throw ConfigError(fmt::format("The cluster's file is no JSON: {}.", error.what()));
   }
   apply(json, "",

@@ -9,8 +9,9 @@ namespace myxtts {
 namespace {
 
 constexpr const char* kMeasured = "xtts-v2";
-constexpr double kFixedMs = 3.2;
-constexpr double kClipMs = 2.19;
+// Fitted to steps of 3 to 64 clips on an H200 (docs/benchmarks.md).
+constexpr double kFixedMs = 2.8;
+constexpr double kClipMs = 2.06;
 constexpr double kUpdateMs = 3.5;
 // A core decodes 498 clips of FLAC a second (docs/benchmarks.md).
 constexpr double kCoreClipMs = 2.0;

@@ -249,10 +249,10 @@ TEST(StepOfRanks, TheBatchForAnEfficiencyIsTheSmallestThatHasIt) {
 TEST(ReferenceStep, IsTheMeasuredOneOfAnH200) {
   const RankStep step = reference_step("xtts-v2");
   const auto whole = [&](std::int64_t clips) { return step.pass_ms(clips) + step.update_ms; };
-  EXPECT_NEAR(whole(3), 14.1, 0.07 * 14.1);
-  EXPECT_NEAR(whole(16), 41.0, 0.03 * 41.0);
-  EXPECT_NEAR(whole(32), 75.9, 0.03 * 75.9);
-  EXPECT_NEAR(whole(64), 147.0, 0.03 * 147.0);
+  EXPECT_NEAR(whole(3), 13.1, 0.06 * 13.1);
+  EXPECT_NEAR(whole(16), 38.7, 0.02 * 38.7);
+  EXPECT_NEAR(whole(32), 71.6, 0.02 * 71.6);
+  EXPECT_NEAR(whole(64), 139.0, 0.02 * 139.0);
   EXPECT_FALSE(step.measured);
 }
 
