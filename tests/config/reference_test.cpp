@@ -32,7 +32,9 @@ TEST(Reference, TheFileInConfigsIsWhatTheProgramPrints) {
 }
 
 TEST(Reference, ThePageInDocsHoldsTheTablesTheProgramPrints) {
-  EXPECT_NE(repository_file("docs/configuration.md").find(print_markdown()), std::string::npos)
+  const std::string page = repository_file("docs/configuration.md");
+  EXPECT_TRUE(page.starts_with("# Configuration\n")) << "The tables replaced the page around them.";
+  EXPECT_NE(page.find(print_markdown()), std::string::npos)
       << "Refresh its tables with: myxtts config --format markdown";
 }
 
