@@ -101,6 +101,7 @@ class GpuRankTensors final : public RankTensors {
     follow_role();
     communicator_->share(side_, bytes);
     finish_sums();
+    watch_.mark();  // at the start and for a checkpoint no step follows that would
   }
 
   void step_queued() override {
