@@ -4,6 +4,8 @@
 #include <ATen/ATen.h>
 
 #include "audio/resample.h"
+#include "audio/resampled_length.h"
+#include "base/error.h"
 
 namespace myxtts {
 
@@ -15,6 +17,10 @@ at::Tensor mix_down(const AudioData& audio) {
 
 at::Tensor read_clip(const std::filesystem::path& path, std::int64_t sample_rate) {
   const auto audio = read_audio(path);
+  if (resampled_length(audio.frames(), audio.sample_rate, sample_rate) > kMaxAudioSamples) {
+    throw DataError(fmt::format("{} is too long: at {} Hz it would have more than {} samples.",
+                                path.string(), sample_rate, kMaxAudioSamples));
+  }
   const Resampler resample(audio.sample_rate, sample_rate, at::kCPU);
   return resample(mix_down(audio)).clamp(-1.0, 1.0);
 }

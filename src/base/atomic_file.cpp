@@ -92,16 +92,6 @@ std::filesystem::path new_temporary_name(const std::filesystem::path& path) {
   return folder_of(path) / fmt::format(".myxtts-tmp-{}-{}", getpid(), next++);
 }
 
-// So that the new name is on the disk too, and not only the contents.
-void sync_folder(const std::filesystem::path& path) {
-  const int folder = open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) fail_write(path, errno);
-  const int code = fsync(folder) == 0 ? 0 : errno;
-  close(folder);
-  // Some network disks order names by themselves and answer EINVAL.
-  if (code != 0 && code != EINVAL) fail_write(path, code);
-}
-
 }  // namespace
 
 AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(target_of(path)) {
@@ -138,7 +128,7 @@ void AtomicFile::commit() {
   if (close(file) != 0) fail_write(path_, errno);
   if (rename(temporary_.c_str(), path_.c_str()) != 0) fail_write(path_, errno);
   temporary_.clear();
-  sync_folder(path_);
+  bring_folder_to_disk(folder_of(path_));
 }
 
 void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes) {
@@ -155,6 +145,15 @@ void detail::write_all(int file, std::span<const std::byte> bytes,
     if (count < 0) fail_write(path, errno);
     bytes = bytes.subspan(static_cast<std::size_t>(count));
   }
+}
+
+void bring_folder_to_disk(const std::filesystem::path& path) {
+  const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) fail_write(path, errno);
+  const int code = fsync(folder) == 0 ? 0 : errno;
+  close(folder);
+  // Some network disks order names by themselves and answer EINVAL.
+  if (code != 0 && code != EINVAL) fail_write(path, code);
 }
 
 }  // namespace myxtts

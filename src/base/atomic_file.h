@@ -42,6 +42,9 @@ class AtomicFile {
 // An AtomicFile of these bytes, committed.
 void write_file_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
 
+// So that the names in it are on the disk too, and not only what they stand for. Throws DataError.
+void bring_folder_to_disk(const std::filesystem::path& folder);
+
 namespace detail {
 // Writes everything to an open file; `path` is for the sentence when that fails.
 void write_all(int file, std::span<const std::byte> bytes, const std::filesystem::path& path);

@@ -38,7 +38,8 @@ class Descriptor {
 }  // namespace
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // A pipe would keep us waiting for whoever writes to it.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.number() < 0) fail(path, "opened");
   struct stat status = {};
   if (::fstat(file.number(), &status) != 0) fail(path, "examined");

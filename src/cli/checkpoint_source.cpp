@@ -64,6 +64,13 @@ void CheckpointSource::write(const std::filesystem::path& path, const TensorSpec
     const PthTensor& tensor = source->second.tensor;
     file_->verify(source->second.value, name);
     const TensorView view = dense(tensor, dense_buffer);
+    const bool counts = kinds.at(name).dtype == Dtype::I64;
+    if (counts ? view.dtype != Dtype::I64 : !is_floating(view.dtype)) {
+      throw DataError(
+          fmt::format("The checkpoint's {} has numbers of another kind than the network "
+                      "has there.",
+                      name));
+    }
     writer.write(is_floating(view.dtype) ? as_fp32(view, float_buffer).bytes : view.bytes);
     file_->file().forget(tensor.storage);
     progress.advance(tensor.storage.size());

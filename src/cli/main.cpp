@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <csignal>
 #include <exception>
+#include <filesystem>
 #include <new>
+
+#include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/freed_memory.h"
@@ -40,6 +43,9 @@ int main(int argument_count, char** arguments) {
     return report(error, kDataError);
   } catch (const DeviceError& error) {
     return report(error, kDeviceError);
+  } catch (const std::filesystem::filesystem_error& error) {
+    report_error(fmt::format("A file or folder cannot be used: {}.", error.what()));
+    return kDataError;
   } catch (const std::bad_alloc&) {
     report_error("There is no memory left; use a smaller batch or model.");
     return kDeviceError;

@@ -35,12 +35,29 @@ bool is_clip(const fs::path& path) {
          extension != ".tsv" && extension != ".jsonl" && extension != ".json";
 }
 
+// The id as a path that stays in whatever folder it is put into.
+fs::path inside(const std::string& id) {
+  fs::path path;
+  for (const fs::path& part : fs::path(id).relative_path()) {
+    if (part != "..") path /= part;
+  }
+  return path;
+}
+
 // The folders of a corpus are in nobody's way where the names alone tell its clips apart.
 std::vector<ManifestEntry> with_short_names(std::vector<ManifestEntry> clips) {
   std::set<std::string> names;
   for (const ManifestEntry& clip : clips) names.insert(fs::path(clip.id).filename().string());
-  if (names.size() < clips.size()) return clips;
-  for (ManifestEntry& clip : clips) clip.id = fs::path(clip.id).filename().string();
+  const bool by_name = names.size() == clips.size();
+  std::set<std::string> taken;
+  for (ManifestEntry& clip : clips) {
+    const std::string id = clip.id;
+    clip.id = (by_name ? fs::path(id).filename() : inside(id)).string();
+    if (taken.insert(clip.id).second) continue;
+    throw DataError(fmt::format(
+        "{} and another clip would both be written to {}.wav; give them names of their own.", id,
+        clip.id));
+  }
   return clips;
 }
 

@@ -81,7 +81,8 @@ void validate_gpt(const GptConfig& gpt) {
   positive("gpt.heads", gpt.heads);
   positive("gpt.max_text_tokens", gpt.max_text_tokens);
   positive("gpt.max_audio_tokens", gpt.max_audio_tokens);
-  positive("gpt.code_stride", gpt.code_stride);
+  // What the DVAE's two strided convolutions make of its spectrogram.
+  require(gpt.code_stride == 1024, "gpt.code_stride", gpt.code_stride, "1024");
   positive("gpt.conditioning_blocks", gpt.conditioning_blocks);
   positive("gpt.perceiver_latents", gpt.perceiver_latents);
   positive("gpt.perceiver_depth", gpt.perceiver_depth);
@@ -92,6 +93,65 @@ void validate_gpt(const GptConfig& gpt) {
   // The group norm of the conditioning encoder needs more than two groups that divide the width.
   require(gpt.width % 4 == 0, "gpt.width", gpt.width, "a multiple of 4");
   validate_ids(gpt);
+}
+
+void validate_dvae(const DvaeConfig& dvae) {
+  for (const auto& [field, value] : {std::pair{"dvae.mel_bands", dvae.mel_bands},
+                                     {"dvae.hidden", dvae.hidden},
+                                     {"dvae.channels", dvae.channels},
+                                     {"dvae.codebook_dim", dvae.codebook_dim},
+                                     {"dvae.codes", dvae.codes},
+                                     {"dvae.blocks", dvae.blocks}}) {
+    require(value > 0, field, value, "at least 1");
+  }
+}
+
+void validate_rate(std::string_view field, std::int64_t rate) {
+  require(rate >= 1'000 && rate <= 768'000, field, rate, "from 1000 to 768000");
+}
+
+void validate_decoder(const DecoderConfig& decoder) {
+  constexpr std::size_t kMostStages = 8;
+  constexpr std::int64_t kMostKernel = 1024;
+  const auto each = [](std::string_view field, const std::vector<std::int64_t>& values) {
+    for (const std::int64_t value : values) {
+      require(value > 0 && value <= kMostKernel, field, value, "from 1 to 1024");
+    }
+  };
+  require(decoder.initial_channels > 0, "decoder.initial_channels", decoder.initial_channels,
+          "at least 1");
+  each("decoder.upsample_rates", decoder.upsample_rates);
+  each("decoder.upsample_kernels", decoder.upsample_kernels);
+  each("decoder.resblock_kernels", decoder.resblock_kernels);
+  each("decoder.resblock_dilations", decoder.resblock_dilations);
+  const auto stages = static_cast<std::int64_t>(decoder.upsample_rates.size());
+  require(decoder.upsample_rates.size() <= kMostStages &&
+              decoder.upsample_rates.size() == decoder.upsample_kernels.size(),
+          "the length of decoder.upsample_rates", stages,
+          "that of decoder.upsample_kernels, and at most 8");
+  std::int64_t product = 1;
+  for (const std::int64_t rate : decoder.upsample_rates) {
+    if (product <= kMostKernel) product *= rate;  // else it is too large already
+  }
+  require(decoder.output_hop > 0 && product == decoder.output_hop, "decoder.output_hop",
+          decoder.output_hop, fmt::format("the product of decoder.upsample_rates ({})", product));
+  validate_rate("decoder.input_sample_rate", decoder.input_sample_rate);
+  validate_rate("decoder.output_sample_rate", decoder.output_sample_rate);
+}
+
+void validate_speaker_encoder(const SpeakerEncoderConfig& encoder) {
+  for (const auto& [field, value] : {std::pair{"speaker_encoder.mel_bands", encoder.mel_bands},
+                                     {"speaker_encoder.se_reduction", encoder.se_reduction},
+                                     {"speaker_encoder.attention_dim", encoder.attention_dim},
+                                     {"speaker_encoder.output_dim", encoder.output_dim},
+                                     {"speaker_encoder.window", encoder.window},
+                                     {"speaker_encoder.hop", encoder.hop}}) {
+    require(value > 0, field, value, "at least 1");
+  }
+  require(encoder.fft_size >= encoder.window && encoder.fft_size <= 65'536,
+          "speaker_encoder.fft_size", encoder.fft_size,
+          fmt::format("from speaker_encoder.window ({}) to 65536", encoder.window));
+  validate_rate("speaker_encoder.sample_rate", encoder.sample_rate);
 }
 
 }  // namespace
@@ -114,6 +174,9 @@ ModelConfig model_preset(std::string_view name) {
 
 void validate(const ModelConfig& config) {
   validate_gpt(config.gpt);
+  validate_dvae(config.dvae);
+  validate_decoder(config.decoder);
+  validate_speaker_encoder(config.speaker_encoder);
   require(config.decoder.input_dim == config.gpt.width, "decoder.input_dim",
           config.decoder.input_dim, fmt::format("gpt.width ({})", config.gpt.width));
   require(config.decoder.speaker_dim == config.speaker_encoder.output_dim, "decoder.speaker_dim",

@@ -98,10 +98,19 @@ double seconds(const Json& json, const char* key, double absent, const std::stri
   return value.get<double>();
 }
 
+// Where we keep what the public format has no place for; made where it is not there.
+Json& own_section(Json& json, const std::string& subject) {
+  Json& section = json[kSection];
+  if (!section.is_null() && !section.is_object()) {
+    fail(subject, fmt::format("has no object for {}", kSection));
+  }
+  return section;
+}
+
 std::string with_member(std::string_view text, const char* key, Json value,
                         const std::string& subject) {
   Json json = parse_object(text, subject);
-  json[kSection][key] = std::move(value);
+  own_section(json, subject)[key] = std::move(value);
   return json.dump(4) + "\n";
 }
 
@@ -187,7 +196,8 @@ std::string print_model_config(const ModelConfig& config) {
 
 std::string with_text_ids(std::string_view json, const TextIds& ids, const std::string& subject) {
   Json file = parse_object(json, subject);
-  file[kSection]["text"] = {{"ids", ids.count}, {"start", ids.start}, {"stop", ids.stop}};
+  own_section(file, subject)["text"] = {
+      {"ids", ids.count}, {"start", ids.start}, {"stop", ids.stop}};
   const auto replace = [&](const char* key, std::int64_t value) {
     if (member(member(file, "model_args"), key).is_number()) file["model_args"][key] = value;
   };

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/checkpoint_store.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <set>
 #include <system_error>
 #include <utility>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "run/checksums.h"
+#include "run/put_folder.h"
 
 namespace myxtts {
 namespace {
@@ -74,15 +73,6 @@ std::vector<Checkpoint> checkpoints_in(const fs::path& folder) {
   }
   std::ranges::sort(found, {}, &Checkpoint::step);
   return found;
-}
-
-// Gives the staged folder its name. A checkpoint of the same step, made before a resume, changes
-// places with it, so that there is no moment without one; the Writer removes it then.
-void name_folder(const fs::path& staging, const fs::path& target) {
-  const unsigned flags = fs::exists(target) ? RENAME_EXCHANGE : RENAME_NOREPLACE;
-  if (::renameat2(AT_FDCWD, staging.c_str(), AT_FDCWD, target.c_str(), flags) != 0) {
-    refuse(target, {errno, std::generic_category()});
-  }
 }
 
 }  // namespace
@@ -151,18 +141,25 @@ Checkpoint CheckpointStore::at(const std::string& step_or_path) const {
   return {.folder = folder, .step = facts.step, .validation_loss = facts.validation_loss};
 }
 
-// A link, replaced by renaming another one over it.
+// A link, replaced by renaming another one over it. Where that cannot be, the checkpoint is there
+// all the same.
 void CheckpointStore::set_latest(std::int64_t step) const {
   std::error_code error;
   const fs::path link = run_ / fmt::format(".{}-{}", kLatest, ::getpid());
   fs::remove(link, error);
   fs::create_directory_symlink(fs::path(kCheckpoints) / name_of_step(step), link, error);
   if (!error) fs::rename(link, run_ / kLatest, error);
-  if (error) refuse(run_ / kLatest, error);
+  if (!error) return;
+  std::error_code ignored;
+  fs::remove(link, ignored);
+  log_warning("run", "{} cannot be made a link to {}, which is whole: {}.",
+              (run_ / kLatest).string(), (folder_ / name_of_step(step)).string(), error.message());
 }
 
 void CheckpointStore::put_in_place(const fs::path& staging, std::int64_t step) {
-  name_folder(staging, folder_ / name_of_step(step));
+  // A checkpoint of the same step, made before a resume, takes its place; the Writer removes it.
+  put_folder(staging, folder_ / name_of_step(step));
+  bring_folder_to_disk(folder_);  // before older ones go
   set_latest(step);
   remove_old(step);
 }

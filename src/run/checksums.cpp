@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/paths.h"
 #include "base/progress.h"
+#include "base/shallow_json.h"
 
 namespace myxtts {
 namespace {
@@ -87,7 +88,7 @@ bool is_ours(const Json& json) {
 
 Json read_checksums(const fs::path& folder) {
   const std::string text = read_text_file(folder / kChecksums, "list of checksums", kLargestFile);
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  auto json = parse_shallow_json<Json>(text);
   if (!is_ours(json)) {
     throw DataError(
         fmt::format("{} is not a list of checksums of ours.", (folder / kChecksums).string()));
@@ -142,7 +143,7 @@ void seal_folder(const fs::path& folder, const FolderFacts& facts) {
   json["files"] = files;
   json["seal"] = seal_of(json);
   write_file_atomically(folder / kChecksums, bytes_of(json.dump(2) + "\n"));
-  Descriptor(folder).bring_to_disk();
+  bring_folder_to_disk(folder);
 }
 
 FolderFacts read_folder_facts(const fs::path& folder) {

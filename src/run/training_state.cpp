@@ -10,6 +10,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/paths.h"
+#include "base/shallow_json.h"
 
 namespace myxtts {
 namespace {
@@ -88,7 +89,7 @@ class StateReader {
 
 Json parse_object(const std::filesystem::path& file) {
   const std::string text = read_text_file(file, "state of the run", kLargestFile);
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  auto json = parse_shallow_json<Json>(text);
   const StateReader reader(json, file);
   if (!json.is_object()) reader.refuse("is not a JSON object");
   const Json& version = reader.at("version");

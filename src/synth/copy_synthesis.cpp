@@ -39,7 +39,8 @@ std::vector<std::int64_t> CopySynthesis::codes_of(const at::Tensor& clip) const 
   const auto mel = normalised_log_mel(mel_(clip.unsqueeze(0)), tensors_.at("mel_stats"));
   const auto found = dvae_.quantise(dvae_.encode(mel)).squeeze(0).cpu().contiguous();
   // A clip of whole strides has one frame more than its codes.
-  const auto count = (clip.size(0) + config_.gpt.code_stride - 1) / config_.gpt.code_stride;
+  const auto wanted = (clip.size(0) + config_.gpt.code_stride - 1) / config_.gpt.code_stride;
+  const auto count = std::min(wanted, found.numel());
   const auto* first = found.const_data_ptr<std::int64_t>();
   return {first, first + count};
 }

@@ -24,6 +24,8 @@ double seconds(const at::Tensor& clip, std::int64_t sample_rate) {
   return static_cast<double>(clip.size(0)) / static_cast<double>(sample_rate);
 }
 
+constexpr double kMostSeconds = 86'400;
+
 void require_length(const at::Tensor& clip, std::int64_t sample_rate,
                     const std::filesystem::path& path, const char* after) {
   if (clip.size(0) >= shortest_reference_piece(sample_rate)) return;
@@ -37,6 +39,15 @@ ReferenceLengths reference_lengths(const ReferenceConfig& config, std::int64_t s
   const auto samples = [sample_rate](double seconds) {
     return static_cast<std::int64_t>(std::llround(seconds * static_cast<double>(sample_rate)));
   };
+  const auto is_length = [](double seconds) { return std::abs(seconds) <= kMostSeconds; };
+  if (!is_length(config.max_ref_len) || !is_length(config.gpt_cond_len) ||
+      !is_length(config.gpt_cond_chunk_len) ||
+      samples(config.gpt_cond_chunk_len) < shortest_reference_piece(sample_rate)) {
+    throw DataError(fmt::format(
+        "The model's config.json takes {} s of a reference, {} s of them for latents in pieces of "
+        "{} s; pieces have 0.33 s at least, and nothing more than a day.",
+        config.max_ref_len, config.gpt_cond_len, config.gpt_cond_chunk_len));
+  }
   return {.of_each = samples(config.max_ref_len),
           .for_latents = samples(config.gpt_cond_len),
           .latents_piece = samples(config.gpt_cond_chunk_len)};

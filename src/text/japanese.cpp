@@ -164,7 +164,7 @@ std::vector<Piece> spell(const std::vector<Word>& words) {
     const std::string letters = read_aloud(word);
     if (before != nullptr && !letters.empty() && before->letters.ends_with(kOpenDoubling)) {
       before->letters.resize(before->letters.size() - kOpenDoubling.size());
-      before->letters += letters[0];
+      append_code_point(before->letters, code_point_at(letters, 0));
     }
     const bool opens = word.surface == "「" || word.surface == "『" || letters.empty() ||
                        letters == "(" || letters == "[";

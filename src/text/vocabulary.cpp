@@ -14,6 +14,7 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/shallow_json.h"
 #include "text/unicode.h"
 
 namespace myxtts {
@@ -120,8 +121,8 @@ Vocabulary Vocabulary::load(const std::filesystem::path& path) {
 }
 
 Vocabulary Vocabulary::parse(std::string_view json, std::string_view origin) {
-  const Json file = Json::parse(json, nullptr, /*allow_exceptions=*/false);
-  if (file.is_discarded()) refuse(origin, "it is not valid JSON");
+  const auto file = parse_shallow_json<Json>(json);
+  if (file.is_discarded()) refuse(origin, "it is not valid JSON, or nested too deeply");
   check_kind(file, origin);
 
   const Json& model = file["model"];

@@ -46,7 +46,8 @@ int indentation(std::string_view json) {
   const auto line = brace == json.npos ? json.npos : json.find('\n', brace);
   if (line == json.npos || line > brace + 2) return -1;
   const auto text = json.find_first_not_of(' ', line + 1);
-  return text == json.npos ? -1 : static_cast<int>(text - line - 1);
+  constexpr std::size_t kMost = 8;
+  return text == json.npos ? -1 : static_cast<int>(std::min(kMost, text - line - 1));
 }
 
 // A vocabulary file that grows.

@@ -81,6 +81,7 @@ TensorView dense(const PthTensor& tensor, std::vector<std::byte>& buffer) {
     std::copy_n(tensor.storage.begin() + source * static_cast<std::int64_t>(width), width,
                 buffer.begin() + static_cast<std::ptrdiff_t>(to));
     for (std::size_t axis = index.size(); axis-- > 0;) {
+      if (tensor.shape[axis] == 1) continue;  // its stride may be anything
       source += tensor.strides[axis];
       if (++index[axis] < tensor.shape[axis]) break;
       source -= tensor.strides[axis] * tensor.shape[axis];

@@ -212,7 +212,7 @@ std::string print_safetensors_header(const SafetensorsHeader& header) {
                   {"shape", entry.shape},
                   {"data_offsets", {entry.begin, entry.end}}};
   }
-  std::string text = json.dump();
+  std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
   while ((text.size() + sizeof(std::uint64_t)) % kAlignment != 0) text.push_back(' ');
   return text;
 }

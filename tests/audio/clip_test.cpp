@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "audio/resample.h"
+#include "base/error.h"
 #include "support/formula_weights.h"
 #include "support/golden.h"
 
@@ -29,6 +30,15 @@ TEST(Clip, ClipsAfterResampling) {
   const auto resampled = Resampler(48000, 22050, at::kCPU)(stored);
   ASSERT_GT(resampled.abs().max().item<float>(), 1.05F) << "no peak goes beyond full scale";
   EXPECT_TRUE(read_clip(path, 22050).equal(resampled.clamp(-1, 1)));
+  std::filesystem::remove(path);
+}
+
+// A few bytes of silence at a low rate are many at a high one.
+TEST(Clip, OneThatWouldBecomeTooLongIsRefusedBeforeItTakesMemory) {
+  const auto path =
+      std::filesystem::temp_directory_path() / fmt::format("myxtts_long.{}.wav", getpid());
+  write_wav(path, std::vector<float>(2000, 0.5F), 1000);
+  EXPECT_THROW((void)read_clip(path, kMaxAudioSamples), DataError);
   std::filesystem::remove(path);
 }
 

@@ -73,5 +73,32 @@ TEST(ModelConfig, ACodebookThatTheGptCannotSpeakIsNamedInTheRefusal) {
   EXPECT_EQ(refusal(config), "The model's gpt.audio_ids is 258; it must be dvae.codes + 2 (1026).");
 }
 
+// Numbers that no tensor's shape depends on, so that weights do not give them away.
+TEST(ModelConfig, WhatWouldDivideByNothingOrNeverEndIsRefused) {
+  using Change = void (*)(ModelConfig&);
+  const std::vector<std::pair<Change, std::string>> changes{
+      {[](ModelConfig& c) { c.gpt.code_stride = 1; }, "gpt.code_stride is 1"},
+      {[](ModelConfig& c) {
+         c.decoder.upsample_rates = {8, 8, 2, 0};
+       },
+       "upsample_rates is 0"},
+      {[](ModelConfig& c) { c.decoder.upsample_rates.pop_back(); }, "upsample_rates is 3"},
+      {[](ModelConfig& c) {
+         c.decoder.upsample_rates = {1000, 1000, 1000, 1000};
+       },
+       "output_hop is 256"},
+      {[](ModelConfig& c) { c.decoder.output_hop = 0; }, "output_hop is 0"},
+      {[](ModelConfig& c) { c.decoder.output_sample_rate = 0; }, "output_sample_rate is 0"},
+      {[](ModelConfig& c) { c.speaker_encoder.hop = 0; }, "speaker_encoder.hop is 0"},
+      {[](ModelConfig& c) { c.speaker_encoder.window = 600; }, "fft_size is 512"},
+      {[](ModelConfig& c) { c.speaker_encoder.sample_rate = -1; }, "sample_rate is -1"},
+      {[](ModelConfig& c) { c.dvae.blocks = 0; }, "dvae.blocks is 0"}};
+  for (const auto& [change, sentence] : changes) {
+    ModelConfig config = model_preset("tiny");
+    change(config);
+    EXPECT_NE(refusal(config).find(sentence), std::string::npos) << refusal(config);
+  }
+}
+
 }  // namespace
 }  // namespace myxtts

@@ -77,6 +77,27 @@ TEST_F(Resynthesize, AClipThatCannotBeSaidIsNamedAndTheOthersAreThere) {
   EXPECT_FALSE(fs::exists(folder_ / "copies" / "clip01.wav"));
 }
 
+// Clips of one name in two folders keep the folders, but within --out.
+TEST_F(Resynthesize, NoCopyIsWrittenOutsideOfTheFolderThatWasAskedFor) {
+  for (const char* side : {"a", "b"}) {
+    fs::create_directories(folder_ / side);
+    write_tone(folder_ / side / "x.wav", 220.0, 1.0);
+  }
+  fs::create_directories(folder_ / "list");
+  std::ofstream(folder_ / "list" / "metadata.csv")
+      << path("a") << "/x.wav|the first one\n../b/x.wav|the second one\n";
+  const std::string before = contents_of(folder_ / "a" / "x.wav");
+  const auto result =
+      synthesize({"--resynthesize", path("list") + "/metadata.csv", "--out", path("copies")});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(contents_of(folder_ / "a" / "x.wav"), before);
+  std::size_t copies = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(folder_ / "copies")) {
+    copies += entry.is_regular_file() ? 1 : 0;
+  }
+  EXPECT_EQ(copies, 2U);
+}
+
 TEST_F(Resynthesize, WhatDoesNotGoTogetherIsRefused) {
   const std::string corpus = path("corpus");
   for (const std::vector<std::string>& wrong :

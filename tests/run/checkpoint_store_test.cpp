@@ -10,6 +10,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "run/checksums.h"
+#include "run/put_folder.h"
 #include "support/killed_process.h"
 #include "support/temporary_folder.h"
 
@@ -186,6 +187,48 @@ TEST(CheckpointStore, AKillAtAnyMomentLeavesAWholeLatestThatNeverGoesBack) {
   }
   EXPECT_GT(unfinished, 10);  // otherwise the kills missed what they are for
   EXPECT_GT(newest, 3);
+}
+
+TEST(CheckpointStore, ChecksumsThatAreNestedWithoutEndAreDamage) {
+  const TemporaryFolder run;
+  CheckpointStore store(run.path());
+  save(store, 1);
+  const fs::path folder = run / "checkpoints" / "step-0000001";
+  write_text(folder / kChecksums, R"({"version": 1, "step": 1, "files": {}, "seal": )" +
+                                      std::string(200'000, '[') + std::string(200'000, ']') + "}");
+  EXPECT_NE(find_damage(folder).find("not a list of checksums"), std::string::npos);
+}
+
+// As after a copy that followed links.
+TEST(CheckpointStore, ALatestThatIsAFolderStopsNoCheckpoint) {
+  const TemporaryFolder run;
+  fs::create_directories(run / "latest" / "something");
+  CheckpointStore store(run.path(), {.last = 1, .best = 0});
+  testing::internal::CaptureStderr();
+  save(store, 1);
+  save(store, 2);
+  EXPECT_EQ(store.newest_valid()->step, 2);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("step-0000002, which is whole"), std::string::npos) << said;
+  EXPECT_EQ(steps_of(store), (std::vector<std::int64_t>{2}));
+}
+
+// What disks do that cannot exchange two names.
+TEST(PutFolder, InStepsTheNewOneHasTheNameAndTheOldOneIsHandedBack) {
+  const TemporaryFolder folder;
+  const auto make = [&](const std::string& text) {
+    fs::create_directories(folder / "staged");
+    write_text(folder / "staged" / "file", text);
+  };
+  make("first");
+  put_folder_in_steps(folder / "staged", folder / "target");
+  EXPECT_EQ(contents_of(folder / "target" / "file"), "first");
+  EXPECT_FALSE(fs::exists(folder / "staged"));
+  make("second");
+  put_folder_in_steps(folder / "staged", folder / "target");
+  EXPECT_EQ(contents_of(folder / "target" / "file"), "second");
+  EXPECT_EQ(contents_of(folder / "staged" / "file"), "first");
+  EXPECT_THROW(put_folder_in_steps(folder / "none", folder / "other"), DataError);
 }
 
 }  // namespace

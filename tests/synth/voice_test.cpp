@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
@@ -117,6 +119,15 @@ TEST_F(VocoderOfSmallDecoder, ThePartFromASampleOnIsThatPartOfTheWhole) {
     EXPECT_LT(test::max_abs_difference(part, whole.slice(0, first)), 1e-3 * loudness) << first;
   }
   EXPECT_EQ(vocoder.from(whole.size(0), latents, speaker).size(0), 0);
+}
+
+TEST(ReferenceLengths, PiecesThatNeverEndAreRefused) {
+  EXPECT_EQ(reference_lengths({}, 22'050).latents_piece, 22'050 * 4);
+  for (const double seconds : {0.0, 0.1, -4.0, 1e300, std::nan("")}) {
+    const auto said =
+        message_of([&] { (void)reference_lengths({.gpt_cond_chunk_len = seconds}, 22'050); });
+    EXPECT_NE(said.find("pieces have 0.33 s at least"), std::string::npos) << seconds << said;
+  }
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "support/temporary_folder.h"
 #include "text/text_data.h"
+#include "text/unicode.h"
 
 namespace myxtts {
 namespace {
@@ -49,6 +50,15 @@ TEST(JapaneseReader, AFolderWithoutADictionaryIsRefusedWithTheRemedy) {
     FAIL();
   } catch (const DataError& error) {
     EXPECT_NE(std::string(error.what()).find("tools/setup"), std::string::npos) << error.what();
+  }
+}
+
+// A doubled consonant takes the first letter of what follows, which need not be one byte.
+TEST(JapaneseReader, ADoublingBeforeWhatIsNoLetterStaysText) {
+  const JapaneseReader& reader = JapaneseReader::shared();
+  for (const char* text : {"っ っ", "あっ٣", "っ", "あっっか"}) {
+    const std::string read = reader.romanise(text);
+    EXPECT_EQ(first_invalid_utf8(read), std::nullopt) << text;
   }
 }
 

@@ -161,5 +161,13 @@ TEST(TextEncoder, TheTagComesFirstAndBlanksAreTokens) {
   EXPECT_FALSE(encoder.is_unknown(encoder.encode("")));
 }
 
+TEST(Vocabulary, OneThatIsNestedWithoutEndIsRefused) {
+  const std::string deep(200'000, '[');
+  const std::string close(200'000, ']');
+  const std::string file =
+      R"({"pre_tokenizer": {"type": )" + deep + close + R"(}, "model": {"type": "BPE"}})";
+  EXPECT_NE(refusal(file).find("nested too deeply"), std::string::npos) << refusal(file);
+}
+
 }  // namespace
 }  // namespace myxtts

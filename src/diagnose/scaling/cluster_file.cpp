@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/shallow_json.h"
 #include "base/paths.h"
 
 namespace myxtts {
@@ -118,12 +119,8 @@ void read_device(const Json& value, const std::string& key, Cluster& cluster) {
 ClusterFacts parse_cluster(std::string_view text, const Cluster& known) {
   ClusterFacts facts{.cluster = known};
   Cluster& cluster = facts.cluster;
-  Json json;
-  try {
-    json = Json::parse(text);
-  } catch (const Json::exception& error) {
-    throw ConfigError(fmt::format("The cluster's file is no JSON: {}.", error.what()));
-  }
+  const auto json = parse_shallow_json<Json>(text);
+  if (json.is_discarded()) throw ConfigError("The cluster's file is no JSON.");
   apply(json, "",
         {{"device", [&](const Json& v, const std::string& key) { read_device(v, key, cluster); }},
          {"hosts",
