@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <new>
 
+#include <c10/util/Exception.h>
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -46,6 +47,9 @@ int main(int argument_count, char** arguments) {
   } catch (const std::filesystem::filesystem_error& error) {
     report_error(fmt::format("A file or folder cannot be used: {}.", error.what()));
     return kDataError;
+  } catch (const c10::OutOfMemoryError&) {
+    report_error("The memory of the GPU is full; use a smaller batch or model, or --device cpu.");
+    return kDeviceError;
   } catch (const std::bad_alloc&) {
     report_error("There is no memory left; use a smaller batch or model.");
     return kDeviceError;

@@ -17,15 +17,22 @@ double seconds_a_clip(const StepModel& model) {
   return model.clips > 0 ? model.step() / model.clips : 0.0;
 }
 
-double cost_share(const Remedy& remedy, const StepModel& now) {
+// How much less time a clip would take.
+double saving(const StepModel& then, const StepModel& now) {
   const double seconds = seconds_a_clip(now);
-  return seconds > 0 ? 1 - seconds_a_clip(remedy.without) / seconds : 0.0;
+  return seconds > 0 ? 1 - seconds_a_clip(then) / seconds : 0.0;
 }
 
-// How large a cost has to be. Unevenness is what is left when everything is explained, so the
-// machine's own noise is in it.
-double worth_saying(Cause cause) {
-  return cause == Cause::Oscillation ? 2 * kWorthSaying : kWorthSaying;
+double cost_share(const Remedy& remedy, const StepModel& now) {
+  return saving(remedy.without, now);
+}
+
+// Unevenness is what is left when everything is explained, so the machine's own noise is in it; and
+// a small cost that its knob leaves in place is no more than such noise.
+bool is_worth_saying(const Remedy& remedy, const StepModel& now) {
+  const bool may_be_noise = remedy.cause == Cause::Oscillation ||
+                            (remedy.knob && saving(remedy.after, now) < kWorthSaying);
+  return cost_share(remedy, now) >= (may_be_noise ? 2 : 1) * kWorthSaying;
 }
 
 const Remedy* largest(const std::vector<Remedy>& remedies, const StepModel& now,
@@ -33,9 +40,8 @@ const Remedy* largest(const std::vector<Remedy>& remedies, const StepModel& now,
   const Remedy* found = nullptr;
   for (const Remedy& remedy : remedies) {
     const bool is_named = std::ranges::find(named, remedy.cause, &Finding::cause) != named.end();
-    const double cost = cost_share(remedy, now);
-    if (is_named || cost < worth_saying(remedy.cause)) continue;
-    if (found == nullptr || cost > cost_share(*found, now)) found = &remedy;
+    if (is_named || !is_worth_saying(remedy, now)) continue;
+    if (found == nullptr || cost_share(remedy, now) > cost_share(*found, now)) found = &remedy;
   }
   return found;
 }

@@ -117,6 +117,16 @@ TEST(Verdict, FeaturesThatSlowTheModelDownOnTheSameDeviceAreNamedThoughNothingWa
   EXPECT_NEAR(finding.predicted_step_seconds, 0.104, 0.005);
 }
 
+// Prompts stay whatever the cache holds, so it would give back a fifth of what they seem to cost.
+TEST(Verdict, ASmallCostThatItsKnobLeavesInPlaceIsNoise) {
+  const MadeTraining small{.encoding = 0.005, .prompts = 0.015, .model = 0.264, .ceiling = 0.229};
+  EXPECT_EQ(verdict_of(profile_of(small)), Cause::ModelBound);
+  MadeTraining large = small;
+  large.prompts = 0.060;
+  large.model = 0.300;
+  EXPECT_EQ(verdict_of(profile_of(large)), Cause::Features) << "but it is not for ever silent";
+}
+
 TEST(Verdict, AWaitAtEveryCopyIsPaidLessOftenWithLargerBatches) {
   const Profile profile = profile_of({.transfer = 0.275});
   const Finding& finding = profile.findings.front();
