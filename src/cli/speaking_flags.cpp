@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -135,7 +136,8 @@ const char* speaking_flag_in(const SpeakingFlags& flags) {
 }
 
 bool holds_many_clips(const fs::path& path) {
-  constexpr std::array kManifests = {".csv", ".txt", ".tsv", ".jsonl", ".json"};
+  constexpr std::array<std::string_view, 5> kManifests = {".csv", ".txt", ".tsv", ".jsonl",
+                                                          ".json"};
   return fs::is_directory(path) ||
          std::ranges::find(kManifests, path.extension().string()) != kManifests.end();
 }

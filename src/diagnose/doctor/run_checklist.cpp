@@ -174,7 +174,9 @@ std::int64_t steps_of_run(const RunFacts& facts) {
 std::int64_t kept_checkpoints(const RunFacts& facts) {
   const std::int64_t kept = facts.config.run.keep_last + facts.config.run.keep_best;
   if (!facts.plan || !facts.corpus) return kept;
-  return std::min(kept, std::max<std::int64_t>(1, steps_of_run(facts)));
+  const std::int64_t steps =
+      std::min(steps_of_run(facts), facts.config.train.max_steps.value_or(kept));
+  return std::clamp<std::int64_t>(steps, 1, kept);
 }
 
 RunCheck check_disk(const RunFacts& facts) {

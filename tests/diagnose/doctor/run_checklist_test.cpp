@@ -96,6 +96,9 @@ TEST(RunChecklist, TheDiskHoldsAsManyCheckpointsAsAreKeptAndARunMakes) {
   facts.config.run.keep_best = 2;
   EXPECT_NE(rows(facts)["disk"].found.find("for 12 checkpoints"), std::string::npos)
       << rows(facts)["disk"].found;
+  facts.config.train.max_steps = 7;
+  EXPECT_NE(rows(facts)["disk"].found.find("for 7 checkpoints"), std::string::npos)
+      << rows(facts)["disk"].found;
   facts.config.train.epochs = 1;
   facts.corpus->batches_per_epoch = 5;
   EXPECT_NE(rows(facts)["disk"].found.find("for 5 checkpoints"), std::string::npos)
