@@ -2,7 +2,9 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -10,6 +12,7 @@
 
 #include "audio/clip.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/config_flags.h"
@@ -18,6 +21,7 @@
 #include "cli/report.h"
 #include "data/corpus.h"
 #include "data/prompt_slice.h"
+#include "data/skip_list.h"
 #include "model/losses.h"
 #include "run/model_folder.h"
 #include "synth/clip_evaluator.h"
@@ -95,6 +99,43 @@ class TextIdsOf {
   std::map<Language, TextEncoder> encoders_;
 };
 
+// The clips of a corpus as the evaluator takes them. What cannot be decoded is left out, as in a
+// training, until there is more of it than data.max_skipped.
+class SoundOf {
+ public:
+  SoundOf(const Corpus& corpus, DataConfig config, std::int64_t sample_rate)
+      : corpus_(corpus), sample_rate_(sample_rate), left_out_(lenient(std::move(config))) {
+    for (const Skipped& skipped : corpus.skipped()) left_out_.add(skipped);
+  }
+
+  // [S] fp32; nothing: it is left out.
+  std::optional<at::Tensor> operator()(const ClipView& clip) {
+    const std::filesystem::path path(clip.audio);
+    try {
+      return read_clip(path, sample_rate_);
+    } catch (const DataError& error) {
+      log_warning("evaluate", "{} is left out: {}", path.string(), error.what());
+      left_out_.add({.file = path,
+                     .manifest = std::filesystem::path(clip.manifest),
+                     .line = clip.line,
+                     .measured = error.what()});
+    }
+    left_out_.judge(static_cast<std::int64_t>(corpus_.size() + corpus_.skipped().size()), {});
+    return std::nullopt;
+  }
+
+ private:
+  // What --strict is about was judged when the corpus was opened.
+  static DataConfig lenient(DataConfig config) {
+    config.strict = false;
+    return config;
+  }
+
+  const Corpus& corpus_;
+  const std::int64_t sample_rate_;
+  SkipList left_out_;
+};
+
 int run_evaluate(const EvaluateArguments& arguments) {
   auto config = make_effective_config(arguments.flags.sources()).values;
   config.data.train_data = parse_corpora(arguments.data, "--data");
@@ -107,15 +148,17 @@ int run_evaluate(const EvaluateArguments& arguments) {
 
   const ClipEvaluator evaluate(model, device);
   TextIdsOf ids(vocabulary);
+  SoundOf sound(corpus, config.data, evaluate.sample_rate());
   ScoreSum sum;
   Progress progress({.title = "Evaluating", .total = corpus.size()});
   for (ClipNumber number = 0; number < corpus.size(); ++number) {
     const auto clip = corpus.clip(number);
-    const auto samples = read_clip(std::string(clip.audio), evaluate.sample_rate());
-    const auto score = evaluate(samples, evaluation_prompt(samples.size(0)), ids(clip));
+    progress.advance();
+    const auto samples = sound(clip);
+    if (!samples) continue;
+    const auto score = evaluate(*samples, evaluation_prompt(samples->size(0)), ids(clip));
     print_clip(arguments, clip.id, score);
     sum.add(score);
-    progress.advance();
   }
   if (sum.clips() == 0) throw DataError("No clip is left to evaluate; see what was left out.");
   print_sum(arguments, sum);

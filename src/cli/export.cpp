@@ -105,6 +105,7 @@ void write_weights(const fs::path& from, const ModelConfig& config, const Staged
 }
 
 int run_export(const ExportArguments& arguments) {
+  require_other_folder(arguments.model, arguments.out);
   const std::string json = read_config_text(arguments.model);
   const std::string subject = (arguments.model / files::kConfig).string();
   const ModelConfig config = parse_model_config(json, subject);

@@ -68,6 +68,7 @@ void check_weights(const PublicFolder& source, const ModelConfig& config) {
 }
 
 int run_import(const ImportArguments& arguments) {
+  require_other_folder(arguments.from, arguments.out);
   StagedFolder target(arguments.out, arguments.force, files_we_write());
   const PublicFolder source(arguments.from);
   const std::string json = config_with_vocabulary(arguments.from);

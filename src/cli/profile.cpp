@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -40,6 +41,7 @@ struct ProfileArguments {
   std::optional<std::filesystem::path> html;
   std::optional<std::filesystem::path> apply;
   CLI::Option* steps_option = nullptr;
+  std::vector<const CLI::Option*> of_one_placement = {};  // what --compare does not read
 };
 
 void write(const std::string& place, const std::string& text) {
@@ -62,6 +64,21 @@ void tell(const ProfileArguments& arguments, const EffectiveConfig& settings,
            arguments.apply->string());
 }
 
+void check_comparison(const ProfileArguments& arguments, const EffectiveConfig& settings) {
+  std::string given;
+  if (settings.values.run.trace && settings.origin_of("run.trace").kind == Origin::Kind::Flag) {
+    given = "--trace";
+  }
+  for (const CLI::Option* option : arguments.of_one_placement) {
+    if (option->count() > 0) given = option->get_name();
+  }
+  if (given.empty()) return;
+  throw ConfigError(fmt::format(
+      "--compare measures every placement and {} belongs to the profile of one; leave {} out, or "
+      "--compare.",
+      given, given));
+}
+
 CompareArguments compare_arguments(const ProfileArguments& arguments) {
   const bool given = arguments.steps_option->count() > 0;
   return {.json = arguments.json,
@@ -72,7 +89,10 @@ int run_profile(const ProfileArguments& arguments) {
   const EffectiveConfig asked = make_effective_config(arguments.flags.sources());
   EffectiveConfig settings = asked;
   check_can_be_profiled(settings.values);
-  if (arguments.compare) return compare_and_tell(settings, compare_arguments(arguments));
+  if (arguments.compare) {
+    check_comparison(arguments, settings);
+    return compare_and_tell(settings, compare_arguments(arguments));
+  }
   const DevicePlan planned = plan_run(settings.values, sizes_to_train(settings.values.train));
   const ProfileCorpus corpus(settings.values.data, planned);
   settings.values.data = corpus.settings();
@@ -103,17 +123,19 @@ std::function<int()> declare_profile(CLI::App& app) {
           ->check(CLI::Range(std::int64_t{2}, std::int64_t{1'000'000}))
           ->type_name("N")
           ->group("Profile");
-  app.add_option("--warm-up-steps", arguments->warm_up_steps,
-                 "Steps before those, which are not counted. [10]")
+  const auto add = [&](const std::string& name, auto& value, const std::string& help) {
+    CLI::Option* option = app.add_option(name, value, help)->group("Profile");
+    arguments->of_one_placement.push_back(option);
+    return option;
+  };
+  add("--warm-up-steps", arguments->warm_up_steps,
+      "Steps before those, which are not counted. [10]")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}))
-      ->type_name("N")
-      ->group("Profile");
-  app.add_option(
-         "--resident-steps", arguments->resident_steps,
-         "Steps on batches that stay on the device, for the ceiling; 0 leaves them out. [20]")
+      ->type_name("N");
+  add("--resident-steps", arguments->resident_steps,
+      "Steps on batches that stay on the device, for the ceiling; 0 leaves them out. [20]")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{100'000}))
-      ->type_name("N")
-      ->group("Profile");
+      ->type_name("N");
   app.add_flag("--compare", arguments->compare,
                "Measures every placement that is possible here, and prints them side by side.")
       ->group("Profile");
@@ -121,13 +143,11 @@ std::function<int()> declare_profile(CLI::App& app) {
                  "Writes everything as one JSON object; - for the standard output.")
       ->type_name("FILE|-")
       ->group("Profile");
-  app.add_option("--html", arguments->html, "Writes a page with the same numbers and pictures.")
-      ->type_name("FILE")
-      ->group("Profile");
-  app.add_option("--apply", arguments->apply,
-                 "Writes these settings with the recommended ones changed, for train --config.")
-      ->type_name("FILE")
-      ->group("Profile");
+  add("--html", arguments->html, "Writes a page with the same numbers and pictures.")
+      ->type_name("FILE");
+  add("--apply", arguments->apply,
+      "Writes these settings with the recommended ones changed, for train --config.")
+      ->type_name("FILE");
   return [arguments] { return run_profile(*arguments); };
 }
 

@@ -38,6 +38,8 @@ class Speaking {
 
   // Keeps what --dump writes from now on.
   void keep_everything() { keeps_ = true; }
+  bool kept_any() const { return !kept_.empty(); }
+  // What was kept, of which there must be something.
   void write_dump(const std::filesystem::path& path, const std::vector<SpeakingJob>& jobs) const;
 
   // "3.42 s of speech in 1.10 s (real-time factor 0.32), ...".

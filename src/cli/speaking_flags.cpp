@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/speaking_flags.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 
@@ -13,6 +17,8 @@
 
 namespace myxtts {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr double kFastest = 10.0;
 constexpr double kSlowest = 0.05;
@@ -103,6 +109,39 @@ void require(bool holds, const std::string& sentence) {
   if (!holds) throw ConfigError(sentence);
 }
 
+// The first flag that speaking a text reads and saying clips again does not; null: there is none.
+// A value that is the usual one changes nothing and is let through.
+const char* speaking_flag_in(const SpeakingFlags& flags) {
+  const SpeakingFlags usual;
+  const ReferenceFlags& reference = flags.reference;
+  const std::vector<std::pair<const char*, bool>> given = {
+      {"--save-voice", !flags.save_voice.empty()},
+      {"--cond-len", reference.cond_len.has_value()},
+      {"--cond-chunk", reference.cond_chunk.has_value()},
+      {"--max-ref-len", reference.max_ref_len.has_value()},
+      {"--trim-db", flags.trim_db.has_value()},
+      {"--temperature", flags.temperature.has_value()},
+      {"--top-k", flags.top_k.has_value()},
+      {"--top-p", flags.top_p.has_value()},
+      {"--repetition-penalty", flags.repetition_penalty.has_value()},
+      {"--length-penalty", flags.length_penalty.has_value()},
+      {"--beams", flags.beams != usual.beams},
+      {"--greedy", flags.greedy},
+      {"--seed", flags.seed != usual.seed},
+      {"--speed", flags.speed != usual.speed},
+      {"--stream-chunk", flags.stream_chunk != usual.stream_chunk},
+      {"--batch", flags.batch != usual.batch}};
+  const auto found = std::ranges::find_if(given, [](const auto& entry) { return entry.second; });
+  return found == given.end() ? nullptr : found->first;
+}
+
+bool holds_many_clips(const fs::path& path) {
+  constexpr std::array<std::string_view, 5> kManifests = {".csv", ".txt", ".tsv", ".jsonl",
+                                                          ".json"};
+  return fs::is_directory(path) ||
+         std::ranges::find(kManifests, path.extension().string()) != kManifests.end();
+}
+
 void check_resynthesis(const SpeakingFlags& flags) {
   require(
       flags.references.empty() && flags.voice.empty() && flags.speaker.empty(),
@@ -110,6 +149,15 @@ void check_resynthesis(const SpeakingFlags& flags) {
       "out.");
   require(flags.text_file.empty() && !flags.stream && flags.dump.empty(),
           "--resynthesize goes with neither --text-file nor --stream nor --dump.");
+  if (const char* flag = speaking_flag_in(flags)) {
+    throw ConfigError(
+        fmt::format("--resynthesize takes codes and voice from the clip itself, so {} would change "
+                    "nothing; leave it out.",
+                    flag));
+  }
+  require(!flags.text || !holds_many_clips(flags.resynthesize),
+          "--text says what one clip says, and a corpus or a manifest brings its own texts; leave "
+          "--text out, or name a clip.");
   require(!flags.out.empty() && flags.out != "-" && flags.out.extension().empty(),
           "Say which folder the clips go to with --out DIR.");
   require(!flags.language.empty(), "Say which language is spoken with --language L.");

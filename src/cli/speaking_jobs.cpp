@@ -2,6 +2,7 @@
 #include "cli/speaking_jobs.h"
 
 #include <filesystem>
+#include <map>
 #include <sstream>
 #include <string>
 
@@ -44,6 +45,16 @@ fs::path numbered(const fs::path& out, std::size_t number) {
   return out.parent_path() / name;
 }
 
+// Of two lines that are one file, one would be lost.
+void require_own_file(std::map<fs::path, std::size_t>& written, const fs::path& out,
+                      std::size_t number) {
+  const auto [first, is_new] = written.try_emplace(out, number);
+  if (is_new) return;
+  throw ConfigError(
+      fmt::format("Lines {} and {} would both be {}; give each line an id of its own.",
+                  first->second, number, repair_utf8(out.filename().string())));
+}
+
 }  // namespace
 
 std::vector<SpeakingJob> make_jobs(const SpeakingFlags& flags, const SpeakingModel& model) {
@@ -55,6 +66,7 @@ std::vector<SpeakingJob> make_jobs(const SpeakingFlags& flags, const SpeakingMod
     jobs.push_back({"", flags.out, text_pieces(*flags.text, language, encoder, most)});
   } else {
     std::istringstream lines(read_text_file(flags.text_file, "text", kLargestTextFile));
+    std::map<fs::path, std::size_t> written;  // the line that each file is of
     std::string line;
     for (std::size_t number = 1; std::getline(lines, line); ++number) {
       const bool in_folder = goes_into_folder(flags);
@@ -62,6 +74,7 @@ std::vector<SpeakingJob> make_jobs(const SpeakingFlags& flags, const SpeakingMod
       jobs.push_back({fmt::format("line {}", number),
                       in_folder ? flags.out / (named.id + ".wav") : numbered(flags.out, number),
                       text_pieces(named.text, language, encoder, most)});
+      if (!jobs.back().pieces.empty()) require_own_file(written, jobs.back().out, number);
     }
   }
   std::erase_if(jobs, [](const SpeakingJob& job) { return job.pieces.empty(); });

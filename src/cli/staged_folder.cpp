@@ -27,6 +27,15 @@ void require_replaceable(const fs::path& target, const std::set<std::string>& re
 
 }  // namespace
 
+void require_other_folder(const fs::path& source, const fs::path& target) {
+  std::error_code absent;  // what is not there is no folder twice
+  if (!fs::equivalent(source, target, absent)) return;
+  throw ConfigError(
+      fmt::format("--out {} is the folder that is read, and replacing it would lose what it holds; "
+                  "give another --out.",
+                  target.string()));
+}
+
 StagedFolder::StagedFolder(const fs::path& target, bool replace,
                            const std::set<std::string>& replaceable)
     : target_(fs::absolute(target).lexically_normal()) {

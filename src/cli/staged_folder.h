@@ -7,6 +7,9 @@
 
 namespace myxtts {
 
+// Throws ConfigError where what is read would be replaced by what is written.
+void require_other_folder(const std::filesystem::path& source, const std::filesystem::path& target);
+
 // A folder that appears whole or not at all: files are written into path(), a temporary folder
 // beside the target, which commit() gives the target's name.
 class StagedFolder {

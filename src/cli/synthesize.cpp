@@ -68,7 +68,7 @@ int run_synthesize(const SpeakingFlags& flags) {
   const bool is_whole = flags.stream
                             ? speaking.stream(jobs.front(), {.chunk_codes = flags.stream_chunk})
                             : speaking.speak(jobs, synthesizer.rows());
-  if (!flags.dump.empty()) speaking.write_dump(flags.dump, jobs);
+  if (!flags.dump.empty() && speaking.kept_any()) speaking.write_dump(flags.dump, jobs);
   log_info("synthesize", "{}: {}{}.", flags.out.string(), speaking.summary(),
            is_whole ? "" : ", then interrupted");
   return is_whole ? 0 : kExitBySignal + interruption.signal();

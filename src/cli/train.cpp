@@ -79,7 +79,7 @@ int tell(const StageEnding& ending, const RunDirectory& run, const RankStart& ra
 // One for each rank of this process; none for several stages, of which each makes its own.
 std::vector<DevicePlan> plans_of(const RunConfig& config, const RankStart& ranks) {
   if (config.train.stages) return {};
-  const ModelConfig model = sizes_to_train(config.train);
+  const ModelConfig model = sizes_of_run(config);
   if (has_rank_threads(config)) return plan_ranks(config, model);
   return {plan_run(without_auto(ranks.own_settings()), model)};
 }
@@ -88,7 +88,7 @@ std::vector<DevicePlan> plans_of(const RunConfig& config, const RankStart& ranks
 // have is said here, once.
 int train_in_processes(const RunConfig& config) {
   require_corpus(config);
-  const auto planned = plan_ranks(config, sizes_to_train(config.train));
+  const auto planned = plan_ranks(config, sizes_of_run(config));
   return launch_ranks({.ranks = static_cast<int>(planned.size()), .arguments = own_arguments()});
 }
 

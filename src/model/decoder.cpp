@@ -151,7 +151,9 @@ at::Tensor Decoder::run_block(const ResidualBlock& block, at::Tensor x) const {
 
 at::Tensor change_speed(const at::Tensor& latents, double speed) {
   if (speed == 1.0) return latents;
-  return stretch(latents.transpose(1, 2), 1.0 / std::max(speed, kSlowestSpeed)).transpose(1, 2);
+  const double scale = 1.0 / std::max(speed, kSlowestSpeed);
+  if (static_cast<double>(latents.size(1)) * scale < 1.0) return latents.narrow(1, 0, 0);
+  return stretch(latents.transpose(1, 2), scale).transpose(1, 2);
 }
 
 }  // namespace myxtts

@@ -64,6 +64,7 @@ class Decoder {
 };
 
 // Latents [B, n, D] stretched so that they are spoken `speed` times as fast; below 0.05 is 0.05.
+// [B, 0, D] where so few are not even one at that speed.
 at::Tensor change_speed(const at::Tensor& latents, double speed);
 
 }  // namespace myxtts

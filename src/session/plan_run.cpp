@@ -2,20 +2,35 @@
 #include "session/plan_run.h"
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "base/log.h"
+#include "config/model_json.h"
 #include "device/cuda_plugin.h"
 #include "device/plan_devices.h"
 #include "device/system_probe.h"
 #include "device/visible_devices.h"
 #include "diagnose/memory/saving_plan.h"
+#include "run/model_folder.h"
 #include "run/open_model.h"
 #include "session/run_records.h"
 
 namespace myxtts {
 
+namespace fs = std::filesystem;
+
 ModelConfig sizes_to_train(const TrainConfig& config) {
   return config.init ? open_model(*config.init).config : model_preset(config.model_size);
+}
+
+ModelConfig sizes_of_run(const RunConfig& config) {
+  const auto& init = config.train.init;
+  const fs::path latest = config.run.checkpoint_dir / "latest";
+  const bool init_is_gone = init && !fs::exists(*init);
+  if (!init_is_gone || !config.run.resume || !fs::exists(latest)) {
+    return sizes_to_train(config.train);
+  }
+  return parse_model_config(read_config_text(latest), (latest / files::kConfig).string());
 }
 
 DevicePlan plan_run(const RunConfig& config, const ModelConfig& model) {

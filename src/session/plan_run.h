@@ -11,6 +11,10 @@ namespace myxtts {
 // Throws DataError.
 ModelConfig sizes_to_train(const TrainConfig& config);
 
+// The same for a run that may be resumed: its newest checkpoint is whole, so that --init may be
+// gone.
+ModelConfig sizes_of_run(const RunConfig& config);
+
 // The plan of a run on this machine; opens nothing. Throws ConfigError, DeviceError.
 DevicePlan plan_run(const RunConfig& config, const ModelConfig& model);
 

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "diagnose/profile/grades.h"
-#include "session/run_summary.h"
 
 namespace myxtts {
 namespace {
@@ -35,17 +34,19 @@ void add_gpu(Metrics& metrics, const std::string& role, const std::optional<GpuS
 
 }  // namespace
 
-std::vector<MonitorWarning> warnings_of(const MonitoredTime& time) {
+std::vector<MonitorWarning> warnings_of(const MonitoredTime& time, const Advice& advice) {
   std::vector<MonitorWarning> warnings;
+  const std::string ask = advice.profile ? fmt::format("; {}", kAsk) : "";
   const bool starves = time.waited_share > kMostDataLoading;
   if (starves) {
     warnings.push_back(
         {"data loading",
          fmt::format(
              "The model device waited {:.0f} % of the last minute for batches (limit {:.0f} "
-             "%). {} {}.",
-             100 * time.waited_share, 100 * kMostDataLoading, pipeline_verdict(time.pipeline),
-             kAsk)});
+             "%). {}{}",
+             100 * time.waited_share, 100 * kMostDataLoading,
+             pipeline_verdict(time.pipeline, advice),
+             advice.profile ? fmt::format(" {}.", kAsk) : "")});
   }
   // Where batches are late, what follows from that is not said again.
   if (!starves && time.variation > kMostVariation) {
@@ -53,23 +54,24 @@ std::vector<MonitorWarning> warnings_of(const MonitoredTime& time) {
         {"variation",
          fmt::format("The time of steps varied by {:.0f} % in the last minute (limit {:.0f} %) "
                      "though batches were ready: clips of very different lengths, or other work on "
-                     "the machine. --batch-tokens makes steps more alike; {}.",
-                     100 * time.variation, 100 * kMostVariation, kAsk)});
+                     "the machine. --batch-tokens makes steps more alike{}.",
+                     100 * time.variation, 100 * kMostVariation, ask)});
   }
   if (!starves && time.model && time.model->busy_share < kLeastModelGpu) {
     warnings.push_back(
         {"model GPU",
          fmt::format("The model GPU was in use {:.0f} % of the last minute (limit {:.0f} %) though "
                      "batches were ready: the host may hand work over too slowly. Use "
-                     "--enable-static-shapes or a larger --batch-size; {}.",
-                     100 * time.model->busy_share, 100 * kLeastModelGpu, kAsk)});
+                     "--enable-static-shapes or a larger --batch-size{}.",
+                     100 * time.model->busy_share, 100 * kLeastModelGpu, ask)});
   }
   if (time.two_cards && time.data && time.data->busy_share > kMostDataGpu) {
     warnings.push_back(
         {"data GPU",
          fmt::format("The data GPU was in use {:.0f} % of the last minute (limit {:.0f} %): it is "
-                     "about to be what the run waits for. Keep its results with --cache-dataset.",
-                     100 * time.data->busy_share, 100 * kMostDataGpu)});
+                     "about to be what the run waits for.{}",
+                     100 * time.data->busy_share, 100 * kMostDataGpu,
+                     advice.cache ? " Keep its results with --cache-dataset." : "")});
   }
   return warnings;
 }
@@ -106,7 +108,7 @@ void RunMonitor::stepped(const StepReport&) {
   if (clock_.now() - since_ < kWindow) return;
   if (options_.meters().readiness.steps - before_.readiness.steps < kFewest) return;
   last_ = ended();
-  for (const MonitorWarning& warning : warnings_of(*last_)) {
+  for (const MonitorWarning& warning : warnings_of(*last_, options_.advice)) {
     warnings_.warn(warning.cause, warning.sentence);
   }
   begin();

@@ -15,6 +15,7 @@
 #include "run/metrics_log.h"
 #include "session/gpu_watch.h"
 #include "session/hourly_warnings.h"
+#include "session/run_summary.h"
 #include "train/observer.h"
 
 namespace myxtts {
@@ -35,13 +36,14 @@ struct MonitorWarning {
 };
 
 // What is wrong with it, by the thresholds of `profile`.
-std::vector<MonitorWarning> warnings_of(const MonitoredTime& time);
+std::vector<MonitorWarning> warnings_of(const MonitoredTime& time, const Advice& advice = {});
 
 struct RunMonitorOptions {
   DevicePlan plan = {};
   std::function<PipelineReading()> meters;  // of the pipeline that feeds the run
   // Called where a GPU is looked at; for tests. Empty: the driver.
   std::function<std::optional<GpuSeen>(Role)> gpu = {};
+  Advice advice = {};
 };
 
 // Watches a run while it trains: how busy each role's GPU is, how long the model waits and how

@@ -31,15 +31,17 @@ const StageReading* busiest(const PipelineReading& reading) {
   return found;
 }
 
-std::string remedy(const std::string& stage) {
+std::string remedy(const std::string& stage, const Advice& advice) {
+  const auto with_cache = [&advice](const std::string& first, const char* second) {
+    return advice.cache ? fmt::format("{}, or {} --cache-dataset", first, second) : first;
+  };
   if (stage == "features") {
-    return "give the data work a device of its own (--data-gpu, --split-gpu, --data-threads), or "
-           "keep its results with --cache-dataset";
+    return with_cache(
+        "give the data work a device of its own (--data-gpu, --split-gpu, --data-threads)",
+        "keep its results with");
   }
-  if (stage == "decoder") {
-    return "raise --num-workers, or keep decoded clips with --cache-dataset";
-  }
-  if (stage == "reader") return "put the corpus on a faster disk, or use --cache-dataset";
+  if (stage == "decoder") return with_cache("raise --num-workers", "keep decoded clips with");
+  if (stage == "reader") return with_cache("put the corpus on a faster disk", "use");
   return "raise --buffer-size";
 }
 
@@ -51,7 +53,13 @@ double waited_share(const PipelineReading& reading) {
 
 }  // namespace
 
-std::string pipeline_verdict(const PipelineReading& reading) {
+Advice advice_for(const RunConfig& config) {
+  const bool is_gpt = config.train.stage == Stage::Gpt;
+  return {.cache = is_gpt && !config.data.cache_dataset && !config.train.shift_clips,
+          .profile = is_gpt && !config.parallel.ranks && !config.parallel.gpus};
+}
+
+std::string pipeline_verdict(const PipelineReading& reading, const Advice& advice) {
   const ReadinessReading& ready = reading.readiness;
   if (ready.steps == 0) return "The pipeline fed no step.";
   const double waited = waited_share(reading);
@@ -66,7 +74,8 @@ std::string pipeline_verdict(const PipelineReading& reading) {
   }
   return fmt::format(
       "The pipeline held training up: {}. The busiest stage was the {} ({:.0f} %); {}.", figures,
-      slowest->name, 100 * share_of(slowest->load.busy, slowest->load), remedy(slowest->name));
+      slowest->name, 100 * share_of(slowest->load.busy, slowest->load),
+      remedy(slowest->name, advice));
 }
 
 std::string describe(const RunSummary& summary) {
@@ -91,7 +100,8 @@ std::string describe(const RunSummary& summary) {
   if (summary.skipped_steps > 0) {
     text += fmt::format("skipped   {} steps that were not finite\n", summary.skipped_steps);
   }
-  return text + describe(summary.pipeline) + pipeline_verdict(summary.pipeline) + "\n";
+  return text + describe(summary.pipeline) + pipeline_verdict(summary.pipeline, summary.advice) +
+         "\n";
 }
 
 }  // namespace myxtts

@@ -55,7 +55,9 @@ struct TrainingRun::Parts {
         feed(inputs.feeds().training(frame.place)),
         state(restore(resumed)),
         trainer(*training, trainer_settings_with(checkpoints), state),
-        monitor({.plan = plan, .meters = [this] { return feed->meters(); }}),
+        monitor({.plan = plan,
+                 .meters = [this] { return feed->meters(); },
+                 .advice = advice_for(given.values)}),
         metrics(leads() ? std::make_unique<MetricsObserver>(run.path(), metrics_settings())
                         : nullptr),
         progress(plan, {.title = frame.title,
@@ -288,7 +290,8 @@ std::string TrainingRun::summary() const {
                              .first_loss = parts.tally.first_loss(),
                              .last_loss = parts.tally.last_loss(),
                              .best_validation_loss = now.best_validation_loss,
-                             .pipeline = parts.feed->meters()});
+                             .pipeline = parts.feed->meters(),
+                             .advice = advice_for(parts.settings.values)});
 }
 
 }  // namespace myxtts

@@ -295,6 +295,7 @@ ProfileSetup profile_setup(const EffectiveConfig& settings, const DevicePlan& pl
           .model_size = config.train.init ? config.train.init->string() : config.train.model_size,
           .static_shapes = config.train.enable_static_shapes && plan.model.gpu.has_value(),
           .cache_dataset = config.data.cache_dataset,
+          .shift_clips = config.train.shift_clips,
           .host_path_was_asked = config.devices.transfer_path == TransferPath::Host,
           .cores = probe.cpu().usable_cores()};
 }

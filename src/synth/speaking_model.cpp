@@ -41,8 +41,8 @@ void require_stages(const SafetensorsReader& file, const fs::path& folder) {
                 folder);
   if (!has_any(file, kSpeakerEncoderPrefix)) {
     throw DataError(fmt::format(
-        "{} has no weights of the speaker encoder ({}…), which tells voices apart and is not "
-        "trained here; bring it in with: myxtts import --from PUBLIC_MODEL --out DIR",
+        "{} has no weights of the speaker encoder ({}…), which tells voices apart: take a whole "
+        "model, such as a training makes, or myxtts import --from PUBLIC_MODEL --out DIR",
         file.file()->path().string(), kSpeakerEncoderPrefix));
   }
 }

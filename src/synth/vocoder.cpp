@@ -42,6 +42,7 @@ at::Tensor Vocoder::operator()(const at::Tensor& latents, const at::Tensor& spea
 
 at::Tensor Vocoder::from(std::int64_t first, const at::Tensor& latents,
                          const at::Tensor& speaker) const {
+  if (latents.size(0) == 0) return at::empty({0}, latents.options());
   return between(first, length(latents.size(0)), latents, speaker);
 }
 

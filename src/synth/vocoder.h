@@ -16,7 +16,8 @@ class Vocoder {
  public:
   Vocoder(const Decoder& decoder, const DecoderConfig& config);
 
-  // latents [n, D] and speaker [speaker_dim] -> [length(n)] on the device of the decoder.
+  // latents [n, D] and speaker [speaker_dim] -> [length(n)] on the device of the decoder. No
+  // latents give no samples.
   at::Tensor operator()(const at::Tensor& latents, const at::Tensor& speaker) const;
 
   // The same from sample `first` on: equal, as what lies further away than `reach_` has no part in

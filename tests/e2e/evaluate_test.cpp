@@ -110,6 +110,23 @@ TEST_F(Evaluate, LeavesABadClipOutAndSaysSo) {
   EXPECT_NE(result.err.find("unreadable"), std::string::npos) << result.err;
 }
 
+TEST_F(Evaluate, AClipThatCannotBeDecodedIsLeftOutUntilThereAreTooMany) {
+  ASSERT_EQ(evaluate({}).exit_code, 0);
+  // What the index knows of it stays as it was, so that only decoding finds it out.
+  const auto clip = folder_ / "corpus/wavs/clip01.wav";
+  const auto changed = std::filesystem::last_write_time(clip);
+  std::fstream(clip, std::ios::in | std::ios::out | std::ios::binary) << "no sound at all";
+  std::filesystem::last_write_time(clip, changed);
+  const auto result = evaluate({"--json", "--max-skipped", "0.2"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(lines_of(result.out).back().at("clips"), 4);
+  EXPECT_NE(result.err.find("clip01.wav is left out"), std::string::npos) << result.err;
+
+  const auto strict = evaluate({"--json", "--max-skipped", "0.1"});
+  EXPECT_EQ(strict.exit_code, 3);
+  EXPECT_NE(strict.err.find("1 of 5 clips cannot be used"), std::string::npos) << strict.err;
+}
+
 TEST_F(Evaluate, ColumnsForPeopleEndInTheSums) {
   const auto result = evaluate({});
   ASSERT_EQ(result.exit_code, 0) << result.err;

@@ -182,6 +182,21 @@ TEST_F(ImportExport, AFolderThatExistsIsReplacedOnlyWhenToldToAndOnlyIfItIsOurs)
   EXPECT_TRUE(fs::exists(out_ / "thesis.doc"));
 }
 
+TEST_F(ImportExport, TheFolderThatIsReadIsNeverReplaced) {
+  write_checkpoint(from_ / "model.pth", model_.views());
+  const std::string same = from_ / "../public/";
+  const auto imported = run_program({"import", "--from", from_, "--out", same, "--force"});
+  EXPECT_EQ(imported.exit_code, 2);
+  EXPECT_TRUE(contains(imported.err, "is the folder that is read")) << imported.err;
+  EXPECT_TRUE(fs::exists(from_ / "model.pth"));
+  ASSERT_EQ(import().exit_code, 0);
+  const auto exported =
+      run_program({"export", "--model", out_, "--format", "coqui", "--out", out_ / ".", "--force"});
+  EXPECT_EQ(exported.exit_code, 2);
+  EXPECT_TRUE(contains(exported.err, "is the folder that is read")) << exported.err;
+  EXPECT_TRUE(fs::exists(out_ / "model.safetensors"));
+}
+
 TEST_F(ImportExport, ALicenceMustBeAcceptedAndIsRecordedAndCarriedAlong) {
   write_checkpoint(from_ / "model.pth", model_.views());
   write_text(from_ / "LICENSE.txt", "\n# Some Model License 1.0\nYou may not.\n");

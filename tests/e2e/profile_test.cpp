@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "support/one_sentence.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
 #include "support/tone_corpus.h"
@@ -92,6 +93,21 @@ TEST_F(ProfileCommand, SeveralRanksAreRefusedWithWhatMeasuresThem) {
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_NE(result.err.find("leave --ranks out"), std::string::npos) << result.err;
   EXPECT_NE(result.err.find("--compare"), std::string::npos) << result.err;
+}
+
+TEST_F(ProfileCommand, AComparisonRefusesWhatBelongsToOneProfile) {
+  for (const std::vector<std::string>& wrong : {std::vector<std::string>{"--html", "a.html"},
+                                                {"--apply", "a.yaml"},
+                                                {"--trace", "a.json"},
+                                                {"--warm-up-steps", "3"},
+                                                {"--resident-steps", "3"}}) {
+    std::vector<std::string> all = {"profile", "--device", "cpu", "--compare", "--quiet"};
+    all.insert(all.end(), wrong.begin(), wrong.end());
+    const auto result = run_program(all);
+    EXPECT_EQ(result.exit_code, 2) << wrong[0] << result.err;
+    EXPECT_NE(result.err.find("leave " + wrong[0] + " out"), std::string::npos) << result.err;
+    expect_one_sentence(result.err);
+  }
 }
 
 TEST_F(ProfileCommand, WithACacheItsClipsAreThereBeforeTheyAreMeasured) {

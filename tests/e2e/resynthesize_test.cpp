@@ -113,6 +113,48 @@ TEST_F(Resynthesize, WhatDoesNotGoTogetherIsRefused) {
   }
 }
 
+TEST_F(Resynthesize, FlagsThatItDoesNotReadAreRefusedByName) {
+  const std::string corpus = path("corpus");
+  for (const std::vector<std::string>& wrong : {std::vector<std::string>{"--save-voice", path("v")},
+                                                {"--cond-len", "3"},
+                                                {"--cond-chunk", "3"},
+                                                {"--max-ref-len", "3"},
+                                                {"--trim-db", "30"},
+                                                {"--temperature", "0.5"},
+                                                {"--top-k", "5"},
+                                                {"--top-p", "0.5"},
+                                                {"--repetition-penalty", "2"},
+                                                {"--length-penalty", "2"},
+                                                {"--beams", "2"},
+                                                {"--greedy"},
+                                                {"--seed", "2"},
+                                                {"--speed", "2"},
+                                                {"--stream-chunk", "3"},
+                                                {"--batch", "2"},
+                                                {"--text", "Good morning."}}) {
+    std::vector<std::string> all = {"--quiet", "--resynthesize", corpus, "--out", path("a")};
+    all.insert(all.end(), wrong.begin(), wrong.end());
+    const auto result = synthesize(all);
+    EXPECT_EQ(result.exit_code, 2) << wrong[0] << result.err;
+    EXPECT_NE(result.err.find(wrong[0]), std::string::npos) << wrong[0] << result.err;
+    expect_one_sentence(result.err);
+  }
+}
+
+TEST_F(Resynthesize, TwoLinesThatWouldBeOneFileAreRefused) {
+  for (const char* lines : {"one|Good morning.\ntwo|Good day.\none|Good night.\n",
+                            "0003|Good morning.\none|\nGood night.\n"}) {
+    std::ofstream(folder_ / "lines.txt") << lines;
+    const auto result =
+        synthesize({"--quiet", "--text-file", path("lines.txt"), "--out", path("spoken"),
+                    "--reference", path("corpus") + "/wavs/clip00.wav"});
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_NE(result.err.find("Lines 1 and 3"), std::string::npos) << result.err;
+    expect_one_sentence(result.err);
+    EXPECT_FALSE(fs::exists(folder_ / "spoken"));
+  }
+}
+
 TEST_F(Resynthesize, LinesWithIdsBecomeFilesOfThoseNamesInAFolder) {
   std::ofstream(folder_ / "lines.txt") << "s-01|Good morning.\n\nno id here\nlast|One | two.\n";
   const auto result =

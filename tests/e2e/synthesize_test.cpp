@@ -142,6 +142,27 @@ TEST_F(Synthesize, StreamingGivesTheSameSoundUpToItsFades) {
   EXPECT_GT(whole.at("wav").std().item<float>(), 1e-3F);
 }
 
+TEST_F(Synthesize, AtHighSpeedTheFirstCodesOfAStreamAreNoSoundYet) {
+  ASSERT_EQ(say("Hello there.", {"--speed", "3"}).exit_code, 0);
+  const auto whole = read_audio(file("a.wav")).frames();
+  const auto result = say("Hello there.", {"--speed", "3", "--stream", "--stream-chunk", "1"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(read_audio(file("a.wav")).frames(), whole);
+}
+
+TEST_F(Synthesize, APieceThatStopsAtOnceIsSilentAtHighSpeedAndSaid) {
+  auto tensors = new_model();
+  tensors.at("gpt.mel_head.bias")[config_.gpt.stop_audio] = 1e3;
+  write_tensors(model_folder() / "model.safetensors", tensors);
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{"--speed", "1.2"}, {"--speed", "1.2", "--stream"}}) {
+    const auto result = say("Hello.", more);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_NE(result.err.find("gave no speech"), std::string::npos) << result.err;
+    EXPECT_NE(result.err.find("0.00 s of speech"), std::string::npos) << result.err;
+  }
+}
+
 TEST_F(Synthesize, RawPcmGoesToStandardOutput) {
   ASSERT_EQ(say("Good morning.").exit_code, 0);
   const auto wav = read_audio(file("a.wav"));
@@ -215,6 +236,43 @@ TEST_F(Synthesize, CtrlCWhileStreamingLeavesAValidWav) {
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 130);
   EXPECT_GT(read_audio(file("a.wav")).frames(), 4000);
+}
+
+// Whether a process has a way of its own to take Ctrl-C.
+bool catches_interrupts(pid_t process) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with("SigCgt:")) continue;
+    return ((std::stoull(line.substr(7), nullptr, 16) >> (SIGINT - 1)) & 1U) != 0;
+  }
+  return false;
+}
+
+TEST_F(Synthesize, CtrlCBeforeTheFirstSoundLeavesNoDump) {
+  std::ofstream lines(file("lines.txt"));
+  for (int i = 0; i < 64; ++i) lines << "Number " << i << " is said aloud here.\n";
+  lines.close();
+  const auto all = arguments({"--reference", file("me.wav"), "--language", "en", "--text-file",
+                              file("lines.txt"), "--out", file("a.wav"), "--dump",
+                              file("d.safetensors"), "--batch", "64"});
+  const pid_t child = fork();
+  if (child == 0) {
+    std::vector<char*> argv = {const_cast<char*>(MYXTTS_PROGRAM)};
+    for (const auto& argument : all) argv.push_back(const_cast<char*>(argument.c_str()));
+    argv.push_back(nullptr);
+    execv(MYXTTS_PROGRAM, argv.data());
+    _exit(127);
+  }
+  while (!catches_interrupts(child)) {
+    ASSERT_EQ(waitpid(child, nullptr, WNOHANG), 0) << "it ended before it spoke";
+    std::this_thread::yield();
+  }
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_FALSE(fs::exists(file("d.safetensors")));
 }
 
 TEST_F(Synthesize, ManyAtOnceDoNotDisturbEachOther) {
@@ -296,6 +354,17 @@ TEST_F(Synthesize, AModelWithoutItsDecoderSaysWhatToTrain) {
   EXPECT_NE(result.err.find("the stage \"decoder\" has not been trained"), std::string::npos)
       << result.err;
   EXPECT_NE(result.err.find("myxtts train --stage decoder"), std::string::npos) << result.err;
+}
+
+TEST_F(Synthesize, AModelWithoutItsSpeakerEncoderSaysWhereOneComesFrom) {
+  auto tensors = new_model();
+  std::erase_if(tensors,
+                [](const auto& entry) { return entry.first.starts_with(kSpeakerEncoderPrefix); });
+  write_tensors(model_folder() / "model.safetensors", tensors);
+  const auto result = say("Hello.");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_NE(result.err.find("such as a training makes, or myxtts import"), std::string::npos)
+      << result.err;
 }
 
 }  // namespace

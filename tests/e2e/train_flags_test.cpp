@@ -134,6 +134,23 @@ TEST_F(TrainFlags, AVocabularyThatIsGivenIsTheOneThatIsUsed) {
   EXPECT_EQ(curve("given", "loss"), curve("learnt", "loss"));
 }
 
+TEST_F(TrainFlags, SettingsThatWereWrittenDownAskForNoSizeBesideInit) {
+  trained("first", {"--max-steps", "1"});
+  const std::string model = path("first") / "latest";
+  const auto printed = run_program({"config", "--init", model});
+  ASSERT_EQ(printed.exit_code, 0) << printed.err;
+  ASSERT_TRUE(has(printed.out, "model_size: normal")) << printed.out;
+  std::ofstream(path("run.yaml")) << printed.out;
+  const Words more{"--config", path("run.yaml"), "--init", model, "--max-steps", "1"};
+  trained("second", more);
+
+  Words asking = more;
+  asking.insert(asking.end(), {"--model-size", "normal"});
+  const auto refused = train("third", asking);
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_TRUE(has(refused.err, "is another size")) << refused.err;
+}
+
 struct BadInput {
   Words flags;
   int exit_code;

@@ -95,6 +95,16 @@ TEST_F(TrainRun, ItsOwnConfigYamlContinuesIt) {
   EXPECT_EQ(curve("run", "loss").size(), 4U);
 }
 
+TEST_F(TrainRun, ARunGoesOnWithoutTheModelThatItBeganWith) {
+  trained("first", {"--max-steps", "1"});
+  std::filesystem::copy(std::filesystem::canonical(path("first") / "latest"), path("model"),
+                        std::filesystem::copy_options::recursive);
+  trained("run", {"--init", path("model"), "--max-steps", "1"});
+  std::filesystem::remove_all(path("model"));
+  trained("run", {"--init", path("model"), "--max-steps", "2", "--resume"});
+  EXPECT_EQ(curve("run", "loss").size(), 2U);
+}
+
 TEST_F(TrainRun, AUsedRunDirectoryIsRefusedWithoutResume) {
   trained("run", {"--max-steps", "1"});
   const auto again = train("run", {"--quiet"});

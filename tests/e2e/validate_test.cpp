@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/resource.h>
 
+#include <fstream>
 #include <map>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "support/program.h"
+#include "support/temporary_folder.h"
 
 namespace myxtts::test {
 namespace {
@@ -58,6 +60,15 @@ TEST(Validate, TheCpuPassesFiveStepsWithinAMinute) {
     EXPECT_EQ(found.at(id), "PASS") << id;
   }
   EXPECT_EQ(found.at("placement.split"), "SKIP");
+}
+
+TEST(Validate, SettingsOfAnotherStageAreTriedWithTheGpt) {
+  const TemporaryFolder folder;
+  std::ofstream(folder / "run.yaml")
+      << "train:\n  stage: decoder\n  model_size: tiny\n  windows_per_clip: 2\n";
+  const auto result =
+      validate({"--device", "cpu", "--json", "--config", (folder / "run.yaml").string()});
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
 }
 
 TEST(Validate, AMissingSoundLibraryFailsWithItsRemedy) {

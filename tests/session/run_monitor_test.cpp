@@ -81,6 +81,24 @@ TEST(RunMonitor, AWarningHasTheFigureTheLimitAndARemedy) {
   }
 }
 
+TEST(RunMonitor, NothingIsAdvisedThatTheRunMayNotHave) {
+  MonitoredTime starving = good_time();
+  starving.waited_share = 0.5;
+  MonitoredTime uneven = good_time();
+  uneven.variation = 0.5;
+  uneven.model->busy_share = 0.4;
+  uneven.data = GpuSeen{.busy_share = 0.9};
+  uneven.two_cards = true;
+  for (const MonitoredTime& time : {starving, uneven}) {
+    for (const auto& warning : warnings_of(time, {.cache = false, .profile = false})) {
+      EXPECT_EQ(warning.sentence.find("profile"), std::string::npos) << warning.sentence;
+      EXPECT_EQ(warning.sentence.find("--cache-dataset"), std::string::npos) << warning.sentence;
+      EXPECT_TRUE(warning.sentence.ends_with(".")) << warning.sentence;
+    }
+  }
+  EXPECT_EQ(warnings_of(uneven).size(), 3U);
+}
+
 TEST(RunMonitor, OneCauseIsSaidOnceWhereBatchesAreLate) {
   MonitoredTime time = good_time();
   time.waited_share = 0.5;

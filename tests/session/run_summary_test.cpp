@@ -46,6 +46,37 @@ TEST(PipelineVerdict, OneThatHeldTrainingUpIsNamedWithTheKnobToTurn) {
   EXPECT_TRUE(has(decoder, "--num-workers")) << decoder;
 }
 
+TEST(PipelineVerdict, TheCacheIsAdvisedOnlyWhereItIsAllowed) {
+  RunConfig config;
+  EXPECT_TRUE(advice_for(config).cache);
+  config.data.cache_dataset = true;
+  EXPECT_FALSE(advice_for(config).cache);
+  config = {};
+  config.train.shift_clips = true;
+  EXPECT_FALSE(advice_for(config).cache);
+  for (const Stage other : {Stage::Dvae, Stage::Decoder, Stage::Speaker}) {
+    config = {};
+    config.train.stage = other;
+    EXPECT_FALSE(advice_for(config).cache);
+    EXPECT_FALSE(advice_for(config).profile);
+  }
+  for (const char* name : {"features", "decoder", "reader"}) {
+    EXPECT_TRUE(has(pipeline_verdict(reading(100, 60, name)), "--cache-dataset")) << name;
+    const auto without = pipeline_verdict(reading(100, 60, name), {.cache = false});
+    EXPECT_FALSE(has(without, "--cache-dataset")) << without;
+    EXPECT_TRUE(
+        has(describe(RunSummary{.pipeline = reading(100, 60, name), .advice = {.cache = false}}),
+            without));
+  }
+}
+
+TEST(PipelineVerdict, ProfileIsAdvisedToRunsOfOneRank) {
+  RunConfig config;
+  EXPECT_TRUE(advice_for(config).profile);
+  config.parallel.ranks = 2;
+  EXPECT_FALSE(advice_for(config).profile);
+}
+
 TEST(PipelineVerdict, ShortWaitsAreNotBlamedOnAStage) {
   const auto verdict = pipeline_verdict(reading(900, 2, "decoder"));
   EXPECT_TRUE(has(verdict, "most of the time")) << verdict;

@@ -16,8 +16,6 @@
 namespace myxtts {
 namespace {
 
-// Checkpoints that lie side by side at most: those kept, and the one being written.
-constexpr std::int64_t kKeptCheckpoints = 3;
 constexpr std::int64_t kMegabyte = 1 << 20;
 
 std::string size_text(std::int64_t bytes) {
@@ -166,16 +164,32 @@ RunCheck check_host_memory(const RunFacts& facts) {
   return check;
 }
 
+// Updates of the whole run. Each epoch ends with one, whatever is left for it.
+std::int64_t steps_of_run(const RunFacts& facts) {
+  const std::int64_t accum = facts.plan->grad_accum;
+  return facts.config.train.epochs * ((facts.corpus->batches_per_epoch + accum - 1) / accum);
+}
+
+// Checkpoints that lie side by side at most, besides the one being written.
+std::int64_t kept_checkpoints(const RunFacts& facts) {
+  const std::int64_t kept = facts.config.run.keep_last + facts.config.run.keep_best;
+  if (!facts.plan || !facts.corpus) return kept;
+  const std::int64_t steps =
+      std::min(steps_of_run(facts), facts.config.train.max_steps.value_or(kept));
+  return std::clamp<std::int64_t>(steps, 1, kept);
+}
+
 RunCheck check_disk(const RunFacts& facts) {
   const std::int64_t trained = parameter_count(gpt_specs(facts.model->config.gpt));
   const std::int64_t whole = parameter_count(checkpoint_specs(facts.model->config));
   const std::int64_t checkpoint = 4 * whole + 8 * trained;  // fp32 weights, two moments of AdamW
-  const std::int64_t need = (kKeptCheckpoints + 1) * checkpoint;
+  const std::int64_t kept = kept_checkpoints(facts);
+  const std::int64_t need = (kept + 1) * checkpoint;
   RunCheck check{.name = "disk",
                  .found = fmt::format("{} free at {}, {} for {} checkpoints of {} and one being "
                                       "written",
                                       size_text(facts.disk.free_bytes), facts.disk.folder.string(),
-                                      size_text(need), kKeptCheckpoints, size_text(checkpoint))};
+                                      size_text(need), kept, size_text(checkpoint))};
   if (!facts.disk.fault.empty()) {
     check.state = RunCheckState::Fail;
     check.found = fmt::format("{}: {}", facts.disk.folder.string(), facts.disk.fault);
@@ -190,8 +204,7 @@ RunCheck check_disk(const RunFacts& facts) {
 
 RunCheck check_length(const RunFacts& facts) {
   const TrainConfig& train = facts.config.train;
-  const std::int64_t batches = facts.corpus->batches_per_epoch * train.epochs;
-  const std::int64_t whole = (batches + facts.plan->grad_accum - 1) / facts.plan->grad_accum;
+  const std::int64_t whole = steps_of_run(facts);
   const std::int64_t steps = std::min(whole, train.max_steps.value_or(whole));
   std::string found = fmt::format("{} of {}", counted(train.epochs, "epoch", "epochs"),
                                   counted(facts.corpus->batches_per_epoch, "batch", "batches"));

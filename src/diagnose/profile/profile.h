@@ -19,6 +19,7 @@ struct ProfileSetup {
   std::string corpus = {};     // "generated" or the folders
   bool static_shapes = false;  // graphs, on a GPU
   bool cache_dataset = false;
+  bool shift_clips = false;          // codes are others each time, and no cache can keep them
   bool host_path_was_asked = false;  // --transfer-path host
   std::int64_t cores = 1;            // that this process may use
   std::int64_t warm_up = 0;

@@ -84,10 +84,10 @@ StepModel with_cache(const Profile& profile, const StepModel& model) {
   return with_holes_scaled(after, model);
 }
 
-// The cache where it is not in use already.
+// The cache where it can be used and is not in use already.
 void add_cache(Remedy& remedy, const Profile& profile, const StepModel& model) {
   remedy.after = remedy.without;
-  if (profile.setup.cache_dataset) return;
+  if (profile.setup.cache_dataset || profile.setup.shift_clips) return;
   remedy.knob = kCache;
   remedy.remark =
       "from the second epoch on; myxtts prepare --codes fills the cache before the first";

@@ -4,6 +4,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <exception>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -13,7 +15,6 @@
 
 #include "base/atomic_file.h"
 #include "base/checksum.h"
-#include "base/error.h"
 #include "base/log.h"
 #include "base/paths.h"
 #include "synth/sound_writer.h"
@@ -31,6 +32,12 @@ constexpr int kBehind = 5;                                      // of the priori
 void give_way() {
   at::set_num_threads(1);
   ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kBehind);
+}
+
+// LibTorch's errors go on with where in it they came up.
+std::string first_line(const std::exception& error) {
+  const std::string all = error.what();
+  return all.substr(0, all.find('\n'));
 }
 
 void write_sound(const fs::path& path, const Sample& sample) {
@@ -81,8 +88,9 @@ void ValidationSamples::work() {
   while (auto job = jobs_.pop()) {
     try {
       make(*job);
-    } catch (const Error& error) {  // a run does not end for want of samples
-      log_warning("train", "the samples of step {} were not made: {}", job->step, error.what());
+    } catch (const std::exception& error) {  // a run does not end for want of samples
+      log_warning("train", "the samples of step {} were not made: {}", job->step,
+                  first_line(error));
     }
     busy_ = false;
   }

@@ -49,7 +49,7 @@ TEST(RunChecklist, ARunThatLacksNothingPasses) {
   EXPECT_EQ(found["corpus"].found,
             "12,969 clips (23 h 42 min) to train on, 131 to measure on, 2 left out");
   EXPECT_EQ(found["disk"].found,
-            "500 GB free at /runs, 21.6 GB for 3 checkpoints of 5.4 GB and one being written");
+            "500 GB free at /runs, 27.0 GB for 4 checkpoints of 5.4 GB and one being written");
   EXPECT_EQ(found["length"].found,
             "100 epochs of 406 batches: 40,600 steps; how long they take is not known before the "
             "first are measured");
@@ -81,9 +81,28 @@ TEST(RunChecklist, ADiskWithoutRoomForTheCheckpointsFailsWithWhatIsMissing) {
   facts.disk.free_bytes = 20'000'000'000;
   const RunCheck disk = rows(facts)["disk"];
   EXPECT_EQ(disk.state, RunCheckState::Fail);
-  EXPECT_EQ(disk.remedy, "Free 1.6 GB, or name another disk: --checkpoint-dir DIR");
+  EXPECT_EQ(disk.remedy, "Free 7.0 GB, or name another disk: --checkpoint-dir DIR");
   facts.disk.fault = "Permission denied";
   EXPECT_EQ(rows(facts)["disk"].found, "/runs: Permission denied");
+}
+
+TEST(RunChecklist, TheDiskHoldsAsManyCheckpointsAsAreKeptAndARunMakes) {
+  RunFacts facts = good_run();
+  facts.config.run.keep_last = 1;
+  facts.config.run.keep_best = 0;
+  facts.disk.free_bytes = 12'000'000'000;
+  EXPECT_EQ(rows(facts)["disk"].state, RunCheckState::Pass) << rows(facts)["disk"].found;
+  facts.config.run.keep_last = 10;
+  facts.config.run.keep_best = 2;
+  EXPECT_NE(rows(facts)["disk"].found.find("for 12 checkpoints"), std::string::npos)
+      << rows(facts)["disk"].found;
+  facts.config.train.max_steps = 7;
+  EXPECT_NE(rows(facts)["disk"].found.find("for 7 checkpoints"), std::string::npos)
+      << rows(facts)["disk"].found;
+  facts.config.train.epochs = 1;
+  facts.corpus->batches_per_epoch = 5;
+  EXPECT_NE(rows(facts)["disk"].found.find("for 5 checkpoints"), std::string::npos)
+      << rows(facts)["disk"].found;
 }
 
 TEST(RunChecklist, ABatchIsHeldAgainstTheCapOrTheFreeMemory) {
@@ -105,7 +124,7 @@ TEST(RunChecklist, StepsFollowAccumulationAndTheirLimit) {
   facts.plan->grad_accum = 4;
   facts.config.train.max_steps = 5000;
   EXPECT_EQ(rows(facts)["length"].found,
-            "100 epochs of 406 batches, 4 batches a step: 10,150 steps, of which --max-steps lets "
+            "100 epochs of 406 batches, 4 batches a step: 10,200 steps, of which --max-steps lets "
             "5,000 run; how long they take is not known before the first are measured");
 }
 

@@ -68,6 +68,18 @@ TEST(Verdict, WhereTheCoresCannotDecodeFasterTheCacheIsTheKnob) {
   EXPECT_EQ(profile.findings.front().knob->key, "data.cache_dataset");
 }
 
+TEST(Verdict, ShiftedClipsAreNotToBeCached) {
+  for (const MadeTraining& made : {MadeTraining{.decoding = 1.6, .decoding_cpu = 1.5},
+                                   MadeTraining{.files = 0.6}, MadeTraining{.encoding = 0.3}}) {
+    ASSERT_TRUE(profile_of(made).findings.front().knob);
+    const Profile shifted = profile_of(made, {.shift_clips = true});
+    EXPECT_EQ(verdict_of(shifted), verdict_of(profile_of(made)));
+    for (const Finding& finding : shifted.findings) {
+      EXPECT_FALSE(finding.knob && finding.knob->key == "data.cache_dataset");
+    }
+  }
+}
+
 TEST(Verdict, FilesThatDecodersWaitForAreReadingAndNotDecoding) {
   EXPECT_EQ(verdict_of(profile_of({.files = 0.6})), Cause::Reading);
   EXPECT_EQ(verdict_of(profile_of({.listing = 0.3})), Cause::Reading);

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/samples/validation_samples.h"
+
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "support/temporary_folder.h"
+
+namespace myxtts::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A training of which nothing is asked but its weights, and that has none.
+class NoTraining final : public StageTraining {
+ public:
+  const std::vector<std::string>& loss_names() const override { return names_; }
+  double total(std::span<const double>) const override { return 0; }
+  void accumulate(DeviceBatch&) override {}
+  void update(double) override {}
+  std::int64_t step() const override { return 0; }
+  RoleDevice& device() const override { throw InternalError("there is no device"); }
+  std::vector<StepNumbers> take_numbers() override { return {}; }
+  std::vector<StepNumbers> finish_numbers() override { return {}; }
+  std::vector<std::string> overflowed() const override { return {}; }
+  at::Tensor evaluate(DeviceBatch&) override { return {}; }
+  NamedTensors weights() const override { return {}; }
+  NamedTensors optimiser() const override { return {}; }
+  NamedTensors kept() const override { return {}; }
+  void restore(std::int64_t, const NamedTensors&, const NamedTensors&) override {}
+
+ private:
+  std::vector<std::string> names_;
+};
+
+// Fails the first time, as LibTorch or the allocator do.
+class FailsAtFirst final : public SampleMaker {
+ public:
+  explicit FailsAtFirst(std::atomic<int>& calls) : calls_(calls) {}
+
+  void make(const OpenModel&, const Take&, const Wanted&) override {
+    if (++calls_ == 1) throw std::runtime_error("out of memory\nframe #0: somewhere");
+  }
+
+ private:
+  std::atomic<int>& calls_;
+};
+
+TEST(ValidationSamples, AfterAnyFailureTheNextMeasurementHasItsSamples) {
+  const TemporaryFolder run;
+  NoTraining training;
+  const OpenModel start{};
+  std::atomic<int> calls = 0;
+  testing::internal::CaptureStderr();
+  {
+    ValidationSamples samples(run.path(), training, start, std::make_unique<FailsAtFirst>(calls));
+    const auto patience = std::chrono::steady_clock::now() + 20s;
+    for (int step = 1; calls < 2 && std::chrono::steady_clock::now() < patience; ++step) {
+      samples.evaluated({.step = step});
+      std::this_thread::yield();
+    }
+  }
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(calls, 2);
+  EXPECT_NE(log.find("the samples of step 1 were not made: out of memory"), std::string::npos);
+  EXPECT_EQ(log.find("frame #0"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace myxtts::test
