@@ -3,6 +3,9 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "audio/audio_file.h"
 #include "data/clip_decoder.h"
 #include "data/sound_file.h"
 
@@ -27,6 +30,12 @@ std::variant<AudioHeader, Skipped> read_audio_header(const std::filesystem::path
   if (!file.length_is_exact()) return decoded_header(path);
   if (file.promised_frames() <= 0) {
     return Skipped{.file = path, .reason = SkipReason::Empty, .measured = "0 samples"};
+  }
+  if (file.promised_frames() > kMaxAudioSamples) {  // whatever is computed from it stays in range
+    return Skipped{.file = path,
+                   .reason = SkipReason::AudioTooLong,
+                   .measured = fmt::format("{} samples, at most {}", file.promised_frames(),
+                                           kMaxAudioSamples)};
   }
   return AudioHeader{.sample_rate = file.sample_rate(),
                      .channels = file.channels(),

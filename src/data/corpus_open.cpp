@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "base/human.h"
@@ -10,6 +13,20 @@
 
 namespace myxtts {
 namespace {
+
+// There are clips, but none that can be used.
+bool is_left_out(const ClipIndex& index) {
+  return index.size() == 0 && !index.skipped().empty();
+}
+
+std::string nothing_usable(const ClipIndex& part, const CorpusSource& source) {
+  std::map<SkipReason, std::int64_t> counts;
+  const std::vector<SkippedFile> skipped = part.skipped();
+  for (const SkippedFile& file : skipped) ++counts[file.skipped.reason];
+  return fmt::format("None of the {} clips in the validation part of {} can be used ({}).",
+                     human_count(static_cast<std::int64_t>(skipped.size())), source.path.string(),
+                     summary_of(counts));
+}
 
 // Opens the corpora of one run.
 class CorpusOpener {
@@ -23,6 +40,10 @@ class CorpusOpener {
     const bool wants_validation = config_.val_data.empty();
     ClipIndex validation = open(source, CorpusPart::Validation);
     const bool has_part = validation.size() > 0;
+    if (wants_validation && is_left_out(validation)) {
+      log_warning("data", "{} As if it had none, --val-fraction of its other clips is held back.",
+                  nothing_usable(validation, source));
+    }
     const double held_back = wants_validation && !has_part ? config_.val_fraction : 0.0;
     pieces_.push_back({.index = open(source, CorpusPart::Train),
                        .name = source.path.string(),
@@ -33,6 +54,10 @@ class CorpusOpener {
 
   void add_validation(const CorpusSource& source) {
     ClipIndex part = open(source, CorpusPart::Validation);
+    if (is_left_out(part)) {
+      throw DataError(nothing_usable(part, source) +
+                      " Mend it, or name another manifest with --val-data.");
+    }
     add_validation(part.size() > 0 ? std::move(part) : open(source, CorpusPart::Train), source);
   }
 

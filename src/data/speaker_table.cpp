@@ -1,20 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/speaker_table.h"
 
-namespace myxtts {
+#include <set>
+#include <span>
+#include <string_view>
 
-SpeakerTable::SpeakerTable(const Corpus& corpus) {
-  for (const ClipNumber clip : corpus.training()) {
-    const std::string_view speaker = corpus.clip(clip).speaker;
-    if (!numbers_.contains(speaker)) numbers_.emplace(speaker, 0);
-  }
-  std::int64_t next = 0;
-  for (auto& [speaker, number] : numbers_) number = next++;
+#include "base/error.h"
+
+namespace myxtts {
+namespace {
+
+// See Note [A speaker's place].
+std::pair<const char*, std::size_t> place_of(const ClipView& clip) {
+  return {clip.speaker.data(), clip.speaker.size()};
 }
 
-std::int64_t SpeakerTable::number(std::string_view speaker) const {
-  const auto found = numbers_.find(speaker);
-  return found == numbers_.end() ? -1 : found->second;
+// The first clip of each speaker by name; equal names in the order of their corpora.
+using FirstClips = std::multimap<std::string_view, ClipNumber>;
+
+FirstClips first_clips(const Corpus& corpus, std::span<const ClipNumber> clips) {
+  FirstClips first;
+  std::set<std::pair<const char*, std::size_t>> seen;
+  for (const ClipNumber number : clips) {
+    const ClipView clip = corpus.clip(number);
+    if (seen.insert(place_of(clip)).second) first.emplace(clip.speaker, number);
+  }
+  return first;
+}
+
+}  // namespace
+
+SpeakerTable::SpeakerTable(const Corpus& corpus) {
+  const FirstClips trained = first_clips(corpus, corpus.training());
+  for (const auto& [name, clip] : trained) {
+    numbers_.emplace(place_of(corpus.clip(clip)), size_++);
+  }
+  const FirstClips measured = first_clips(corpus, corpus.validation());
+  std::int64_t stranger = 0;
+  for (const auto& [name, clip] : measured) {
+    const bool is_known = trained.count(name) == 1 && measured.count(name) == 1;
+    numbers_.emplace(place_of(corpus.clip(clip)),
+                     is_known ? number(corpus.clip(trained.find(name)->second)) : --stranger);
+  }
+}
+
+std::int64_t SpeakerTable::number(const ClipView& clip) const {
+  const auto found = numbers_.find(place_of(clip));
+  MYXTTS_CHECK(found != numbers_.end(), "{} is a clip of another corpus", clip.id);
+  return found->second;
 }
 
 }  // namespace myxtts

@@ -39,6 +39,7 @@ bool RoleMemory::try_take(std::int64_t bytes) {
     now_.refused = bytes;
     return false;
   }
+  now_.refused = 0;  // an earlier refusal was survived: the cache made room
   now_.reserved += bytes;
   now_.peak = std::max(now_.peak, now_.reserved);
   return true;

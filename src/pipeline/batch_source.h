@@ -59,7 +59,7 @@ class BatchSource {
   virtual std::int64_t window(WindowDraw draw, std::int64_t count, std::int64_t last) const {
     return evaluation_window(draw.window, count, last);
   }
-  // The number of a clip's speaker, from 0; -1: one that is not trained on.
+  // The number of a clip's speaker, from 0; below 0, each with its own: not trained on.
   virtual std::int64_t speaker(const ClipView&) const { return 0; }
 
   // What was computed in an earlier epoch or run; nothing where there is no cache or it lacks the

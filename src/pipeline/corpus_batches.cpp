@@ -105,7 +105,7 @@ std::int64_t CorpusBatches::window(WindowDraw draw, std::int64_t count, std::int
 }
 
 std::int64_t CorpusBatches::speaker(const ClipView& clip) const {
-  return options_.speakers == nullptr ? 0 : options_.speakers->number(clip.speaker);
+  return options_.speakers == nullptr ? 0 : options_.speakers->number(clip);
 }
 
 std::optional<CachedClip> CorpusBatches::cached(const ClipView& clip) const {

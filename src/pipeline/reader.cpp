@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/reader.h"
 
+#include <tuple>
+
 #include "base/error.h"
 #include "base/trace.h"
 
@@ -14,6 +16,11 @@ std::size_t decoded_bytes(const BatchSource& source, const PlannedBatch& planned
     bytes += sizeof(std::int16_t) * static_cast<std::size_t>(source.clip(number).source_frames);
   }
   return bytes;
+}
+
+// A run that is resumed with fewer epochs may begin behind its end.
+bool is_before(const DataPosition& position, const std::optional<DataPosition>& end) {
+  return !end || std::tie(position.epoch, position.step) < std::tie(end->epoch, end->step);
 }
 
 }  // namespace
@@ -38,7 +45,7 @@ void Reader::run(DataPosition position, std::optional<DataPosition> end) {
 
 void Reader::read(DataPosition position, std::optional<DataPosition> end) {
   const auto busy = meter_.busy();
-  for (std::int64_t number = 0; position != end; position = source_.next(position)) {
+  for (std::int64_t number = 0; is_before(position, end); position = source_.next(position)) {
     if (number == 0 || position.step == 0) source_.begin_epoch(position.epoch);
     for (const PlannedBatch& planned : batches_at(position)) {
       if (!make_place(number, planned) || !hand_out(number, planned)) return;

@@ -90,6 +90,19 @@ void keep_evidence(const std::string& name, const std::string& bytes) {
   }
 }
 
+TEST(HostileFiles, AHeaderThatPromisesMoreThanMemoryHoldsIsTooLong) {
+  const test::TemporaryFolder folder;
+  test::write_sound(folder / "x.flac", test::made_sound(0.4, 2, 16'000), SoundFormat::Flac16);
+  std::string bytes = test::contents_of(folder / "x.flac");
+  bytes[21] = static_cast<char>(bytes[21] | 0x0f);  // the count of samples: 36 bits from here on
+  bytes.replace(22, 4, "\xff\xff\xff\xff");
+  test::write_text(folder / "x.flac", bytes);
+  const auto header = read_audio_header(folder / "x.flac");
+  ASSERT_TRUE(std::holds_alternative<Skipped>(header));
+  EXPECT_EQ(std::get<Skipped>(header).reason, SkipReason::AudioTooLong);
+  EXPECT_EQ(std::get<Skipped>(header).measured, "68719476735 samples, at most 268435456");
+}
+
 TEST(HostileFiles, AThousandMutatedSoundsAreDecodedOrNamed) {
   const test::TemporaryFolder folder;
   std::vector<std::pair<std::string, std::string>> seeds;  // extension, bytes

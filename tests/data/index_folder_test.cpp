@@ -355,5 +355,25 @@ TEST(CorpusOpen, TakesValidationFromItsCorpusPartOrFraction) {
   EXPECT_TRUE(fs::exists(plain.folder / "shared"));
 }
 
+TEST(CorpusOpen, AValidationPartOfWhichNothingCanBeUsedIsNotReplacedInSilence) {
+  Scene parts(CorpusLayout::Original, 40);
+  parts.config.val_fraction = 0.5;
+  test::write_text(parts.folder / "corpus/metadata_eval.csv", "gone.wav|Nobody recorded this.\n");
+  testing::internal::CaptureStderr();
+  const Corpus held_back = Corpus::open(parts.config, vocabulary(), parts.folder / "run");
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("None of the 1 clips in the validation part"), std::string::npos) << said;
+  EXPECT_NE(said.find("missing-file"), std::string::npos) << said;
+  EXPECT_GT(held_back.validation().size(), 8U);
+
+  parts.config.val_data = parts.config.train_data;
+  try {
+    Corpus::open(parts.config, vocabulary(), parts.folder / "run2");
+    FAIL() << "what is trained on is measured on";
+  } catch (const DataError& error) {
+    EXPECT_NE(std::string(error.what()).find("--val-data"), std::string::npos) << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace myxtts

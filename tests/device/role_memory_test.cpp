@@ -30,6 +30,16 @@ TEST(RoleMemory, TakesUpToTheCapAndNotAByteMore) {
   EXPECT_TRUE(memory.try_take(40));
 }
 
+TEST(RoleMemory, ARefusalThatWasSurvivedIsForgotten) {
+  RoleMemory memory(Role::Model, "GPU 1", 100);
+  EXPECT_TRUE(memory.try_take(60));
+  EXPECT_FALSE(memory.try_take(41));
+  memory.give_back(60);
+  EXPECT_EQ(memory.read().refused, 41);
+  EXPECT_TRUE(memory.try_take(41));
+  EXPECT_EQ(memory.read().refused, 0);
+}
+
 TEST(RoleMemory, TheErrorNamesRoleCapWishAndSettings) {
   RoleMemory data(Role::Data, "GPU 2", 4096 * kMegabyte);
   EXPECT_TRUE(data.try_take(4000 * kMegabyte));

@@ -256,8 +256,8 @@ struct Layout {
   WindowPlan windows;
 };
 
-void add_rows(const CorpusBatches& source, const PlannedBatch& planned, const Layout& layout,
-              DrawnRows& rows) {
+LaidOutBatch laid_out_of(const CorpusBatches& source, const PlannedBatch& planned,
+                         const Layout& layout) {
   const auto& [gpt, windows] = layout;
   SettledBatch batch{.number = 0, .planned = planned, .clips = {}};
   for (std::size_t i = 0; i < planned.clips.size(); ++i) {
@@ -265,7 +265,13 @@ void add_rows(const CorpusBatches& source, const PlannedBatch& planned, const La
         std::get<LoadedClip>(load_clip(source, planned.clips[i], gpt.code_stride)));
     batch.clips.back().repeat = planned.repeats[i];
   }
-  const LaidOutBatch laid_out = lay_out(source, gpt, MaskPromptSpan::Intended, batch, windows);
+  return lay_out(source, gpt, MaskPromptSpan::Intended, batch, windows);
+}
+
+void add_rows(const CorpusBatches& source, const PlannedBatch& planned, const Layout& layout,
+              DrawnRows& rows) {
+  const WindowPlan& windows = layout.windows;
+  const LaidOutBatch laid_out = laid_out_of(source, planned, layout);
   for (std::size_t i = 0; i < planned.clips.size(); ++i) {
     const HostClip& clip = laid_out.batch.clips[i];
     DrawnRow row{
@@ -305,6 +311,36 @@ TEST(CorpusBatches, ARowFollowsFromSeedEpochClipAndRepeatWhateverItsRankAndPlace
   for (const auto& [batch_size, ranks] :
        {std::pair<std::int64_t, std::int64_t>{1, 1}, {3, 2}, {2, 3}, {4, 4}}) {
     EXPECT_EQ(rows_of(batch_size, ranks), expected) << ranks << " ranks with " << batch_size;
+  }
+}
+
+TEST(CorpusBatches, SwappedPromptsAreOfOneVoiceAlsoWhereNobodyWasTrainedOn) {
+  const TemporaryFolder folder;
+  const auto corpus_of = [&](const std::string& name, const std::string& one,
+                             const std::string& other) {
+    std::vector<MadeClip> clips = made_clips(4);
+    for (std::size_t i = 0; i < clips.size(); ++i) clips[i].speaker = i % 2 == 0 ? one : other;
+    return CorpusSource{.path = make_corpus(folder / name, CorpusLayout::CoquiCsv, clips)};
+  };
+  DataConfig config;
+  config.train_data = {corpus_of("a", "ann", "mia")};
+  config.val_data = {corpus_of("b", "joe", "kim"), corpus_of("c", "joe", "ann")};
+  const Corpus corpus = Corpus::open(config, shared_vocabulary(), folder / "index");
+  const SpeakerTable speakers(corpus);
+  GptConfig gpt;
+  gpt.text_ids = static_cast<std::int64_t>(shared_vocabulary().rows());
+  const BatchPlan plan(corpus, corpus.validation(), gpt, {.batch_size = 8, .shuffle = false});
+  const CorpusBatches source(
+      corpus, plan, shared_vocabulary(), config,
+      {.prompt_seed = std::nullopt, .swap_prompts = true, .speakers = &speakers});
+  const LaidOutBatch laid_out = laid_out_of(source, plan.batch({}), {.gpt = gpt, .windows = {}});
+  const std::vector<HostClip>& clips = laid_out.batch.clips;
+  ASSERT_EQ(clips.size(), 8U);
+  for (std::size_t row = 0; row < clips.size(); ++row) {
+    EXPECT_NE(clips[row].hears, row);
+    const ClipView own = corpus.clip(clips[row].number);
+    const ClipView heard = corpus.clip(clips[clips[row].hears].number);
+    EXPECT_EQ(std::pair(heard.manifest, heard.speaker), std::pair(own.manifest, own.speaker));
   }
 }
 

@@ -50,6 +50,18 @@ TEST(Reader, TellsTheSourceWhenItComesToAnEpoch) {
   EXPECT_EQ(epochs, (std::vector<std::int64_t>{4, 5, 6}));
 }
 
+TEST(Reader, BehindItsEndThereIsNothingToRead) {
+  MemoryCorpus corpus({.clips = 10, .batch_size = 4});
+  corpus.on_batch = [](DataPosition) { throw DataError("A batch was asked for."); };
+  for (const DataPosition from : {DataPosition{3, 1}, DataPosition{4, 0}, DataPosition{2, 2}}) {
+    BatchWindow window({.batches = 100});
+    BoundedQueue<ClipJob> jobs(100);
+    Reader(corpus, window, jobs).run(from, DataPosition{2, 2});
+    EXPECT_FALSE(window.take().has_value());
+    EXPECT_TRUE(jobs.ended());
+  }
+}
+
 TEST(Reader, GivesABatchItsPlaceBeforeItHandsOutItsClips) {
   MemoryCorpus corpus({.clips = 8, .batch_size = 4});
   BatchWindow window({.batches = 1});

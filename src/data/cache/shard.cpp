@@ -72,8 +72,17 @@ std::unique_ptr<Shard> Shard::create(const std::filesystem::path& path, FeatureK
     throw DataError(fmt::format("{} cannot be made: {}.", path.string(), reason(errno)));
   }
   std::unique_ptr<Shard> shard(new Shard(path, key, file));
-  // Between its making and here somebody else may have found the empty file; it is theirs then.
-  if (!shard->lock()) return nullptr;
+  if (!shard->lock()) {
+    // Between its making and here somebody else may have found the empty file; it is theirs then.
+    if (errno == EWOULDBLOCK) return nullptr;
+    const int code = errno;
+    ::unlink(path.c_str());
+    throw DataError(fmt::format(
+        "The files of {} cannot be locked: {}. Give a folder on another disk with --cache-dir.",
+        path.parent_path().string(), reason(code)));
+  }
+  // That of a shard which was deleted would be taken for its own.
+  ::unlink(index_path(path).c_str());
   const auto header = make_shard_header(key, capacity);
   if (const int code = write_at(file, std::as_bytes(std::span(&header, 1)), 0); code != 0) {
     ::unlink(path.c_str());
@@ -189,7 +198,10 @@ std::optional<CachedClip> Shard::read(ClipPlace place) const {
 }
 
 bool Shard::lock() {
-  return writable_ && ::flock(file_, LOCK_EX | LOCK_NB) == 0;
+  if (!writable_) return false;
+  int failed = ::flock(file_, LOCK_EX | LOCK_NB);
+  while (failed != 0 && errno == EINTR) failed = ::flock(file_, LOCK_EX | LOCK_NB);
+  return failed == 0;
 }
 
 void Shard::unlock() {

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What disks and other processes do to a feature cache.
+#include <sys/file.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <string>
@@ -14,6 +18,17 @@
 #include "data/cache/feature_cache.h"
 #include "support/small_disk.h"
 #include "support/temporary_folder.h"
+
+namespace {
+std::atomic<int> lock_failure = 0;  // the errno of every flock(); 0: locks are taken
+}
+
+// In place of the C library's, for a disk that has no locks.
+extern "C" int flock(int file, int operation) noexcept {
+  if (lock_failure == 0) return static_cast<int>(::syscall(SYS_flock, file, operation));
+  errno = lock_failure;
+  return -1;
+}
 
 namespace myxtts::test {
 namespace {
@@ -144,6 +159,36 @@ TEST(FeatureCacheOnDisk, ADamagedIndexIsNotBelieved) {
     const FeatureCache cache(folder.path(), kKey);
     ASSERT_EQ(cache.size(), 3u);
   }
+}
+
+TEST(FeatureCacheOnDisk, TheIndexOfADeletedShardIsNotTakenForThatOfTheNext) {
+  const TemporaryFolder folder;
+  {
+    FeatureCache cache(folder.path(), kKey);
+    for (std::uint64_t clip = 1; clip <= 3; ++clip) add_made(cache, clip);
+  }
+  std::filesystem::remove(shards_in(folder.path()).at(0));
+  FeatureCache writer(folder.path(), kKey);
+  for (std::uint64_t clip = 11; clip <= 20; ++clip) add_made(writer, clip);
+  const FeatureCache reader(folder.path(), kKey);
+  EXPECT_EQ(reader.size(), 10u);
+  for (std::uint64_t clip = 11; clip <= 20; ++clip) EXPECT_TRUE(holds_made(reader, clip)) << clip;
+  for (std::uint64_t clip = 1; clip <= 3; ++clip) EXPECT_FALSE(reader.contains(clip)) << clip;
+}
+
+TEST(FeatureCacheOnDisk, ADiskWithoutLocksIsSaidAndNothingIsCachedThere) {
+  const TemporaryFolder folder;
+  FeatureCache cache(folder.path(), kKey);
+  testing::internal::CaptureStderr();
+  lock_failure = ENOLCK;
+  const bool added = add_made(cache, 1);
+  lock_failure = 0;
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_FALSE(added);
+  EXPECT_FALSE(cache.accepts_more());
+  EXPECT_NE(said.find(cache.folder().string()), std::string::npos) << said;
+  EXPECT_NE(said.find("--cache-dir"), std::string::npos) << said;
+  EXPECT_TRUE(shards_in(folder.path()).empty()) << "an empty file was left behind";
 }
 
 TEST(FeatureCacheOnDisk, AShardCutBehindItsIndexLosesOnlyWhatIsGone) {
