@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/shallow_json.h"
 #include "base/paths.h"
+#include "base/shallow_json.h"
 
 namespace myxtts {
 namespace {
