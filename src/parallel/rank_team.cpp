@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/rank_team.h"
 
+#include <cstdlib>
 #include <thread>
 #include <utility>
 
@@ -77,6 +78,11 @@ c10::intrusive_ptr<Gloo> join(RankBoard& board, const World& world,
 }
 
 // When a sum was under way, on a lane of its own: what of it lay behind other work can be seen.
+// LibTorch writes down the last sums of a process for whoever looks for a stall. It does so without
+// a lock, and ranks that are threads of one process crash in it. Before any thread runs: the
+// environment has no lock either.
+[[maybe_unused]] const int kNoFlightRecorder = ::setenv("TORCH_FR_BUFFER_SIZE", "0", /*replace=*/0);
+
 void show(c10d::Work& work) {
   work.getFuture()->addCallback([from = system_clock().now()](c10::ivalue::Future&) {
     trace_lane("sums over ranks").add("sum", from, system_clock().now(), -1);
