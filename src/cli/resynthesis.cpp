@@ -29,12 +29,6 @@ namespace fs = std::filesystem;
 const std::string kNoText = ".";
 constexpr int kExitBySignal = 128;
 
-bool is_clip(const fs::path& path) {
-  const std::string extension = path.extension().string();
-  return fs::is_regular_file(path) && extension != ".csv" && extension != ".txt" &&
-         extension != ".tsv" && extension != ".jsonl" && extension != ".json";
-}
-
 // The id as a path that stays in whatever folder it is put into.
 fs::path inside(const std::string& id) {
   fs::path path;
@@ -64,7 +58,7 @@ std::vector<ManifestEntry> with_short_names(std::vector<ManifestEntry> clips) {
 // The clips with what is said in them, where that is known.
 std::vector<ManifestEntry> clips_of(const SpeakingFlags& flags) {
   const fs::path& path = flags.resynthesize;
-  if (is_clip(path)) {
+  if (!holds_many_clips(path) && fs::is_regular_file(path)) {
     return {{.id = path.stem().string(), .audio = path.string(), .text = flags.text.value_or("")}};
   }
   return with_short_names(read_manifest({.path = path}).entries);

@@ -135,13 +135,6 @@ const char* speaking_flag_in(const SpeakingFlags& flags) {
   return found == given.end() ? nullptr : found->first;
 }
 
-bool holds_many_clips(const fs::path& path) {
-  constexpr std::array<std::string_view, 5> kManifests = {".csv", ".txt", ".tsv", ".jsonl",
-                                                          ".json"};
-  return fs::is_directory(path) ||
-         std::ranges::find(kManifests, path.extension().string()) != kManifests.end();
-}
-
 void check_resynthesis(const SpeakingFlags& flags) {
   require(
       flags.references.empty() && flags.voice.empty() && flags.speaker.empty(),
@@ -197,6 +190,13 @@ void declare_speaking_flags(CLI::App& app, SpeakingFlags& flags) {
   declare_voice(app, flags);
   declare_sampling(app, flags);
   declare_running(app, flags);
+}
+
+bool holds_many_clips(const fs::path& path) {
+  constexpr std::array<std::string_view, 5> kManifests = {".csv", ".txt", ".tsv", ".jsonl",
+                                                          ".json"};
+  return fs::is_directory(path) ||
+         std::ranges::find(kManifests, path.extension().string()) != kManifests.end();
 }
 
 bool goes_into_folder(const SpeakingFlags& flags) {

@@ -50,6 +50,9 @@ struct SpeakingFlags {
   std::optional<int> threads;
 };
 
+// What --resynthesize names is a corpus or a manifest, and not one clip.
+bool holds_many_clips(const std::filesystem::path& path);
+
 // --out names a folder, which holds a file for each text.
 bool goes_into_folder(const SpeakingFlags& flags);
 

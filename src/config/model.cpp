@@ -62,6 +62,10 @@ void require(bool holds, std::string_view field, std::int64_t value, std::string
   }
 }
 
+void positive(std::string_view field, std::int64_t value) {
+  require(value > 0, field, value, "at least 1");
+}
+
 void validate_ids(const GptConfig& gpt) {
   const auto inside = [](std::int64_t id, std::int64_t ids) { return id >= 0 && id < ids; };
   const auto text = fmt::format("from 0 to {} (gpt.text_ids - 1)", gpt.text_ids - 1);
@@ -73,9 +77,6 @@ void validate_ids(const GptConfig& gpt) {
 }
 
 void validate_gpt(const GptConfig& gpt) {
-  const auto positive = [](std::string_view field, std::int64_t value) {
-    require(value > 0, field, value, "at least 1");
-  };
   positive("gpt.layers", gpt.layers);
   positive("gpt.width", gpt.width);
   positive("gpt.heads", gpt.heads);
@@ -96,14 +97,12 @@ void validate_gpt(const GptConfig& gpt) {
 }
 
 void validate_dvae(const DvaeConfig& dvae) {
-  for (const auto& [field, value] : {std::pair{"dvae.mel_bands", dvae.mel_bands},
-                                     {"dvae.hidden", dvae.hidden},
-                                     {"dvae.channels", dvae.channels},
-                                     {"dvae.codebook_dim", dvae.codebook_dim},
-                                     {"dvae.codes", dvae.codes},
-                                     {"dvae.blocks", dvae.blocks}}) {
-    require(value > 0, field, value, "at least 1");
-  }
+  positive("dvae.mel_bands", dvae.mel_bands);
+  positive("dvae.hidden", dvae.hidden);
+  positive("dvae.channels", dvae.channels);
+  positive("dvae.codebook_dim", dvae.codebook_dim);
+  positive("dvae.codes", dvae.codes);
+  positive("dvae.blocks", dvae.blocks);
 }
 
 void validate_rate(std::string_view field, std::int64_t rate) {
@@ -118,8 +117,7 @@ void validate_decoder(const DecoderConfig& decoder) {
       require(value > 0 && value <= kMostKernel, field, value, "from 1 to 1024");
     }
   };
-  require(decoder.initial_channels > 0, "decoder.initial_channels", decoder.initial_channels,
-          "at least 1");
+  positive("decoder.initial_channels", decoder.initial_channels);
   each("decoder.upsample_rates", decoder.upsample_rates);
   each("decoder.upsample_kernels", decoder.upsample_kernels);
   each("decoder.resblock_kernels", decoder.resblock_kernels);
@@ -140,14 +138,12 @@ void validate_decoder(const DecoderConfig& decoder) {
 }
 
 void validate_speaker_encoder(const SpeakerEncoderConfig& encoder) {
-  for (const auto& [field, value] : {std::pair{"speaker_encoder.mel_bands", encoder.mel_bands},
-                                     {"speaker_encoder.se_reduction", encoder.se_reduction},
-                                     {"speaker_encoder.attention_dim", encoder.attention_dim},
-                                     {"speaker_encoder.output_dim", encoder.output_dim},
-                                     {"speaker_encoder.window", encoder.window},
-                                     {"speaker_encoder.hop", encoder.hop}}) {
-    require(value > 0, field, value, "at least 1");
-  }
+  positive("speaker_encoder.mel_bands", encoder.mel_bands);
+  positive("speaker_encoder.se_reduction", encoder.se_reduction);
+  positive("speaker_encoder.attention_dim", encoder.attention_dim);
+  positive("speaker_encoder.output_dim", encoder.output_dim);
+  positive("speaker_encoder.window", encoder.window);
+  positive("speaker_encoder.hop", encoder.hop);
   require(encoder.fft_size >= encoder.window && encoder.fft_size <= 65'536,
           "speaker_encoder.fft_size", encoder.fft_size,
           fmt::format("from speaker_encoder.window ({}) to 65536", encoder.window));

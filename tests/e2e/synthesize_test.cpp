@@ -211,30 +211,37 @@ TEST_F(Synthesize, BeamsSpeakToo) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
 }
 
+pid_t start(const std::vector<std::string>& all) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  std::vector<char*> argv = {const_cast<char*>(MYXTTS_PROGRAM)};
+  for (const auto& argument : all) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  execv(MYXTTS_PROGRAM, argv.data());
+  _exit(127);
+}
+
+// Of Ctrl-C; -1: it was killed.
+int exit_code_after_interrupt(pid_t child) {
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 TEST_F(Synthesize, CtrlCWhileStreamingLeavesAValidWav) {
   std::string text;
   for (int i = 0; i < 400; ++i) text += "Number " + std::to_string(i) + " is said aloud here. ";
   const auto all = arguments({"--reference", file("me.wav"), "--language", "en", "--text", text,
                               "--out", file("a.wav"), "--stream"});
-  const pid_t child = fork();
-  if (child == 0) {
-    std::vector<char*> argv = {const_cast<char*>(MYXTTS_PROGRAM)};
-    for (const auto& argument : all) argv.push_back(const_cast<char*>(argument.c_str()));
-    argv.push_back(nullptr);
-    execv(MYXTTS_PROGRAM, argv.data());
-    _exit(127);
-  }
+  const pid_t child = start(all);
   // The file grows past its header once the first sound is there.
   std::error_code ignored;
   while (!fs::exists(file("a.wav")) || fs::file_size(file("a.wav"), ignored) < 10'000) {
     ASSERT_EQ(waitpid(child, nullptr, WNOHANG), 0) << "it ended before it made a sound";
     std::this_thread::yield();
   }
-  kill(child, SIGINT);
-  int status = 0;
-  waitpid(child, &status, 0);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_EQ(exit_code_after_interrupt(child), 130);
   EXPECT_GT(read_audio(file("a.wav")).frames(), 4000);
 }
 
@@ -255,23 +262,12 @@ TEST_F(Synthesize, CtrlCBeforeTheFirstSoundLeavesNoDump) {
   const auto all = arguments({"--reference", file("me.wav"), "--language", "en", "--text-file",
                               file("lines.txt"), "--out", file("a.wav"), "--dump",
                               file("d.safetensors"), "--batch", "64"});
-  const pid_t child = fork();
-  if (child == 0) {
-    std::vector<char*> argv = {const_cast<char*>(MYXTTS_PROGRAM)};
-    for (const auto& argument : all) argv.push_back(const_cast<char*>(argument.c_str()));
-    argv.push_back(nullptr);
-    execv(MYXTTS_PROGRAM, argv.data());
-    _exit(127);
-  }
+  const pid_t child = start(all);
   while (!catches_interrupts(child)) {
     ASSERT_EQ(waitpid(child, nullptr, WNOHANG), 0) << "it ended before it spoke";
     std::this_thread::yield();
   }
-  kill(child, SIGINT);
-  int status = 0;
-  waitpid(child, &status, 0);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_EQ(exit_code_after_interrupt(child), 130);
   EXPECT_FALSE(fs::exists(file("d.safetensors")));
 }
 
