@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <string_view>
 #include <utility>
@@ -135,6 +136,13 @@ const char* speaking_flag_in(const SpeakingFlags& flags) {
   return found == given.end() ? nullptr : found->first;
 }
 
+// voices-1.0 is a folder, and what is there as one; hello.wav is none, nor is hello.mp3.
+bool names_folder(const fs::path& path) {
+  const std::string extension = path.extension().string();
+  return extension.size() < 2 || !std::isalpha(static_cast<unsigned char>(extension[1])) ||
+         fs::is_directory(path);
+}
+
 void check_resynthesis(const SpeakingFlags& flags) {
   require(
       flags.references.empty() && flags.voice.empty() && flags.speaker.empty(),
@@ -151,7 +159,7 @@ void check_resynthesis(const SpeakingFlags& flags) {
   require(!flags.text || !holds_many_clips(flags.resynthesize),
           "--text says what one clip says, and a corpus or a manifest brings its own texts; leave "
           "--text out, or name a clip.");
-  require(!flags.out.empty() && flags.out != "-" && flags.out.extension().empty(),
+  require(!flags.out.empty() && flags.out != "-" && names_folder(flags.out),
           "Say which folder the clips go to with --out DIR.");
   require(!flags.language.empty(), "Say which language is spoken with --language L.");
 }
@@ -200,7 +208,7 @@ bool holds_many_clips(const fs::path& path) {
 }
 
 bool goes_into_folder(const SpeakingFlags& flags) {
-  return !flags.text_file.empty() && flags.out.extension().empty() && flags.out != "-";
+  return !flags.text_file.empty() && names_folder(flags.out) && flags.out != "-";
 }
 
 void check(const SpeakingFlags& flags) {

@@ -168,6 +168,14 @@ void check_batch(const EffectiveConfig& config) {
   }
 }
 
+// Which setting the last step is from.
+std::string_view what_ends(const TrainConfig& train) {
+  const auto& budgets = train.stage_budget;
+  const bool has_budget = budgets && budgets->contains(train.stage);
+  return has_budget && budgets->at(train.stage).steps == train.max_steps ? "train.stage_budget"
+                                                                         : "train.max_steps";
+}
+
 void check_optimiser(const EffectiveConfig& config) {
   const TrainConfig& train = config.values.train;
   if (train.release_gradients.value_or(false)) {
@@ -178,7 +186,7 @@ void check_optimiser(const EffectiveConfig& config) {
     }
   }
   if (train.max_steps && train.warmup_steps >= *train.max_steps) {
-    refuse(config, "train.warmup_steps", "train.max_steps",
+    refuse(config, "train.warmup_steps", what_ends(train),
            "a warm-up must be shorter than the training");
   }
 }

@@ -167,6 +167,12 @@ TEST(Consistency, AWarmUpThatNeverEndsIsRefused) {
   EXPECT_NE(complaint({{"train.warmup_steps", "100"}, {"train.max_steps", "100"}}), "");
   EXPECT_EQ(complaint({{"train.warmup_steps", "99"}, {"train.max_steps", "100"}}), "");
   EXPECT_EQ(complaint({{"train.warmup_steps", "100"}}), "");
+  const std::string of_a_stage = complaint({{"train.stages", "dvae,gpt"},
+                                            {"train.stage_budget", "dvae=500,gpt=50"},
+                                            {"train.warmup_steps", "100"}});
+  EXPECT_NE(of_a_stage.find("train.stage_budget is gpt=50,dvae=500 (flag --stage-budget)"),
+            std::string::npos)
+      << of_a_stage;
 }
 
 TEST(Consistency, AModelBringsItsOwnVocabulary) {

@@ -158,11 +158,11 @@ TEST_F(Resynthesize, TwoLinesThatWouldBeOneFileAreRefused) {
 TEST_F(Resynthesize, LinesWithIdsBecomeFilesOfThoseNamesInAFolder) {
   std::ofstream(folder_ / "lines.txt") << "s-01|Good morning.\n\nno id here\nlast|One | two.\n";
   const auto result =
-      synthesize({"--text-file", path("lines.txt"), "--out", path("spoken"), "--reference",
+      synthesize({"--text-file", path("lines.txt"), "--out", path("spoken-1.0"), "--reference",
                   path("corpus") + "/wavs/clip00.wav", "--batch", "3"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder_ / "spoken")) {
+  for (const auto& entry : fs::directory_iterator(folder_ / "spoken-1.0")) {
     names.push_back(entry.path().filename().string());
   }
   std::ranges::sort(names);

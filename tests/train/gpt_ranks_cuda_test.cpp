@@ -34,12 +34,6 @@ struct Trained {
   NamedTensors optimiser;  // likewise
 };
 
-NamedTensors on_cpu(const NamedTensors& tensors) {
-  NamedTensors copied;
-  for (const auto& [name, tensor] : tensors) copied.emplace(name, tensor.cpu());
-  return copied;
-}
-
 class GptRanksCuda : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -74,6 +68,14 @@ class GptRanksCuda : public ::testing::Test {
                          .sizes = kSizes[clips == 4 ? 1 : 0],
                          .slots = kSlots},
                         seed);
+  }
+
+  // Gathered averages are whole on the role's stream, not yet on others.
+  NamedTensors on_cpu(const NamedTensors& tensors) {
+    const auto scope = device_->enter(device_->stream());
+    NamedTensors copied;
+    for (const auto& [name, tensor] : tensors) copied.emplace(name, tensor.cpu());
+    return copied;
   }
 
   Trained train(const GptTrainingSettings& chosen) {
