@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/speaking_jobs.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <sstream>
 #include <string>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/paths.h"
 #include "synth/decode_engine.h"
 #include "text/unicode.h"
@@ -16,6 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kShownBytes = 60;                            // of a text that is warned of
 constexpr std::size_t kLargestTextFile = std::size_t{256} << 20U;  // bytes
 
 // A line of --text-file that goes into a folder.
@@ -55,6 +58,24 @@ void require_own_file(std::map<fs::path, std::size_t>& written, const fs::path& 
                   first->second, number, repair_utf8(out.filename().string())));
 }
 
+// Signs that a model was never taught come out as babble.
+void warn_of_unknown_signs(const std::vector<SpeakingJob>& jobs, std::int64_t unknown) {
+  std::int64_t found = 0;
+  const std::string* first = nullptr;
+  for (const auto& job : jobs) {
+    for (const auto& piece : job.pieces) {
+      const auto own = std::ranges::count(piece.ids, unknown);
+      if (own > 0 && first == nullptr) first = &piece.text;
+      found += own;
+    }
+  }
+  if (first == nullptr) return;
+  log_warning("synthesize",
+              "the model was never taught {} of the signs to be read, first in \"{}\"; is this its "
+              "language, in the letters of its training texts?",
+              found, repair_utf8(std::string_view(*first).substr(0, kShownBytes)));
+}
+
 }  // namespace
 
 std::vector<SpeakingJob> make_jobs(const SpeakingFlags& flags, const SpeakingModel& model) {
@@ -78,6 +99,7 @@ std::vector<SpeakingJob> make_jobs(const SpeakingFlags& flags, const SpeakingMod
     }
   }
   std::erase_if(jobs, [](const SpeakingJob& job) { return job.pieces.empty(); });
+  warn_of_unknown_signs(jobs, model.vocabulary.unknown());
   if (jobs.empty()) {
     throw ConfigError(fmt::format("There is nothing to say: {} is empty.",
                                   flags.text ? "--text" : flags.text_file.string()));

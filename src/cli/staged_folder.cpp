@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/staged_folder.h"
 
+#include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <system_error>
 
 #include "base/error.h"
+#include "config/value_text.h"
 
 namespace myxtts {
 namespace {
@@ -22,6 +25,18 @@ void require_replaceable(const fs::path& target, const std::set<std::string>& re
           "{} holds {}, which is not a file of ours, and is not replaced; give another --out.",
           target.string(), entry.path().filename().string()));
     }
+  }
+}
+
+// What an interrupted command left beside its --out: folders of processes that are no more.
+void remove_abandoned(const fs::path& parent, const std::string& prefix) {
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(parent, none)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(prefix)) continue;
+    const auto process = parse_integer(name.substr(prefix.size()));
+    if (!process || *process < 1 || ::kill(static_cast<pid_t>(*process), 0) == 0) continue;
+    if (errno == ESRCH) fs::remove_all(entry.path(), none);
   }
 }
 
@@ -47,8 +62,9 @@ StagedFolder::StagedFolder(const fs::path& target, bool replace,
     }
     require_replaceable(target_, replaceable);
   }
-  staging_ =
-      target_.parent_path() / fmt::format(".{}.part-{}", target_.filename().string(), ::getpid());
+  const std::string prefix = fmt::format(".{}.part-", target_.filename().string());
+  remove_abandoned(target_.parent_path(), prefix);
+  staging_ = target_.parent_path() / fmt::format("{}{}", prefix, ::getpid());
   std::error_code error;
   fs::create_directories(staging_, error);
   if (error) {

@@ -14,7 +14,7 @@ namespace {
 
 // All of them before the first is opened: afterwards other GPUs are out of sight.
 std::vector<DevicePlan> plan_stages(const StageChain& chain) {
-  const ModelConfig sizes = sizes_to_train(chain.settings_of(0).values.train);
+  const ModelConfig sizes = sizes_of_run(chain.settings_of(0).values);
   std::vector<DevicePlan> plans;
   for (std::size_t index = 0; index < chain.size(); ++index) {
     plans.push_back(plan_run(chain.settings_of(index).values, sizes));

@@ -65,6 +65,7 @@ void leave_out_what_it_lacks(Stage stage, RunConfig& own) {
   own.data.cache_dataset = false;  // it serves the GPT alone
   own.train.recompute.reset();
   own.train.release_gradients.reset();
+  own.train.freeze.reset();
 }
 
 }  // namespace

@@ -17,6 +17,15 @@ void refuse_second_run(const RunDirectory& directory) {
       directory.path().string()));
 }
 
+// A stage of its own would take RUN/latest and RUN/config.yaml from them.
+void refuse_folder_of_stages(const RunDirectory& directory) {
+  if (!std::filesystem::exists(directory / "chain.json")) return;
+  throw ConfigError(fmt::format(
+      "{0} holds a run of several stages: continue it with myxtts train --config {0}/config.yaml "
+      "--resume, or give this stage a folder of its own with --checkpoint-dir.",
+      directory.path().string()));
+}
+
 std::optional<Checkpoint> newest(const RunDirectory& directory, const CheckpointStore& store) {
   if (!directory.has_checkpoints()) {
     log_info("run", "There is no checkpoint in {} yet: the run begins from the start.",
@@ -98,6 +107,7 @@ std::optional<Checkpoint> find_starting_point(const RunDirectory& directory,
                                               const CheckpointStore& store,
                                               const std::optional<std::string>& resume,
                                               Stage stage) {
+  refuse_folder_of_stages(directory);
   if (!resume) {
     refuse_second_run(directory);
     return {};

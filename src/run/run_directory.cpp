@@ -107,8 +107,12 @@ RunDirectory::~RunDirectory() {
 }
 
 bool RunDirectory::has_checkpoints() const {
+  return holds_checkpoints(folder_);
+}
+
+bool holds_checkpoints(const fs::path& run) {
   std::error_code none;
-  for (const auto& entry : fs::directory_iterator(folder_ / "checkpoints", none)) {
+  for (const auto& entry : fs::directory_iterator(run / "checkpoints", none)) {
     if (entry.path().filename().string().starts_with("step-")) return true;
   }
   return false;

@@ -32,4 +32,7 @@ class RunDirectory {
   int lock_ = -1;
 };
 
+// The same of a folder that need not be there.
+bool holds_checkpoints(const std::filesystem::path& run);
+
 }  // namespace myxtts

@@ -18,6 +18,7 @@
 #include "base/paths.h"
 #include "config/stage_settings.h"
 #include "run/checkpoint_store.h"
+#include "run/run_directory.h"
 
 namespace myxtts {
 namespace {
@@ -71,6 +72,21 @@ StageChain::StageChain(const EffectiveConfig& settings, fs::path run)
         "folder of its own with --checkpoint-dir.",
         run_.string()));
   }
+  refuse_inserted_stage();
+}
+
+// What was trained after it was trained without it.
+void StageChain::refuse_inserted_stage() const {
+  const auto is_new = [this](std::size_t index) {
+    return !has_begun(index) && finished(stages_[index]) == nullptr;
+  };
+  for (std::size_t index = 0; index + 1 < size(); ++index) {
+    if (!is_new(index) || is_new(index + 1)) continue;
+    throw ConfigError(fmt::format(
+        "The stage {0} would come before {1}, which {2} has trained without it. Leave {0} out of "
+        "--stages, or give the new run a folder of its own with --checkpoint-dir.",
+        name_of(stages_[index]), name_of(stages_[index + 1]), run_.string()));
+  }
 }
 
 std::string StageChain::budget_of(Stage stage) const {
@@ -79,8 +95,7 @@ std::string StageChain::budget_of(Stage stage) const {
 }
 
 bool StageChain::has_begun(std::size_t index) const {
-  std::error_code none;
-  return fs::is_directory(folder(index) / "checkpoints", none);
+  return holds_checkpoints(folder(index));
 }
 
 const FinishedStage* StageChain::finished(Stage stage) const {

@@ -64,6 +64,7 @@ class StageChain {
   std::string budget_of(Stage stage) const;
   std::filesystem::path handed_on(std::size_t index) const;
   bool has_begun(std::size_t index) const;
+  void refuse_inserted_stage() const;
   const FinishedStage* finished(Stage stage) const;
   bool is_done(std::size_t index) const;
   void write() const;

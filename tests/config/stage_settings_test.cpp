@@ -113,13 +113,16 @@ TEST(StageSettings, AChainTakesNoSingleStageNoMeasuredModeAndNoStepToResume) {
 
 TEST(StageSettings, WhatAStageOfAChainCannotHaveIsLeftOutOfIt) {
   const auto config =
-      recipe({flag("data.cache_dataset", "true"), flag("train.windows_per_clip", "2")});
+      recipe({flag("data.cache_dataset", "true"), flag("train.windows_per_clip", "2"),
+              flag("train.freeze", "gpt.conditioning_*")});
   const RunConfig dvae = settings_of_stage(config, Stage::Dvae).values;
   EXPECT_FALSE(dvae.data.cache_dataset);
   EXPECT_EQ(dvae.train.windows_per_clip, 2);
+  EXPECT_FALSE(dvae.train.freeze);
   const RunConfig gpt = settings_of_stage(config, Stage::Gpt).values;
   EXPECT_TRUE(gpt.data.cache_dataset);
   EXPECT_FALSE(gpt.train.windows_per_clip);
+  EXPECT_TRUE(gpt.train.freeze);
 }
 
 TEST(StageSettings, ListsAndBudgetsAreReadStrictly) {

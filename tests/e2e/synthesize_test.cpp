@@ -111,6 +111,13 @@ TEST_F(Synthesize, SpeaksAndSaysHowFast) {
   EXPECT_NE(result.err.find("did not come to an end by itself"), std::string::npos) << result.err;
 }
 
+TEST_F(Synthesize, SignsThatTheModelWasNeverTaughtAreWarnedOf) {
+  EXPECT_EQ(say("Hello there.").err.find("never taught"), std::string::npos);
+  const auto result = say("ʘʘʘ ꙮ.");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.err.find("never taught"), std::string::npos) << result.err;
+}
+
 TEST_F(Synthesize, TheSameSeedGivesTheSameBytesAndAnotherDoesNot) {
   ASSERT_EQ(say("Good morning.").exit_code, 0);
   const auto first = contents_of(file("a.wav"));

@@ -85,6 +85,14 @@ TEST_F(TrainChain, AFolderThatWasUsedIsRefusedWithoutResume) {
   EXPECT_EQ(again.exit_code, 3) << again.err;
   EXPECT_TRUE(has(again.err, "--resume")) << again.err;
   expect_one_sentence(again.err);
+  for (const Words& more : {Words{}, Words{"--resume"}}) {
+    Words alone{"--quiet", "--stage", "dvae", "--max-steps", "1"};
+    alone.insert(alone.end(), more.begin(), more.end());
+    const auto stage = train("run", alone);
+    EXPECT_EQ(stage.exit_code, 2) << stage.err;
+    EXPECT_TRUE(has(stage.err, "a run of several stages")) << stage.err;
+    expect_one_sentence(stage.err);
+  }
 }
 
 TEST_F(TrainChain, ItsOwnConfigYamlContinuesItWithWhatEachStageHas) {

@@ -101,8 +101,17 @@ TEST_F(Chain, WithoutResumeAFolderThatWasUsedIsRefused) {
   EffectiveConfig config = settings();
   config.values.run.resume.reset();
   EXPECT_NO_THROW(StageChain(config, folder_.path()));
+  fs::create_directories(folder_ / "dvae" / "checkpoints");
+  EXPECT_NO_THROW(StageChain(config, folder_.path())) << "it failed before its first step";
   begin("dvae");
   EXPECT_THROW(StageChain(config, folder_.path()), DataError);
+}
+
+TEST_F(Chain, AStageBeforeWhatWasTrainedWithoutItIsRefused) {
+  begin("gpt");
+  EXPECT_THROW(StageChain(settings(), folder_.path()), ConfigError);
+  begin("dvae");
+  EXPECT_NO_THROW(StageChain(settings(), folder_.path()));
 }
 
 TEST_F(Chain, LatestIsTheNewestModelOfTheStageThatWasTrainedLast) {
