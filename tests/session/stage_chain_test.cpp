@@ -55,6 +55,7 @@ TEST_F(Chain, StagesComeInTheirOrderAndEachStartsFromTheOneBefore) {
 TEST_F(Chain, AStageThatHandsOnItsBestModelGivesTheCheckpointThatWasValidatedBest) {
   EffectiveConfig config = settings();
   config.values.train.hand_on = HandOn::Best;
+  begin("dvae");
   const StageChain chain(config, folder_.path());
   EXPECT_EQ(chain.settings_of(2).values.train.init, folder_ / "gpt" / "latest")
       << "as long as nothing was measured";
