@@ -12,7 +12,7 @@
 #include "support/formula_weights.h"
 #include "support/golden.h"
 
-namespace myxtts::test {
+namespace myxtts::test::clip_test {
 namespace {
 
 TEST(Clip, MixesDownToTheMeanOfTheChannels) {
@@ -43,4 +43,4 @@ TEST(Clip, OneThatWouldBecomeTooLongIsRefusedBeforeItTakesMemory) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::clip_test

@@ -12,7 +12,7 @@
 #include "support/formula_weights.h"
 #include "support/golden.h"
 
-namespace myxtts::test {
+namespace myxtts::test::mel_spectrogram_test {
 namespace {
 
 // The log of a band near silence turns a rounding error of its power into more.
@@ -89,4 +89,4 @@ TEST(MelSpectrogram, PaddedRowsGetTheFramesTheyGetAlone) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::mel_spectrogram_test

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts::test {
+namespace myxtts::test::freed_memory_test {
 namespace {
 
 long page_faults() {
@@ -33,4 +33,4 @@ TEST(FreedMemory, IsUsedAgainWithoutAskingTheSystem) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::freed_memory_test

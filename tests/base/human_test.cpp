@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::human_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -72,4 +72,4 @@ TEST(HumanCount, GroupsThousands) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::human_test

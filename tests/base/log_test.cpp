@@ -17,7 +17,7 @@
 #include "support/captured_screen.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::log_test {
 namespace {
 
 using test::CapturedScreen;
@@ -161,4 +161,4 @@ TEST(Log, BracesInAMessageAreNotTakenForAFormat) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::log_test

@@ -9,7 +9,7 @@
 
 #include "support/captured_screen.h"
 
-namespace myxtts {
+namespace myxtts::screen_test {
 namespace {
 
 using test::CapturedScreen;
@@ -86,4 +86,4 @@ TEST(Screen, NoColorAndADumbTerminalAreHonoured) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::screen_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::corpus_source_test {
 namespace {
 
 TEST(CorpusSource, APathAloneIsTakenAsItStands) {
@@ -61,4 +61,4 @@ TEST(CorpusSource, EveryLayoutHasAName) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::corpus_source_test

@@ -8,7 +8,7 @@
 #include "config/effective_config.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts::test {
+namespace myxtts::test::print_differences_test {
 namespace {
 
 TEST(PrintDifferences, IsNothingForTheDefaults) {
@@ -32,4 +32,4 @@ TEST(PrintDifferences, GivesTheSameSettingsBackAndLeavesTheOthersUnset) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::print_differences_test

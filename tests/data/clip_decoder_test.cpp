@@ -18,7 +18,7 @@
 #include "support/effort.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::clip_decoder_test {
 namespace {
 
 using test::Sound;
@@ -186,4 +186,4 @@ TEST(ClipDecoder, AFolderAndAPipeAreNotSounds) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::clip_decoder_test

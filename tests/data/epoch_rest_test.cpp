@@ -15,7 +15,7 @@
 #include "data/generated_clips.h"
 #include "support/effort.h"
 
-namespace myxtts {
+namespace myxtts::epoch_rest_test {
 namespace {
 
 const GptConfig kGpt;
@@ -233,4 +233,4 @@ TEST(EpochRest, WhateverChangesEveryVisitIsMadeOnceInOneOrderAndFits) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::epoch_rest_test

@@ -24,7 +24,7 @@ extern "C" const char* __lsan_default_suppressions() {
   return "leak:vorbis_info_init";
 }
 
-namespace myxtts {
+namespace myxtts::hostile_files_test {
 namespace {
 
 using test::SoundFormat;
@@ -211,4 +211,4 @@ TEST(HostileFiles, ALyingHeaderCostsNoMemory) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::hostile_files_test

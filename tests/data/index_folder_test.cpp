@@ -22,7 +22,7 @@
 #include "support/temporary_folder.h"
 #include "text/text_encoder.h"
 
-namespace myxtts {
+namespace myxtts::index_folder_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -376,4 +376,4 @@ TEST(CorpusOpen, AValidationPartOfWhichNothingCanBeUsedIsNotReplacedInSilence) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::index_folder_test

@@ -15,7 +15,7 @@
 #include "support/corpus_maker.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::layouts_test {
 namespace {
 
 using test::MadeClip;
@@ -300,4 +300,4 @@ TEST_F(Names, ACorpusThatCannotBeReadIsADataErrorThatSaysWhatToDo) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::layouts_test

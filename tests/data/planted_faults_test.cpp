@@ -23,7 +23,7 @@
 #include "support/temporary_folder.h"
 #include "text/text_encoder.h"
 
-namespace myxtts {
+namespace myxtts::planted_faults_test {
 namespace {
 
 using test::Sound;
@@ -271,4 +271,4 @@ TEST_F(Faults, ASoundWithoutItsTextAndATextWithoutItsSoundAreNamed) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::planted_faults_test

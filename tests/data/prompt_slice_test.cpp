@@ -7,7 +7,7 @@
 
 #include "support/effort.h"
 
-namespace myxtts {
+namespace myxtts::prompt_slice_test {
 namespace {
 
 constexpr std::int64_t kTenSeconds = 220'500;
@@ -111,4 +111,4 @@ TEST(CodeNoise, ReplacesItsShareOfTheCodesAnewOnEachVisit) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::prompt_slice_test

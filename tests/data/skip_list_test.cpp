@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::skip_list_test {
 namespace {
 
 Skipped skipped(std::int64_t line, SkipReason reason = SkipReason::Silent) {
@@ -105,4 +105,4 @@ TEST(SkipList, TheFileHasALineOfJsonForEachWhateverTheNamesHold) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::skip_list_test

@@ -9,7 +9,7 @@
 
 #include "device/system_probe.h"
 
-namespace myxtts {
+namespace myxtts::control_group_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -91,4 +91,4 @@ TEST_F(ControlGroups, AContainerAllowedMoreThanTheMachineHasIsNoLimit) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::control_group_test

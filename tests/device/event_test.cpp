@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "support/fake_clock.h"
 
-namespace myxtts {
+namespace myxtts::event_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -45,4 +45,4 @@ TEST(HostEvent, OneThatWasNeverRecordedHoldsNothingUpAndHasNoTime) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::event_test

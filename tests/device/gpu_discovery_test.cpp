@@ -6,7 +6,7 @@
 
 #include "support/environment.h"
 
-namespace myxtts {
+namespace myxtts::gpu_discovery_test {
 namespace {
 
 using test::Environment;
@@ -144,4 +144,4 @@ TEST(GpuDiscovery, EightCardsOnASwitchAreAllConnectedByEveryLink) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::gpu_discovery_test

@@ -6,7 +6,7 @@
 #include "device/gpu_discovery.h"
 #include "support/environment.h"
 
-namespace myxtts::test {
+namespace myxtts::test::gpu_meter_test {
 namespace {
 
 TEST(GpuMeter, ReadsTheGpuOfTheUuidAgainAndAgain) {
@@ -30,4 +30,4 @@ TEST(GpuMeter, TellsNothingWhereThereIsNoDriverOrNoSuchGpu) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::gpu_meter_test

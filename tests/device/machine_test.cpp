@@ -8,7 +8,7 @@
 #include "device/system_probe.h"
 #include "support/environment.h"
 
-namespace myxtts {
+namespace myxtts::machine_test {
 namespace {
 
 TEST(Machine, UsableCoresAreBoundedByAffinityAndByTheContainersQuota) {
@@ -62,4 +62,4 @@ TEST(Machine, AFolderThatIsNotThereHasAFaultInPlaceOfFreeSpace) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::machine_test

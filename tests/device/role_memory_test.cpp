@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::role_memory_test {
 namespace {
 
 constexpr std::int64_t kMegabyte = 1'000'000;
@@ -96,4 +96,4 @@ TEST(GrowthWatch, NamesTheStageOnceForEachWindowThatGrewByMoreThanAPercent) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::role_memory_test

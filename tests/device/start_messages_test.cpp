@@ -4,7 +4,7 @@
 #include "device/golden_text.h"
 #include "device/plan_inputs.h"
 
-namespace myxtts::test {
+namespace myxtts::test::start_messages_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -76,4 +76,4 @@ TEST(StartMessages, TheModelsOriginalGpuIsNvidiaSmisNumber) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::start_messages_test

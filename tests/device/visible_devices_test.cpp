@@ -6,7 +6,7 @@
 #include "device/plan_inputs.h"
 #include "support/environment.h"
 
-namespace myxtts::test {
+namespace myxtts::test::visible_devices_test {
 namespace {
 
 GpuInventory four_gpus(const std::string& visible) {
@@ -103,4 +103,4 @@ TEST(VisibleDevices, OnlyThePlannedGpusAreLeftVisibleInTheOrderOfTheirRoles) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::visible_devices_test

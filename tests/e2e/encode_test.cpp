@@ -21,7 +21,7 @@
 #include "support/temporary_folder.h"
 #include "weights/tensor_files.h"
 
-namespace myxtts::test {
+namespace myxtts::test::encode_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -158,4 +158,4 @@ TEST_F(Encode, SaysThatTheDvaeIsMissing) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::encode_test

@@ -17,7 +17,7 @@
 #include "synth/clip_evaluator.h"
 #include "text/text_encoder.h"
 
-namespace myxtts::test {
+namespace myxtts::test::evaluate_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -141,4 +141,4 @@ TEST_F(Evaluate, AModelWithoutAFileIsAnErrorWithItsName) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::evaluate_test

@@ -15,7 +15,7 @@
 #include "weights/pth_writer.h"
 #include "weights/safetensors.h"
 
-namespace myxtts::test {
+namespace myxtts::test::import_export_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -298,4 +298,4 @@ TEST_F(ImportExport, HostileFilesEndWithOneSentenceAndTheirOwnExitCode) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::import_export_test

@@ -18,7 +18,7 @@
 #include "support/temporary_folder.h"
 #include "support/tone_corpus.h"
 
-namespace myxtts::test {
+namespace myxtts::test::prepare_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -134,4 +134,4 @@ TEST_F(Prepare, SaysWhatItNeeds) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::prepare_test

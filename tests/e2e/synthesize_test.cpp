@@ -22,7 +22,7 @@
 #include "text/vocabulary.h"
 #include "weights/tensor_files.h"
 
-namespace myxtts::test {
+namespace myxtts::test::synthesize_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -371,4 +371,4 @@ TEST_F(Synthesize, AModelWithoutItsSpeakerEncoderSaysWhereOneComesFrom) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::synthesize_test

@@ -16,7 +16,7 @@
 #include "support/temporary_folder.h"
 #include "weights/tensor_files.h"
 
-namespace myxtts::test {
+namespace myxtts::test::train_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -239,4 +239,4 @@ TEST(LazyCuda, CommandsThatComputeNothingOnAGpuDoNotOpenCuda) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::train_test

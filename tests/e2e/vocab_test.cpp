@@ -19,7 +19,7 @@
 #include "text/vocabulary.h"
 #include "weights/safetensors_writer.h"
 
-namespace myxtts {
+namespace myxtts::vocab_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -225,4 +225,4 @@ TEST_F(VocabExtendModel, EitherAVocabularyOrAModelIsExtended) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::vocab_test

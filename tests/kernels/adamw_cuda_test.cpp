@@ -14,7 +14,7 @@
 
 // AdamW's kernels on a GPU against those on the CPU.
 
-namespace myxtts::test {
+namespace myxtts::test::adamw_cuda_test {
 namespace {
 
 constexpr std::int64_t kCount = 64 * kAdamWAlignment;
@@ -182,4 +182,4 @@ TEST_F(AdamWCuda, GradientsAreAddedUpInFp32) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::adamw_cuda_test

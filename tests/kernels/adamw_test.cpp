@@ -11,7 +11,7 @@
 #include "adamw_arrays.h"
 #include "kernels/adamw_numbers.h"
 
-namespace myxtts::test {
+namespace myxtts::test::adamw_test {
 namespace {
 
 constexpr std::int64_t kCount = 8 * kAdamWAlignment;
@@ -261,4 +261,4 @@ TEST(AdamW, ShortSquaresDecayAsLongOnesDo) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::adamw_test

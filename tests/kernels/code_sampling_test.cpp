@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::code_sampling_test {
 namespace {
 
 const std::vector<float> kLogits = {1.0F, -2.0F, 3.0F, 0.5F, 3.0F};
@@ -70,4 +70,4 @@ TEST(CodeSampling, TemperatureComesBeforeTopP) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::code_sampling_test

@@ -12,7 +12,7 @@
 
 // The kernel's steps, each done for all lanes before the next: what a GPU's block does.
 
-namespace myxtts {
+namespace myxtts::sound_mel_test {
 namespace {
 
 using namespace sound_mel;
@@ -114,4 +114,4 @@ TEST(SoundMelTables, KeepOfEachBandTheWeightsBetweenItsFirstAndLast) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::sound_mel_test

@@ -22,7 +22,7 @@
 
 // The kernels of training beside the plain expressions they stand for: values and gradients.
 
-namespace myxtts {
+namespace myxtts::training_ops_cuda_test {
 namespace {
 
 using Tensors = std::vector<at::Tensor>;
@@ -506,4 +506,4 @@ INSTANTIATE_TEST_SUITE_P(Numbers, TrainingOpsCuda,
                          });
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::training_ops_cuda_test

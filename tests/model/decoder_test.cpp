@@ -10,7 +10,7 @@
 #include "support/golden.h"
 #include "support/small_networks.h"
 
-namespace myxtts::test {
+namespace myxtts::test::decoder_test {
 namespace {
 
 NamedTensors small_weights() {
@@ -120,4 +120,4 @@ TEST(ChangeSpeed, PlacesItsSamplesByTheScale) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::decoder_test

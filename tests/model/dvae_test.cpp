@@ -16,7 +16,7 @@
 #include "support/golden.h"
 #include "support/small_networks.h"
 
-namespace myxtts::test {
+namespace myxtts::test::dvae_test {
 namespace {
 
 Dvae make_small() {
@@ -112,4 +112,4 @@ TEST(Dvae, NamesTheTensorsThatDoNotFitItsSizes) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::dvae_test

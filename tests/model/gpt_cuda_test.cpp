@@ -25,7 +25,7 @@
 
 // The GPT on a GPU: equal to the peer in fp32, close in bf16, and one CUDA graph.
 
-namespace myxtts::test {
+namespace myxtts::test::gpt_cuda_test {
 namespace {
 
 constexpr double kFp32 = 1e-3;  // relative, TF32 off
@@ -293,4 +293,4 @@ TEST_F(GptCuda, AGraphWithDropoutDrawsNewMasksAtEachReplay) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::gpt_cuda_test

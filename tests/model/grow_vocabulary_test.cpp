@@ -12,7 +12,7 @@
 #include "model/initialise.h"
 #include "support/golden.h"
 
-namespace myxtts::test {
+namespace myxtts::test::grow_vocabulary_test {
 namespace {
 
 GptConfig config_with(std::int64_t text_ids) {
@@ -133,4 +133,4 @@ TEST_F(GrowVocabulary, ARowCannotStartFromItselfOrALaterOne) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::grow_vocabulary_test

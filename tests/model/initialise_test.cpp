@@ -11,7 +11,7 @@
 #include "model/gpt_specs.h"
 #include "support/golden.h"
 
-namespace myxtts::test {
+namespace myxtts::test::initialise_test {
 namespace {
 
 TensorSpecs some_specs() {
@@ -87,4 +87,4 @@ TEST(Initialise, AWeightNormedLayerStartsWithItsOwnLengthAsGain) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::initialise_test

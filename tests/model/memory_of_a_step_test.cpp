@@ -11,7 +11,7 @@
 #include "model/losses.h"
 #include "model/memory_estimate.h"
 
-namespace myxtts {
+namespace myxtts::memory_of_a_step_test {
 namespace {
 
 std::int64_t bytes_in_use() {
@@ -100,4 +100,4 @@ TEST(MemoryOfAStep, TheTextGuideKeepsWhatTheEstimateSays) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::memory_of_a_step_test

@@ -11,7 +11,7 @@
 #include "model/speaker_encoder_specs.h"
 #include "support/small_networks.h"
 
-namespace myxtts::test {
+namespace myxtts::test::network_specs_test {
 namespace {
 
 // One line as tests/golden/networks/names.txt has it.
@@ -61,4 +61,4 @@ TEST(NetworkSpecs, SmallNetworksNamesAndShapesEqualTheGolden) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::network_specs_test

@@ -23,7 +23,7 @@
 
 // Front ends and convolutional networks on a GPU: equal to the peer in fp32, and as CUDA graphs.
 
-namespace myxtts::test {
+namespace myxtts::test::networks_cuda_test {
 namespace {
 
 constexpr double kFp32 = 1e-3;
@@ -147,4 +147,4 @@ TEST_F(NetworksCuda, TheSpeakerEncoderIsOneGraph) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::networks_cuda_test

@@ -9,7 +9,7 @@
 #include "model/gpt_specs.h"
 #include "model/speaker_encoder_specs.h"
 
-namespace myxtts {
+namespace myxtts::parameter_count_test {
 namespace {
 
 TEST(ParameterCount, BuffersAndCountersAreNotParameters) {
@@ -31,4 +31,4 @@ TEST(ParameterCount, ThePublicNetworksHaveTheirPublishedSizes) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::parameter_count_test

@@ -9,7 +9,7 @@
 #include "model/gpt_specs.h"
 #include "model/initialise.h"
 
-namespace myxtts::test {
+namespace myxtts::test::perceiver_test {
 namespace {
 
 const std::string kPart = "conditioning_perceiver.";
@@ -90,4 +90,4 @@ TEST_F(PerceiverFromNothing, LatentsDoNotGrowWithoutBound) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::perceiver_test

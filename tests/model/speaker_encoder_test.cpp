@@ -12,7 +12,7 @@
 #include "support/golden.h"
 #include "support/small_networks.h"
 
-namespace myxtts::test {
+namespace myxtts::test::speaker_encoder_test {
 namespace {
 
 // With front-end tables that no formula gives: the stored ones must be used.
@@ -83,4 +83,4 @@ TEST(SpeakerEncoder, EveryTensorMattersButWhatTheNetworkDividesOut) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::speaker_encoder_test

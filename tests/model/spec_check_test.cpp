@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "model/checkpoint_specs.h"
 
-namespace myxtts::test {
+namespace myxtts::test::spec_check_test {
 namespace {
 
 FoundTensors fitting(const TensorSpecs& specs) {
@@ -64,4 +64,4 @@ TEST(SpecCheck, EveryFaultIsListedWithWhatSetsTheShape) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::spec_check_test

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::caught_signals_test {
 namespace {
 
 // A thread that waits, and takes no notice of anything.
@@ -82,4 +82,4 @@ TEST(CaughtSignals, WhatSignalsDidBeforeTheyDoAfterwards) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::caught_signals_test

@@ -5,7 +5,7 @@
 
 #include "rank_threads.h"
 
-namespace myxtts::test {
+namespace myxtts::test::rank_cards_test {
 namespace {
 
 std::vector<std::string> complaints(const std::vector<std::string>& cards) {
@@ -38,4 +38,4 @@ TEST(RankCards, SomeOnTheCpuAndSomeOnGpusAreNamedByAll) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::rank_cards_test

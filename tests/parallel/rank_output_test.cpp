@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::rank_output_test {
 namespace {
 
 class RankOutputTest : public testing::Test {
@@ -39,4 +39,4 @@ TEST_F(RankOutputTest, TheLastWordsAreAnErrorWhereThereWasOne) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::rank_output_test

@@ -8,7 +8,7 @@
 #include "parallel/core_share.h"
 #include "parallel/local_address.h"
 
-namespace myxtts::test {
+namespace myxtts::test::shares_test {
 namespace {
 
 TEST(CoreShare, EveryCoreIsOneRanksWhereThereAreEnough) {
@@ -61,4 +61,4 @@ TEST(LocalAddress, AHostThatNobodyKnowsIsNamed) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::shares_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::slurm_lists_test {
 namespace {
 
 TEST(SlurmLists, TheFirstHostIsFoundInEveryWayOfWritingThem) {
@@ -30,4 +30,4 @@ TEST(SlurmLists, AListThatIsNoneSaysNothing) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::slurm_lists_test

@@ -22,7 +22,7 @@
 
 // The whole way, files to tensors: every number the trainer would see, whatever the threads do.
 
-namespace myxtts {
+namespace myxtts::batch_stream_test {
 namespace {
 
 using test::SoundFormat;
@@ -223,4 +223,4 @@ TEST_F(BatchStream, IsTheSameWhileItFillsACacheThatIsWhatPrepareWouldFill) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::batch_stream_test

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "support/blocked_thread.h"
 
-namespace myxtts {
+namespace myxtts::batch_window_test {
 namespace {
 
 using test::BlockedThread;
@@ -149,4 +149,4 @@ TEST(BatchWindow, ItsDepthCountsCompleteBatches) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::batch_window_test

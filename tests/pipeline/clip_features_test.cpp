@@ -12,7 +12,7 @@
 #include "support/formula_weights.h"
 #include "support/small_networks.h"
 
-namespace myxtts {
+namespace myxtts::clip_features_test {
 namespace {
 
 constexpr std::int64_t kRow = 1024;  // frames: several clips fit
@@ -110,4 +110,4 @@ TEST_F(ClipFeaturesTest, SoundOfTheRightRateIsKeptAsItIs) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::clip_features_test

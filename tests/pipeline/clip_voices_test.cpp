@@ -9,7 +9,7 @@
 #include "model/initialise.h"
 #include "model/speaker_encoder_specs.h"
 
-namespace myxtts {
+namespace myxtts::clip_voices_test {
 namespace {
 
 constexpr std::int64_t kRate = 24'000;
@@ -92,4 +92,4 @@ TEST_F(ClipVoicesOf, ABatchWithoutClipsHasNoVoices) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::clip_voices_test

@@ -11,7 +11,7 @@
 #include "support/blocked_thread.h"
 #include "support/memory_corpus.h"
 
-namespace myxtts {
+namespace myxtts::collator_test {
 namespace {
 
 using test::BlockedThread;
@@ -337,4 +337,4 @@ TEST(Collator, LeavesWhateverItWaitsForWhenStopped) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::collator_test

@@ -22,7 +22,7 @@
 
 // Real files through the real stages: only the devices are missing.
 
-namespace myxtts {
+namespace myxtts::corpus_batches_test {
 namespace {
 
 using test::as_16_bits;
@@ -387,4 +387,4 @@ TEST(CorpusBatches, ANewEpochLearnsWhatOthersHaveCached) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::corpus_batches_test

@@ -11,7 +11,7 @@
 #include "support/blocked_thread.h"
 #include "support/memory_corpus.h"
 
-namespace myxtts {
+namespace myxtts::decoder_test {
 namespace {
 
 using test::BlockedThread;
@@ -178,4 +178,4 @@ TEST(ClipDecoding, WorkersThatWaitForClipsAndThoseThatStandByLeaveWhenStopped) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::decoder_test

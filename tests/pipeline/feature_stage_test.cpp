@@ -18,7 +18,7 @@
 #include "support/formula_weights.h"
 #include "support/small_networks.h"
 
-namespace myxtts {
+namespace myxtts::feature_stage_test {
 namespace {
 
 constexpr std::array<std::int64_t, 3> kSamples = {30'000, 9'000, 52'224};
@@ -394,4 +394,4 @@ TEST_F(FeatureStageTest, CapsOfALittleMoreThanThePeakAreEnoughAndFourFifthsAreNo
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::feature_stage_test

@@ -10,7 +10,7 @@
 #include "audio/mel_spectrogram.h"
 #include "config/audio.h"
 
-namespace myxtts {
+namespace myxtts::prompt_mels_test {
 namespace {
 
 // A voice of its own for every seed.
@@ -54,4 +54,4 @@ TEST(PromptMels, ARowDoesNotDependOnTheOthersAndRowsWithoutAPromptAreSilence) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::prompt_mels_test

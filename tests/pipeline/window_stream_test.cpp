@@ -23,7 +23,7 @@
 
 // Windows of sound from files to tensors.
 
-namespace myxtts {
+namespace myxtts::window_stream_test {
 namespace {
 
 using test::TemporaryFolder;
@@ -300,4 +300,4 @@ TEST(TrainingWindow, FollowsFromItsArgumentsAloneAndReachesBothEnds) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::window_stream_test

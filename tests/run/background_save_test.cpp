@@ -21,7 +21,7 @@
 #include "support/threaded_device.h"
 #include "weights/safetensors.h"
 
-namespace myxtts {
+namespace myxtts::background_save_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -336,4 +336,4 @@ TEST(BackgroundSave, AKillAtAnyMomentLeavesAWholeLatestThatNeverGoesBack) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::background_save_test

@@ -8,7 +8,7 @@
 #include "run/open_checkpoint.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::checkpoint_saver_cuda_test {
 namespace {
 
 using test::TemporaryFolder;
@@ -79,4 +79,4 @@ TEST_P(CheckpointSaverCuda, ACheckpointHoldsItsOwnStepThoughTrainingGoesOn) {
 INSTANTIATE_TEST_SUITE_P(WithAndWithoutACap, CheckpointSaverCuda, ::testing::Bool());
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::checkpoint_saver_cuda_test

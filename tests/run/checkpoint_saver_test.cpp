@@ -14,7 +14,7 @@
 #include "train/starting_point.h"
 #include "weights/tensor_files.h"
 
-namespace myxtts {
+namespace myxtts::checkpoint_saver_test {
 namespace {
 
 using test::TemporaryFolder;
@@ -103,4 +103,4 @@ TEST_F(CheckpointSaverOnCpu, AStateOfAnotherStepThanItsFolderIsRefused) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::checkpoint_saver_test

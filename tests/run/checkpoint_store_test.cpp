@@ -14,7 +14,7 @@
 #include "support/killed_process.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::checkpoint_store_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -232,4 +232,4 @@ TEST(PutFolder, InStepsTheNewOneHasTheNameAndTheOldOneIsHandedBack) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::checkpoint_store_test

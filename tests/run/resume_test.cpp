@@ -10,7 +10,7 @@
 #include "run/checkpoint_files.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::resume_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -197,4 +197,4 @@ TEST_F(Resume, WhereTheOrderIsNotKnownOtherBatchesBeginTheEpochAgain) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::resume_test

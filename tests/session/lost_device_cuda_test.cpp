@@ -13,7 +13,7 @@
 #include "support/corpus_maker.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::lost_device_cuda_test {
 namespace {
 
 constexpr std::int64_t kLostAfter = 7;  // steps
@@ -77,4 +77,4 @@ TEST(LostDevice, EndsTheRunWithItsNameAndLeavesTheCheckpointsWhole) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::lost_device_cuda_test

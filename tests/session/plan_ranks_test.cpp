@@ -8,7 +8,7 @@
 #include "diagnose/memory/saving_plan.h"
 #include "support/fake_gpus.h"
 
-namespace myxtts {
+namespace myxtts::plan_ranks_test {
 namespace {
 
 using test::FakeGpus;
@@ -150,4 +150,4 @@ TEST(PlanRanks, CardsWithRoomForDifferentBatchesAreNamed) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::plan_ranks_test

@@ -6,7 +6,7 @@
 #include "support/captured_screen.h"
 #include "support/fake_clock.h"
 
-namespace myxtts::test {
+namespace myxtts::test::progress_observer_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -58,4 +58,4 @@ TEST(ProgressObserver, RatesAreThoseSinceTheLastLineAndOfThisProcess) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::progress_observer_test

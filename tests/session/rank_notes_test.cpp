@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts::test {
+namespace myxtts::test::rank_notes_test {
 namespace {
 
 TEST(RankNotes, AnyRankStopsAllAndRankZerosClockCounts) {
@@ -45,4 +45,4 @@ TEST(StragglerWatch, OfTwoRanksTheFasterIsTheMeasure) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::rank_notes_test

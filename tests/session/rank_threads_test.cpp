@@ -11,7 +11,7 @@
 #include "support/corpus_maker.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::rank_threads_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -72,4 +72,4 @@ TEST(RankThreads, WhatOneRankFailsWithEndsAllSoonAndIsTheCauseThatIsTold) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::rank_threads_test

@@ -5,7 +5,7 @@
 
 #include "support/fake_clock.h"
 
-namespace myxtts::test {
+namespace myxtts::test::rhythm_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -53,4 +53,4 @@ TEST(MeasureRhythm, EverySoManyStepsOrAtTheEndOfEachEpoch) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::rhythm_test

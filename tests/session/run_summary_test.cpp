@@ -5,7 +5,7 @@
 
 #include "session/run_tally.h"
 
-namespace myxtts::test {
+namespace myxtts::test::run_summary_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -119,4 +119,4 @@ TEST(RunTally, AFewStepsAreHalvedSoThatTheirFallIsSeen) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::run_summary_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::settling_test {
 namespace {
 
 // A pipeline in numbers: batches behind the buffer, in it, and how many come while one is trained.
@@ -93,4 +93,4 @@ TEST(Settling, TheEndOfTheDataEndsIt) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::settling_test

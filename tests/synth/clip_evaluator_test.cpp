@@ -17,7 +17,7 @@
 #include "support/small_networks.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts::test {
+namespace myxtts::test::clip_evaluator_test {
 namespace {
 
 // What tests/golden/make_evaluate.py gave the peer.
@@ -122,4 +122,4 @@ TEST(ScoreSum, TellsTheMeanOverTokensFromTheMeanOverClips) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::clip_evaluator_test

@@ -12,7 +12,7 @@
 
 // The GPU's engine beside the CPU's.
 
-namespace myxtts {
+namespace myxtts::engine_cuda_test {
 namespace {
 
 const c10::Device kGpu{c10::kCUDA, 0};
@@ -113,4 +113,4 @@ TEST_F(EngineCuda, AListenerHearsEveryFewCodesAndCanEndIt) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::engine_cuda_test

@@ -11,7 +11,7 @@
 #include "synth/decode_engine.h"
 #include "synth/small_engine.h"
 
-namespace myxtts {
+namespace myxtts::engine_test {
 namespace {
 
 constexpr double kTolerance = 2e-5;
@@ -151,4 +151,4 @@ TEST_F(Engine, ADeviceWithoutAnEngineIsRefused) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::engine_test

@@ -12,7 +12,7 @@
 #include "synth/seam.h"
 #include "synth/sound_writer.h"
 
-namespace myxtts {
+namespace myxtts::sound_test {
 namespace {
 
 std::vector<float> tone(std::size_t count) {
@@ -100,4 +100,4 @@ TEST(Seam, ShortPiecesAreFadedWhole) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::sound_test

@@ -16,7 +16,7 @@
 #include "synth/voice_file.h"
 #include "weights/tensor_files.h"
 
-namespace myxtts {
+namespace myxtts::voice_test {
 namespace {
 
 std::string message_of(const std::function<void()>& work) {
@@ -131,4 +131,4 @@ TEST(ReferenceLengths, PiecesThatNeverEndAreRefused) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::voice_test

@@ -12,7 +12,7 @@
 #include "text/text_data.h"
 #include "text/unicode.h"
 
-namespace myxtts {
+namespace myxtts::japanese_test {
 namespace {
 
 TEST(TextData, SetUpHasFetchedTheTablesAndTheDictionary) {
@@ -63,4 +63,4 @@ TEST(JapaneseReader, ADoublingBeforeWhatIsNoLetterStaysText) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::japanese_test

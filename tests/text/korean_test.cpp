@@ -8,7 +8,7 @@
 #include "support/crc32.h"
 #include "text/unicode.h"
 
-namespace myxtts {
+namespace myxtts::korean_test {
 namespace {
 
 constexpr char32_t kFirst = 0xAC00;
@@ -51,4 +51,4 @@ TEST(RomaniseKorean, WhatIsNoSyllableStays) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::korean_test

@@ -13,7 +13,7 @@
 
 #include "text/numbers.h"
 
-namespace myxtts {
+namespace myxtts::numbers_golden_test {
 namespace {
 
 constexpr std::uint64_t kBlock = 1000;
@@ -109,4 +109,4 @@ TEST(NumberWords, EveryNumberUpToTheLargestHasWords) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::numbers_golden_test

@@ -11,7 +11,7 @@
 #include "support/temporary_folder.h"
 #include "text/chinese_numbers.h"
 
-namespace myxtts {
+namespace myxtts::pinyin_test {
 namespace {
 
 void write(const std::filesystem::path& path, const std::string& text) {
@@ -70,4 +70,4 @@ TEST(ChineseNumbers, AreReadByWhatTheyCount) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::pinyin_test

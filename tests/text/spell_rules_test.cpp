@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace myxtts {
+namespace myxtts::spell_rules_test {
 namespace {
 
 TEST(SpellRules, QuotientAndRemainderAreSaidByTheirSets) {
@@ -66,4 +66,4 @@ TEST(SpellRules, ABrokenTableIsOurBug) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::spell_rules_test

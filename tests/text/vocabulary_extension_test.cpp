@@ -16,7 +16,7 @@
 #include "text/text_encoder.h"
 #include "text/unicode.h"
 
-namespace myxtts {
+namespace myxtts::vocabulary_extension_test {
 namespace {
 
 std::string golden(const std::string& name) {
@@ -176,4 +176,4 @@ TEST(ExtendVocabulary, TheFileKeepsItsFormAndWhatElseItHolds) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::vocabulary_extension_test

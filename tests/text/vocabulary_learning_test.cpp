@@ -7,7 +7,7 @@
 
 #include "text/text_encoder.h"
 
-namespace myxtts {
+namespace myxtts::vocabulary_learning_test {
 namespace {
 
 const std::vector<std::string> kEnglish = {"the cat sat on the mat.", "the rat sat, the cat ran.",
@@ -76,4 +76,4 @@ TEST(LearnVocabulary, LettersBeyondAsciiAreTokens) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::vocabulary_learning_test

@@ -16,7 +16,7 @@
 #include "support/golden.h"
 #include "support/training_batches.h"
 
-namespace myxtts::test {
+namespace myxtts::test::gpt_training_test {
 namespace {
 
 constexpr double kCurve = 1e-4;  // relative; the peer's optimiser adds up in another order
@@ -367,4 +367,4 @@ TEST_F(GptTrainingOnCpu, EvaluationGivesSumsAndCountsOfABatchWithoutDropout) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::gpt_training_test

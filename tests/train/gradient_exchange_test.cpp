@@ -13,7 +13,7 @@
 #include "kernels/training/gradient_target.h"
 #include "model/recompute.h"
 
-namespace myxtts::test {
+namespace myxtts::test::gradient_exchange_test {
 namespace {
 
 // Three layers, the first of which is larger than a bucket.
@@ -319,4 +319,4 @@ TEST(GradientExchange, BucketsGoInTheOrderOfTheFirstPass) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::gradient_exchange_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::number_reader_test {
 namespace {
 
 std::unique_ptr<RoleDevice> cpu() {
@@ -45,4 +45,4 @@ TEST(NumberReader, ReportsComeInTheOrderOfTheirSteps) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::number_reader_test

@@ -26,7 +26,7 @@
 // The whole way of a run, from sound files to weights: nothing that a machine or a moment decides
 // may change one bit of it.
 
-namespace myxtts {
+namespace myxtts::pipeline_training_test {
 namespace {
 
 using test::cloned;
@@ -233,4 +233,4 @@ TEST_F(PipelineTraining, ANumberThatIsNoneInOneClipCostsThatStepAlone) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::pipeline_training_test

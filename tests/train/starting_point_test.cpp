@@ -13,7 +13,7 @@
 #include "support/tone_corpus.h"
 #include "train/plain_training.h"
 
-namespace myxtts {
+namespace myxtts::starting_point_test {
 namespace {
 
 using test::TemporaryFolder;
@@ -98,4 +98,4 @@ TEST(StartingPoint, AModelSizeThatTheModelDoesNotHaveIsRefused) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::starting_point_test

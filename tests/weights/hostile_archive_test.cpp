@@ -6,7 +6,7 @@
 #include "weights/sample_files.h"
 #include "weights/zip_reader.h"
 
-namespace myxtts::test {
+namespace myxtts::test::hostile_archive_test {
 namespace {
 
 // An archive of one entry "a" with the content "hello", to be damaged.
@@ -96,4 +96,4 @@ TEST(HostileArchive, ABigEndianFileIsRefused) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::hostile_archive_test

@@ -15,7 +15,7 @@
 #include "weights/safetensors_writer.h"
 #include "weights/sample_files.h"
 
-namespace myxtts::test {
+namespace myxtts::test::mutated_files_test {
 namespace {
 
 // Messages, exceptions and the smallest files' bookkeeping, in addition to four times the file.
@@ -219,4 +219,4 @@ TEST(MutatedFiles, ALargeHostileHeaderStaysWithinFourTimesItsFile) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::mutated_files_test

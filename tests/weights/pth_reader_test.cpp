@@ -8,7 +8,7 @@
 #include "weights/float_conversion.h"
 #include "weights/sample_files.h"
 
-namespace myxtts::test {
+namespace myxtts::test::pth_reader_test {
 namespace {
 
 // One state dict of a file, by name.
@@ -115,4 +115,4 @@ TEST(PthReader, ABareTensorIsReadAndItsChecksumHolds) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::pth_reader_test

@@ -9,7 +9,7 @@
 #include "weights/pth_reader.h"
 #include "weights/sample_files.h"
 
-namespace myxtts::test {
+namespace myxtts::test::pth_writer_test {
 namespace {
 
 class PthWriterWithLimit : public ::testing::TestWithParam<std::uint64_t> {};
@@ -65,4 +65,4 @@ TEST(PthWriter, StoragesLieAtMultiplesOf64Bytes) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::pth_writer_test

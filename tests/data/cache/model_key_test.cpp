@@ -4,7 +4,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-namespace myxtts::test {
+namespace myxtts::test::model_key_test {
 namespace {
 
 NamedTensors some_weights() {
@@ -37,4 +37,4 @@ TEST(ModelKey, DoesNotDependOnHowATensorLiesInMemory) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::model_key_test

@@ -11,7 +11,7 @@
 
 #include "diagnose/corpus/corpus_report_html.h"
 
-namespace myxtts::test {
+namespace myxtts::test::corpus_report_test {
 namespace {
 
 // Readers between 13 and 17 characters a second.
@@ -154,4 +154,4 @@ TEST(CorpusReport, LinesForPeopleNameWhatMatters) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::corpus_report_test

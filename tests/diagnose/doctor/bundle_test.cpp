@@ -14,7 +14,7 @@
 #include "diagnose/doctor/tar_archive.h"
 #include "support/environment.h"
 
-namespace myxtts {
+namespace myxtts::bundle_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -132,4 +132,4 @@ TEST(Redaction, TheIdentityOfThisProcessHoldsItsHomeUserAndHost) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::bundle_test

@@ -6,7 +6,7 @@
 #include "diagnose/profile/alternatives.h"
 #include "diagnose/profile/made_reading.h"
 
-namespace myxtts {
+namespace myxtts::grades_test {
 namespace {
 
 const Threshold& named(const std::vector<Threshold>& all, const std::string& name) {
@@ -113,4 +113,4 @@ TEST(Alternatives, LargerBatchesAreTriedWhereEachCopyWaits) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::grades_test

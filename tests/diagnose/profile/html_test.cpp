@@ -9,7 +9,7 @@
 #include "diagnose/profile/made_reading.h"
 #include "diagnose/profile/profile_text.h"
 
-namespace myxtts {
+namespace myxtts::html_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -78,4 +78,4 @@ TEST(ProfileJson, TheSecondGainIsOnTopOfTheFirst) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::html_test

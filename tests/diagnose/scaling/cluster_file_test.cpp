@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace myxtts {
+namespace myxtts::cluster_file_test {
 namespace {
 
 std::string refusal_of(const std::string& text) {
@@ -73,4 +73,4 @@ TEST(ClusterFile, NamesTheKeyThatIsWrong) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::cluster_file_test

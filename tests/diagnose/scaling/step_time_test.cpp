@@ -9,7 +9,7 @@
 
 #include "diagnose/scaling/reference_step.h"
 
-namespace myxtts {
+namespace myxtts::step_time_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -264,4 +264,4 @@ TEST(ReferenceStep, IsStretchedToWhatACardTakes) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::step_time_test

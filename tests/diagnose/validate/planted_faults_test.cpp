@@ -10,7 +10,7 @@
 #include "diagnose/validate/validation.h"
 #include "support/training_batches.h"
 
-namespace myxtts::test {
+namespace myxtts::test::planted_faults_test {
 namespace {
 
 using Broken = std::function<void(BrokenDevice& device)>;
@@ -300,4 +300,4 @@ TEST(PlantedFaults, AStepThatThrowsFailsAndWhatStandsOnItIsSkipped) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::planted_faults_test

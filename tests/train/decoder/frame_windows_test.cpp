@@ -12,7 +12,7 @@
 #include "support/golden.h"
 #include "support/small_networks.h"
 
-namespace myxtts::test {
+namespace myxtts::test::frame_windows_test {
 namespace {
 
 constexpr std::int64_t kFrames = 32;
@@ -68,4 +68,4 @@ TEST(FrameWindows, BehindAClipsEndRepeatItsLastFrame) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::frame_windows_test

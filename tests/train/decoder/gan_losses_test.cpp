@@ -12,7 +12,7 @@
 #include "support/golden.h"
 #include "train/decoder/mel_error.h"
 
-namespace myxtts::test {
+namespace myxtts::test::gan_losses_test {
 namespace {
 
 constexpr std::int64_t kRate = 24000;
@@ -144,4 +144,4 @@ TEST(MelError, HearsWhenAndAtWhichPitch) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::gan_losses_test

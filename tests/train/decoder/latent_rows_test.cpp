@@ -10,7 +10,7 @@
 #include "support/golden.h"
 #include "support/training_batches.h"
 
-namespace myxtts::test {
+namespace myxtts::test::latent_rows_test {
 namespace {
 
 struct Clips {
@@ -78,4 +78,4 @@ TEST(LatentRows, KeepTheSizesOfTheBatch) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::latent_rows_test

@@ -15,7 +15,7 @@
 
 // The DVAE's training on a GPU: graphs change how a step is computed, not what.
 
-namespace myxtts::test {
+namespace myxtts::test::dvae_training_cuda_test {
 namespace {
 
 class DvaeTrainingCuda : public ::testing::Test {
@@ -107,4 +107,4 @@ TEST_F(DvaeTrainingCuda, AStepIsThatOfTheCpu) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::dvae_training_cuda_test

@@ -17,7 +17,7 @@
 #include "support/small_networks.h"
 #include "train/dvae/mel_windows.h"
 
-namespace myxtts::test {
+namespace myxtts::test::dvae_training_test {
 namespace {
 
 // As DvaeTraining::loss_names() has them.
@@ -287,4 +287,4 @@ TEST_F(SmallDvaeTraining, CheckpointsHoldEveryTensorOfThePublicLayout) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::dvae_training_test

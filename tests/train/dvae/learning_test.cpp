@@ -16,7 +16,7 @@
 
 // Whether a DVAE learns: four clips by heart, and a codebook that is used.
 
-namespace myxtts::test {
+namespace myxtts::test::learning_test {
 namespace {
 
 enum Loss : std::size_t { Reconstruction, Commitment, Perplexity, CodesUsed, MelError };
@@ -101,4 +101,4 @@ TEST(DvaeLearning, WithoutThemTheCodebookCollapses) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::learning_test

@@ -16,7 +16,7 @@
 
 // The speaker encoder's training on a GPU: graphs change how a step is computed, not what.
 
-namespace myxtts::test {
+namespace myxtts::test::speaker_training_cuda_test {
 namespace {
 
 constexpr std::int64_t kWindows = 6;
@@ -116,4 +116,4 @@ TEST_F(SpeakerTrainingCuda, AStepIsThatOfTheCpu) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::speaker_training_cuda_test

@@ -21,7 +21,7 @@
 #include "support/small_networks.h"
 #include "train/dvae/mel_windows.h"
 
-namespace myxtts::test {
+namespace myxtts::test::speaker_training_test {
 namespace {
 
 enum Loss : std::size_t { SpeakerLoss, Accuracy, CosineGap };
@@ -201,4 +201,4 @@ TEST_F(ThreeVoices, OneSpeakerIsRefusedWithWhatTheVectorThenIs) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::speaker_training_test
