@@ -12,10 +12,13 @@ endfunction()
 
 # What every target of ours is compiled with. Third-party headers come in as SYSTEM.
 add_library(myxtts_settings INTERFACE)
-target_compile_options(myxtts_settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
+target_compile_options(myxtts_settings INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Werror)
 if(MYXTTS_UNITY)
-  # The compiler takes each file of a batch for a header, in which types of an unnamed namespace would be a mistake.
-  target_compile_options(myxtts_settings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+  # In a batch a local name may be that of another file's function, and the compiler takes each file for a header, in
+  # which types of an unnamed namespace would be a mistake. A build with MYXTTS_UNITY=OFF warns of all shadowing.
+  target_compile_options(myxtts_settings INTERFACE -Wshadow=local -Wno-subobject-linkage)
+else()
+  target_compile_options(myxtts_settings INTERFACE -Wshadow)
 endif()
 target_include_directories(myxtts_settings INTERFACE "${PROJECT_SOURCE_DIR}/src")
 target_link_libraries(myxtts_settings INTERFACE fmt::fmt Threads::Threads)

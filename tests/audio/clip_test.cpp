@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "audio/clip.h"
+#include "audio/resample.h"
 
 #include <unistd.h>
 
@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "audio/resample.h"
 #include "base/error.h"
 #include "support/formula_weights.h"
 #include "support/golden.h"

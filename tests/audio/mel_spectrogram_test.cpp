@@ -7,7 +7,6 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "audio/clip.h"
 #include "audio/resample.h"
 #include "support/formula_weights.h"
 #include "support/golden.h"

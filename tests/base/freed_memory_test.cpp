@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/freed_memory.h"
+#include "base/process.h"
 
 #include <sys/resource.h>
 

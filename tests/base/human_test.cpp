@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/human.h"
+#include "base/message_text.h"
 
 #include <chrono>
 #include <cstdint>

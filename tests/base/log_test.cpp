@@ -12,8 +12,6 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "base/quiet_thread.h"
-#include "base/screen.h"
 #include "support/captured_screen.h"
 #include "support/temporary_folder.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/meter.h"
+#include "base/clock.h"
 
 #include <atomic>
 #include <chrono>

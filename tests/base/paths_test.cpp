@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/paths.h"
+#include "base/files.h"
 
 #include <sys/stat.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/screen.h"
+#include "base/log.h"
 
 #include <cstdlib>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/corpus_source.h"
+#include "config/value_text.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/print_differences.h"
+#include "config/effective_config.h"
 
 #include <fstream>
 
 #include <gtest/gtest.h>
 
-#include "config/effective_config.h"
 #include "support/temporary_folder.h"
 
 namespace myxtts::test::print_differences_test {

@@ -13,7 +13,6 @@
 
 #include <gtest/gtest.h>
 
-#include "data/audio_header.h"
 #include "support/corpus_maker.h"
 #include "support/effort.h"
 #include "support/temporary_folder.h"

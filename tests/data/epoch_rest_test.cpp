@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "data/batch_plan.h"
+#include "data/batches/batch_plan.h"
 #include "data/batches/epoch_plan.h"
 #include "data/generated_clips.h"
 #include "support/effort.h"

@@ -8,11 +8,10 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "config/corpus_source.h"
-#include "data/audio_header.h"
-#include "data/clip_checks.h"
+#include "config/value_text.h"
 #include "data/clip_decoder.h"
-#include "data/manifest.h"
+#include "data/index/clip_checks.h"
+#include "data/layouts/manifest.h"
 #include "support/corpus_maker.h"
 #include "support/effort.h"
 #include "support/largest_allocation.h"

@@ -20,7 +20,7 @@
 #include "data/corpus.h"
 #include "support/corpus_maker.h"
 #include "support/temporary_folder.h"
-#include "text/text_encoder.h"
+#include "text/tokenizer.h"
 
 namespace myxtts::index_folder_test {
 namespace {

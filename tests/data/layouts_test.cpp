@@ -8,10 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "config/corpus_source.h"
-#include "data/audio_header.h"
+#include "config/value_text.h"
 #include "data/clip_decoder.h"
-#include "data/manifest.h"
+#include "data/layouts/manifest.h"
 #include "support/corpus_maker.h"
 #include "support/temporary_folder.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/skip_list.h"
+#include "data/skipped.h"
 
 #include <algorithm>
 #include <map>

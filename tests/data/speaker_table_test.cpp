@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/speaker_table.h"
+#include "data/corpus.h"
 
 #include <string>
 #include <vector>

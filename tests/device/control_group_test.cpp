@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/control_group.h"
+#include "device/machine.h"
 
 #include <unistd.h>
 
 #include <fstream>
 
 #include <gtest/gtest.h>
-
-#include "device/system_probe.h"
 
 namespace myxtts::control_group_test {
 namespace {

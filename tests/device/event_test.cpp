@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/event.h"
+#include "device/stream.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/gpu_discovery.h"
+#include "device/nvml.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

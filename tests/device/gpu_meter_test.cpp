@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/gpu_meter.h"
+#include "device/nvml.h"
 
 #include <gtest/gtest.h>
 
-#include "device/gpu_discovery.h"
 #include "support/environment.h"
 
 namespace myxtts::test::gpu_meter_test {

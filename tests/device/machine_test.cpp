@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "device/system_probe.h"
 #include "support/environment.h"
 
 namespace myxtts::machine_test {

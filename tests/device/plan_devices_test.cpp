@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/plan_devices.h"
+#include "device/plan/plan_devices.h"
 
 #include "device/plan_inputs.h"
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "device/golden_text.h"
-#include "device/plan/plan_file.h"
+#include "device/plan/device_plan.h"
 #include "device/plan_inputs.h"
 #include "support/temporary_folder.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/role_memory.h"
+#include "device/role_device.h"
 
 #include <thread>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/start_messages.h"
+#include "device/plan/start_messages.h"
 
 #include "device/golden_text.h"
 #include "device/plan_inputs.h"

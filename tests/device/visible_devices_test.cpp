@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/visible_devices.h"
+#include "device/plan/gpu_choice.h"
 
 #include <cstdlib>
 

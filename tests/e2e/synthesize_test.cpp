@@ -15,7 +15,7 @@
 #include "audio/audio_file.h"
 #include "config/model_json.h"
 #include "model/checkpoint_specs.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
 #include "model/speaker_encoder.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"

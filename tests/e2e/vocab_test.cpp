@@ -11,13 +11,13 @@
 
 #include "config/model_json.h"
 #include "model/checkpoint_specs.h"
-#include "model/dvae_specs.h"
+#include "model/network_specs.h"
 #include "support/one_sentence.h"
 #include "support/program.h"
 #include "support/random_tensors.h"
 #include "support/temporary_folder.h"
 #include "text/vocabulary.h"
-#include "weights/safetensors_writer.h"
+#include "weights/safetensors.h"
 
 namespace myxtts::vocab_test {
 namespace {

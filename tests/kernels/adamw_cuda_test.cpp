@@ -10,7 +10,7 @@
 #include "adamw_arrays.h"
 #include "device/cuda_plugin.h"
 #include "device/role_device.h"
-#include "kernels/adamw.h"
+#include "kernels/adamw/adamw.h"
 
 // AdamW's kernels on a GPU against those on the CPU.
 

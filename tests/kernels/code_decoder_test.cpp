@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/code_decoder.h"
+#include "kernels/decode/code_decoder.h"
 
 #include <vector>
 

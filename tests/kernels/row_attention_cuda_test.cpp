@@ -12,7 +12,7 @@
 
 #include "device/cuda_plugin.h"
 #include "device/role_device.h"
-#include "kernels/training/attention/row_attention.h"
+#include "kernels/attention/attention.h"
 
 // Attention of our own beside the plain expression in fp32: values, gradients and dropout.
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/conditioning_norm.h"
+#include "model/conditioning.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

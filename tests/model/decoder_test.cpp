@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/decoder.h"
+#include "model/vocoder.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "model/decoder_specs.h"
+#include "model/network_specs.h"
 #include "support/every_tensor_matters.h"
 #include "support/formula_weights.h"
 #include "support/golden.h"

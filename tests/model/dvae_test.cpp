@@ -7,10 +7,10 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "audio/clip.h"
 #include "audio/mel_spectrogram.h"
+#include "audio/resample.h"
 #include "base/error.h"
-#include "model/dvae_specs.h"
+#include "model/network_specs.h"
 #include "support/every_tensor_matters.h"
 #include "support/formula_weights.h"
 #include "support/golden.h"

@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "gpt_golden.h"
-#include "model/conditioning_encoder.h"
+#include "model/conditioning.h"
 #include "model/gpt_specs.h"
-#include "model/parameter_groups.h"
+#include "model/tensor_spec.h"
 #include "support/adamw.h"
 #include "support/golden.h"
 

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/parameter_count.h"
+#include "model/tensor_spec.h"
 
 namespace myxtts::gpt_specs_test {
 namespace {

@@ -7,9 +7,8 @@
 #include "model/gpt.h"
 #include "model/gpt_batch.h"
 #include "model/gpt_specs.h"
-#include "model/initialise.h"
-#include "model/losses.h"
 #include "model/memory_estimate.h"
+#include "model/named_tensors.h"
 
 namespace myxtts::memory_of_a_step_test {
 namespace {

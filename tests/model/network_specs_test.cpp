@@ -6,9 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/decoder_specs.h"
-#include "model/dvae_specs.h"
-#include "model/speaker_encoder_specs.h"
+#include "model/network_specs.h"
 #include "support/small_networks.h"
 
 namespace myxtts::test::network_specs_test {

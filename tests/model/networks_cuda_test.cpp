@@ -12,12 +12,10 @@
 
 #include "audio/mel_spectrogram.h"
 #include "audio/resample.h"
-#include "model/decoder.h"
-#include "model/decoder_specs.h"
 #include "model/dvae.h"
-#include "model/dvae_specs.h"
+#include "model/network_specs.h"
 #include "model/speaker_encoder.h"
-#include "model/speaker_encoder_specs.h"
+#include "model/vocoder.h"
 #include "support/formula_weights.h"
 #include "support/golden.h"
 

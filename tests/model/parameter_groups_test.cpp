@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/parameter_groups.h"
+#include "model/tensor_spec.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/perceiver.h"
+#include "model/conditioning.h"
 
 #include <cmath>
 
@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "model/gpt_specs.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
 
 namespace myxtts::test::perceiver_test {
 namespace {

@@ -6,7 +6,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "model/speaker_encoder_specs.h"
+#include "model/network_specs.h"
 #include "support/every_tensor_matters.h"
 #include "support/formula_weights.h"
 #include "support/golden.h"

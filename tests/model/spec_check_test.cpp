@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/spec_check.h"
+#include "model/checkpoint_specs.h"
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "model/checkpoint_specs.h"
 
 namespace myxtts::test::spec_check_test {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/text_guide.h"
+#include "model/attention.h"
 
 #include <cmath>
 #include <vector>

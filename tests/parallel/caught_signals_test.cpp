@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/caught_signals.h"
+#include "parallel/rank_processes.h"
 
 #include <poll.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/rank_cards.h"
+#include "parallel/rank_tensors.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/rank_output.h"
+#include "parallel/rank_process.h"
 
 #include <vector>
 

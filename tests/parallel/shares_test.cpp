@@ -4,9 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "parallel/array_parts.h"
-#include "parallel/core_share.h"
-#include "parallel/local_address.h"
+#include "parallel/rank_share.h"
+#include "parallel/world.h"
 
 namespace myxtts::test::shares_test {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/slurm_lists.h"
+#include "parallel/world.h"
 
 #include <gtest/gtest.h>
 

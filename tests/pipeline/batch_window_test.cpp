@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pipeline/batch_window.h"
+#include "pipeline/batcher.h"
 
 #include <gtest/gtest.h>
 

@@ -6,9 +6,9 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "audio/resampled_length.h"
-#include "config/audio.h"
-#include "model/dvae_specs.h"
+#include "audio/phase_filter.h"
+#include "config/model.h"
+#include "model/network_specs.h"
 #include "support/formula_weights.h"
 #include "support/small_networks.h"
 

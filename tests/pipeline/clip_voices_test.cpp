@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pipeline/clip_voices.h"
+#include "pipeline/sound_features.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include "audio/resample.h"
 #include "config/model.h"
-#include "model/initialise.h"
-#include "model/speaker_encoder_specs.h"
+#include "model/named_tensors.h"
+#include "model/network_specs.h"
 
 namespace myxtts::clip_voices_test {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "pipeline/clip_loader.h"
-#include "pipeline/row_layout.h"
 #include "support/blocked_thread.h"
 #include "support/memory_corpus.h"
 

@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "pipeline/clip_loader.h"
+#include "pipeline/collator.h"
 #include "pipeline/data_pipeline.h"
-#include "pipeline/row_layout.h"
 #include "support/corpus_maker.h"
 #include "support/effort.h"
 #include "support/fake_features.h"

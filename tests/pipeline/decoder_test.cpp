@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pipeline/decoder.h"
+#include "pipeline/clip_loader.h"
 
 #include <latch>
 
@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/thread_group.h"
-#include "pipeline/clip_loader.h"
 #include "support/blocked_thread.h"
 #include "support/memory_corpus.h"
 

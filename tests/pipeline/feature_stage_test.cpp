@@ -9,12 +9,12 @@
 
 #include "base/random.h"
 #include "device/cpu/cpu_role_device.h"
-#include "device/failed_device.h"
-#include "model/dvae_specs.h"
+#include "device/role_device.h"
+#include "model/network_specs.h"
 #include "pipeline/batcher.h"
 #include "pipeline/clip_loader.h"
+#include "pipeline/collator.h"
 #include "pipeline/data_pipeline.h"
-#include "pipeline/row_layout.h"
 #include "support/formula_weights.h"
 #include "support/small_networks.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pipeline/pipeline_settings.h"
+#include "pipeline/data_pipeline.h"
 
 #include <gtest/gtest.h>
 

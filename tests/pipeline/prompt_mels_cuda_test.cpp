@@ -6,7 +6,7 @@
 
 #include "audio/mel_spectrogram.h"
 #include "base/random.h"
-#include "config/audio.h"
+#include "config/model.h"
 #include "device/cuda_plugin.h"
 #include "pipeline/prompt_mels.h"
 

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "audio/mel_spectrogram.h"
-#include "config/audio.h"
+#include "config/model.h"
 
 namespace myxtts::prompt_mels_test {
 namespace {

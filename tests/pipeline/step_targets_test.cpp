@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pipeline/step_targets.h"
+#include "pipeline/collator.h"
 
 #include <algorithm>
 

@@ -12,8 +12,8 @@
 #include <string>
 
 #include "base/atomic_file.h"
-#include "run/checkpoint_files.h"
-#include "run/checksums.h"
+#include "run/model_folder.h"
+#include "run/sealed_folder.h"
 #include "support/effort.h"
 #include "support/killed_process.h"
 #include "support/small_disk.h"

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "device/cuda_plugin.h"
-#include "run/open_checkpoint.h"
+#include "run/open_model.h"
 #include "support/temporary_folder.h"
 
 namespace myxtts::checkpoint_saver_cuda_test {

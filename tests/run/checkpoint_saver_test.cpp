@@ -8,7 +8,6 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "config/model_json.h"
-#include "run/open_checkpoint.h"
 #include "run/open_model.h"
 #include "support/temporary_folder.h"
 #include "train/starting_point.h"

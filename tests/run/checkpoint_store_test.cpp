@@ -9,8 +9,7 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
-#include "run/checksums.h"
-#include "run/put_folder.h"
+#include "run/sealed_folder.h"
 #include "support/killed_process.h"
 #include "support/temporary_folder.h"
 

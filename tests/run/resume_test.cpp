@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run/resume.h"
+#include "run/run_directory.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "run/checkpoint_files.h"
+#include "run/model_folder.h"
 #include "support/temporary_folder.h"
 
 namespace myxtts::resume_test {

@@ -6,8 +6,8 @@
 #include <ATen/ATen.h>
 
 #include "base/error.h"
-#include "run/checksums.h"
 #include "run/run_directory.h"
+#include "run/sealed_folder.h"
 #include "session/plan_run.h"
 #include "session/training_run.h"
 #include "support/corpus_maker.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/progress_observer.h"
+#include "session/run_report.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/rank_equality.h"
+#include "session/ranks/rank_agreement.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/rank_notes.h"
+#include "session/ranks/rank_agreement.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/rank_threads.h"
+#include "session/ranks/rank_threads.h"
 
 #include <chrono>
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "session/plan_ranks.h"
 #include "session/plan_run.h"
 #include "support/corpus_maker.h"
 #include "support/temporary_folder.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/rhythm.h"
+#include "session/save_schedule.h"
 
 #include <gtest/gtest.h>
 

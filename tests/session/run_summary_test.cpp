@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/run_summary.h"
+#include "session/run_report.h"
 
 #include <gtest/gtest.h>
-
-#include "session/run_tally.h"
 
 namespace myxtts::test::run_summary_test {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/settling.h"
+#include "session/trial/steady_feed.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/training_texts.h"
+#include "session/vocabulary_texts.h"
 
 #include <gtest/gtest.h>
 

@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "audio/audio_file.h"
-#include "audio/clip.h"
-#include "model/dvae_specs.h"
+#include "audio/resample.h"
 #include "model/gpt_specs.h"
+#include "model/network_specs.h"
 #include "support/formula_weights.h"
 #include "support/golden.h"
 #include "support/small_networks.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "synth/engine_cuda.h"
+#include "synth/decode_engine.h"
 
 #include <vector>
 

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "model/gpt.h"
 #include "model/gpt_rows.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
 #include "support/golden.h"
 #include "synth/cpu/cpu_gpt.h"
 #include "synth/decode_engine.h"

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "support/golden.h"
-#include "synth/sampling_json.h"
 
 namespace myxtts::sampling_test {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "synth/stream_joiner.h"
+#include "synth/pieces.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "synth/text_pieces.h"
+#include "synth/pieces.h"
 
 #include <sstream>
 

@@ -6,14 +6,13 @@
 
 #include "audio/audio_file.h"
 #include "base/error.h"
-#include "model/decoder.h"
-#include "model/decoder_specs.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
+#include "model/network_specs.h"
+#include "model/vocoder.h"
 #include "support/golden.h"
 #include "support/temporary_folder.h"
-#include "synth/reference_clips.h"
-#include "synth/vocoder.h"
-#include "synth/voice_file.h"
+#include "synth/voice.h"
+#include "synth/windowed_vocoder.h"
 #include "weights/tensor_files.h"
 
 namespace myxtts::voice_test {

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "text/sentences.h"
-#include "text/text_encoder.h"
+#include "text/tokenizer.h"
 #include "text/unicode.h"
 
 namespace myxtts::encode_fuzz_test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parity on sentences is in text_golden_test.
-#include "text/japanese.h"
+#include "text/transliteration.h"
 
 #include <thread>
 #include <vector>
@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "support/temporary_folder.h"
-#include "text/text_data.h"
+#include "text/language.h"
 #include "text/unicode.h"
 
 namespace myxtts::japanese_test {

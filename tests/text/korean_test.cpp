@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "text/korean.h"
+#include "text/transliteration.h"
 
 #include <string>
 

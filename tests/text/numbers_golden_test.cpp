@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "text/numbers.h"
+#include "text/numbers/numbers.h"
 
 namespace myxtts::numbers_golden_test {
 namespace {

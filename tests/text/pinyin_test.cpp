@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "text/pinyin.h"
+#include "text/transliteration.h"
 
 #include <fstream>
 #include <string>
@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "support/temporary_folder.h"
-#include "text/chinese_numbers.h"
 
 namespace myxtts::pinyin_test {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "text/spell_rules.h"
+#include "text/numbers/spell_rules.h"
 
 #include <gtest/gtest.h>
 

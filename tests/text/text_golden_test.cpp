@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "text/text_encoder.h"
+#include "text/tokenizer.h"
 
 namespace myxtts::text_golden_test {
 namespace {

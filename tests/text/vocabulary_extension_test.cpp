@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "text/vocabulary_extension.h"
+#include "text/vocabulary_learning.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "support/temporary_folder.h"
 #include "text/cleaner.h"
-#include "text/text_encoder.h"
+#include "text/tokenizer.h"
 #include "text/unicode.h"
 
 namespace myxtts::vocabulary_extension_test {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "text/text_encoder.h"
+#include "text/tokenizer.h"
 
 namespace myxtts::vocabulary_learning_test {
 namespace {

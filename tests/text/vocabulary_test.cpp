@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "support/temporary_folder.h"
-#include "text/text_encoder.h"
+#include "text/tokenizer.h"
 
 namespace myxtts::vocabulary_test {
 namespace {

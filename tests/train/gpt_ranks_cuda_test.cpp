@@ -10,7 +10,7 @@
 #include "../parallel/rank_threads.h"
 #include "device/cuda_plugin.h"
 #include "support/training_batches.h"
-#include "train/gpt_training.h"
+#include "train/gpt/gpt_training.h"
 
 // The GPT's training over NCCL, as the only rank there is: the sums change no bit, wherever they
 // stand. What several GPUs do together needs several GPUs.

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "device/cuda_plugin.h"
 #include "support/training_batches.h"
-#include "train/gpt_training.h"
+#include "train/gpt/gpt_training.h"
 
 // The GPT's training on a GPU: graphs and savers change how a step is computed, not what.
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/gpt_training.h"
+#include "train/gpt/gpt_training.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 #include "../model/gpt_golden.h"
 #include "base/error.h"
 #include "model/gpt_specs.h"
-#include "model/parameter_groups.h"
+#include "model/tensor_spec.h"
 #include "support/golden.h"
 #include "support/training_batches.h"
 

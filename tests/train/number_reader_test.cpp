@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/number_reader.h"
+#include "train/step/number_reader.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/optimiser.h"
+#include "train/step/optimiser.h"
 
 #include <limits>
 

@@ -10,7 +10,7 @@
 
 #include "device/cpu/cpu_role_device.h"
 #include "model/dvae.h"
-#include "model/dvae_specs.h"
+#include "model/network_specs.h"
 #include "pipeline/corpus_batches.h"
 #include "pipeline/data_pipeline.h"
 #include "pipeline/feature_stage.h"

@@ -6,9 +6,9 @@
 
 #include "base/error.h"
 #include "model/checkpoint_specs.h"
-#include "model/dvae_specs.h"
 #include "model/gpt.h"
 #include "model/gpt_specs.h"
+#include "model/network_specs.h"
 #include "support/temporary_folder.h"
 #include "support/tone_corpus.h"
 #include "train/plain_training.h"

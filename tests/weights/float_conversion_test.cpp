@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weights/float_conversion.h"
+#include "weights/dtype.h"
 
 #include <cmath>
 #include <cstdint>

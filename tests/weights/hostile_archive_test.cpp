@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "support/temporary_folder.h"
-#include "weights/pth_reader.h"
+#include "weights/pth.h"
 #include "weights/sample_files.h"
-#include "weights/zip_reader.h"
+#include "weights/zip.h"
 
 namespace myxtts::test::hostile_archive_test {
 namespace {

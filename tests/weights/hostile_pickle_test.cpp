@@ -5,7 +5,7 @@
 
 #include "support/temporary_folder.h"
 #include "weights/allocation_meter.h"
-#include "weights/pth_reader.h"
+#include "weights/pth.h"
 #include "weights/sample_files.h"
 
 namespace myxtts::test::hostile_pickle_test {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weights/pth_writer.h"
+#include "weights/pth.h"
 
 #include <cstdint>
 
 #include <gtest/gtest.h>
 
 #include "support/temporary_folder.h"
-#include "weights/pth_reader.h"
 #include "weights/sample_files.h"
 
 namespace myxtts::test::pth_writer_test {

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "support/temporary_folder.h"
-#include "weights/safetensors_writer.h"
 #include "weights/sample_files.h"
 
 namespace myxtts::test::safetensors_test {

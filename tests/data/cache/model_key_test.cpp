@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/cache/model_key.h"
+#include "pipeline/feature_writer.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

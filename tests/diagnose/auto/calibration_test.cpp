@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "diagnose/auto/reading_json.h"
+#include "diagnose/auto/choice_file.h"
 
 namespace myxtts::test::calibration_test {
 namespace {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "config/field.h"
-#include "diagnose/memory/saving_plan.h"
+#include "diagnose/memory/memory_plan.h"
 #include "support/fake_gpus.h"
 
 namespace myxtts::test::placement_test {

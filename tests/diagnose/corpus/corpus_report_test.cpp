@@ -9,8 +9,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "diagnose/corpus/corpus_report_html.h"
-
 namespace myxtts::test::corpus_report_test {
 namespace {
 

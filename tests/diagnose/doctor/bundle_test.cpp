@@ -11,7 +11,6 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "diagnose/doctor/tar_archive.h"
 #include "support/environment.h"
 
 namespace myxtts::bundle_test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "diagnose/doctor/report.h"
+#include "diagnose/doctor/checklist.h"
 
 #include <cstdlib>
 #include <fstream>

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "diagnose/memory/memory_model.h"
+#include "diagnose/memory/memory_plan.h"
 #include "support/fake_gpus.h"
 
 namespace myxtts::run_checklist_test {

@@ -9,7 +9,7 @@
 #include "config/field.h"
 #include "config/model.h"
 #include "config/run_config.h"
-#include "diagnose/memory/saving_plan.h"
+#include "diagnose/memory/memory_plan.h"
 
 namespace myxtts::recommend_test {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "diagnose/memory/saving_plan.h"
+#include "diagnose/memory/memory_plan.h"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "diagnose/profile/grades.h"
+#include "diagnose/profile/profile.h"
 
 #include <gtest/gtest.h>
 
-#include "diagnose/profile/alternatives.h"
 #include "diagnose/profile/made_reading.h"
+#include "diagnose/profile/verdict.h"
 
 namespace myxtts::grades_test {
 namespace {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "diagnose/profile/made_reading.h"
-#include "diagnose/profile/profile_text.h"
+#include "diagnose/profile/profile.h"
 
 namespace myxtts::html_test {
 namespace {

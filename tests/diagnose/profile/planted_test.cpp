@@ -11,7 +11,7 @@
 
 #include "base/random.h"
 #include "diagnose/profile/planted_training.h"
-#include "diagnose/profile/profile_text.h"
+#include "diagnose/profile/profile.h"
 
 namespace myxtts::planted_test {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "diagnose/scaling/cluster_file.h"
+#include "diagnose/scaling/cluster.h"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,6 @@
 
 #include <gtest/gtest.h>
 
-#include "diagnose/scaling/reference_step.h"
-
 namespace myxtts::step_time_test {
 namespace {
 

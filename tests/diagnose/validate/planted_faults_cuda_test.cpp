@@ -7,7 +7,7 @@
 
 #include "device/cuda_plugin.h"
 #include "diagnose/validate/broken_parts.h"
-#include "diagnose/validate/validate_report.h"
+#include "diagnose/validate/validation_report.h"
 
 namespace myxtts::test::planted_faults_cuda_test {
 namespace {

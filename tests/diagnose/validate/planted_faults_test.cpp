@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "diagnose/validate/broken_parts.h"
-#include "diagnose/validate/validate_report.h"
 #include "diagnose/validate/validation.h"
+#include "diagnose/validate/validation_report.h"
 #include "support/training_batches.h"
 
 namespace myxtts::test::planted_faults_test {

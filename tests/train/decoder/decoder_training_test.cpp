@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "model/decoder.h"
-#include "model/decoder_specs.h"
+#include "model/network_specs.h"
+#include "model/vocoder.h"
 #include "train/decoder/decoder_batches.h"
 
 namespace myxtts::test::decoder_training_test {

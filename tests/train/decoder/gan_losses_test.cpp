@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/decoder/gan_losses.h"
+#include "train/decoder/gan_step.h"
 
 #include <cmath>
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "model/discriminators/discriminators.h"
-#include "model/initialise.h"
+#include "model/discriminators.h"
+#include "model/named_tensors.h"
 #include "support/every_tensor_matters.h"
 #include "support/golden.h"
-#include "train/decoder/mel_error.h"
 
 namespace myxtts::test::gan_losses_test {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/decoder/latent_rows.h"
+#include "train/decoder/training_windows.h"
 
 #include <vector>
 

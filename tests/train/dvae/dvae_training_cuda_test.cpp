@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "device/cuda_plugin.h"
-#include "model/dvae_specs.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
+#include "model/network_specs.h"
 #include "support/small_networks.h"
 #include "train/dvae/dvae_training.h"
 #include "train/dvae/mel_windows.h"

@@ -7,8 +7,8 @@
 
 #include "audio/mel_spectrogram.h"
 #include "config/model.h"
-#include "model/dvae_specs.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
+#include "model/network_specs.h"
 #include "support/corpus_maker.h"
 #include "support/small_networks.h"
 #include "train/dvae/dvae_training.h"

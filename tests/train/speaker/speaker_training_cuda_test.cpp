@@ -9,9 +9,9 @@
 #include "config/model.h"
 #include "device/cuda_plugin.h"
 #include "device/torch_device.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
+#include "model/network_specs.h"
 #include "model/speaker_encoder.h"
-#include "model/speaker_encoder_specs.h"
 #include "train/speaker/speaker_training.h"
 
 // The speaker encoder's training on a GPU: graphs change how a step is computed, not what.
