@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/training_batches.h"
+#include "device/torch_device.h"
 
 #include <algorithm>
 #include <span>
@@ -70,11 +71,6 @@ DeviceBatch made_of(const GptConfig& config, const RoleDevice& device, std::span
 }
 
 }  // namespace
-
-c10::Device torch_device(const RoleDevice& device) {
-  return device.gpu() < 0 ? c10::Device(c10::kCPU)
-                          : c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(device.gpu()));
-}
 
 GptConfig small_gpt() {
   GptConfig config = model_preset("tiny").gpt;
