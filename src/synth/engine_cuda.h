@@ -9,7 +9,7 @@
 namespace myxtts {
 
 // LibTorch reads the prefixes, kernels/ makes the steps and chooses the codes, all on one GPU; see
-// docs/decode-engine.md. Throws DeviceError where there is none.
+// docs/internals/decode-engine.md. Throws DeviceError where there is none.
 std::unique_ptr<DecodeEngine> make_cuda_engine(const GptConfig& config, const NamedTensors& weights,
                                                const DecodeCapacity& capacity, c10::Device device);
 
