@@ -2,7 +2,7 @@
 """The command blocks of the guides, read from Markdown and run as a reader would.
 
 A block is a fence called `console`: lines that begin with "$ " are commands, the lines below one are what
-it prints, in shape:
+it prints, in shape; a command that ends in "\\" goes on in the next line:
 
     ...         on a line of its own: any lines, or none; inside a line: any text
     <number>    a number, with commas, a point, a sign
@@ -68,6 +68,8 @@ def commands_of(lines, first_line):
     for number, line in enumerate(lines, first_line):
         if line.startswith("$ "):
             commands.append(Command(number, line[2:]))
+        elif commands and commands[-1].words.endswith("\\"):
+            commands[-1].words = f"{commands[-1].words[:-1].rstrip()} {line.strip()}"
         elif commands:
             commands[-1].shape.append(line)
         else:
