@@ -201,12 +201,12 @@ class Shapes(unittest.TestCase):
         self.assertIsNone(mismatch(["...", "b"], "a\na\nb\n"))
         self.assertIsNotNone(mismatch(["...", "b", "a"], "a\na\nb\n"))
 
-    def test_a_command_may_go_on_in_the_next_line(self):
+    def test_a_line_may_go_on_in_the_next_one(self):
         with tempfile.TemporaryDirectory() as folder:
             page = pathlib.Path(folder) / "page.md"
-            page.write_text("```console\n$ myxtts train \\\n    --resume\n...\n```\n", encoding="utf-8")
+            page.write_text("```console\n$ myxtts train \\\n    --resume\n...\nmyxtts: one \\\n  line\n```\n", encoding="utf-8")
             command, = read_blocks(page)[0].commands
-            self.assertEqual((command.words, command.shape), ("myxtts train --resume", ["..."]))
+            self.assertEqual((command.words, command.shape), ("myxtts train --resume", ["...", "myxtts: one line"]))
 
     def test_a_fence_that_nobody_runs_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
