@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "data/batch_plan.h"
+#include "data/batches/batch_plan.h"
 #include "data/generated_clips.h"
-#include "text/text_encoder.h"
+#include "text/tokenizer.h"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
-#include "data/batch_plan.h"
+#include "data/batches/batch_plan.h"
 #include "data/corpus.h"
 
 namespace {

@@ -20,9 +20,9 @@
 
 #include "base/error.h"
 #include "device/cuda_plugin.h"
-#include "model/decoder.h"
-#include "model/decoder_specs.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
+#include "model/network_specs.h"
+#include "model/vocoder.h"
 #include "support/training_batches.h"
 #include "train/decoder/decoder_training.h"
 

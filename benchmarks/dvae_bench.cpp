@@ -14,8 +14,8 @@
 #include "base/random.h"
 #include "config/model.h"
 #include "device/cuda_plugin.h"
-#include "model/dvae_specs.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
+#include "model/network_specs.h"
 #include "train/dvae/dvae_training.h"
 
 // Trains a new DVAE on one GPU, on windows of 128 frames (1.5 s) of raw speech (16 bits, one

@@ -17,8 +17,7 @@
 #include "model/gpt.h"
 #include "model/gpt_batch.h"
 #include "model/gpt_specs.h"
-#include "model/initialise.h"
-#include "model/losses.h"
+#include "model/named_tensors.h"
 
 namespace myxtts {
 namespace {

@@ -20,10 +20,10 @@
 
 #include "audio/resample.h"
 #include "base/error.h"
-#include "base/freed_memory.h"
+#include "base/process.h"
 #include "base/random.h"
 #include "data/clip_decoder.h"
-#include "text/text_encoder.h"
+#include "text/tokenizer.h"
 
 namespace {
 

@@ -24,10 +24,10 @@
 #include "device/cuda_plugin.h"
 #include "model/gpt.h"
 #include "model/gpt_specs.h"
-#include "model/initialise.h"
 #include "model/memory_estimate.h"
+#include "model/named_tensors.h"
 #include "support/training_batches.h"
-#include "train/gpt_training.h"
+#include "train/gpt/gpt_training.h"
 
 namespace myxtts {
 namespace {

@@ -15,11 +15,10 @@
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
 
-#include "model/decoder.h"
-#include "model/decoder_specs.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
+#include "model/network_specs.h"
 #include "model/speaker_encoder.h"
-#include "model/speaker_encoder_specs.h"
+#include "model/vocoder.h"
 
 namespace myxtts {
 namespace {

@@ -20,7 +20,7 @@
 #include "device/role_device.h"
 #include "run/checkpoint_saver.h"
 #include "support/training_batches.h"
-#include "train/gpt_training.h"
+#include "train/gpt/gpt_training.h"
 
 namespace myxtts {
 namespace {

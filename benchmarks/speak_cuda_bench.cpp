@@ -14,13 +14,13 @@
 #include <fmt/format.h>
 
 #include "device/cuda_plugin.h"
-#include "model/decoder.h"
-#include "model/decoder_specs.h"
 #include "model/gpt.h"
 #include "model/gpt_specs.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
+#include "model/network_specs.h"
+#include "model/vocoder.h"
 #include "synth/decode_engine.h"
-#include "synth/vocoder.h"
+#include "synth/windowed_vocoder.h"
 
 namespace myxtts {
 namespace {

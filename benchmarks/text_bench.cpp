@@ -21,7 +21,7 @@
 
 #include "base/error.h"
 #include "text/language.h"
-#include "text/text_encoder.h"
+#include "text/tokenizer.h"
 #include "text/vocabulary.h"
 
 namespace myxtts {

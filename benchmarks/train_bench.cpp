@@ -33,15 +33,14 @@
 #include "base/error.h"
 #include "config/model.h"
 #include "device/cuda_plugin.h"
-#include "kernels/training/attention/row_attention_kernels.h"
-#include "kernels/training/cuda_kernels.h"
+#include "kernels/cuda_kernels.h"
 #include "model/gpt.h"
 #include "model/gpt_specs.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
 #include "parallel/rank_processes.h"
 #include "parallel/rank_team.h"
 #include "support/training_batches.h"
-#include "train/gpt_training.h"
+#include "train/gpt/gpt_training.h"
 
 namespace myxtts {
 namespace {

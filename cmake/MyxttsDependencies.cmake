@@ -2,9 +2,10 @@
 
 find_program(MYXTTS_CCACHE ccache)
 if(MYXTTS_CCACHE)
-  # The sloppiness is what ccache asks for to work with a precompiled header.
+  # The sloppiness is what ccache asks for to work with a precompiled header. Paths count from the checkout, so that
+  # every clone and worktree shares what another has compiled.
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
-      CCACHE_PCH_EXTSUM=1 ${MYXTTS_CCACHE})
+      CCACHE_PCH_EXTSUM=1 CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} ${MYXTTS_CCACHE})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
 endif()

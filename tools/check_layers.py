@@ -37,10 +37,11 @@ def faults(src, allowed):
         if module not in allowed:
             yield f"src/{where}:1: src/LAYERS has no line for the module {module}"
             continue
-        may_use_cuda = where.parts[:2] == ("device", "cuda") or where.suffix in (".cu", ".cuh")
+        may_use_cuda = (where.parts[:2] == ("device", "cuda") or where.suffix in (".cu", ".cuh")
+                        or where.name.endswith("_cuda.cpp"))
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if CUDA.match(line) and not may_use_cuda:
-                yield f"src/{where}:{number}: CUDA headers belong in src/device/cuda/ or a kernel's .cu"
+                yield f"src/{where}:{number}: CUDA headers belong in src/device/cuda/ or a kernel's .cu or _cuda.cpp"
             found = INCLUDE.match(line)
             if found and found[1] not in allowed[module]:
                 yield f"src/{where}:{number}: {module} may not include {found[1]}/"

@@ -19,7 +19,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "device/cuda_plugin.h"
-#include "kernels/training/flash_attention.h"
+#include "kernels/attention/attention.h"
 
 namespace {
 

@@ -23,18 +23,12 @@
 #include <torch/csrc/autograd/profiler_kineto.h>
 
 #include "device/cuda_plugin.h"
-#include "kernels/training/attention/row_attention_kernels.h"
-#include "kernels/training/cross_entropy_kernels.h"
-#include "kernels/training/embedding_kernels.h"
-#include "kernels/training/gradient_target.h"
-#include "kernels/training/group_norm_kernels.h"
-#include "kernels/training/matmul.h"
-#include "kernels/training/norm_kernels.h"
+#include "kernels/cuda_kernels.h"
+#include "kernels/ops/op_tensors.h"
 #include "model/gpt.h"
 #include "model/gpt_batch.h"
 #include "model/gpt_specs.h"
-#include "model/initialise.h"
-#include "model/losses.h"
+#include "model/named_tensors.h"
 
 namespace myxtts {
 namespace {

@@ -8,6 +8,9 @@
 
 namespace myxtts {
 
+// How many samples at `to_rate` a Resampler makes of `samples` at `from_rate`.
+std::int64_t resampled_length(std::int64_t samples, std::int64_t from_rate, std::int64_t to_rate);
+
 // A resampling filter of rational ratio for the CPU: every output sample is a short dot product of
 // neighbouring input samples with the taps of its phase.
 //

@@ -11,7 +11,7 @@
 #include <ATen/Parallel.h>
 
 #include "audio/exact_ops.h"
-#include "audio/resampled_length.h"
+#include "audio/phase_filter.h"
 #include "base/error.h"
 
 namespace myxtts {
@@ -128,6 +128,22 @@ at::Tensor Resampler::add_taps(const at::Tensor& rows) const {
     sum.addcmul_(shifted.index_select(2, starts_), kernel_.select(1, tap));
   }
   return sum;
+}
+
+at::Tensor mix_down(const AudioData& audio) {
+  auto samples = at::empty({audio.frames(), audio.channels}, at::kFloat);
+  std::copy(audio.samples.begin(), audio.samples.end(), samples.mutable_data_ptr<float>());
+  return audio.channels == 1 ? samples.squeeze(1) : samples.t().contiguous().mean(0);
+}
+
+at::Tensor read_clip(const std::filesystem::path& path, std::int64_t sample_rate) {
+  const auto audio = read_audio(path);
+  if (resampled_length(audio.frames(), audio.sample_rate, sample_rate) > kMaxAudioSamples) {
+    throw DataError(fmt::format("{} is too long: at {} Hz it would have more than {} samples.",
+                                path.string(), sample_rate, kMaxAudioSamples));
+  }
+  const Resampler resample(audio.sample_rate, sample_rate, at::kCPU);
+  return resample(mix_down(audio)).clamp(-1.0, 1.0);
 }
 
 }  // namespace myxtts

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 
+#include "audio/audio_file.h"
 #include "audio/phase_filter.h"
 
 namespace myxtts {
@@ -42,5 +44,12 @@ class Resampler {
   at::Tensor starts_;   // [to_] where each phase's taps begin; undefined with the whole kernel
   std::shared_ptr<const PhaseFilter> filter_;  // on the CPU: the same without the zeros
 };
+
+// The mean of all channels, [S] fp32 on the CPU.
+at::Tensor mix_down(const AudioData& audio);
+
+// A clip as the networks take it: read, mixed down, resampled to `sample_rate` and then clipped to
+// ±1; [S] fp32 on the CPU. Throws DataError, see read_audio.
+at::Tensor read_clip(const std::filesystem::path& path, std::int64_t sample_rate);
 
 }  // namespace myxtts

@@ -3,8 +3,8 @@
 
 #include <cstdlib>
 
-#include "base/dynamic_library.h"
 #include "base/error.h"
+#include "base/process.h"
 
 namespace myxtts {
 namespace {

@@ -9,8 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/error.h"
-#include "base/meter.h"
 
 namespace myxtts {
 

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "base/human.h"
-#include "base/quiet_thread.h"
+#include "base/log.h"
+#include "base/message_text.h"
 
 namespace myxtts {
 namespace {
@@ -21,10 +21,6 @@ constexpr auto kBetweenBars = 100ms;
 constexpr auto kBetweenLines = 5s;
 constexpr int kWidestBar = 30;
 constexpr int kNarrowestBar = 8;
-
-double seconds_in(Clock::Time::duration duration) {
-  return std::chrono::duration<double>(duration).count();
-}
 
 // The first `columns` characters; never cuts a UTF-8 sequence.
 std::string_view first_columns(std::string_view text, int columns) {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/screen.h"
+#include "base/log.h"
 
 namespace myxtts {
 

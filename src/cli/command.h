@@ -5,7 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "cli/cli11_names.h"
+// For headers that only pass these on: CLI11 itself costs each file that reads it seconds.
+namespace CLI {
+class App;
+class Option;
+class ParseError;
+}  // namespace CLI
 
 namespace myxtts {
 
@@ -19,5 +24,8 @@ struct Command {
   std::function<std::function<int()>(CLI::App& app)> declare;
   std::vector<std::string> examples = {};  // command lines that work, for the help
 };
+
+// Every command of the program, in the order of the help. Each is defined in the file of its name.
+std::vector<Command> all_commands();
 
 }  // namespace myxtts

@@ -1,21 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/command_line.h"
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
+#include <fmt/format.h>
+#include <torch/csrc/inductor/aoti_torch/c/shim.h>
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
 #include "base/log.h"
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/help.h"
-#include "cli/report.h"
-#include "cli/usage_error.h"
-#include "cli/version.h"
+#include "device/cuda_plugin.h"
+#include "session/console.h"
 
 namespace myxtts {
+
+Command config_command();
+Command demo_command();
+Command doctor_command();
+Command encode_command();
+Command evaluate_command();
+Command export_command();
+Command import_command();
+Command launch_command();
+Command prepare_command();
+Command profile_command();
+Command synthesize_command();
+Command tokenize_command();
+Command train_command();
+Command validate_command();
+Command vocab_command();
+
+std::vector<Command> all_commands() {
+  return {
+      doctor_command(),     validate_command(), config_command(),  prepare_command(),
+      train_command(),      launch_command(),   profile_command(), evaluate_command(),
+      synthesize_command(), import_command(),   export_command(),  encode_command(),
+      tokenize_command(),   vocab_command(),    demo_command(),
+  };
+}
+
 namespace {
+
+// The library that was loaded, which need not be the one that was compiled against.
+std::string libtorch_version() {
+  const std::uint64_t packed = aoti_torch_abi_version();  // major, minor, patch in the top bytes
+  const auto byte = [packed](unsigned index) { return packed >> (56U - 8U * index) & 0xffU; };
+  return fmt::format("{}.{}.{}", byte(0), byte(1), byte(2));
+}
+
+// What `--version` prints: ours, then the libraries this process really runs on, a line each.
+std::string describe_version() {
+  return fmt::format("myxtts {}\nLibTorch {}\ndevices: {}\n", MYXTTS_VERSION, libtorch_version(),
+                     describe_devices_short());
+}
 
 struct GlobalFlags {
   bool version = false;

@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/config_flags.h"
-#include "cli/report.h"
 #include "config/effective_config.h"
 #include "config/value_text.h"
+#include "session/console.h"
 
 namespace myxtts {
 namespace {

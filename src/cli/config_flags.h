@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/cli11_names.h"
+#include "cli/command.h"
 #include "config/effective_config.h"
 
 namespace myxtts {

@@ -11,13 +11,13 @@
 #include <c10/core/GradMode.h>
 #include <CLI/CLI.hpp>
 
-#include "audio/clip.h"
+#include "audio/resample.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
-#include "cli/clip_encoder.h"
 #include "cli/command.h"
-#include "cli/reference_flags.h"
+#include "cli/speaking_flags.h"
+#include "synth/clip_encoder.h"
 #include "weights/tensor_files.h"
 
 namespace myxtts {

@@ -10,22 +10,22 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "audio/clip.h"
+#include "audio/resample.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/config_flags.h"
-#include "cli/corpus_arguments.h"
-#include "cli/one_device.h"
-#include "cli/report.h"
+#include "data/batches/prompt_slice.h"
 #include "data/corpus.h"
-#include "data/prompt_slice.h"
-#include "data/skip_list.h"
-#include "model/losses.h"
+#include "data/skipped.h"
+#include "device/one_device.h"
+#include "diagnose/corpus/corpus_survey.h"
+#include "model/gpt.h"
 #include "run/model_folder.h"
+#include "session/console.h"
 #include "synth/clip_evaluator.h"
-#include "text/text_encoder.h"
+#include "text/tokenizer.h"
 
 namespace myxtts {
 namespace {

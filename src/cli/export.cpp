@@ -14,13 +14,13 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/command.h"
-#include "cli/peer_limits.h"
-#include "cli/staged_folder.h"
 #include "config/model_json.h"
 #include "model/checkpoint_specs.h"
-#include "model/dvae_specs.h"
+#include "model/network_specs.h"
 #include "run/model_folder.h"
-#include "weights/pth_writer.h"
+#include "run/public_folder.h"
+#include "run/staged_folder.h"
+#include "weights/pth.h"
 #include "weights/safetensors.h"
 
 namespace myxtts {

@@ -9,12 +9,12 @@
 
 #include "base/error.h"
 #include "cli/command.h"
-#include "cli/launch_ranks.h"
 #include "config/field.h"
 #include "config/value_text.h"
-#include "device/system_probe.h"
+#include "device/machine.h"
 #include "parallel/world.h"
-#include "session/plan_ranks.h"
+#include "session/plan_run.h"
+#include "session/ranks/rank_start.h"
 
 namespace myxtts {
 namespace {

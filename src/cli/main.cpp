@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/freed_memory.h"
+#include "base/process.h"
 #include "cli/command_line.h"
-#include "cli/report.h"
+#include "session/console.h"
 
 namespace myxtts {
 namespace {

@@ -13,12 +13,11 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/config_flags.h"
-#include "cli/corpus_arguments.h"
-#include "cli/corpus_survey.h"
-#include "cli/report.h"
-#include "diagnose/corpus/corpus_report_html.h"
+#include "diagnose/corpus/corpus_report.h"
+#include "diagnose/corpus/corpus_survey.h"
 #include "run/model_folder.h"
 #include "run/open_model.h"
+#include "session/console.h"
 #include "session/starting_model.h"
 
 namespace myxtts {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -11,23 +13,164 @@
 #include "base/atomic_file.h"
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/files.h"
+#include "base/interruption.h"
 #include "base/log.h"
 #include "base/trace.h"
 #include "cli/command.h"
 #include "cli/config_flags.h"
-#include "cli/interruption.h"
-#include "cli/profile_compare.h"
-#include "cli/profile_corpus.h"
-#include "cli/profile_setup.h"
-#include "cli/report.h"
-#include "diagnose/profile/profile_text.h"
+#include "config/effective_config.h"
+#include "config/field.h"
+#include "config/run_config.h"
+#include "data/generated_corpus.h"
+#include "device/machine.h"
+#include "device/plan/device_plan.h"
+#include "diagnose/auto/choice_file.h"
+#include "diagnose/corpus/corpus_survey.h"
+#include "diagnose/profile/profile.h"
+#include "session/console.h"
 #include "session/plan_run.h"
-#include "session/trial.h"
+#include "session/trial/auto_placement.h"
+#include "session/trial/trial.h"
 
 namespace myxtts {
 namespace {
 
-constexpr int kExitBySignal = 128;
+// What a profile is measured on: the corpora that were named, with their indexes in the user's own
+// folder, or one that is generated, which is gone at the end.
+class ProfileCorpus {
+ public:
+  // Throws DataError, ConfigError.
+  ProfileCorpus(const DataConfig& data, const DevicePlan& plan);
+
+  const DataConfig& settings() const { return settings_; }
+  std::string name() const;  // "generated", or the folders
+
+ private:
+  DataConfig settings_;
+  std::optional<ScratchFolder> generated_;
+};
+
+constexpr std::int64_t kFewest = 64;  // clips
+constexpr std::int64_t kMost = 512;
+
+ProfileCorpus::ProfileCorpus(const DataConfig& data, const DevicePlan& plan) : settings_(data) {
+  if (!settings_.train_data.empty()) {
+    // A cache of features belongs where the person wants it, an index where it is found again.
+    if (!settings_.cache_dataset) settings_.cache_dir = index_folder(settings_);
+    return;
+  }
+  generated_.emplace("corpus");
+  const std::int64_t clips = std::clamp(8 * plan.batch_size, kFewest, kMost);
+  log_info("profile",
+           "there is no --train-data, so {} clips of 1.5 to 11 s are generated; real ones may "
+           "decode more slowly",
+           clips);
+  generate_corpus(generated_->path(), {.clips = clips});
+  settings_.train_data = {{.path = generated_->path()}};
+  settings_.val_data.clear();
+  settings_.val_fraction = 0;
+}
+
+std::string ProfileCorpus::name() const {
+  if (generated_) return "generated";
+  std::string names;
+  for (const CorpusSource& source : settings_.train_data) {
+    names += (names.empty() ? "" : ", ") + source.path.string();
+  }
+  return names;
+}
+
+// Throws ConfigError for settings that a trial cannot have.
+void check_can_be_profiled(const RunConfig& config) {
+  if (config.train.stage != Stage::Gpt) {
+    throw ConfigError("profile measures the stage gpt; leave --stage out.");
+  }
+  if (config.parallel.ranks || config.parallel.gpus) {
+    throw ConfigError(fmt::format(
+        "profile looks into a training by one rank; leave {} out. On the CPU --compare measures "
+        "several ranks beside other placements.",
+        config.parallel.ranks ? "--ranks" : "--gpus"));
+  }
+}
+
+// The settings with every knob turned that the findings name.
+EffectiveConfig with_knobs(EffectiveConfig settings, const Profile& profile) {
+  const auto fields = all_fields();
+  for (const Finding& finding : profile.findings) {
+    if (!finding.knob) continue;
+    // A budget of tokens and a number of clips exclude each other: the first one named is kept.
+    const bool is_clips = finding.knob->key == "train.batch_size";
+    if (is_clips && settings.values.train.batch_tokens) continue;
+    const Field* field = find_field(finding.knob->key);
+    MYXTTS_CHECK(field != nullptr && field->assign({.text = finding.knob->value}, settings.values),
+                 "{} cannot be {}", finding.knob->key, finding.knob->value);
+    settings.origins.at(static_cast<std::size_t>(field - fields.data())) = {
+        .kind = Origin::Kind::Flag, .name = "--apply of profile"};
+    if (finding.knob->key == "train.batch_tokens") settings.values.train.batch_size.reset();
+  }
+  check_consistency(settings);
+  return settings;
+}
+
+struct CompareArguments {
+  std::optional<std::string> json = {};    // a file, or "-"
+  std::optional<std::int64_t> steps = {};  // to measure in each; nothing: a few dozen
+};
+
+void refuse_a_placement(const RunConfig& config) {
+  const DevicesConfig& devices = config.devices;
+  const char* given = devices.split_gpu                                 ? "--split-gpu"
+                      : config.data.data_gpu                            ? "--data-gpu"
+                      : devices.mode.value_or(Mode::Auto) != Mode::Auto ? "--mode"
+                                                                        : nullptr;
+  if (given == nullptr) return;
+  throw ConfigError(fmt::format(
+      "--compare measures every placement, so {} names one too many; leave {} out, or --compare.",
+      given, given));
+}
+
+void print_comparison(const CompareArguments& arguments, const PlacementAnswer& answer) {
+  const Placement* fastest = answer.fastest ? &*answer.fastest : nullptr;
+  if (arguments.json != "-") print(describe(answer.table, fastest, "best"));
+  if (arguments.json == "-")
+    print(to_json(answer.table, fastest));
+  else if (arguments.json) {
+    write_file_atomically(*arguments.json, bytes_of(to_json(answer.table, fastest)));
+  }
+}
+
+// `myxtts profile --compare`: the table of --mode auto, and no training. Gives the exit code: 0, or
+// 1 where nothing could be measured. Throws ConfigError for settings that name a placement.
+int compare_and_tell(EffectiveConfig settings, const CompareArguments& arguments) {
+  refuse_a_placement(settings.values);
+  settings.values = without_auto(settings.values);
+  const DevicePlan usual = plan_run(settings.values, sizes_to_train(settings.values.train));
+  const ProfileCorpus corpus(settings.values.data, usual);
+  settings.values.data = corpus.settings();
+  const ScratchFolder folder("compare");
+  const RunOutline outline =
+      outline_run(settings, std::nullopt, {.scratch = folder.path(), .indexes = folder.path()});
+  SystemProbe probe;
+  const Machine machine = discover_machine(probe);
+  const Interruption interruption;
+  const PlacementAnswer answer =
+      compare_placements({.settings = outline.settings,
+                          .machine = machine,
+                          .usual = usual,
+                          .folder = folder.path(),
+                          .cache = folder.path(),
+                          .first_epoch_share = outline.first_epoch_share(usual),
+                          .may_cache = may_cache(settings, std::nullopt),
+                          .steps = arguments.steps},
+                         interruption);
+  print_comparison(arguments, answer);
+  if (interruption.came()) return kExitBySignal + interruption.signal();
+  if (!answer.fastest) return 1;
+  log_info("profile", "to train so, add {} to myxtts train, or --mode auto to have it measured",
+           flags_of(*answer.fastest));
+  return 0;
+}
 
 struct ProfileArguments {
   explicit ProfileArguments(CLI::App& app) : flags(app) {}
@@ -53,8 +196,8 @@ void write(const std::string& place, const std::string& text) {
 }
 
 // Everything that was asked for, of what was measured with these settings.
-void tell(const ProfileArguments& arguments, const EffectiveConfig& settings,
-          const Profile& profile) {
+void print_profile(const ProfileArguments& arguments, const EffectiveConfig& settings,
+                   const Profile& profile) {
   if (arguments.json != "-") print(describe(profile));
   if (arguments.json) write(*arguments.json, to_json(profile));
   if (arguments.html) write_file_atomically(*arguments.html, bytes_of(to_html(profile)));
@@ -112,7 +255,7 @@ int run_profile(const ProfileArguments& arguments) {
   ProfileSetup setup = profile_setup(settings, planned);
   setup.warm_up = arguments.warm_up_steps;
   setup.corpus = corpus.name();
-  tell(arguments, asked, make_profile(setup, std::move(reading)));
+  print_profile(arguments, asked, make_profile(setup, std::move(reading)));
   return interruption.came() ? kExitBySignal + interruption.signal() : 0;
 }
 

@@ -10,10 +10,25 @@
 #include <c10/core/Device.h>
 
 #include "cli/command.h"
-#include "cli/reference_flags.h"
-#include "synth/sampling_settings.h"
+#include "config/model_json.h"
+#include "model/reference_voice.h"
+#include "synth/sampling.h"
 
 namespace myxtts {
+
+// How much of reference clips is listened to, in seconds, where the user says so.
+struct ReferenceFlags {
+  std::optional<double> cond_len;
+  std::optional<double> cond_chunk;
+  std::optional<double> max_ref_len;
+};
+
+// Adds --cond-len, --cond-chunk and --max-ref-len. The flags outlive the app.
+void declare_reference_flags(CLI::App& app, ReferenceFlags& flags);
+
+// What the flags say, and the model's config where they say nothing. Throws ConfigError.
+ReferenceLengths reference_lengths(const ReferenceFlags& flags, const ReferenceConfig& of_model,
+                                   std::int64_t sample_rate);
 
 // What `synthesize` was asked for.
 struct SpeakingFlags {

@@ -1,27 +1,244 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include <ATen/Parallel.h>
 #include <CLI/CLI.hpp>
 
+#include "audio/resample.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/interruption.h"
 #include "base/log.h"
+#include "base/progress.h"
 #include "cli/command.h"
-#include "cli/resynthesis.h"
-#include "cli/speaking.h"
 #include "cli/speaking_flags.h"
-#include "cli/speaking_jobs.h"
-#include "synth/voice_file.h"
+#include "data/layouts/manifest.h"
+#include "run/model_folder.h"
+#include "run/open_model.h"
+#include "synth/copy_synthesis.h"
+#include "synth/decode_engine.h"
+#include "synth/sound_writer.h"
+#include "synth/speaking.h"
+#include "synth/synthesizer.h"
+#include "synth/voice.h"
+#include "text/tokenizer.h"
+#include "text/unicode.h"
 
 namespace myxtts {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kExitBySignal = 128;
+constexpr std::size_t kShownBytes = 60;                            // of a text that is warned of
+constexpr std::size_t kLargestTextFile = std::size_t{256} << 20U;  // bytes
+
+// A line of --text-file that goes into a folder.
+struct NamedLine {
+  std::string id;
+  std::string text;
+};
+
+// "s12|Good morning." is s12.wav; a line without an id has its number.
+NamedLine named_line(const std::string& line, std::size_t number) {
+  const auto bar = line.find('|');
+  if (bar == std::string::npos) return {fmt::format("{:04}", number), line};
+  std::string id = line.substr(0, bar);
+  if (id.empty() || id.find('/') != std::string::npos || id.starts_with('.')) {
+    throw ConfigError(
+        fmt::format("Line {} names no file: \"{}\"; write an id of letters, digits and dashes, a | "
+                    "and what to say.",
+                    number, repair_utf8(id)));
+  }
+  return {std::move(id), line.substr(bar + 1)};
+}
+
+// out.wav becomes out-0001.wav.
+fs::path numbered(const fs::path& out, std::size_t number) {
+  const auto name =
+      fmt::format("{}-{:04}{}", out.stem().string(), number, out.extension().string());
+  return out.parent_path() / name;
+}
+
+// Of two lines that are one file, one would be lost.
+void require_own_file(std::map<fs::path, std::size_t>& written, const fs::path& out,
+                      std::size_t number) {
+  const auto [first, is_new] = written.try_emplace(out, number);
+  if (is_new) return;
+  throw ConfigError(
+      fmt::format("Lines {} and {} would both be {}; give each line an id of its own.",
+                  first->second, number, repair_utf8(out.filename().string())));
+}
+
+// Signs that a model was never taught come out as babble.
+void warn_of_unknown_signs(const std::vector<SpeakingJob>& jobs, std::int64_t unknown) {
+  std::int64_t found = 0;
+  const std::string* first = nullptr;
+  for (const auto& job : jobs) {
+    for (const auto& piece : job.pieces) {
+      const auto own = std::ranges::count(piece.ids, unknown);
+      if (own > 0 && first == nullptr) first = &piece.text;
+      found += own;
+    }
+  }
+  if (first == nullptr) return;
+  log_warning("synthesize",
+              "the model was never taught {} of the signs to be read, first in \"{}\"; is this its "
+              "language, in the letters of its training texts?",
+              found, repair_utf8(std::string_view(*first).substr(0, kShownBytes)));
+}
+
+// What --text or --text-file asks for, each text with the file it goes to; blank lines are left
+// out. Throws DataError, and ConfigError when nothing is left or an id names no file.
+std::vector<SpeakingJob> make_jobs(const SpeakingFlags& flags, const SpeakingModel& model) {
+  const Language language = parse_language(flags.language);
+  const TextEncoder encoder(model.vocabulary, language);
+  const auto most = most_text_tokens(model.config.gpt);
+  std::vector<SpeakingJob> jobs;
+  if (flags.text) {
+    jobs.push_back({"", flags.out, text_pieces(*flags.text, language, encoder, most)});
+  } else {
+    std::istringstream lines(read_text_file(flags.text_file, "text", kLargestTextFile));
+    std::map<fs::path, std::size_t> written;  // the line that each file is of
+    std::string line;
+    for (std::size_t number = 1; std::getline(lines, line); ++number) {
+      const bool in_folder = goes_into_folder(flags);
+      const NamedLine named = in_folder ? named_line(line, number) : NamedLine{"", line};
+      jobs.push_back({fmt::format("line {}", number),
+                      in_folder ? flags.out / (named.id + ".wav") : numbered(flags.out, number),
+                      text_pieces(named.text, language, encoder, most)});
+      if (!jobs.back().pieces.empty()) require_own_file(written, jobs.back().out, number);
+    }
+  }
+  std::erase_if(jobs, [](const SpeakingJob& job) { return job.pieces.empty(); });
+  warn_of_unknown_signs(jobs, model.vocabulary.unknown());
+  if (jobs.empty()) {
+    throw ConfigError(fmt::format("There is nothing to say: {} is empty.",
+                                  flags.text ? "--text" : flags.text_file.string()));
+  }
+  return jobs;
+}
+
+const std::string kNoText = ".";
+// The id as a path that stays in whatever folder it is put into.
+fs::path inside(const std::string& id) {
+  fs::path path;
+  for (const fs::path& part : fs::path(id).relative_path()) {
+    if (part != "..") path /= part;
+  }
+  return path;
+}
+
+// The folders of a corpus are in nobody's way where the names alone tell its clips apart.
+std::vector<ManifestEntry> with_short_names(std::vector<ManifestEntry> clips) {
+  std::set<std::string> names;
+  for (const ManifestEntry& clip : clips) names.insert(fs::path(clip.id).filename().string());
+  const bool by_name = names.size() == clips.size();
+  std::set<std::string> taken;
+  for (ManifestEntry& clip : clips) {
+    const std::string id = clip.id;
+    clip.id = (by_name ? fs::path(id).filename() : inside(id)).string();
+    if (taken.insert(clip.id).second) continue;
+    throw DataError(fmt::format(
+        "{} and another clip would both be written to {}.wav; give them names of their own.", id,
+        clip.id));
+  }
+  return clips;
+}
+
+// The clips with what is said in them, where that is known.
+std::vector<ManifestEntry> clips_of(const SpeakingFlags& flags) {
+  const fs::path& path = flags.resynthesize;
+  if (!holds_many_clips(path) && fs::is_regular_file(path)) {
+    return {{.id = path.stem().string(), .audio = path.string(), .text = flags.text.value_or("")}};
+  }
+  return with_short_names(read_manifest({.path = path}).entries);
+}
+
+class Resynthesis {
+ public:
+  explicit Resynthesis(const SpeakingFlags& flags)
+      : flags_(flags),
+        device_(speaking_device(flags)),
+        vocabulary_(Vocabulary::load(flags.model / files::kVocabulary)),
+        copy_(open_model(flags.model), device_) {}
+
+  void say(const ManifestEntry& clip) {
+    const auto copied = copy_(read_clip(clip.audio, copy_.input_rate()), ids_of(clip));
+    const fs::path out = flags_.out / (clip.id + ".wav");
+    fs::create_directories(out.parent_path());
+    const auto writer = open_sound_writer(out, copy_.sample_rate(), Appears::Whole);
+    writer->write(
+        {copied.samples.const_data_ptr<float>(), static_cast<std::size_t>(copied.samples.numel())});
+    writer->finish();
+    seconds_ +=
+        static_cast<double>(copied.samples.numel()) / static_cast<double>(copy_.sample_rate());
+  }
+
+  double seconds() const { return seconds_; }  // of sound
+
+ private:
+  std::vector<std::int64_t> ids_of(const ManifestEntry& clip) const {
+    if (clip.text.empty()) {
+      log_warning(
+          "synthesize",
+          "No text is known of {}: the GPT is told its codes and reads a full stop in place "
+          "of the text; give --text for a fair copy.",
+          clip.audio);
+    }
+    const std::string& text = clip.text.empty() ? kNoText : clip.text;
+    const std::string& language = clip.language.empty() ? flags_.language : clip.language;
+    const TextEncoder encoder(vocabulary_, parse_language(language));
+    const auto ids = encoder.encode(text).ids;
+    return {ids.begin(), ids.end()};
+  }
+
+  const SpeakingFlags& flags_;
+  c10::Device device_;
+  Vocabulary vocabulary_;
+  CopySynthesis copy_;
+  double seconds_ = 0;
+};
+
+// synthesize --resynthesize: says recorded clips again through DVAE, GPT and decoder into a folder.
+// The exit code. Throws DataError when a clip could not be said; the others are there then.
+int resynthesize(const SpeakingFlags& flags) {
+  const auto began = std::chrono::steady_clock::now();
+  const auto clips = clips_of(flags);
+  if (flags.threads) at::set_num_threads(*flags.threads);
+  Resynthesis resynthesis(flags);
+  const Interruption interruption;
+  std::size_t failed = 0;
+  {
+    Progress progress({.title = "Saying again", .total = clips.size()});
+    for (const ManifestEntry& clip : clips) {
+      if (interruption.came()) return kExitBySignal + interruption.signal();
+      try {
+        resynthesis.say(clip);
+      } catch (const DataError& error) {  // counted, and said at the end
+        log_warning("synthesize", "{} was left out: {}", clip.audio, error.what());
+        ++failed;
+      }
+      progress.advance();
+    }
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  log_info("synthesize", "{}: {} of {} clips said again, {:.2f} s of speech in {:.2f} s.",
+           flags.out.string(), clips.size() - failed, clips.size(), resynthesis.seconds(),
+           took.count());
+  if (failed > 0) {
+    throw DataError(fmt::format("{} of {} clips could not be said again; the reasons are above.",
+                                failed, clips.size()));
+  }
+  return 0;
+}
 
 Voice make_voice(const SpeakingFlags& flags, const SpeakingModel& model,
                  const Synthesizer& synthesizer) {

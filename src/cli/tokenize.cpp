@@ -10,15 +10,15 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "text/sentences.h"
-#include "text/text_encoder.h"
+#include "text/tokenizer.h"
 #include "text/unicode.h"
 
 namespace myxtts {
 namespace {
 
-struct Options {
+struct TokenizeOptions {
   std::string language;
   std::string vocabulary;
   std::string model;
@@ -67,7 +67,7 @@ Json encode_line(const TextEncoder& encoder, const Vocabulary& vocabulary, const
   return {{"clean", text.clean}, {"ids", text.ids}, {"pieces", std::move(pieces)}};
 }
 
-int tokenize(const Options& options) {
+int tokenize(const TokenizeOptions& options) {
   std::ios::sync_with_stdio(false);
   const Language language = parse_language(options.language);
   const std::filesystem::path file = options.model.empty()
@@ -114,7 +114,7 @@ Command tokenize_command() {
       .group = "Text",
       .summary = "Shows how lines of text become token ids",
       .declare = [](CLI::App& app) -> std::function<int()> {
-        const auto options = std::make_shared<Options>();
+        const auto options = std::make_shared<TokenizeOptions>();
         app.add_option("--language", options->language, "Language of the text, such as en or zh-cn")
             ->required()
             ->type_name("L");

@@ -7,27 +7,23 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
+#include "base/interruption.h"
 #include "base/log.h"
 #include "base/trace.h"
 #include "cli/command.h"
-#include "cli/compare_placements.h"
 #include "cli/config_flags.h"
-#include "cli/launch_ranks.h"
-#include "cli/rank_start.h"
-#include "cli/report.h"
-#include "cli/run_facts.h"
-#include "cli/train_chain.h"
-#include "cli/train_stage.h"
 #include "config/effective_config.h"
 #include "config/stage_settings.h"
-#include "session/plan_ranks.h"
+#include "session/console.h"
 #include "session/plan_run.h"
-#include "session/run_records.h"
+#include "session/ranks/rank_start.h"
+#include "session/run_checks.h"
+#include "session/run_report.h"
+#include "session/train_stages.h"
+#include "session/trial/auto_placement.h"
 
 namespace myxtts {
 namespace {
-
-constexpr int kExitBySignal = 128;
 
 struct TrainArguments {
   explicit TrainArguments(CLI::App& app) : flags(app) {}

@@ -6,10 +6,10 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/config_flags.h"
-#include "cli/report.h"
 #include "config/effective_config.h"
-#include "diagnose/validate/validate_report.h"
-#include "session/validate_run.h"
+#include "diagnose/validate/validation_report.h"
+#include "session/console.h"
+#include "session/run_checks.h"
 
 namespace myxtts {
 namespace {

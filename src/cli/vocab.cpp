@@ -12,16 +12,16 @@
 #include "base/atomic_file.h"
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/log.h"
-#include "base/paths.h"
-#include "cli/commands.h"
-#include "cli/grown_folder.h"
-#include "cli/learning_text.h"
-#include "cli/staged_folder.h"
+#include "cli/command.h"
 #include "config/value_text.h"
 #include "run/model_folder.h"
+#include "run/staged_folder.h"
+#include "session/grown_model.h"
+#include "session/vocabulary_texts.h"
 #include "text/language.h"
-#include "text/vocabulary_extension.h"
+#include "text/vocabulary_learning.h"
 
 namespace myxtts {
 namespace {
@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kLargestVocabulary = 64 << 20;  // bytes
 
-struct Options {
+struct ExtendOptions {
   std::string vocabulary;
   std::string model;
   std::string language;
@@ -40,7 +40,7 @@ struct Options {
   bool force = false;
 };
 
-ExtendedVocabulary extend_file(const fs::path& vocabulary, const Options& options) {
+ExtendedVocabulary extend_file(const fs::path& vocabulary, const ExtendOptions& options) {
   const ExtensionRequest request{.language = options.language,
                                  .sentences = read_learning_text(options.text, options.language),
                                  .pieces = options.pieces};
@@ -48,7 +48,7 @@ ExtendedVocabulary extend_file(const fs::path& vocabulary, const Options& option
   return extend_vocabulary(json, vocabulary.string(), request);
 }
 
-void write_vocabulary(const Options& options) {
+void write_vocabulary(const ExtendOptions& options) {
   const ExtendedVocabulary extended = extend_file(options.vocabulary, options);
   fs::path growth = options.out;
   growth.replace_extension(".growth.json");
@@ -58,7 +58,7 @@ void write_vocabulary(const Options& options) {
            options.out, extended.rows.size(), extended.old_rows, growth.string());
 }
 
-void write_model(const Options& options) {
+void write_model(const ExtendOptions& options) {
   const fs::path vocabulary = fs::path(options.model) / files::kVocabulary;
   if (!fs::exists(vocabulary)) {
     throw DataError(fmt::format("{} has no {}; give --model a folder that 'myxtts import' made.",
@@ -82,7 +82,7 @@ void warn_of_unknown(const std::string& code) {
               code, fmt::join(codes, " "));
 }
 
-int extend(const Options& options) {
+int extend(const ExtendOptions& options) {
   if (!is_language_code(options.language)) {
     throw ConfigError(
         fmt::format("--language {} is no code of a language. Give two or three small letters, such "
@@ -110,7 +110,7 @@ Command vocab_command() {
           .group = "Text",
           .summary = "Adds a language to a vocabulary or a model",
           .declare = [](CLI::App& app) -> std::function<int()> {
-            const auto options = std::make_shared<Options>();
+            const auto options = std::make_shared<ExtendOptions>();
             auto* command = app.add_subcommand(
                 "extend", "Append the tag, the letters and learnt tokens of a language");
             app.require_subcommand(1);

@@ -6,10 +6,38 @@
 #include <string>
 #include <vector>
 
+#include "config/field.h"
 #include "config/run_config.h"
-#include "config/setting.h"
 
 namespace myxtts {
+
+// Where a value came from, as `myxtts config` shows it.
+struct Origin {
+  enum class Kind { Default, Preset, File, Flag };
+  Kind kind = Kind::Default;
+  std::string name = {};  // of the preset, the file or the flag
+  int line = 0;           // of the file, from 1
+};
+
+// "default", "preset two-gpu", "run.yaml:3" or "flag --seed".
+std::string describe(const Origin& origin);
+
+// One value that somebody wrote.
+struct Setting {
+  const Field* field;
+  Scalar value;
+  Origin origin;
+  bool is_first = true;             // of a list: what weaker sources said is forgotten
+  std::optional<Stage> stage = {};  // for this stage alone; nothing: for all
+};
+
+// What a preset sets. Throws ConfigError for an unknown name.
+std::vector<Setting> read_preset(const std::string& name);
+std::vector<std::string> preset_names();
+
+// What a YAML file sets, in its order. Throws ConfigError, naming the file and the line, for
+// anything but one map of known keys; keys that are no longer needed cost a line in the log.
+std::vector<Setting> read_config_file(const std::filesystem::path& path);
 
 // What a person asked for, from the weakest to the strongest.
 struct ConfigSources {
@@ -54,5 +82,8 @@ std::string print_reference();
 
 // The same as Markdown tables, one for each section: the body of docs/reference/configuration.md.
 std::string print_markdown();
+
+// YAML with those settings alone that are not the default. read_config_file() gives them back.
+std::string print_differences(const RunConfig& config);
 
 }  // namespace myxtts

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/model_fields.h"
+#include "config/model_json.h"
 
 #include <array>
 

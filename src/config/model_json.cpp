@@ -6,8 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "config/lenient_json.h"
-#include "config/model_fields.h"
+#include "config/json.h"
 
 namespace myxtts {
 namespace {

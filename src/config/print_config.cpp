@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "config/effective_config.h"
-#include "config/print_differences.h"
 #include "config/stage_settings.h"
 #include "config/value_text.h"
 

@@ -6,11 +6,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "config/data.h"
-#include "config/devices.h"
-#include "config/train.h"
+#include "config/run_config.h"
 
 namespace myxtts {
 
@@ -52,5 +51,21 @@ std::string listed(const std::vector<std::string>& words);
 
 // A YAML scalar that is read back as `text`: plain where that is safe, in double quotes elsewhere.
 std::string yaml_scalar(std::string_view text, bool must_quote);
+
+// The layouts by the names that --format takes, as in "common-voice".
+const std::vector<std::pair<std::string, CorpusLayout>>& corpus_layouts();
+std::string_view name_of(CorpusLayout layout);
+
+// Reads "DIR" or "DIR,language=fa,weight=2,format=plain"; nothing when it is not allowed.
+//
+// A comma starts an option only where a word of small letters and an equals sign follow, so that
+// most paths with commas need nothing; \, is a comma of the path in any case, and \\ a backslash.
+std::optional<CorpusSource> parse_corpus_source(std::string_view text);
+std::string format_corpus_source(const CorpusSource& source);
+
+// What a map of a YAML file may hold, and the text that means the same. Nothing without a path.
+const std::vector<std::string>& corpus_source_keys();
+std::optional<std::string> corpus_source_text(
+    const std::vector<std::pair<std::string, std::string>>& map);
 
 }  // namespace myxtts

@@ -1,20 +1,183 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/clip_decoder.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
+#include "audio/audio_file.h"
+#include "audio/sndfile_library.h"
 #include "data/sample_blocks.h"
-#include "data/sound_file.h"
+#include "data/skipped.h"
 
 namespace myxtts {
 namespace {
+
+// A sound file open for reading, whose header makes sense and promises nothing that is not there.
+// One thread at a time.
+class SoundFile {
+ public:
+  // What is wrong with the file comes back as a value. Throws DataError only where libsndfile
+  // itself is missing.
+  static std::variant<SoundFile, Skipped> open(const std::filesystem::path& path);
+
+  std::int64_t sample_rate() const { return info_.samplerate; }
+  std::int64_t channels() const { return info_.channels; }
+
+  // Samples of one channel, as the header says. Only decoding shows whether that is true, but where
+  // length_is_exact() decoding a whole file gives exactly these.
+  std::int64_t promised_frames() const { return info_.frames; }
+  bool length_is_exact() const { return length_is_exact_; }
+
+  // Whether 16 bits hold every value of the file as it stands.
+  bool fits_16_bits() const;
+
+  // Decodes on, up to `frames` of all channels; fewer only at the end.
+  std::int64_t read(short* samples, std::int64_t frames);
+  std::int64_t read(float* samples, std::int64_t frames);
+
+  // What stopped the decoding before the end, in words; empty when nothing did.
+  std::string damage() const;
+
+ private:
+  // An open file of the operating system.
+  class Descriptor {
+   public:
+    explicit Descriptor(const std::filesystem::path& path);
+    Descriptor(Descriptor&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
+    Descriptor& operator=(Descriptor&&) = delete;
+    ~Descriptor();
+
+    int get() const { return file_; }
+
+   private:
+    int file_;
+  };
+  struct Close {
+    void operator()(SNDFILE* file) const { sndfile_library().close(file); }
+  };
+
+  SoundFile(Descriptor descriptor, SNDFILE* file, const SF_INFO& info);
+
+  Descriptor descriptor_;  // read by file_, and so closed after it
+  std::unique_ptr<SNDFILE, Close> file_;
+  SF_INFO info_;
+  bool length_is_exact_;
+};
+
+constexpr int kLowestRate = 8'000;
+constexpr int kHighestRate = 192'000;
+constexpr int kMostChannels = 1'024;
+
+std::optional<std::pair<SkipReason, std::string>> format_fault(const SF_INFO& info) {
+  if (info.channels < 1 || info.channels > kMostChannels) {
+    return std::pair(SkipReason::Unreadable, fmt::format("{} channels", info.channels));
+  }
+  if (info.samplerate < kLowestRate || info.samplerate > kHighestRate) {
+    return std::pair(SkipReason::BadSampleRate,
+                     fmt::format("{} Hz, from {} to {} Hz are read", info.samplerate, kLowestRate,
+                                 kHighestRate));
+  }
+  return std::nullopt;
+}
+
+// The formats whose headers or last pages count their samples.
+bool counts_samples(int file, const SF_INFO& info) {
+  const int type = info.format & SF_FORMAT_TYPEMASK;
+  return type != SF_FORMAT_MPEG || has_frame_count(file);
+}
+
+std::variant<SoundFile, Skipped> SoundFile::open(const std::filesystem::path& path) {
+  const auto skip = [&path](SkipReason reason, std::string measured) {
+    return Skipped{.file = path, .reason = reason, .measured = std::move(measured)};
+  };
+  Descriptor descriptor(path);
+  if (descriptor.get() < 0) {
+    const auto reason =
+        errno == ENOENT || errno == ENOTDIR ? SkipReason::MissingFile : SkipReason::Unreadable;
+    return skip(reason, std::strerror(errno));
+  }
+  struct stat status {};
+  if (::fstat(descriptor.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return skip(SkipReason::Unreadable, "not a file");
+  }
+  if (status.st_size == 0) return skip(SkipReason::Empty, "0 bytes");
+  if (const auto missing = missing_bytes(descriptor.get(), status.st_size); missing > 0) {
+    return skip(SkipReason::Truncated,
+                fmt::format("{} bytes less than the file itself promises", missing));
+  }
+  SF_INFO info{};
+  // A descriptor of its own: libsndfile closes it when it refuses the file, whatever it was told.
+  const int given = ::fcntl(descriptor.get(), F_DUPFD_CLOEXEC, 0);
+  if (given < 0) return skip(SkipReason::Unreadable, std::strerror(errno));
+  SNDFILE* opened = sndfile_library().open_fd(given, SFM_READ, &info, SF_TRUE);
+  if (opened == nullptr) {
+    // Why, libsndfile tells only through a variable that all threads share.
+    return skip(SkipReason::Unreadable, "damaged, or not WAV, FLAC, OGG, Opus or MP3");
+  }
+  SoundFile sound(std::move(descriptor), opened, info);
+  if (const auto fault = format_fault(info)) return skip(fault->first, fault->second);
+  return sound;
+}
+
+SoundFile::Descriptor::Descriptor(const std::filesystem::path& path)
+    : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+
+SoundFile::Descriptor::~Descriptor() {
+  if (file_ >= 0) ::close(file_);
+}
+
+SoundFile::SoundFile(Descriptor descriptor, SNDFILE* file, const SF_INFO& info)
+    : descriptor_(std::move(descriptor)),
+      file_(file),
+      info_(info),
+      length_is_exact_(counts_samples(descriptor_.get(), info)) {}
+
+bool SoundFile::fits_16_bits() const {
+  switch (info_.format & SF_FORMAT_SUBMASK) {
+    case SF_FORMAT_PCM_S8:
+    case SF_FORMAT_PCM_U8:
+    case SF_FORMAT_PCM_16:
+    case SF_FORMAT_ULAW:
+    case SF_FORMAT_ALAW:
+    case SF_FORMAT_IMA_ADPCM:
+    case SF_FORMAT_MS_ADPCM:
+    case SF_FORMAT_GSM610:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::int64_t SoundFile::read(short* samples, std::int64_t frames) {
+  return std::max<std::int64_t>(0, sndfile_library().readf_short(file_.get(), samples, frames));
+}
+
+std::int64_t SoundFile::read(float* samples, std::int64_t frames) {
+  return std::max<std::int64_t>(0, sndfile_library().readf_float(file_.get(), samples, frames));
+}
+
+std::string SoundFile::damage() const {
+  const auto& library = sndfile_library();
+  if (library.error(file_.get()) == SF_ERR_NO_ERROR) return {};
+  std::string sentence = library.strerror(file_.get());
+  if (sentence.ends_with('.')) sentence.pop_back();
+  return sentence;
+}
 
 constexpr std::size_t kBlock = 32'768;                       // values decoded at a time
 constexpr std::int64_t kTrustedFrames = 4'000'000;           // room made for a header's word alone
@@ -145,6 +308,38 @@ std::variant<DecodedClip, Skipped> decode_clip(const std::filesystem::path& path
   if (!fault) fault = fault_of_sound(findings, frames);
   if (!fault) return clip;
   return Skipped{.file = path, .reason = fault->first, .measured = std::move(fault->second)};
+}
+
+namespace {
+
+std::variant<AudioHeader, Skipped> decoded_header(const std::filesystem::path& path) {
+  auto decoded = decode_clip(path);
+  if (auto* skipped = std::get_if<Skipped>(&decoded)) return std::move(*skipped);
+  const auto& clip = std::get<DecodedClip>(decoded);
+  return AudioHeader{.sample_rate = clip.sample_rate,
+                     .channels = clip.channels,
+                     .frames = static_cast<std::int64_t>(clip.samples.size())};
+}
+
+}  // namespace
+
+std::variant<AudioHeader, Skipped> read_audio_header(const std::filesystem::path& path) {
+  auto opened = SoundFile::open(path);
+  if (auto* skipped = std::get_if<Skipped>(&opened)) return std::move(*skipped);
+  const auto& file = std::get<SoundFile>(opened);
+  if (!file.length_is_exact()) return decoded_header(path);
+  if (file.promised_frames() <= 0) {
+    return Skipped{.file = path, .reason = SkipReason::Empty, .measured = "0 samples"};
+  }
+  if (file.promised_frames() > kMaxAudioSamples) {  // whatever is computed from it stays in range
+    return Skipped{.file = path,
+                   .reason = SkipReason::AudioTooLong,
+                   .measured = fmt::format("{} samples, at most {}", file.promised_frames(),
+                                           kMaxAudioSamples)};
+  }
+  return AudioHeader{.sample_rate = file.sample_rate(),
+                     .channels = file.channels(),
+                     .frames = file.promised_frames()};
 }
 
 }  // namespace myxtts

@@ -22,4 +22,17 @@ struct DecodedClip {
 // empty, truncated, not a number, clipped throughout, silent) comes back as a value. Any thread.
 std::variant<DecodedClip, Skipped> decode_clip(const std::filesystem::path& path);
 
+// How long a clip is, at the rate of its file.
+struct AudioHeader {
+  std::int64_t sample_rate = 0;
+  std::int64_t channels = 0;
+  std::int64_t frames = 0;  // samples of one channel; what decode_clip() gives for a whole file
+
+  double seconds() const { return static_cast<double>(frames) / static_cast<double>(sample_rate); }
+};
+
+// Reads the header alone where the format counts its samples (WAV, FLAC, OGG, Opus, and MP3 whose
+// encoder left a count), and decodes the whole file elsewhere. Any thread.
+std::variant<AudioHeader, Skipped> read_audio_header(const std::filesystem::path& path);
+
 }  // namespace myxtts

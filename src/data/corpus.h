@@ -4,14 +4,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "config/data.h"
-#include "data/batches/visit_group.h"
+#include "config/run_config.h"
+#include "data/batches/epoch_order.h"
 #include "data/clip.h"
 #include "data/index/clip_index.h"
 #include "text/vocabulary.h"
@@ -75,5 +77,27 @@ class Corpus {
 // Whether a clip is held back from training: a function of its id and the fraction alone, so that
 // clips that are added or removed move no other.
 bool is_held_back(std::string_view id, double fraction);
+
+// The speakers of a run: those of its training clips from 0, in the order of their names. Equal
+// names in different corpora are different speakers, and a corpus without names is one speaker.
+// One who is only measured on is the trained one of that name where only these two have it. Any
+// thread. The corpus outlives it.
+class SpeakerTable {
+ public:
+  explicit SpeakerTable(const Corpus& corpus);
+
+  std::int64_t size() const { return size_; }  // those who are trained on
+  // Of a clip of the corpus; below 0, another one for each: nobody who is trained on.
+  std::int64_t number(const ClipView& clip) const;
+
+ private:
+  // Note [A speaker's place]
+  // An index has each name once. Where a name stands in memory therefore tells the speaker and the
+  // corpus.
+  using Place = std::pair<const char*, std::size_t>;
+
+  std::int64_t size_ = 0;
+  std::map<Place, std::int64_t> numbers_;
+};
 
 }  // namespace myxtts

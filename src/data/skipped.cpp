@@ -1,6 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/skipped.h"
 
+#include <algorithm>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.h"
+#include "base/error.h"
+#include "base/message_text.h"
+#include "config/value_text.h"
+
 namespace myxtts {
 
 std::string_view name_of(SkipReason reason) {
@@ -58,6 +71,92 @@ const std::vector<SkipReason>& all_skip_reasons() {
     return all;
   }();
   return reasons;
+}
+
+namespace {
+
+// "wavs/a.wav (metadata.csv:12)".
+std::string place_of(const Skipped& skipped) {
+  std::string place = one_line(skipped.file.string());
+  if (skipped.line > 0) {
+    place += fmt::format(" ({}:{})", one_line(skipped.manifest.string()), skipped.line);
+  }
+  return place;
+}
+
+}  // namespace
+
+void SkipList::add(Skipped skipped) {
+  if (strict_) {
+    throw DataError(fmt::format("{} cannot be used: {} ({}); mend it or leave out --strict.",
+                                place_of(skipped), name_of(skipped.reason), skipped.measured));
+  }
+  const std::lock_guard lock(mutex_);
+  list_.push_back(std::move(skipped));
+}
+
+std::vector<Skipped> SkipList::sorted() const {
+  std::vector<Skipped> list;
+  {
+    const std::lock_guard lock(mutex_);
+    list = list_;
+  }
+  const auto key = [](const Skipped& skipped) {
+    return std::tie(skipped.manifest, skipped.line, skipped.file, skipped.reason);
+  };
+  std::ranges::stable_sort(list,
+                           [&key](const Skipped& a, const Skipped& b) { return key(a) < key(b); });
+  return list;
+}
+
+std::map<SkipReason, std::int64_t> SkipList::counts() const {
+  const std::lock_guard lock(mutex_);
+  std::map<SkipReason, std::int64_t> counts;
+  for (const Skipped& skipped : list_) ++counts[skipped.reason];
+  return counts;
+}
+
+std::int64_t SkipList::size() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<std::int64_t>(list_.size());
+}
+
+void SkipList::judge(std::int64_t all, const std::filesystem::path& written) const {
+  const auto skipped = size();
+  if (static_cast<double>(skipped) <= most_share_ * static_cast<double>(all)) return;
+  throw DataError(
+      fmt::format("{} of {} clips cannot be used ({}), more than the {:.4g} % that --max-skipped "
+                  "allows; {}raise --max-skipped.",
+                  human_count(skipped), human_count(all), summary_of(counts()), 100.0 * most_share_,
+                  written.empty() ? "" : fmt::format("see {}, or ", written.string())));
+}
+
+std::string summary_of(const std::map<SkipReason, std::int64_t>& counts) {
+  std::vector<std::pair<std::int64_t, SkipReason>> by_count;
+  for (const auto& [reason, count] : counts) by_count.emplace_back(-count, reason);
+  std::ranges::sort(by_count);
+  std::string summary;
+  for (const auto& [count, reason] : by_count) {
+    if (!summary.empty()) summary += ", ";
+    summary += fmt::format("{} {}", human_count(-count), name_of(reason));
+  }
+  return summary;
+}
+
+std::string json_line(const Skipped& skipped) {
+  const nlohmann::ordered_json line = {{"file", skipped.file.string()},
+                                       {"manifest", skipped.manifest.string()},
+                                       {"line", skipped.line},
+                                       {"reason", std::string(name_of(skipped.reason))},
+                                       {"measured", skipped.measured}};
+  // File names are bytes: what is not UTF-8 in them becomes U+FFFD.
+  return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+void write_skipped(const std::filesystem::path& path, const std::vector<Skipped>& list) {
+  std::string lines;
+  for (const Skipped& skipped : list) lines += json_line(skipped) + "\n";
+  write_file_atomically(path, std::as_bytes(std::span(lines)));
 }
 
 }  // namespace myxtts

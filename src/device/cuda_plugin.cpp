@@ -2,14 +2,12 @@
 #include "device/cuda_plugin.h"
 
 #include <dlfcn.h>
-
 #include <atomic>
 #include <cstdlib>
 
-#include "base/dynamic_library.h"
 #include "base/error.h"
+#include "base/process.h"
 #include "device/machine.h"
-#include "device/system_probe.h"
 
 namespace myxtts {
 namespace {

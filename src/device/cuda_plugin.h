@@ -1,12 +1,109 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
-#include "device/cuda_backend.h"
+#include "device/role_device.h"
+#include "device/stream.h"
 
 namespace myxtts {
+
+enum class GpuNumberType { Fp32, Fp16, Bf16, Byte };
+
+// Numbers in the memory of a GPU, one after another.
+struct GpuArray {
+  void* data = nullptr;
+  std::size_t count = 0;
+  GpuNumberType type = GpuNumberType::Byte;
+};
+
+// The GPUs of several ranks, joined: NCCL's communicator. Each rank has one object for its GPU, and
+// queues the same calls of the same sizes in the same order, on streams of that GPU.
+//
+// Calls may stand in a graph; graphs that hold some must be gone before the object is. One thread;
+// abort() is any other's.
+class GpuCommunicator {
+ public:
+  virtual ~GpuCommunicator() = default;
+
+  // The sum over all ranks, in place, in the arithmetic of the numbers.
+  virtual void sum(const Stream& stream, const GpuArray& numbers) = 0;
+
+  // `parts[i]` of rank i for all ranks; further ranks have nothing to give.
+  virtual void share(const Stream& stream, std::span<const GpuArray> parts) = 0;
+
+  // Ends what waits on the GPU for other ranks, with any result. Nothing may be queued afterwards.
+  virtual void abort() noexcept = 0;
+};
+
+// One rank's place in a communicator.
+struct GpuRankPlace {
+  std::string id = {};  // of the communicator: the same on all ranks
+  int gpu = 0;          // LibTorch's number
+  int rank = 0;
+  int size = 1;
+};
+
+// A GPU as CUDA's runtime sees it: numbered within CUDA_VISIBLE_DEVICES.
+struct CudaDevice {
+  int index = 0;
+  std::string name = {};
+  std::string pci_bus_id = {};
+  int multiprocessors = 0;
+  int capability_major = 0;
+  int capability_minor = 0;
+  std::int64_t memory_bytes = 0;
+};
+
+// What the CUDA plugin does for the rest of the program, which knows nothing of CUDA. One object
+// for the life of the process; every method may throw DeviceError and is safe from any thread.
+class CudaBackend {
+ public:
+  virtual ~CudaBackend() = default;
+
+  // Versions as CUDA counts them: 13000 is 13.0.
+  virtual int runtime_version() const = 0;
+  virtual int driver_version() const = 0;
+
+  virtual std::vector<CudaDevice> devices() const = 0;
+
+  // How many GPUs LibTorch itself can compute on; equal to devices().size() when all is well.
+  virtual int libtorch_device_count() const = 0;
+
+  // Runs a kernel of ours on the device and checks its result. Throws DeviceError when either
+  // fails.
+  virtual void self_test(int device) const = 0;
+
+  // Opens the GPU of a role: its streams, on a part of the multiprocessors where the plan says so,
+  // and its memory, counted and capped.
+  virtual std::unique_ptr<RoleDevice> open_role(Role role, const RolePlan& plan) const = 0;
+
+  // The multiprocessors that a kernel on `stream` runs on, ascending: by a probe that fills all it
+  // can get. Waits for the device.
+  virtual std::vector<int> multiprocessors_of(const Stream& stream) const = 0;
+
+  // The role that took the memory of a GPU in which `address` is; null: none did. Good as long as
+  // the role's device.
+  virtual const RoleMemory* owner_of(const void* address) const = 0;
+
+  // A name for a new communicator, which one rank makes for all.
+  virtual std::string make_communicator_id() const = 0;
+
+  // Waits until the GPUs of all ranks have come.
+  virtual std::unique_ptr<GpuCommunicator> join_gpus(const GpuRankPlace& place) const = 0;
+};
+
+// The one symbol the program looks for in the plugin. The plugin answers null when it was built for
+// another version of this interface.
+inline constexpr int kCudaInterface = 5;
+inline constexpr const char* kCudaEntryPoint = "myxtts_cuda_backend";
+using CudaEntryPoint = CudaBackend* (*)(int interface_version);
 
 // The oldest driver that runs programs of CUDA 13.0.
 inline constexpr int kMinimumDriver = 580;
@@ -45,7 +142,7 @@ std::string cuda_fault(const CudaPlugin& plugin);
 // looks for CUDA once: call this before it is asked to. Safe from any thread.
 //
 // Only what computes on a GPU calls it, and after the visible devices were set: see
-// device/visible_devices.h.
+// device/plan/gpu_choice.h.
 const CudaPlugin& cuda_plugin();
 
 // Whether cuda_plugin() was called.

@@ -1,11 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/machine.h"
 
+#include <sched.h>
+#include <sys/statvfs.h>
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
 #include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <map>
+#include <set>
+#include <sstream>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+
+#include "device/nvml.h"
 
 namespace myxtts {
 namespace {
@@ -78,6 +91,219 @@ std::string describe_gpus(const GpuInventory& inventory) {
   }
   if (inventory.gpus.empty()) return fmt::format("none ({})", driver);
   return fmt::format("{}, {}", list_gpus(inventory.gpus), driver);
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<std::int64_t> to_number(const std::string& text) {
+  std::int64_t number = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (result.ec != std::errc{}) return std::nullopt;  // also "max"
+  return number;
+}
+
+std::optional<std::int64_t> number_in(const fs::path& file) {
+  return to_number(first_line(file));
+}
+
+// This process's place in the hierarchy that has `controller`: "" is version 2's single one.
+std::string group_path(const fs::path& root, const std::string& controller) {
+  std::ifstream file(root / "proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    // hierarchy-id ":" comma-separated controllers ":" path
+    const auto first = line.find(':');
+    const auto second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    if (controllers.find("," + controller + ",") != std::string::npos) {
+      return line.substr(second + 1);
+    }
+  }
+  return "/";
+}
+
+// The folders from this process's group up to the mount. Inside a container the path in
+// /proc/self/cgroup may be the host's: folders that are not there are passed over.
+std::vector<fs::path> group_folders(const fs::path& root, const std::string& controller) {
+  const fs::path mount = root / "sys/fs/cgroup" / controller;
+  std::vector<fs::path> folders;
+  fs::path relative = fs::path(group_path(root, controller)).relative_path();
+  for (; !relative.empty(); relative = relative.parent_path()) {
+    if (fs::is_directory(mount / relative)) folders.push_back(mount / relative);
+  }
+  folders.push_back(mount);
+  return folders;
+}
+
+std::optional<double> quota_v2(const fs::path& folder) {
+  std::istringstream words(first_line(folder / "cpu.max"));
+  std::string quota;
+  std::string period;
+  words >> quota >> period;
+  const auto allowed = to_number(quota);
+  const auto of = to_number(period);
+  if (!allowed || !of || *of <= 0) return std::nullopt;
+  return static_cast<double>(*allowed) / static_cast<double>(*of);
+}
+
+std::optional<double> quota_v1(const fs::path& folder) {
+  const auto allowed = number_in(folder / "cpu.cfs_quota_us");
+  const auto of = number_in(folder / "cpu.cfs_period_us");
+  if (!allowed || !of || *allowed <= 0 || *of <= 0) return std::nullopt;
+  return static_cast<double>(*allowed) / static_cast<double>(*of);
+}
+
+struct MemoryFiles {
+  const char* limit;
+  const char* used;
+  const char* cache;  // key in memory.stat
+};
+
+std::optional<MemoryLimit> limit_in(const fs::path& folder, const MemoryFiles& files) {
+  const auto limit = number_in(folder / files.limit);
+  // Version 1 says "no limit" with a number near the largest there is.
+  if (!limit || *limit > (std::int64_t{1} << 60)) return std::nullopt;
+  const auto used = number_in(folder / files.used).value_or(0);
+  const auto cache = keyed_number(folder / "memory.stat", files.cache).value_or(0);
+  return MemoryLimit{*limit, std::max<std::int64_t>(0, used - cache)};
+}
+
+}  // namespace
+
+std::string first_line(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::optional<std::int64_t> keyed_number(const fs::path& path, const std::string& key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string name;
+    std::string value;
+    words >> name >> value;
+    if (name == key || name == key + ":") return to_number(value);
+  }
+  return std::nullopt;
+}
+
+std::optional<double> cpu_quota(const fs::path& root) {
+  std::optional<double> tightest;
+  const auto consider = [&tightest](std::optional<double> quota) {
+    if (quota && (!tightest || *quota < *tightest)) tightest = quota;
+  };
+  for (const auto& folder : group_folders(root, "")) consider(quota_v2(folder));
+  for (const auto& folder : group_folders(root, "cpu")) consider(quota_v1(folder));
+  return tightest;
+}
+
+std::optional<MemoryLimit> memory_limit(const fs::path& root) {
+  std::optional<MemoryLimit> tightest;
+  const auto room = [](const MemoryLimit& limit) { return limit.limit_bytes - limit.used_bytes; };
+  const auto consider = [&](std::optional<MemoryLimit> limit) {
+    if (limit && (!tightest || room(*limit) < room(*tightest))) tightest = limit;
+  };
+  const MemoryFiles v2{"memory.max", "memory.current", "inactive_file"};
+  const MemoryFiles v1{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"};
+  for (const auto& folder : group_folders(root, "")) consider(limit_in(folder, v2));
+  for (const auto& folder : group_folders(root, "memory")) consider(limit_in(folder, v1));
+  return tightest;
+}
+
+namespace {
+
+// The processors this process may run on. The mask grows until it holds them all: 1,024 processors
+// are not the most there are.
+std::vector<int> allowed_processors() {
+  for (int capacity = 1024; capacity <= 1 << 20; capacity *= 2) {
+    cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(capacity));
+    const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(capacity));
+    const bool answered = sched_getaffinity(0, bytes, set) == 0;
+    std::vector<int> allowed;
+    for (int cpu = 0; answered && cpu < capacity; ++cpu) {
+      if (CPU_ISSET_S(static_cast<std::size_t>(cpu), bytes, set)) allowed.push_back(cpu);
+    }
+    CPU_FREE(set);
+    if (answered) return allowed;
+    if (errno != EINVAL) break;
+  }
+  return {0};
+}
+
+std::string processor_model(const fs::path& cpuinfo) {
+  std::ifstream file(cpuinfo);
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("model name", 0) != 0) continue;
+    const auto colon = line.find(": ");
+    if (colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return {};
+}
+
+// Two hyper-threads of a core name each other in the same list.
+int count_physical(const fs::path& root, const std::vector<int>& processors) {
+  std::set<std::string> cores;
+  for (const int cpu : processors) {
+    const std::string number = std::to_string(cpu);
+    const std::string siblings = first_line(root / "sys/devices/system/cpu" / ("cpu" + number) /
+                                            "topology/thread_siblings_list");
+    cores.insert(siblings.empty() ? number : siblings);
+  }
+  return static_cast<int>(cores.size());
+}
+
+}  // namespace
+
+SystemProbe::SystemProbe(fs::path root, std::string nvml_library)
+    : root_(std::move(root)), nvml_library_(nvml_library_name(std::move(nvml_library))) {}
+
+CpuInfo SystemProbe::cpu() {
+  const std::vector<int> allowed = allowed_processors();
+  return {.model = processor_model(root_ / "proc/cpuinfo"),
+          .logical_cores = static_cast<int>(allowed.size()),
+          .physical_cores = count_physical(root_, allowed),
+          .quota = cpu_quota(root_).value_or(0.0)};
+}
+
+MemoryInfo SystemProbe::memory() {
+  const fs::path meminfo = root_ / "proc/meminfo";
+  MemoryInfo memory;
+  memory.total_bytes = keyed_number(meminfo, "MemTotal").value_or(0) * 1024;
+  memory.available_bytes = keyed_number(meminfo, "MemAvailable").value_or(0) * 1024;
+  const auto limit = memory_limit(root_);
+  if (limit && limit->limit_bytes < memory.total_bytes) {
+    memory.total_bytes = limit->limit_bytes;
+    const auto room = std::max<std::int64_t>(0, limit->limit_bytes - limit->used_bytes);
+    memory.available_bytes = std::min(memory.available_bytes, room);
+    memory.limited_by_container = true;
+  }
+  return memory;
+}
+
+GpuInventory SystemProbe::gpus() {
+  GpuInventory inventory = discover_gpus(nvml_library_);
+  if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) {
+    inventory.visible_devices = visible;
+  }
+  if (const char* order = std::getenv("CUDA_DEVICE_ORDER")) inventory.device_order = order;
+  return inventory;
+}
+
+DiskInfo SystemProbe::disk(const fs::path& folder) {
+  DiskInfo disk{.folder = folder};
+  struct statvfs answer {};
+  if (statvfs(folder.c_str(), &answer) != 0) {
+    disk.fault = std::strerror(errno);
+    return disk;
+  }
+  const auto block = static_cast<std::int64_t>(answer.f_frsize);
+  disk.total_bytes = static_cast<std::int64_t>(answer.f_blocks) * block;
+  disk.free_bytes = static_cast<std::int64_t>(answer.f_bavail) * block;
+  return disk;
 }
 
 }  // namespace myxtts

@@ -98,4 +98,42 @@ Machine discover_machine(MachineProbe& probe);
 // "2 × NVIDIA H200 (141 GB), driver 580.65.06, CUDA 13.0", or why there is none.
 std::string describe_gpus(const GpuInventory& inventory);
 
+// What the control groups (containers, SLURM, systemd) around this process allow, in version 1 and
+// 2 of Linux's interface. A limit may stand at any folder on the way up; the tightest counts.
+
+struct MemoryLimit {
+  std::int64_t limit_bytes = 0;
+  std::int64_t used_bytes = 0;  // without file cache that would be given up on demand
+};
+
+// Cores' worth of processor time; nothing: no limit.
+std::optional<double> cpu_quota(const std::filesystem::path& root);
+
+// The limit that leaves least room; nothing: no limit.
+std::optional<MemoryLimit> memory_limit(const std::filesystem::path& root);
+
+// The first line of a file; empty when it cannot be read.
+std::string first_line(const std::filesystem::path& file);
+
+// The number after `key` in a file of "key value" or "key: value" lines.
+std::optional<std::int64_t> keyed_number(const std::filesystem::path& file, const std::string& key);
+
+// Asks the machine the program runs on: /proc, /sys and the control groups for processor and
+// memory, NVIDIA's management library for the GPUs. Starts no CUDA context.
+class SystemProbe final : public MachineProbe {
+ public:
+  // Reads /proc and /sys below `root`. `nvml_library` is opened for the GPUs; empty takes the
+  // environment variable MYXTTS_NVML_LIBRARY, else libnvidia-ml.so.1.
+  explicit SystemProbe(std::filesystem::path root = "/", std::string nvml_library = {});
+
+  CpuInfo cpu() override;
+  MemoryInfo memory() override;
+  GpuInventory gpus() override;
+  DiskInfo disk(const std::filesystem::path& folder) override;
+
+ private:
+  std::filesystem::path root_;
+  std::string nvml_library_;
+};
+
 }  // namespace myxtts

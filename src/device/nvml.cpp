@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/nvml.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -54,6 +59,259 @@ std::string Nvml::fault() const {
 std::string Nvml::words(nvml::Result result) const {
   const char* said = error_string != nullptr ? error_string(result) : nullptr;
   return said != nullptr ? said : fmt::format("error {}", result);
+}
+
+namespace {
+
+// Calls functions of NVML and notes what failed, each with the function's name.
+class Caller {
+ public:
+  Caller(const Nvml& library, std::vector<std::string>& faults)
+      : library_(library), faults_(faults) {}
+
+  template <typename Function, typename... Args>
+  bool call(const char* symbol, Function function, Args... args) {
+    if (function == nullptr) return note(symbol, "not in this driver");
+    const nvml::Result result = function(args...);
+    return result == nvml::kSuccess || note(symbol, library_.words(result));
+  }
+
+  template <typename Function, typename... Args>
+  std::string text(const char* symbol, Function function, Args... args) {
+    std::array<char, 96> buffer{};
+    const auto size = static_cast<unsigned>(buffer.size());
+    return call(symbol, function, args..., buffer.data(), size) ? buffer.data() : std::string();
+  }
+
+ private:
+  bool note(const char* symbol, const std::string& why) {
+    faults_.push_back(fmt::format("{}: {}", symbol, why));
+    return false;
+  }
+
+  const Nvml& library_;
+  std::vector<std::string>& faults_;
+};
+
+void ask_memory_and_load(const Nvml& library, nvml::Device device, GpuInfo& gpu) {
+  Caller ask(library, gpu.faults);
+  if (nvml::Memory memory{}; ask.call("nvmlDeviceGetMemoryInfo", library.memory, device, &memory)) {
+    gpu.memory_total_bytes = static_cast<std::int64_t>(memory.total);
+    gpu.memory_free_bytes = static_cast<std::int64_t>(memory.free);
+  }
+  if (nvml::Utilisation load{};
+      ask.call("nvmlDeviceGetUtilizationRates", library.utilisation, device, &load)) {
+    gpu.utilisation_percent = static_cast<int>(load.gpu);
+  }
+  if (unsigned used = 0; ask.call("nvmlDeviceGetPowerUsage", library.power, device, &used)) {
+    gpu.power_watts = used / 1000.0;
+  }
+  if (unsigned limit = 0;
+      ask.call("nvmlDeviceGetEnforcedPowerLimit", library.power_limit, device, &limit)) {
+    gpu.power_limit_watts = limit / 1000.0;
+  }
+}
+
+GpuInfo ask_gpu(const Nvml& library, nvml::Device device, int index) {
+  GpuInfo gpu{.index = index};
+  Caller ask(library, gpu.faults);
+  gpu.name = ask.text("nvmlDeviceGetName", library.name, device);
+  gpu.uuid = ask.text("nvmlDeviceGetUUID", library.uuid, device);
+  if (nvml::PciInfo pci{}; ask.call("nvmlDeviceGetPciInfo_v3", library.pci_info, device, &pci)) {
+    gpu.pci_bus_id = pci.bus_id.data();
+  }
+  int major = 0;
+  int minor = 0;
+  if (ask.call("nvmlDeviceGetCudaComputeCapability", library.capability, device, &major, &minor)) {
+    gpu.capability_major = major;
+    gpu.capability_minor = minor;
+  }
+  ask_memory_and_load(library, device, gpu);
+  return gpu;
+}
+
+struct NvLinks {
+  int direct = 0;     // to the other GPU itself
+  int to_switch = 0;  // to a switch, which reaches every GPU on it
+};
+
+// A link that is down, absent or not supported is no link and no fault: NVML answers so on every
+// card without NVLink.
+NvLinks count_nvlinks(const Nvml& library, nvml::Device device, const std::string& other_bus_id) {
+  NvLinks links;
+  if (library.nvlink_state == nullptr) return links;
+  for (unsigned link = 0; link < nvml::kMostNvLinks; ++link) {
+    int active = 0;
+    if (library.nvlink_state(device, link, &active) != nvml::kSuccess || active == 0) continue;
+    int remote_type = 0;
+    if (library.nvlink_remote_type != nullptr &&
+        library.nvlink_remote_type(device, link, &remote_type) == nvml::kSuccess &&
+        remote_type == nvml::kRemoteIsSwitch) {
+      ++links.to_switch;
+      continue;
+    }
+    nvml::PciInfo remote{};
+    if (library.nvlink_remote_pci != nullptr &&
+        library.nvlink_remote_pci(device, link, &remote) == nvml::kSuccess &&
+        other_bus_id == remote.bus_id.data()) {
+      ++links.direct;
+    }
+  }
+  return links;
+}
+
+GpuPath path_over_pci(int ancestor) {
+  switch (ancestor) {  // nvmlGpuTopologyLevel_t
+    case 0:
+      return GpuPath::SameBoard;
+    case 10:
+      return GpuPath::Pix;
+    case 20:
+      return GpuPath::Pxb;
+    case 30:
+      return GpuPath::Phb;
+    case 40:
+      return GpuPath::Node;
+    case 50:
+      return GpuPath::Sys;
+    default:
+      return GpuPath::Unknown;
+  }
+}
+
+// Nothing: the driver does not say, which is no fault of the cards.
+std::optional<bool> ask_peer_access(const Nvml& library, nvml::Device one, nvml::Device other) {
+  if (library.peer_status == nullptr) return std::nullopt;
+  for (const int direction : {nvml::kPeerRead, nvml::kPeerWrite}) {
+    int status = -1;
+    if (library.peer_status(one, other, direction, &status) != nvml::kSuccess) return std::nullopt;
+    if (status != 0) return false;
+  }
+  return true;
+}
+
+struct OpenedGpu {
+  nvml::Device device;
+  GpuInfo info;
+};
+
+GpuLink ask_link(const Nvml& library, const OpenedGpu& first, const OpenedGpu& second,
+                 std::vector<std::string>& faults) {
+  GpuLink link{.first = first.info.index, .second = second.info.index};
+  link.peer_access = ask_peer_access(library, first.device, second.device);
+  const NvLinks from = count_nvlinks(library, first.device, second.info.pci_bus_id);
+  const NvLinks back = count_nvlinks(library, second.device, first.info.pci_bus_id);
+  link.nvlinks = std::max(from.direct, back.direct);
+  if (link.nvlinks == 0) link.nvlinks = std::min(from.to_switch, back.to_switch);
+  if (link.nvlinks > 0) {
+    link.path = GpuPath::NvLink;
+    return link;
+  }
+  int ancestor = -1;
+  if (Caller(library, faults)
+          .call("nvmlDeviceGetTopologyCommonAncestor", library.common_ancestor, first.device,
+                second.device, &ancestor)) {
+    link.path = path_over_pci(ancestor);
+  }
+  return link;
+}
+
+void ask_everything(const Nvml& library, GpuInventory& inventory) {
+  Caller ask(library, inventory.faults);
+  inventory.driver_version = ask.text("nvmlSystemGetDriverVersion", library.driver_version);
+  ask.call("nvmlSystemGetCudaDriverVersion_v2", library.cuda_version, &inventory.cuda_version);
+  unsigned count = 0;
+  ask.call("nvmlDeviceGetCount_v2", library.device_count, &count);
+
+  std::vector<OpenedGpu> opened;
+  for (unsigned index = 0; index < count; ++index) {
+    nvml::Device device = nullptr;
+    GpuInfo gpu{.index = static_cast<int>(index)};
+    if (Caller(library, gpu.faults)
+            .call("nvmlDeviceGetHandleByIndex_v2", library.device_by_index, index, &device)) {
+      gpu = ask_gpu(library, device, gpu.index);
+      opened.push_back({device, gpu});
+    }
+    inventory.gpus.push_back(std::move(gpu));
+  }
+  for (auto first = opened.begin(); first != opened.end(); ++first) {
+    for (auto second = first + 1; second != opened.end(); ++second) {
+      inventory.links.push_back(ask_link(library, *first, *second, inventory.faults));
+    }
+  }
+}
+
+}  // namespace
+
+GpuInventory discover_gpus(const std::string& library_name) {
+  GpuInventory inventory;
+  const Nvml library(library_name);
+  inventory.driver_fault = library.fault();
+  if (!inventory.driver_fault.empty()) return inventory;
+  if (const nvml::Result result = library.init(); result != nvml::kSuccess) {
+    inventory.driver_fault = "nvmlInit_v2: " + library.words(result);
+    return inventory;
+  }
+  inventory.driver_found = true;
+  ask_everything(library, inventory);
+  library.shutdown();
+  return inventory;
+}
+
+struct GpuMeter::State {
+  explicit State(const std::string& library_name) : library(library_name) {}
+  ~State() {
+    if (open && library.shutdown != nullptr) library.shutdown();
+  }
+
+  void find(const std::string& uuid) {
+    if (!library.fault().empty() || library.init() != nvml::kSuccess) return;
+    open = true;
+    unsigned count = 0;
+    if (library.device_count(&count) != nvml::kSuccess || library.uuid == nullptr) return;
+    for (unsigned index = 0; index < count && device == nullptr; ++index) {
+      nvml::Device candidate = nullptr;
+      std::array<char, 96> text{};
+      const auto size = static_cast<unsigned>(text.size());
+      if (library.device_by_index(index, &candidate) == nvml::kSuccess &&
+          library.uuid(candidate, text.data(), size) == nvml::kSuccess && uuid == text.data()) {
+        device = candidate;
+      }
+    }
+  }
+
+  Nvml library;
+  bool open = false;
+  nvml::Device device = nullptr;  // null: not found
+};
+
+GpuMeter::GpuMeter(const std::string& uuid, const std::string& library_name)
+    : state_(std::make_unique<State>(nvml_library_name(library_name))) {
+  state_->find(uuid);
+}
+
+GpuMeter::~GpuMeter() = default;
+
+std::optional<GpuUse> GpuMeter::read() const {
+  const Nvml& library = state_->library;
+  if (state_->device == nullptr || library.memory == nullptr || library.utilisation == nullptr) {
+    return std::nullopt;
+  }
+  nvml::Memory memory{};
+  nvml::Utilisation load{};
+  if (library.memory(state_->device, &memory) != nvml::kSuccess ||
+      library.utilisation(state_->device, &load) != nvml::kSuccess) {
+    return std::nullopt;
+  }
+  unsigned power = 0;  // milliwatts
+  unsigned limit = 0;
+  if (library.power != nullptr) library.power(state_->device, &power);
+  if (library.power_limit != nullptr) library.power_limit(state_->device, &limit);
+  return GpuUse{.percent = static_cast<int>(load.gpu),
+                .used_bytes = static_cast<std::int64_t>(memory.used),
+                .total_bytes = static_cast<std::int64_t>(memory.total),
+                .watts = power / 1000.0,
+                .watts_limit = limit / 1000.0};
 }
 
 }  // namespace myxtts

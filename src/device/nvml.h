@@ -2,15 +2,20 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "base/dynamic_library.h"
+#include "base/process.h"
+#include "device/machine.h"
 
 namespace myxtts {
 
 // NVIDIA's management library, as far as we ask it. Its interface is stable across drivers; the
 // declarations are our own, so that no header of NVIDIA is needed to build.
+
 namespace nvml {
 
 using Result = int;  // 0 is success
@@ -73,6 +78,35 @@ struct Nvml {
   nvml::Result (*nvlink_state)(nvml::Device, unsigned, int*);
   nvml::Result (*nvlink_remote_type)(nvml::Device, unsigned, int*);
   nvml::Result (*nvlink_remote_pci)(nvml::Device, unsigned, nvml::PciInfo*);
+};
+
+// Asks NVIDIA's management library, opened under `library_name`, for every GPU and how they are
+// connected. Never throws for something that is missing or fails: the reason stands in the result.
+GpuInventory discover_gpus(const std::string& library_name);
+
+// How busy a GPU is at this moment.
+struct GpuUse {
+  int percent = 0;  // of the time in which it did anything, as NVML measures it
+  std::int64_t used_bytes = 0;
+  std::int64_t total_bytes = 0;
+  double watts = 0;        // 0: the driver does not tell
+  double watts_limit = 0;  // the same
+};
+
+// Asks NVIDIA's management library again and again about one GPU. An answer takes well under a
+// millisecond and no work of the GPU waits for it. One thread at a time.
+class GpuMeter {
+ public:
+  // `library_name` as SystemProbe takes it.
+  explicit GpuMeter(const std::string& uuid, const std::string& library_name = {});
+  ~GpuMeter();
+
+  // Nothing where the driver does not tell.
+  std::optional<GpuUse> read() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace myxtts

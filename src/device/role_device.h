@@ -2,17 +2,115 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 
-#include "device/device_plan.h"
-#include "device/event.h"
-#include "device/graph_recorder.h"
-#include "device/host_memory.h"
-#include "device/role_memory.h"
+#include "base/error.h"
+#include "device/plan/device_plan.h"
 #include "device/stream.h"
 
 namespace myxtts {
+
+// What a device is used for: making batches out of sound, or training.
+enum class Role { Data, Model };
+
+// "data" or "model".
+std::string name_of(Role role);
+
+struct MemoryReading {
+  std::int64_t reserved = 0;  // bytes taken from the device now
+  std::int64_t peak = 0;      // the most at any time
+  std::int64_t refused = 0;   // the last wish that went over the cap; 0: none did
+  std::optional<std::int64_t> cap = {};
+};
+
+// Counts the bytes that one role holds of its device and refuses what would go over its cap. It
+// stands where memory is taken from the device, below LibTorch's cache. Any thread.
+class RoleMemory {
+ public:
+  RoleMemory(Role role, std::string device, std::optional<std::int64_t> cap = {});
+
+  // False: it would go over the cap, and nothing was counted.
+  [[nodiscard]] bool try_take(std::int64_t bytes);
+  void give_back(std::int64_t bytes);
+
+  MemoryReading read() const;
+
+  // The sentence for the last refused wish: role, device, cap, wish and the settings that help.
+  DeviceError over_cap() const;
+
+ private:
+  const Role role_;
+  const std::string device_;
+  const std::optional<std::int64_t> cap_;
+
+  // Everything below is guarded by mutex_.
+  mutable std::mutex mutex_;
+  MemoryReading now_;
+};
+
+// Tells when memory that should be steady grows: more than 1 % over 1,000 steps after the warm-up.
+class GrowthWatch {
+ public:
+  static constexpr std::int64_t kWarmUp = 100;   // steps
+  static constexpr std::int64_t kWindow = 1000;  // steps
+
+  // `stage` is who takes the memory, e.g. "the feature stage".
+  explicit GrowthWatch(std::string stage) : stage_(std::move(stage)) {}
+
+  // After every step, from 0. A sentence comes back once for each window that grew.
+  std::optional<std::string> observe(std::int64_t step, std::int64_t bytes);
+
+ private:
+  const std::string stage_;
+  std::int64_t window_start_ = kWarmUp;
+  std::int64_t bytes_at_start_ = 0;
+};
+
+// What to do when a device is lost in mid-run, for the end of a message.
+inline constexpr std::string_view kAfterALostDevice =
+    "Checkpoints that were saved are whole: type the same command with --resume once the device "
+    "works again.";
+
+// The error that ends a run whose device failed under it. Of the cause the first line counts.
+DeviceError failed_device(Role role, const std::string& device, std::string_view cause);
+
+// Host memory that knows how to give itself back; page-locked where a GPU copies from it.
+using HostMemory = std::unique_ptr<std::byte, std::function<void(std::byte*)>>;
+
+// Work of a GPU that was recorded and can be queued again as a whole, for the price of one launch.
+// It reads and writes the same memory each time.
+class RecordedGraph {
+ public:
+  virtual ~RecordedGraph() = default;
+
+  // Queues the work on the role's stream. Random numbers are drawn from where LibTorch's generator
+  // stands. Never waits.
+  virtual void replay() = 0;
+};
+
+// Records work of a role as graphs. They share one pool of memory, counted as the role's own, so
+// record the largest first; whatever a graph leaves there is gone once another one was replayed.
+//
+// One thread. The device outlives it, and it outlives its graphs.
+class GraphRecorder {
+ public:
+  virtual ~GraphRecorder() = default;
+
+  // Runs `work`, whose kernels are recorded in place of being started. Throws what it throws, and
+  // c10::Error where it does what cannot be recorded.
+  virtual std::unique_ptr<RecordedGraph> record(const std::function<void()>& work) = 0;
+
+  // While work is recorded: a place in its random numbers, and back to it, so that it can draw
+  // numbers a second time.
+  virtual std::uint64_t random_place() const = 0;
+  virtual void go_to(std::uint64_t place) = 0;
+};
 
 // Bytes on a device or in host memory.
 struct DeviceBytes {

@@ -5,8 +5,9 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "kernels/training/linear.h"
+#include "kernels/ops/linear.h"
 #include "model/gpt_batch.h"
+#include "model/gpt_specs.h"
 
 namespace myxtts {
 
@@ -18,5 +19,30 @@ namespace myxtts {
 // qkv [N, 3 · D] as [q | k | v], each split into heads -> [N, D]
 at::Tensor packed_attention(const Projection& qkv, std::int64_t heads, const GptBatch& batch,
                             double dropout);
+
+// Note [Text guide]
+// Speech goes through its text from the beginning to the end, at nearly one pace. A GPT from
+// nothing has to find that out from the codes alone, and with little speech it has learnt the codes
+// by heart before it does. The guide tells one head of two layers: it is the more to be minimised
+// the less attention the head gives, from each code, to the text around the place that is as far
+// through the text as the code is through the speech. What it does there precisely, and what all
+// other heads do, stays the code loss's to teach.
+
+// Where the guided head looks: one layer's queries and keys.
+struct HeadSeen {
+  const at::Tensor& qkv;  // [N, 3 · D] as packed_attention takes it
+  std::int64_t heads;
+  std::int64_t head;
+};
+
+// Sums over the codes of a batch, in fp32; a mean is sum / count.
+struct GuideSums {
+  at::Tensor sum;    // scalar: of -log(attention given to text around the code's place)
+  at::Tensor count;  // scalar: how many codes
+};
+
+// `text_positions` is GptConfig's. Biases of queries and keys have no gradient from it: Note [Owed
+// bias] leaves that to the attention.
+GuideSums text_guide(const HeadSeen& seen, std::int64_t text_positions, const GptBatch& batch);
 
 }  // namespace myxtts

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "audio/exact_ops.h"
-#include "model/dvae_specs.h"
+#include "model/network_specs.h"
 
 namespace myxtts {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "config/networks.h"
-#include "model/conv_tensors.h"
+#include "config/model.h"
+#include "model/layers.h"
 #include "model/named_tensors.h"
 
 namespace myxtts {

@@ -8,7 +8,10 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
-#include "kernels/training/packed_embedding.h"
+#include "base/error.h"
+#include "kernels/ops/cross_entropy.h"
+#include "kernels/ops/packed_embedding.h"
+#include "model/named_tensors.h"
 
 namespace myxtts {
 
@@ -102,6 +105,80 @@ GptLogits Gpt::logits(const GptBatch& batch, const at::Tensor& states) const {
   const auto parts =
       states.split_with_sizes({batch.text_targets.size(0), batch.audio_targets.size(0)});
   return {.text = text_head_(parts[0]), .audio = audio_head_(parts[1])};
+}
+
+namespace {
+
+// Sums over each clip's targets, padding into a place of its own that is cut off: [N] -> [clips]
+at::Tensor by_clip(const at::Tensor& values, const at::Tensor& clip_of, std::int64_t clips) {
+  return at::zeros({clips + 1}, values.options()).index_add(0, clip_of, values).narrow(0, 0, clips);
+}
+
+at::Tensor clip_means(const at::Tensor& token_losses, const at::Tensor& targets,
+                      const at::Tensor& clip_of, std::int64_t clips) {
+  const auto losses = token_losses.detach();
+  const auto counts = by_clip(targets.ne(kIgnoredTarget).to(losses.scalar_type()), clip_of, clips);
+  return by_clip(losses, clip_of, clips) / counts.clamp_min(1);
+}
+
+}  // namespace
+
+GptLosses gpt_losses(const GptBatch& batch, const GptLogits& logits) {
+  GptLosses losses;
+  losses.text_tokens = token_losses(logits.text, batch.text_targets);
+  losses.audio_tokens = token_losses(logits.audio, batch.audio_targets);
+  losses.text = losses.text_tokens.sum() / batch.text_count;
+  losses.audio = losses.audio_tokens.sum() / batch.audio_count;
+  losses.total = losses.text * kTextLossWeight + losses.audio;
+  return losses;
+}
+
+ClipLosses clip_losses(const GptBatch& batch, const GptLosses& losses) {
+  return {.text = clip_means(losses.text_tokens, batch.text_targets, batch.text_clips, batch.clips),
+          .audio =
+              clip_means(losses.audio_tokens, batch.audio_targets, batch.audio_clips, batch.clips)};
+}
+
+namespace {
+
+// old: [rows, ...] -> [rows + new rows, ...]
+at::Tensor with_rows(const at::Tensor& old, const std::vector<RowSources>& new_rows) {
+  const std::int64_t old_rows = old.size(0);
+  auto shape = old.sizes().vec();
+  shape[0] += static_cast<std::int64_t>(new_rows.size());
+  auto grown = at::empty(shape, old.options());
+  grown.narrow(0, 0, old_rows).copy_(old);
+  std::int64_t row = old_rows;
+  for (const RowSources& sources : new_rows) {
+    for (const std::int64_t source : sources) {
+      MYXTTS_CHECK(source >= 0 && source < row, "row {} starts from row {}", row, source);
+    }
+    const auto from = sources.empty()
+                          ? old
+                          : grown.index_select(0, at::tensor(sources, at::kLong).to(old.device()));
+    grown.select(0, row).copy_(from.to(at::kDouble).mean(0));
+    ++row;
+  }
+  return grown;
+}
+
+}  // namespace
+
+const std::vector<std::string>& text_id_tensors() {
+  static const std::vector<std::string> names = {"text_embedding.weight", "text_head.weight",
+                                                 "text_head.bias"};
+  return names;
+}
+
+NamedTensors grow_vocabulary(const NamedTensors& weights, const std::vector<RowSources>& new_rows,
+                             const std::string& prefix) {
+  const at::NoGradGuard no_grad;
+  const TensorScope scope(weights, prefix);
+  NamedTensors grown;
+  for (const std::string& name : text_id_tensors()) {
+    grown[prefix + name] = with_rows(scope[name].detach(), new_rows);
+  }
+  return grown;
 }
 
 }  // namespace myxtts

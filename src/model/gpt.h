@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,15 +9,12 @@
 #include <ATen/core/Tensor.h>
 
 #include "config/model.h"
-#include "model/conditioning_encoder.h"
+#include "model/attention.h"
+#include "model/conditioning.h"
 #include "model/gpt_batch.h"
 #include "model/gpt_block.h"
 #include "model/layers.h"
 #include "model/named_tensors.h"
-#include "model/perceiver.h"
-#include "model/recompute.h"
-#include "model/tensor_scope.h"
-#include "model/text_guide.h"
 
 namespace myxtts {
 
@@ -33,7 +31,7 @@ struct GptLogits {
 // The language model of XTTS v2: reads a prompt's latents and a text, predicts codes.
 //
 // It computes in the dtype and on the device of its weights and shares their storage. A step is
-// conditioning -> states -> logits -> losses (model/losses.h); none of these waits for the device
+// conditioning -> states -> logits -> losses (model/gpt.h); none of these waits for the device
 // or has a shape that depends on values, so a CUDA graph can hold them all.
 class Gpt {
  public:
@@ -84,5 +82,42 @@ class Gpt {
   Linear audio_head_;
   RememberRandom remember_random_;  // empty: layers keep what they computed
 };
+
+// What the text loss counts in the sum that is trained; the code loss counts 1.
+inline constexpr double kTextLossWeight = 0.01;
+
+// Cross entropies of a batch in fp32. Each mean is over all targets of the whole batch that are not
+// ignored, so a long clip counts more than a short one.
+struct GptLosses {
+  at::Tensor text;          // scalar
+  at::Tensor audio;         // scalar
+  at::Tensor total;         // scalar: kTextLossWeight · text + audio
+  at::Tensor text_tokens;   // [Nt] 0 where the target is ignored
+  at::Tensor audio_tokens;  // [Na]
+};
+
+GptLosses gpt_losses(const GptBatch& batch, const GptLogits& logits);
+
+// The mean over each clip's own targets, without gradient; 0 for a clip that has none.
+struct ClipLosses {
+  at::Tensor text;   // [clips]
+  at::Tensor audio;  // [clips]
+};
+
+ClipLosses clip_losses(const GptBatch& batch, const GptLosses& losses);
+
+// The rows that a new row starts as the mean of: old ones, or new ones before it. Empty: all old
+// rows.
+using RowSources = std::vector<std::int64_t>;
+
+// The tensors of a GPT that have a row for each text id, without `prefix`.
+const std::vector<std::string>& text_id_tensors();
+
+// Those tensors with rows appended, one for each of `new_rows`, in that order. Old rows are the
+// same bit for bit, so old texts give the states and code logits they gave; new rows are computed
+// in double and rounded once. The weights are left as they are. Throws InternalError for a source
+// that does not stand before its row.
+NamedTensors grow_vocabulary(const NamedTensors& weights, const std::vector<RowSources>& new_rows,
+                             const std::string& prefix = kGptPrefix);
 
 }  // namespace myxtts

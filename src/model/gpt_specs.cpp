@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "model/conv_specs.h"
+#include "model/tensor_spec.h"
 
 namespace myxtts {
 namespace {

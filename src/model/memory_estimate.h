@@ -3,9 +3,8 @@
 
 #include <cstdint>
 
-#include "config/memory_savers.h"
 #include "config/model.h"
-#include "config/train.h"
+#include "config/run_config.h"
 
 namespace myxtts {
 

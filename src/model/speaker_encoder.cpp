@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "audio/exact_ops.h"
-#include "model/speaker_encoder_specs.h"
+#include "model/network_specs.h"
 
 namespace myxtts {
 namespace {

@@ -7,8 +7,8 @@
 #include <ATen/core/Tensor.h>
 
 #include "audio/mel_spectrogram.h"
-#include "config/networks.h"
-#include "model/conv_tensors.h"
+#include "config/model.h"
+#include "model/layers.h"
 #include "model/named_tensors.h"
 
 namespace myxtts {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace myxtts {
@@ -34,5 +35,41 @@ struct TensorSpec {
 };
 
 using TensorSpecs = std::vector<TensorSpec>;
+
+// The tensors of a convolution or linear layer: `name`.weight of `shape` [out, in, kernel...] and,
+// with a bias, `name`.bias [out]; both uniform in ±1/sqrt(fan in).
+struct LayerShape {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  std::string explained_by = {};
+};
+void append_layer(TensorSpecs& specs, const LayerShape& layer);
+void append_layer_without_bias(TensorSpecs& specs, const LayerShape& layer);
+
+// The same with weight normalisation: `name`.bias, the gain
+// `name`.parametrizations.weight.original0 [shape[0], 1, ...] and the direction
+// `name`.parametrizations.weight.original1 of `shape`. The bias has `outputs` values: a transposed
+// convolution's weight has its inputs first.
+void append_weight_normed(TensorSpecs& specs, const LayerShape& layer, std::int64_t outputs);
+
+// The tensors of a batch normalisation over `channels`.
+void append_batch_norm(TensorSpecs& specs, const std::string& name, std::int64_t channels,
+                       const std::string& explained_by);
+
+// How many numbers an optimiser would train: those of parameters, not of buffers or counters.
+std::int64_t parameter_count(const TensorSpecs& specs);
+
+// Which parameters of the GPT weight decay pulls on. Both lists are in the byte order of the names,
+// as the Python peer numbers them in its optimiser state.
+struct ParameterGroups {
+  std::vector<std::string> decayed;
+  std::vector<std::string> kept;
+};
+
+// The peer's rule: no decay for biases, for layer and group norms and for embeddings. The
+// perceiver's latents and the gain of its norm do decay.
+bool decays(std::string_view name);
+
+ParameterGroups parameter_groups(const TensorSpecs& specs);
 
 }  // namespace myxtts

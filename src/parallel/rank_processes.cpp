@@ -2,12 +2,13 @@
 #include "parallel/rank_processes.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <system_error>
@@ -18,7 +19,55 @@
 namespace myxtts {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
+
+std::atomic<int> to_write = -1;  // the end of the pipe that the handler writes to
+static_assert(std::atomic<int>::is_always_lock_free);
+
+// In any thread, in the middle of anything: only what is safe there, and errno stays.
+void pass_on(int signal) {
+  const int before = errno;
+  const auto number = static_cast<unsigned char>(signal);
+  // A full pipe holds more signals than anybody can have meant.
+  if (to_write >= 0 && ::write(to_write, &number, 1) < 0) errno = before;
+}
+
+}  // namespace
+
+CaughtSignals::CaughtSignals() {
+  MYXTTS_CHECK(to_write < 0, "signals are caught already");
+  const int made = ::pipe2(pipe_.data(), O_CLOEXEC | O_NONBLOCK);
+  MYXTTS_CHECK(made == 0, "no pipe: error {}", errno);
+  to_write = pipe_[1];
+  struct sigaction passing {};
+  passing.sa_handler = pass_on;
+  passing.sa_flags = SA_RESTART;
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    ::sigaction(kSignals[i], nullptr, &before_[i]);
+    const bool ignored = kSignals[i] == SIGHUP && before_[i].sa_handler == SIG_IGN;
+    if (!ignored) ::sigaction(kSignals[i], &passing, nullptr);
+  }
+}
+
+CaughtSignals::~CaughtSignals() {
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    ::sigaction(kSignals[i], &before_[i], nullptr);
+  }
+  to_write = -1;
+  for (const int end : pipe_) ::close(end);
+}
+
+int CaughtSignals::take() const {
+  unsigned char number = 0;
+  ssize_t count = 0;
+  while ((count = ::read(pipe_[0], &number, 1)) < 0 && errno == EINTR) {
+  }
+  return count == 1 ? number : 0;
+}
+
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
 
 bool is_readable(int file) {
   pollfd ready{.fd = file, .events = POLLIN, .revents = 0};
@@ -91,7 +140,7 @@ void RankProcesses::wait_for_something() const {
   }
   int time = -1;  // in milliseconds; forever
   if (told_ && !killed_) {
-    const auto passed = Clock::now() - *told_;
+    const auto passed = SteadyClock::now() - *told_;
     const auto next = passed < settings_.patience ? settings_.patience : settings_.time_to_save;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - passed);
     time = static_cast<int>(std::max<std::int64_t>(left.count(), 0));
@@ -155,7 +204,7 @@ void RankProcesses::end_others(const Rank& failed) {
                              describe(*failed.process.end())));
   if (caught_ == 0) send_all(SIGTERM);  // else they were told, and a second signal would kill them
   kill_stopped();
-  told_ = Clock::now();
+  told_ = SteadyClock::now();
 }
 
 void RankProcesses::send_all(int signal) {
@@ -172,7 +221,7 @@ void RankProcesses::kill_stopped() {
 }
 
 void RankProcesses::kill_late() {
-  const auto passed = Clock::now() - *told_;
+  const auto passed = SteadyClock::now() - *told_;
   if (passed >= std::max(settings_.patience, settings_.time_to_save)) return kill_all();
   if (passed < settings_.patience) return;
   for (const auto& rank : ranks_) {

@@ -1,17 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <csignal>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "parallel/caught_signals.h"
-#include "parallel/rank_output.h"
 #include "parallel/rank_process.h"
 
 namespace myxtts {
+
+// SIGINT, SIGTERM and SIGHUP as something to read, instead of what they do to a process, whichever
+// of its threads they come to; a hang-up that nohup told us to ignore stays ignored. One at a time.
+class CaughtSignals {
+ public:
+  CaughtSignals();
+  CaughtSignals(const CaughtSignals&) = delete;
+  CaughtSignals& operator=(const CaughtSignals&) = delete;
+  ~CaughtSignals();  // those that nobody took are forgotten
+
+  int file() const { return pipe_[0]; }  // readable when one has come
+  int take() const;                      // 0: none has come
+
+ private:
+  std::array<int, 2> pipe_{-1, -1};
+  std::array<struct sigaction, 3> before_{};
+};
 
 // A TCP port of this host that nobody listens on now. Throws DeviceError where there is none.
 int free_port();

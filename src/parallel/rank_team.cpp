@@ -16,8 +16,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/trace.h"
-#include "parallel/local_address.h"
 #include "parallel/rank_board.h"
+#include "parallel/world.h"
 
 namespace myxtts {
 namespace {

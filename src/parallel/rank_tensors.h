@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -10,6 +11,13 @@
 #include "parallel/rank_team.h"
 
 namespace myxtts {
+
+// A name for the device of a rank that no other card of any host has; empty for the CPU.
+std::string card_of(const RoleDevice& device);
+
+// Every rank calls it with its own card. Throws DeviceError, the same on all of them, where two
+// have one card, or some have one and others the CPU.
+void require_own_cards(RankTeam& team, const std::string& card);
 
 // What ranks do together with tensors on their model devices: over Gloo on the CPU, over NCCL on
 // GPUs, where everything is queued and nobody waits.
@@ -45,5 +53,8 @@ class RankTensors {
 // where some are on the CPU and some on GPUs, or two on one GPU. Both outlive it, and graphs that
 // hold its work must be gone before it is.
 std::unique_ptr<RankTensors> make_rank_tensors(RankTeam& team, RoleDevice& device);
+
+// Of ranks that have a GPU each.
+std::unique_ptr<RankTensors> make_gpu_rank_tensors(RankTeam& team, RoleDevice& device);
 
 }  // namespace myxtts

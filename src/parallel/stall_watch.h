@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/thread_group.h"
-#include "device/event.h"
 #include "device/role_device.h"
+#include "device/stream.h"
 
 namespace myxtts {
 

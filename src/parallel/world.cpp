@@ -1,14 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/world.h"
 
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <array>
+#include <cerrno>
+#include <charconv>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
+#include <system_error>
 
 #include "base/error.h"
 #include "config/value_text.h"
-#include "parallel/slurm_lists.h"
 
 namespace myxtts {
+namespace {
+
+// A number at the beginning, which is taken away.
+std::optional<int> take_number(std::string_view& text) {
+  int number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure != std::errc() || number < 1) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return number;
+}
+
+bool take(std::string_view& text, std::string_view words) {
+  if (!text.starts_with(words)) return false;
+  text.remove_prefix(words.size());
+  return true;
+}
+
+}  // namespace
+
+std::string first_host(std::string_view hosts) {
+  std::string host;
+  bool in_brackets = false;
+  bool is_first = true;  // of the numbers in the brackets
+  for (const char c : hosts) {
+    if (c == '[') {
+      in_brackets = is_first = true;
+    } else if (c == ']') {
+      in_brackets = false;
+    } else if (in_brackets) {
+      is_first = is_first && c != '-' && c != ',';
+      if (is_first) host += c;
+    } else if (c == ',') {
+      break;
+    } else {
+      host += c;
+    }
+  }
+  return host;
+}
+
+std::optional<int> tasks_on_node(std::string_view list, int node) {
+  while (!list.empty()) {
+    const auto tasks = take_number(list);
+    if (!tasks) return std::nullopt;
+    int nodes = 1;
+    if (take(list, "(x")) {
+      const auto times = take_number(list);
+      if (!times || !take(list, ")")) return std::nullopt;
+      nodes = *times;
+    }
+    if (node < nodes) return tasks;
+    node -= nodes;
+    if (!take(list, ",")) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
 namespace {
 
 constexpr int kMostRanks = 1'000'000;
@@ -168,6 +233,54 @@ std::vector<std::string> variables_of(const World& world) {
           fmt::format("MASTER_ADDR={}", world.address),
           fmt::format("MASTER_PORT={}", world.port),
           fmt::format("TORCHELASTIC_RESTART_COUNT={}", world.restarts)};
+}
+
+namespace {
+
+[[noreturn]] void no_way(const std::string& host, const std::string& reason) {
+  throw DeviceError(fmt::format(
+      "The host of rank 0, {}, cannot be reached: {}. Give the launcher an address that every host "
+      "knows (MASTER_ADDR).",
+      host, reason));
+}
+
+using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+Addresses resolve(const std::string& host, int port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* found = nullptr;
+  const int status = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (status != 0) no_way(host, gai_strerror(status));
+  return {found, &freeaddrinfo};
+}
+
+// Connecting a datagram socket sends nothing: it only chooses the way.
+std::string address_of_way(const addrinfo& target) {
+  const int socket = ::socket(target.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) return {};
+  sockaddr_storage own{};
+  socklen_t length = sizeof own;
+  std::array<char, NI_MAXHOST> text{};
+  const bool known = ::connect(socket, target.ai_addr, target.ai_addrlen) == 0 &&
+                     getsockname(socket, reinterpret_cast<sockaddr*>(&own), &length) == 0 &&
+                     getnameinfo(reinterpret_cast<sockaddr*>(&own), length, text.data(),
+                                 text.size(), nullptr, 0, NI_NUMERICHOST) == 0;
+  const int reason = errno;
+  ::close(socket);
+  errno = reason;
+  return known ? std::string(text.data()) : std::string();
+}
+
+}  // namespace
+
+std::string local_address_towards(const std::string& host, int port) {
+  const Addresses targets = resolve(host, port);
+  for (const addrinfo* target = targets.get(); target != nullptr; target = target->ai_next) {
+    const std::string address = address_of_way(*target);
+    if (!address.empty()) return address;
+  }
+  no_way(host, std::generic_category().message(errno));
 }
 
 }  // namespace myxtts

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace myxtts {
@@ -41,5 +42,17 @@ std::optional<World> world_of(const Environment& environment);
 
 // "RANK=1" and so on: what world_of() reads as this world.
 std::vector<std::string> variables_of(const World& world);
+
+// The first host of a list as SLURM writes it: "gpu03" of "gpu[03-07,12],cpu1".
+std::string first_host(std::string_view hosts);
+
+// How many tasks the node of this number (from 0) has by a list such as "4(x2),1", which is 4, 4
+// and 1; nothing where the list does not say.
+std::optional<int> tasks_on_node(std::string_view list, int node);
+
+// The address of this host that `host` is reached from, as a number: ranks must listen where the
+// others can reach them, and a host's own name often means 127.0.1.1. Throws DeviceError when there
+// is no way to `host`.
+std::string local_address_towards(const std::string& host, int port);
 
 }  // namespace myxtts

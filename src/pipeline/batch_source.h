@@ -6,13 +6,13 @@
 #include <variant>
 #include <vector>
 
-#include "data/batch_plan.h"
+#include "data/batches/batch_plan.h"
+#include "data/batches/prompt_slice.h"
+#include "data/batches/sound_window.h"
 #include "data/cache/feature_cache.h"
 #include "data/clip_decoder.h"
 #include "data/corpus.h"
-#include "data/prompt_slice.h"
 #include "data/skipped.h"
-#include "data/sound_window.h"
 #include "model/gpt_rows.h"
 
 namespace myxtts {

@@ -4,15 +4,10 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "pipeline/staging_pool.h"
 
 namespace myxtts {
 namespace {
-
-constexpr std::size_t kAlignment = 64;
-
-std::size_t rounded_up(std::size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
 
 using Copy = BatchTransfer::Times::Copy;
 
@@ -87,7 +82,7 @@ BatchTransfer::Times BatchTransfer::send_through_host(std::span<const TransferPi
     const DeviceBytes stop = {halt.memory.get() + offset};
     data_.copy(leaving_, stop, piece.from, piece.bytes);
     second_half.push_back({.to = piece.to, .from = stop, .bytes = piece.bytes});
-    offset += rounded_up(piece.bytes);
+    offset += aligned(piece.bytes);
   }
   times.copies.back().ended.record(leaving_);
   halt.written.record(leaving_);

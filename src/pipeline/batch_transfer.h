@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "device/role_device.h"
-#include "pipeline/stage_probe.h"
+#include "pipeline/pipeline_reading.h"
 
 namespace myxtts {
 

@@ -3,9 +3,142 @@
 
 #include <utility>
 
+#include "base/error.h"
 #include "base/trace.h"
 
 namespace myxtts {
+
+BatchWindow::BatchWindow(const WindowLimits& limits, const Clock& clock)
+    : limits_(limits), meter_(clock) {
+  MYXTTS_CHECK(limits.batches >= 1, "a window of {} batches cannot pass anything on",
+               limits.batches);
+}
+
+bool BatchWindow::has_place(std::size_t bytes) const {
+  if (entries_.empty()) return true;
+  return entries_.size() < limits_.batches && bytes_ + bytes <= limits_.bytes;
+}
+
+bool BatchWindow::reserve(std::int64_t number, const PlannedBatch& planned, std::size_t bytes) {
+  std::unique_lock lock(mutex_);
+  if (!closed() && !has_place(bytes) && entries_.size() < limits_.batches) ++waits_for_bytes_;
+  place_made_.wait(lock, [&] { return closed() || has_place(bytes); });
+  if (closed()) return false;
+  MYXTTS_CHECK(!finished_, "batch {} came after the last one", number);
+  if (entries_.empty()) first_ = number;
+  MYXTTS_CHECK(number == first_ + static_cast<std::int64_t>(entries_.size()),
+               "batch {} came out of order", number);
+
+  const std::size_t clips = planned.clips.size();
+  entries_.push_back(
+      {.batch = {.number = number, .planned = planned, .clips = std::vector<ClipResult>(clips)},
+       .missing = clips,
+       .bytes = bytes});
+  bytes_ += bytes;
+  if (clips == 0) {
+    ++complete_;
+    note_depth();
+    batch_completed_.notify_one();
+  }
+  return true;
+}
+
+void BatchWindow::finish() {
+  const std::lock_guard lock(mutex_);
+  finished_ = true;
+  batch_completed_.notify_all();
+}
+
+bool BatchWindow::put(std::int64_t number, std::size_t index, ClipResult clip) {
+  const std::lock_guard lock(mutex_);
+  if (closed()) return false;
+  const auto place = static_cast<std::size_t>(number - first_);
+  MYXTTS_CHECK(number >= first_ && place < entries_.size(), "batch {} has no place", number);
+  Entry& entry = entries_[place];
+  MYXTTS_CHECK(entry.missing > 0 && index < entry.batch.clips.size(),
+               "batch {} has no room for clip {}", number, index);
+  entry.batch.clips[index] = std::move(clip);
+  if (--entry.missing == 0) {
+    ++complete_;
+    note_depth();
+    if (place == 0) batch_completed_.notify_one();
+  }
+  return true;
+}
+
+void BatchWindow::fail(std::exception_ptr cause) {
+  std::deque<Entry> dropped;  // destroyed after the lock is gone
+  const std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = std::move(cause);
+  drop_entries(dropped);
+  place_made_.notify_all();
+  batch_completed_.notify_all();
+}
+
+std::optional<DecodedBatch> BatchWindow::take() {
+  std::unique_lock lock(mutex_);
+  batch_completed_.wait(lock, [this] {
+    if (closed()) return true;
+    return entries_.empty() ? finished_ : entries_.front().missing == 0;
+  });
+  if (failure_) std::rethrow_exception(failure_);
+  if (stopped_ || entries_.empty()) return std::nullopt;
+
+  DecodedBatch batch = std::move(entries_.front().batch);
+  bytes_ -= entries_.front().bytes;
+  entries_.pop_front();
+  ++first_;
+  --complete_;
+  note_depth();
+  place_made_.notify_one();
+  return batch;
+}
+
+void BatchWindow::stop() {
+  std::deque<Entry> dropped;  // destroyed after the lock is gone
+  const std::lock_guard lock(mutex_);
+  stopped_ = true;
+  drop_entries(dropped);
+  place_made_.notify_all();
+  batch_completed_.notify_all();
+}
+
+void BatchWindow::set_batches(std::size_t batches) {
+  const std::lock_guard lock(mutex_);
+  limits_.batches = batches;
+  place_made_.notify_one();
+}
+
+WindowLimits BatchWindow::limits() const {
+  const std::lock_guard lock(mutex_);
+  return limits_;
+}
+
+DepthReading BatchWindow::depth() const {
+  const std::lock_guard lock(mutex_);
+  return meter_.read();
+}
+
+std::size_t BatchWindow::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return bytes_;
+}
+
+std::size_t BatchWindow::waits_for_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return waits_for_bytes_;
+}
+
+void BatchWindow::note_depth() {
+  meter_.set(complete_);
+}
+
+void BatchWindow::drop_entries(std::deque<Entry>& dropped) {
+  dropped.swap(entries_);
+  bytes_ = 0;
+  complete_ = 0;
+  note_depth();
+}
 
 Batcher::Batcher(BatchSource& source, BatchWindow& window, BoundedQueue<SettledBatch>& output,
                  std::function<void()> after_batch)

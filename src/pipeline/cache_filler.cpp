@@ -9,12 +9,6 @@
 namespace myxtts {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
-
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 std::size_t sample_bytes(const ComputedClip& clip) {
   return clip.sample_count * sizeof(std::int16_t);
 }

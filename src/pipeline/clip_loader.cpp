@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/clip_loader.h"
 
+#include <time.h>
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
+#include "base/trace.h"
 
 namespace myxtts {
 namespace {
@@ -46,6 +49,93 @@ ClipResult load_clip(const BatchSource& source, ClipNumber number, std::int64_t 
   if (auto changed = changed_length(decoded, clip)) return std::move(*changed);
   loaded.sound = std::move(decoded);
   return loaded;
+}
+
+namespace {
+
+// That this thread has computed so far.
+std::int64_t thread_nanoseconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::int64_t{1'000'000'000} * time.tv_sec + time.tv_nsec;
+}
+
+}  // namespace
+
+ClipDecoding::ClipDecoding(const BatchSource& source, BoundedQueue<ClipJob>& jobs,
+                           BatchWindow& window, const DecoderOptions& options)
+    : source_(source),
+      jobs_(jobs),
+      window_(window),
+      code_stride_(options.code_stride),
+      workers_(options.workers) {
+  MYXTTS_CHECK(options.workers >= 1 && options.workers <= options.most_workers,
+               "{} of {} workers cannot work", options.workers, options.most_workers);
+  for (std::size_t worker = 0; worker < options.most_workers; ++worker) {
+    meters_.push_back(std::make_unique<LoadMeter>());
+  }
+}
+
+void ClipDecoding::run(std::size_t worker) {
+  try {
+    work(worker);
+  } catch (...) {
+    window_.fail(std::current_exception());
+  }
+  jobs_.stop();  // after the last job this changes nothing; otherwise the reader has to know
+  stop();
+}
+
+void ClipDecoding::work(std::size_t worker) {
+  LoadMeter& meter = *meters_[worker];
+  while (wait_for_turn(worker)) {
+    std::optional<ClipJob> job;
+    {
+      const auto waiting = meter.waiting_for_input();
+      job = jobs_.pop();
+    }
+    if (!job) return;
+    const auto busy = meter.busy();
+    const TraceScope trace("decode", job->batch);
+    const std::int64_t began = thread_nanoseconds();
+    ClipResult clip = load_clip(source_, job->clip, code_stride_);
+    ++clips_;
+    cpu_nanoseconds_ += thread_nanoseconds() - began;
+    if (!window_.put(job->batch, job->index, std::move(clip))) return;
+  }
+}
+
+bool ClipDecoding::wait_for_turn(std::size_t worker) {
+  std::unique_lock lock(mutex_);
+  turn_came_.wait(lock, [&] { return stopped_ || worker < workers_; });
+  return !stopped_;
+}
+
+void ClipDecoding::set_workers(std::size_t workers) {
+  const std::lock_guard lock(mutex_);
+  workers_ = std::clamp<std::size_t>(workers, 1, meters_.size());
+  turn_came_.notify_all();
+}
+
+std::size_t ClipDecoding::workers() const {
+  const std::lock_guard lock(mutex_);
+  return workers_;
+}
+
+void ClipDecoding::stop() {
+  const std::lock_guard lock(mutex_);
+  stopped_ = true;
+  turn_came_.notify_all();
+}
+
+LoadReading ClipDecoding::load() const {
+  LoadReading sum;
+  for (const auto& meter : meters_) sum = sum + meter->read();
+  return sum;
+}
+
+double ClipDecoding::cpu_seconds() const {
+  return 1e-9 * static_cast<double>(cpu_nanoseconds_.load());
 }
 
 }  // namespace myxtts

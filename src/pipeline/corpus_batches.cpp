@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "data/prompt_slice.h"
+#include "data/batches/prompt_slice.h"
 #include "text/language.h"
 
 namespace myxtts {

@@ -10,14 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "config/data.h"
-#include "data/batch_plan.h"
+#include "config/run_config.h"
+#include "data/batches/batch_plan.h"
 #include "data/corpus.h"
-#include "data/skip_list.h"
-#include "data/speaker_table.h"
+#include "data/skipped.h"
 #include "pipeline/batch_source.h"
-#include "pipeline/stage_probe.h"
-#include "text/text_encoder.h"
+#include "pipeline/pipeline_reading.h"
+#include "text/tokenizer.h"
 
 namespace myxtts {
 

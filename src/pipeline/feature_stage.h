@@ -10,18 +10,16 @@
 #include <ATen/core/Tensor.h>
 
 #include "config/model.h"
-#include "data/device_batch.h"
+#include "data/batches/device_batch.h"
 #include "device/role_device.h"
 #include "model/dvae.h"
 #include "pipeline/batch_transfer.h"
 #include "pipeline/cache_filler.h"
 #include "pipeline/clip_features.h"
-#include "pipeline/clip_voices.h"
-#include "pipeline/clip_windows.h"
 #include "pipeline/host_batch.h"
 #include "pipeline/pipeline_reading.h"
 #include "pipeline/prompt_mels.h"
-#include "pipeline/stage_probe.h"
+#include "pipeline/sound_features.h"
 
 namespace myxtts {
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/feature_writer.h"
 
+#include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <ATen/ATen.h>
@@ -10,13 +12,22 @@
 namespace myxtts {
 namespace {
 
-NamedTensors on_device(const NamedTensors& tensors, c10::Device device) {
-  NamedTensors moved;
-  for (const auto& [name, tensor] : tensors) moved.emplace(name, tensor.to(device));
-  return moved;
+void add(FeatureKeyMaker& maker, const std::string& name, const at::Tensor& tensor) {
+  const auto plain = tensor.detach().cpu().contiguous();
+  const auto shape = plain.sizes();
+  maker.add_tensor(name, {shape.data(), shape.size()},
+                   {static_cast<const std::byte*>(plain.const_data_ptr()), plain.nbytes()});
 }
 
 }  // namespace
+
+FeatureKey model_key(const NamedTensors& dvae, const at::Tensor& mel_stats, const MelConfig& mel) {
+  FeatureKeyMaker maker(mel);
+  const std::map<std::string, at::Tensor> in_order(dvae.begin(), dvae.end());
+  for (const auto& [name, tensor] : in_order) add(maker, name, tensor);
+  add(maker, "mel_stats", mel_stats);
+  return maker.key();
+}
 
 FeatureWriter::FeatureWriter(const DvaeConfig& config, const NamedTensors& dvae,
                              const at::Tensor& mel_stats, c10::Device device, FeatureCache& cache)

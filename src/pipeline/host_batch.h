@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "data/batch_plan.h"
+#include "data/batches/batch_plan.h"
 #include "model/gpt_rows.h"
 #include "pipeline/staging_pool.h"
 

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "base/human.h"
 #include "base/log.h"
+#include "base/message_text.h"
 
 namespace myxtts {
 namespace {

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/human.h"
+#include "base/message_text.h"
 #include "base/trace.h"
 
 namespace myxtts {

@@ -7,13 +7,14 @@
 #include <ATen/ATen.h>
 
 #include "base/error.h"
-#include "config/audio.h"
-#include "kernels/sound_mel.h"
+#include "config/model.h"
+#include "kernels/mel/sound_mel.h"
 
 namespace myxtts {
 namespace {
 
-constexpr double kFullScale = 32768.0;
+constexpr double kSampleScale = 32768.0;  // of 16-bit samples
+
 constexpr std::size_t kRowsAtATime = 8;  // bounds the memory of the transforms
 
 template <typename Number>
@@ -91,7 +92,7 @@ void PromptMels::make_plainly(std::span<const at::Tensor> prompts, at::Tensor& o
       const auto number = first + static_cast<std::size_t>(row);
       if (number >= prompts.size()) break;
       auto own = sound.select(0, row).narrow(0, 0, prompts[number].size(0));
-      at::div_out(own, prompts[number], c10::Scalar(kFullScale));
+      at::div_out(own, prompts[number], c10::Scalar(kSampleScale));
     }
     out.narrow(0, static_cast<std::int64_t>(first), count)
         .copy_(normalised_log_mel(spectrogram_(sound), mel_stats_));

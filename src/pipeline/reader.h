@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "base/bounded_queue.h"
-#include "base/meter.h"
+#include "base/clock.h"
 #include "pipeline/batch_source.h"
-#include "pipeline/batch_window.h"
-#include "pipeline/clip_job.h"
+#include "pipeline/batcher.h"
 
 namespace myxtts {
 

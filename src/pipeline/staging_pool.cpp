@@ -8,8 +8,6 @@
 namespace myxtts {
 namespace {
 
-constexpr std::size_t kAlignment = 64;  // of a cache line
-
 // Room to grow, so that a slightly larger batch does not need another block.
 std::size_t with_slack(std::size_t bytes) {
   return (bytes + bytes / 8 + 4095) / 4096 * 4096;

@@ -11,9 +11,15 @@
 #include <utility>
 #include <vector>
 
-#include "device/host_memory.h"
+#include "device/role_device.h"
 
 namespace myxtts {
+
+inline constexpr std::size_t kAlignment = 64;  // of arrays in staged memory: a cache line
+
+inline std::size_t aligned(std::size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 // The few blocks of host memory that devices copy from (pinned where the data device is a GPU),
 // used again and again.

@@ -1,19 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
-#include "device/event.h"
-#include "pipeline/device_timeline.h"
+#include "device/stream.h"
 #include "pipeline/pipeline_reading.h"
 
 namespace myxtts {
+
+// Where the marks of a device stand in the host's time, for the trace: counted from an event that
+// was recorded while the device had nothing else to do.
+class DeviceTimeline {
+ public:
+  // `event` is kept: it is not recorded again.
+  void set_anchor(Event event, Clock::Time at) {
+    anchor_.emplace(std::move(event));
+    at_ = at;
+  }
+  bool has_anchor() const { return anchor_.has_value(); }
+
+  // Both completed.
+  Clock::Time time_of(const Event& event) const {
+    const std::chrono::duration<double, std::milli> since(event.milliseconds_since(*anchor_));
+    return at_ + std::chrono::duration_cast<Clock::Time::duration>(since);
+  }
+
+ private:
+  std::optional<Event> anchor_;
+  Clock::Time at_{};
+};
 
 // Tells by events on the model device how long each step took there and how long the device waited
 // for its batch, and keeps the host from running far ahead of it.

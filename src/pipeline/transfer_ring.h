@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/error.h"
-#include "base/meter.h"
 
 namespace myxtts {
 
@@ -24,7 +24,7 @@ namespace myxtts {
 // a slow step on either side.
 //
 // The ring orders host threads only, and never waits for a GPU. Whether a device has finished with
-// a slot is told by the events inside the batch: see data/device_batch.h.
+// a slot is told by the events inside the batch: see data/batches/device_batch.h.
 //
 // One producer thread, one consumer thread; stop() and fail() from any. The ring outlives every
 // Slot it handed out.

@@ -6,8 +6,8 @@
 #include <ATen/ATen.h>
 #include <c10/core/CachingDeviceAllocator.h>
 
-#include "base/human.h"
 #include "base/log.h"
+#include "base/message_text.h"
 #include "run/background_save.h"
 #include "weights/tensor_files.h"
 

@@ -8,8 +8,8 @@
 
 #include "device/role_device.h"
 #include "model/named_tensors.h"
-#include "run/checkpoint_files.h"
 #include "run/checkpoint_store.h"
+#include "run/model_folder.h"
 #include "run/training_state.h"
 
 namespace myxtts {

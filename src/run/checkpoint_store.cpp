@@ -12,8 +12,7 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "run/checksums.h"
-#include "run/put_folder.h"
+#include "run/sealed_folder.h"
 
 namespace myxtts {
 namespace {

@@ -33,14 +33,14 @@ constexpr std::array<std::uint32_t, 256> make_crc32c_table() {
 }
 
 // The wire format of protocol buffers, as far as an event needs it.
-enum class Wire : std::uint32_t { Varint = 0, Fixed64 = 1, Bytes = 2, Fixed32 = 5 };
+enum class WireType : std::uint32_t { Varint = 0, Fixed64 = 1, Bytes = 2, Fixed32 = 5 };
 
 void put_varint(std::string& out, std::uint64_t value) {
   for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
   out.push_back(static_cast<char>(value));
 }
 
-void put_key(std::string& out, std::uint32_t field, Wire wire) {
+void put_key(std::string& out, std::uint32_t field, WireType wire) {
   put_varint(out, field << 3 | static_cast<std::uint32_t>(wire));
 }
 
@@ -53,18 +53,18 @@ void put_fixed(std::string& out, T value) {
 }
 
 void put_bytes(std::string& out, std::uint32_t field, std::string_view bytes) {
-  put_key(out, field, Wire::Bytes);
+  put_key(out, field, WireType::Bytes);
   put_varint(out, bytes.size());
   out.append(bytes);
 }
 
 void put_number(std::string& out, std::uint32_t field, std::int64_t value) {
-  put_key(out, field, Wire::Varint);
+  put_key(out, field, WireType::Varint);
   put_varint(out, static_cast<std::uint64_t>(value));
 }
 
 void put_double(std::string& out, std::uint32_t field, double value) {
-  put_key(out, field, Wire::Fixed64);
+  put_key(out, field, WireType::Fixed64);
   put_fixed(out, value);
 }
 
@@ -78,15 +78,15 @@ void put_doubles(std::string& out, std::uint32_t field, const std::vector<double
 std::string event_at(std::int64_t step) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   std::string event;
-  put_key(event, 1, Wire::Fixed64);
+  put_key(event, 1, WireType::Fixed64);
   put_fixed(event, std::chrono::duration<double>(now).count());
-  put_key(event, 2, Wire::Varint);
+  put_key(event, 2, WireType::Varint);
   put_varint(event, static_cast<std::uint64_t>(step));
   return event;
 }
 
 constexpr std::int64_t kLastSecond = 9'999'999'999;  // that the name has digits for
-constexpr std::string_view kPrefix = "events.out.tfevents.";
+constexpr std::string_view kEventPrefix = "events.out.tfevents.";
 
 std::int64_t seconds_now() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -99,9 +99,9 @@ std::int64_t seconds_after_all(const std::filesystem::path& folder) {
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
     const std::string name = entry.path().filename().string();
-    if (!name.starts_with(kPrefix)) continue;
+    if (!name.starts_with(kEventPrefix)) continue;
     std::int64_t other = 0;
-    std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), other);
+    std::from_chars(name.data() + kEventPrefix.size(), name.data() + name.size(), other);
     if (other < kLastSecond) seconds = std::max(seconds, other + 1);
   }
   return seconds;
@@ -110,8 +110,8 @@ std::int64_t seconds_after_all(const std::filesystem::path& folder) {
 std::filesystem::path new_event_path(const std::filesystem::path& folder) {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) std::strcpy(host.data(), "host");
-  return folder /
-         fmt::format("{}{:010}.{}.{}", kPrefix, seconds_after_all(folder), host.data(), ::getpid());
+  return folder / fmt::format("{}{:010}.{}.{}", kEventPrefix, seconds_after_all(folder),
+                              host.data(), ::getpid());
 }
 
 }  // namespace
@@ -164,7 +164,7 @@ EventFile::~EventFile() {
 void EventFile::add_scalar(std::string_view name, std::int64_t step, double value) {
   std::string entry;
   put_bytes(entry, 1, name);
-  put_key(entry, 2, Wire::Fixed32);
+  put_key(entry, 2, WireType::Fixed32);
   put_fixed(entry, static_cast<float>(value));
   append_value(step, entry);
 }
@@ -191,7 +191,7 @@ void EventFile::add_histogram(std::string_view name, std::int64_t step,
 // 4: encoded_audio_string, 5: content_type } }.
 void EventFile::add_sound(std::string_view name, std::int64_t step, const EncodedSound& sound) {
   std::string audio;
-  put_key(audio, 1, Wire::Fixed32);
+  put_key(audio, 1, WireType::Fixed32);
   put_fixed(audio, static_cast<float>(sound.sample_rate));
   put_number(audio, 2, 1);
   put_number(audio, 3, sound.samples);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/model_folder.h"
 
-#include "base/paths.h"
+#include "base/files.h"
 #include "config/model_json.h"
 
 namespace myxtts {

@@ -7,14 +7,16 @@
 #include <string>
 
 #include "config/model.h"
-#include "model/spec_check.h"
+#include "model/checkpoint_specs.h"
 #include "model/tensor_spec.h"
 #include "weights/safetensors.h"
 
 namespace myxtts {
 
 // The names of the files in a folder of ours and in one of the public layout.
+
 namespace files {
+
 inline constexpr const char* kConfig = "config.json";
 inline constexpr const char* kVocabulary = "vocab.json";
 inline constexpr const char* kModel = "model.safetensors";
@@ -24,6 +26,7 @@ inline constexpr const char* kPublicModel = "model.pth";
 inline constexpr const char* kPublicDvae = "dvae.pth";
 inline constexpr const char* kPublicMelStats = "mel_stats.pth";
 inline constexpr const char* kPublicVoices = "speakers_xtts.pth";
+
 }  // namespace files
 
 inline constexpr std::size_t kLargestConfig = 16 << 20;  // bytes of a config.json
@@ -39,3 +42,12 @@ void require_tensors(const SafetensorsReader& file, const TensorSpecs& specs);
 void require_tensors(const FoundTensors& found, const TensorSpecs& specs, const std::string& file);
 
 }  // namespace myxtts
+
+// The files of a checkpoint, besides those of a model folder.
+
+namespace myxtts::files {
+
+inline constexpr const char* kOptimiser = "optimiser.safetensors";
+inline constexpr const char* kState = "state.json";
+
+}  // namespace myxtts::files

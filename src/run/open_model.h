@@ -2,10 +2,13 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "config/model.h"
 #include "config/model_json.h"
+#include "config/run_config.h"
 #include "model/named_tensors.h"
+#include "run/checkpoint_saver.h"
 
 namespace myxtts {
 
@@ -20,5 +23,22 @@ struct OpenModel {
 
 // Throws DataError that says which file is missing or wrong, and every tensor at fault.
 OpenModel open_model(const std::filesystem::path& folder);
+
+// The tensors of a model folder that a stage trains: those of one file whose names begin so. Its
+// checkpoints hold them anew and everything else of the model as it was.
+struct TrainedPart {
+  std::string file;
+  std::string prefix = {};  // empty: all of the file
+};
+
+TrainedPart trained_part(Stage stage);
+
+// Those of the file's tensors that are trained, or those that are not.
+NamedTensors trained_tensors(const TrainedPart& part, const NamedTensors& of_file);
+NamedTensors untrained_tensors(const TrainedPart& part, const NamedTensors& of_file);
+
+// The state and tensors that a run continues from, on the CPU: they share the mapped files. The
+// weights are those of the part. Throws DataError that names the file.
+CheckpointContents open_checkpoint(const Checkpoint& checkpoint, const TrainedPart& part);
 
 }  // namespace myxtts

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <system_error>
@@ -14,6 +13,8 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "run/model_folder.h"
+#include "weights/byte_reader.h"
 
 namespace myxtts {
 namespace {
@@ -116,6 +117,136 @@ bool holds_checkpoints(const fs::path& run) {
     if (entry.path().filename().string().starts_with("step-")) return true;
   }
   return false;
+}
+
+namespace {
+
+void refuse_second_run(const RunDirectory& directory) {
+  if (!directory.has_checkpoints()) return;
+  throw DataError(fmt::format(
+      "{} holds the checkpoints of an earlier run: continue it with --resume, or give the new run "
+      "a folder of its own with --checkpoint-dir.",
+      directory.path().string()));
+}
+
+// A stage of its own would take RUN/latest and RUN/config.yaml from them.
+void refuse_folder_of_stages(const RunDirectory& directory) {
+  if (!std::filesystem::exists(directory / "chain.json")) return;
+  throw ConfigError(fmt::format(
+      "{0} holds a run of several stages: continue it with myxtts train --config {0}/config.yaml "
+      "--resume, or give this stage a folder of its own with --checkpoint-dir.",
+      directory.path().string()));
+}
+
+std::optional<Checkpoint> newest(const RunDirectory& directory, const CheckpointStore& store) {
+  if (!directory.has_checkpoints()) {
+    log_info("run", "There is no checkpoint in {} yet: the run begins from the start.",
+             directory.path().string());
+    return {};
+  }
+  auto found = store.newest_valid();
+  if (found) return found;
+  throw DataError(fmt::format(
+      "Every checkpoint in {} is damaged; begin again in another folder with --checkpoint-dir.",
+      (directory / "checkpoints").string()));
+}
+
+void refuse_other_stage(const RunDirectory& directory, const Checkpoint& start, Stage stage) {
+  const std::string trained = read_training_state(start.folder / files::kState).stage;
+  if (trained == name_of(stage)) return;
+  throw ConfigError(fmt::format(
+      "{0} trains the stage {1}, and --stage is {2}. To continue it, type: myxtts train --config "
+      "{0}/config.yaml --resume; to train {2} from the model it has, type: myxtts train --stage "
+      "{2} --init {3} --checkpoint-dir DIR",
+      directory.path().string(), printable(trained), name_of(stage), start.folder.string()));
+}
+
+// Those that the next save removes.
+void say_later_ones(const CheckpointStore& store, const Checkpoint& start) {
+  const auto all = store.all();
+  std::string steps;
+  for (const auto& each : all) {
+    if (each.step > start.step) steps += fmt::format("{}{}", steps.empty() ? "" : ", ", each.step);
+  }
+  if (steps.empty()) return;
+  log_warning("run",
+              "The run goes on from step {}: the checkpoints of later steps ({}) are removed with "
+              "its next save.",
+              start.step, steps);
+}
+
+std::string change_of(const char* what, const std::string& now, const std::string& was) {
+  return fmt::format("{} ({}; was {})", what, now, printable(was));
+}
+
+// What changed of that which makes an epoch another one; empty: nothing.
+std::string other_data(const TrainingState& state, const DataSettings& now) {
+  std::string changes;
+  if (state.corpus != now.corpus) {
+    changes = change_of("the clips to train on", "fingerprint " + now.corpus, state.corpus);
+  }
+  if (state.rows != now.rows) {
+    changes += changes.empty() ? "" : " and ";
+    changes += change_of("how clips are drawn", now.rows, state.rows);
+  }
+  return changes;
+}
+
+void begin_epoch_again(TrainingState& state, const std::string& changes) {
+  log_warning(
+      "run",
+      "Since the checkpoint of step {} was made, {} changed. The run goes on, and its epoch "
+      "{} begins again; it will not be what it would have been without the change.",
+      state.step, changes, state.position.epoch + 1);
+  state.division = {.epoch = state.position.epoch};
+  state.rest = state.division;
+}
+
+// See Note [An epoch divided anew].
+void go_on_with_rest(TrainingState& state, const std::string& batches) {
+  const std::int64_t visits = state.rest->visits;
+  log_info("run", "Since the checkpoint of step {} was made, {} changed. Epoch {} {}.", state.step,
+           change_of("how batches are made", batches, state.batches), state.position.epoch + 1,
+           visits == 0
+               ? "has not begun"
+               : fmt::format("goes on in its order behind the {} clips that were trained", visits));
+  state.division = *state.rest;
+}
+
+}  // namespace
+
+std::optional<Checkpoint> find_starting_point(const RunDirectory& directory,
+                                              const CheckpointStore& store,
+                                              const std::optional<std::string>& resume,
+                                              Stage stage) {
+  refuse_folder_of_stages(directory);
+  if (!resume) {
+    refuse_second_run(directory);
+    return {};
+  }
+  auto start = *resume == "latest" ? newest(directory, store) : store.at(*resume);
+  if (!start) return start;
+  refuse_other_stage(directory, *start, stage);
+  say_later_ones(store, *start);
+  return start;
+}
+
+TrainingState continue_with(TrainingState state, const DataSettings& now) {
+  const std::string other = other_data(state, now);
+  if (other.empty() && state.batches == now.batches) return state;
+  if (!other.empty()) {
+    begin_epoch_again(state, other);
+  } else if (state.rest) {
+    go_on_with_rest(state, now.batches);
+  } else {
+    begin_epoch_again(state, change_of("how batches are made", now.batches, state.batches));
+  }
+  state.division_step = state.step;
+  state.position.step = 0;
+  state.corpus = now.corpus;
+  state.rows = now.rows;
+  state.batches = now.batches;
+  return state;
 }
 
 }  // namespace myxtts

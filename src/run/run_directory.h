@@ -2,7 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
+
+#include "config/run_config.h"
+#include "run/checkpoint_store.h"
+#include "run/training_state.h"
 
 namespace myxtts {
 
@@ -34,5 +39,31 @@ class RunDirectory {
 
 // The same of a folder that need not be there.
 bool holds_checkpoints(const std::filesystem::path& run);
+
+// Where a run begins: at the checkpoint that --resume names, or nowhere (`resume` is that of
+// RunDirectoryConfig). "latest" takes the newest whole one and passes over damaged ones with a
+// warning; in a folder where no checkpoint was ever made it begins from the start, so that a run
+// that is restarted by a script needs no other command the first time.
+//
+// Throws DataError when the checkpoint is not there or damaged, when all of them are, and when a
+// run without --resume would mix with one that is there; ConfigError when it is one of another
+// stage, with what to type.
+std::optional<Checkpoint> find_starting_point(const RunDirectory& directory,
+                                              const CheckpointStore& store,
+                                              const std::optional<std::string>& resume,
+                                              Stage stage);
+
+// What a run's batches follow from, as TrainingState keeps it.
+struct DataSettings {
+  std::string corpus;
+  std::string rows;
+  std::string batches;
+};
+
+// The state a run goes on with, where its data and settings are these. What is not as it was in the
+// checkpoint is said. Other `batches` divide the rest of the epoch, which keeps its order; other
+// clips or `rows` make its order another one, so that its place in the old one means nothing any
+// more, and the epoch begins again.
+TrainingState continue_with(TrainingState state, const DataSettings& now);
 
 }  // namespace myxtts

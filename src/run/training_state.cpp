@@ -9,17 +9,17 @@
 #include "base/atomic_file.h"
 #include "base/checksum.h"
 #include "base/error.h"
-#include "base/paths.h"
-#include "base/shallow_json.h"
+#include "base/files.h"
+#include "config/json.h"
 
 namespace myxtts {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 3;
+constexpr int kStateVersion = 3;
 constexpr int kOldVersion = 2;  // without `division` and `rest`; `rows` were a part of `batches`
-constexpr std::size_t kLargestFile = 64 << 10;  // bytes
+constexpr std::size_t kLargestState = 64 << 10;  // bytes
 constexpr std::size_t kFields = 18;
 constexpr std::size_t kOldFields = 15;
 
@@ -88,14 +88,14 @@ class StateReader {
 };
 
 Json parse_object(const std::filesystem::path& file) {
-  const std::string text = read_text_file(file, "state of the run", kLargestFile);
+  const std::string text = read_text_file(file, "state of the run", kLargestState);
   auto json = parse_shallow_json<Json>(text);
   const StateReader reader(json, file);
   if (!json.is_object()) reader.refuse("is not a JSON object");
   const Json& version = reader.at("version");
-  if (version != kVersion && version != kOldVersion) {
+  if (version != kStateVersion && version != kOldVersion) {
     reader.refuse(fmt::format("has the version {}, and this program knows {} and {}",
-                              version.dump().substr(0, 20), kOldVersion, kVersion));
+                              version.dump().substr(0, 20), kOldVersion, kStateVersion));
   }
   reader.expect_fields(version == kOldVersion ? kOldFields : kFields);
   return json;
@@ -159,7 +159,7 @@ Json or_null(const std::optional<double>& value) {
 }  // namespace
 
 void write_training_state(const std::filesystem::path& file, const TrainingState& state) {
-  const Json json{{"version", kVersion},
+  const Json json{{"version", kStateVersion},
                   {"stage", state.stage},
                   {"step", state.step},
                   {"epoch", state.position.epoch},

@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/plan_run.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
+#include <thread>
 
+#include <fmt/ranges.h>
+
+#include "base/error.h"
 #include "base/log.h"
 #include "config/model_json.h"
 #include "device/cuda_plugin.h"
-#include "device/plan_devices.h"
-#include "device/system_probe.h"
-#include "device/visible_devices.h"
-#include "diagnose/memory/saving_plan.h"
+#include "device/machine.h"
+#include "device/plan/gpu_choice.h"
+#include "device/plan/plan_devices.h"
+#include "diagnose/memory/memory_plan.h"
+#include "parallel/rank_share.h"
 #include "run/model_folder.h"
 #include "run/open_model.h"
-#include "session/run_records.h"
+#include "session/run_report.h"
 
 namespace myxtts {
 
@@ -52,6 +59,183 @@ DevicePlan open_and_tell(const DevicePlan& planned) {
   say(configured(plan, visible == nullptr ? "" : visible));
   log_info("train", "{}", describe(plan));
   return plan;
+}
+
+namespace {
+
+// None named is every one that is visible, but the one that prepares data.
+GpuNumbers named_gpus(const RunConfig& config, const GpuInventory& inventory) {
+  if (config.parallel.gpus && !config.parallel.gpus->empty()) return *config.parallel.gpus;
+  GpuNumbers numbers;
+  const auto visible = static_cast<std::int64_t>(visible_gpus(inventory).size());
+  for (std::int64_t number = 0; number < visible; ++number) {
+    if (number != config.data.data_gpu) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+GpuNumbers model_gpus(const RunConfig& config, const GpuInventory& inventory) {
+  const GpuNumbers numbers = named_gpus(config, inventory);
+  if (!numbers.empty()) return numbers;
+  if (!config.data.data_gpu) {
+    throw DeviceError(
+        "--gpus all needs a GPU, and this machine shows none; see myxtts doctor, or train on the "
+        "CPU with --device cpu.");
+  }
+  throw DeviceError(fmt::format(
+      "--gpus all leaves no GPU to train on beside --data-gpu {}: this machine shows {}. Leave out "
+      "--data-gpu and --gpus to do both on one.",
+      *config.data.data_gpu, visible_gpus(inventory).size()));
+}
+
+// Whether a rank of a launcher takes the GPU of its place on the host.
+bool takes_gpu_by_place(const RunConfig& config) {
+  const DevicesConfig& devices = config.devices;
+  return devices.device != DeviceKind::Cpu && devices.mode != Mode::Cpu && !devices.split_gpu &&
+         !config.data.data_gpu;
+}
+
+// What `plan` does is kept to the cores of a rank, which it counts.
+template <typename Plan>
+DevicePlan with_cores_of(const World& world, const Plan& plan) {
+  DevicePlan planned;
+  std::exception_ptr failure;
+  std::thread([&] {
+    try {
+      keep_to_cores(own_cores(world));
+      planned = plan();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }).join();
+  if (failure) std::rethrow_exception(failure);
+  return planned;
+}
+
+std::string place_of(const DevicePlan& plan) {
+  return plan.model.gpu ? fmt::format("GPU {}", plan.model.gpu->listed) : "the CPU";
+}
+
+std::string devices_of(const std::vector<DevicePlan>& plans) {
+  const RolePlan& first = plans.front().model;
+  if (!first.gpu) {
+    return fmt::format("each with {} thread{} of the CPU", first.threads,
+                       first.threads == 1 ? "" : "s");
+  }
+  std::vector<std::string> gpus;
+  for (const DevicePlan& plan : plans) {
+    gpus.push_back(fmt::format("GPU {}", plan.model.gpu->listed));
+  }
+  return fmt::format("on {}", fmt::join(gpus, ", "));
+}
+
+}  // namespace
+
+bool has_rank_threads(const RunConfig& config) {
+  return config.parallel.ranks || (config.parallel.gpus && config.data.data_gpu);
+}
+
+bool has_rank_processes(const RunConfig& config) {
+  return config.parallel.gpus && !config.data.data_gpu;
+}
+
+std::vector<RunConfig> settings_of_ranks(const RunConfig& config, const GpuInventory& gpus) {
+  RunConfig alone = config;
+  alone.parallel.gpus.reset();
+  alone.parallel.ranks.reset();
+  if (config.parallel.ranks) {
+    return std::vector<RunConfig>(static_cast<std::size_t>(*config.parallel.ranks), alone);
+  }
+  std::vector<RunConfig> settings;
+  for (const std::int64_t gpu : model_gpus(config, gpus)) {
+    if (config.data.data_gpu) {
+      alone.data.model_gpu = gpu;
+    } else {
+      alone.parallel.gpus = GpuNumbers{gpu};
+    }
+    settings.push_back(alone);
+  }
+  return settings;
+}
+
+RunConfig settings_of_rank(const RunConfig& config, const World& world, const GpuInventory& gpus) {
+  if (!takes_gpu_by_place(config)) return config;
+  const GpuNumbers numbers = named_gpus(config, gpus);
+  const bool are_named = config.parallel.gpus && !config.parallel.gpus->empty();
+  if (numbers.empty()) return config;
+  const bool is_shown_its_own = !are_named && numbers.size() == 1;
+  const auto place = is_shown_its_own ? 0 : static_cast<std::size_t>(world.local_rank);
+  if (place < numbers.size()) {
+    RunConfig own = config;
+    own.parallel.gpus = GpuNumbers{numbers[place]};
+    return own;
+  }
+  if (are_named) {
+    throw ConfigError(fmt::format(
+        "--gpus {} names {} for the {} ranks that the launcher has started on this host; name one "
+        "for each, or leave --gpus out.",
+        fmt::join(numbers, ","), numbers.size(), world.local_size));
+  }
+  throw DeviceError(fmt::format(
+      "Rank {} is number {} of {} on this host, which shows {} GPUs; start at most {} ranks there, "
+      "or train on the CPU with --device cpu.",
+      world.rank, world.local_rank, world.local_size, numbers.size(), numbers.size()));
+}
+
+RunConfig settings_of_first_rank(const RunConfig& config) {
+  if (!has_rank_threads(config) && !has_rank_processes(config)) return config;
+  SystemProbe probe;
+  return settings_of_ranks(config, discover_machine(probe).gpus).front();
+}
+
+std::vector<DevicePlan> joined_plans(std::vector<DevicePlan> plans, const DevicesConfig& devices) {
+  RolePlan data = plans.front().data;
+  int threads = 0;
+  for (const DevicePlan& plan : plans) threads += plan.data.threads;
+  if (!devices.data_threads) data.threads = threads;
+  const DevicePlan first = plans.front();
+  for (std::size_t place = 0; place < plans.size(); ++place) {
+    DevicePlan& plan = plans[place];
+    plan.data = data;
+    if (plan.model.gpu) plan.model.gpu->logical = static_cast<int>(place) + 1;
+    if (plan.batch_size == first.batch_size && plan.grad_accum == first.grad_accum) continue;
+    throw DeviceError(fmt::format(
+        "The ranks have room for different batches: {} clips on {}, {} on {}. Give one size for "
+        "all, as in --batch-size {}.",
+        first.batch_size, place_of(first), plan.batch_size, place_of(plan),
+        std::min(first.batch_size, plan.batch_size)));
+  }
+  return plans;
+}
+
+std::vector<DevicePlan> plan_ranks(const RunConfig& config, const ModelConfig& model) {
+  SystemProbe probe;
+  const std::vector<RunConfig> settings = settings_of_ranks(config, discover_machine(probe).gpus);
+  const int size = static_cast<int>(settings.size());
+  std::vector<DevicePlan> plans;
+  for (int rank = 0; rank < size; ++rank) {
+    const World world{.rank = rank, .size = size, .local_rank = rank, .local_size = size};
+    plans.push_back(with_cores_of(
+        world, [&] { return plan_run(settings[static_cast<std::size_t>(rank)], model); }));
+  }
+  if (config.parallel.ranks && plans.front().model.gpu) {
+    throw ConfigError(fmt::format(
+        "--ranks {} is for the CPU, and this run would be on a GPU; add --device cpu, or name the "
+        "GPUs, as in --data-gpu 0 --gpus 1,2.",
+        *config.parallel.ranks));
+  }
+  return joined_plans(std::move(plans), config.devices);
+}
+
+std::vector<DevicePlan> open_and_tell(const std::vector<DevicePlan>& planned) {
+  say(configuring(planned.front()));
+  const std::vector<DevicePlan> plans = open_devices(planned);
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  say(configured(plans.front(), visible == nullptr ? "" : visible));
+  log_info("train", "{}", describe(plans.front()));
+  log_info("ranks", "{} ranks train one model, {}; one data device feeds them all", plans.size(),
+           devices_of(plans));
+  return plans;
 }
 
 }  // namespace myxtts

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include "config/model.h"
 #include "config/run_config.h"
-#include "device/device_plan.h"
+#include "device/machine.h"
+#include "device/plan/device_plan.h"
+#include "parallel/world.h"
 
 namespace myxtts {
 
@@ -23,5 +27,39 @@ DevicePlan plan_and_open_devices(const RunConfig& config, const ModelConfig& mod
 
 // Opens what was planned, and tells it in the words of a run's start as each becomes true.
 DevicePlan open_and_tell(const DevicePlan& planned);
+
+// Whether the ranks of a run are threads of this process, fed by one data device: --ranks on the
+// CPU, --gpus beside --data-gpu.
+bool has_rank_threads(const RunConfig& config);
+
+// Whether they are processes that are to be started: --gpus alone.
+bool has_rank_processes(const RunConfig& config);
+
+// The settings of each of those ranks, as if it were alone: its GPU of --gpus is its --model-gpu
+// beside --data-gpu, or the only one of its --gpus. Throws DeviceError where --gpus all leaves
+// none.
+std::vector<RunConfig> settings_of_ranks(const RunConfig& config, const GpuInventory& gpus);
+
+// The settings of a rank that a launcher started, as if it were alone: the GPU of --gpus in its
+// place on this host, or of all that are visible; the only one where the launcher shows it no
+// other. As they are where it has GPUs of its own by other flags, or none. Throws ConfigError where
+// --gpus names fewer than there are ranks, DeviceError where the host has fewer.
+RunConfig settings_of_rank(const RunConfig& config, const World& world, const GpuInventory& gpus);
+
+// Of the first of them, on this machine: the others differ by their devices alone. The settings
+// themselves where there are none.
+RunConfig settings_of_first_rank(const RunConfig& config);
+
+// The plans of ranks as one: a data role that works for all, with the threads of all unless
+// --data-threads says how many, and each rank's own model device. Throws DeviceError where their
+// batches differ.
+std::vector<DevicePlan> joined_plans(std::vector<DevicePlan> plans, const DevicesConfig& devices);
+
+// The plans of those ranks on this machine, each made as a process that has its share of the cores
+// would make it. Opens nothing. Throws ConfigError, DeviceError.
+std::vector<DevicePlan> plan_ranks(const RunConfig& config, const ModelConfig& model);
+
+// Opens what was planned, and tells it as open_and_tell() does.
+std::vector<DevicePlan> open_and_tell(const std::vector<DevicePlan>& planned);
 
 }  // namespace myxtts

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "data/mel_statistics.h"
-#include "device/system_probe.h"
-#include "run/checkpoint_files.h"
+#include "device/machine.h"
+#include "run/model_folder.h"
 
 namespace myxtts {
 namespace {

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "config/effective_config.h"
-#include "device/device_plan.h"
+#include "device/plan/device_plan.h"
 #include "run/checkpoint_store.h"
 #include "run/run_directory.h"
-#include "session/rank_feeds.h"
-#include "session/run_data.h"
+#include "session/feed/batch_feed.h"
+#include "session/feed/run_data.h"
 #include "session/run_devices.h"
 #include "session/starting_model.h"
 

@@ -2,21 +2,52 @@
 #include "session/run_monitor.h"
 
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "diagnose/profile/grades.h"
+#include "base/log.h"
+#include "diagnose/profile/profile.h"
 
 namespace myxtts {
+
+bool HourlyWarnings::warn(const std::string& cause, const std::string& sentence) {
+  const auto now = clock_.now();
+  const auto last = said_.find(cause);
+  if (last != said_.end() && now - last->second < kQuiet) return false;
+  said_[cause] = now;
+  log_warning("train", "{}", sentence);
+  return true;
+}
+
+GpuWatch::GpuWatch(const RolePlan& role, const Clock& clock)
+    : clock_(clock), meter_(role.gpu ? std::make_unique<GpuMeter>(role.gpu->uuid) : nullptr) {}
+
+void GpuWatch::look() {
+  if (meter_ == nullptr || clock_.now() < next_) return;
+  next_ = clock_.now() + kBetweenLooks;
+  const auto use = meter_->read();
+  if (!use) return;
+  ++looks_;
+  sum_.busy_share += use->percent / 100.0;
+  sum_.watts += use->watts;
+  sum_.watts_limit = use->watts_limit;
+  sum_.used_bytes = use->used_bytes;
+  sum_.total_bytes = use->total_bytes;
+}
+
+std::optional<GpuSeen> GpuWatch::take() {
+  const int looks = std::exchange(looks_, 0);
+  GpuSeen seen = std::exchange(sum_, {});
+  if (looks == 0) return std::nullopt;
+  seen.busy_share /= looks;
+  seen.watts /= looks;
+  return seen;
+}
+
 namespace {
 
 constexpr const char* kAsk = "myxtts profile with the same settings names the knob to turn";
-
-double waited_share(const PipelineReading& reading) {
-  const double waited = reading.readiness.waited_seconds;
-  const double all = waited + reading.model_device.busy_seconds;
-  return all > 0 ? waited / all : 0.0;
-}
 
 double variation(const ReadinessReading& readiness) {
   const auto steps = static_cast<double>(readiness.steps);

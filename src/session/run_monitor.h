@@ -4,21 +4,61 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
-#include "device/device_plan.h"
-#include "device/role_memory.h"
+#include "device/nvml.h"
+#include "device/plan/device_plan.h"
+#include "device/role_device.h"
+#include "diagnose/profile/profile.h"
 #include "pipeline/pipeline_reading.h"
 #include "run/metrics_log.h"
-#include "session/gpu_watch.h"
-#include "session/hourly_warnings.h"
-#include "session/run_summary.h"
+#include "session/run_report.h"
 #include "train/observer.h"
 
 namespace myxtts {
+
+// Says each thing at most once an hour, however often it is found. One thread; the clock outlives
+// it.
+class HourlyWarnings {
+ public:
+  static constexpr std::chrono::hours kQuiet{1};
+
+  explicit HourlyWarnings(const Clock& clock = system_clock()) : clock_(clock) {}
+
+  // A line of the log, unless one of the same cause was said within the hour. Whether it was.
+  bool warn(const std::string& cause, const std::string& sentence);
+
+ private:
+  const Clock& clock_;
+  std::map<std::string, Clock::Time> said_;
+};
+
+// Looks at the GPU of a role now and then, and averages. Nothing waits for it. One thread; the
+// clock outlives it.
+class GpuWatch {
+ public:
+  static constexpr std::chrono::milliseconds kBetweenLooks{100};
+
+  explicit GpuWatch(const RolePlan& role, const Clock& clock = system_clock());
+
+  // As often as one likes: asks the driver only when the last look is some time ago.
+  void look();
+
+  // Since the last take(); nothing: there is no GPU, it does not tell, or nobody looked.
+  std::optional<GpuSeen> take();
+
+ private:
+  const Clock& clock_;
+  std::unique_ptr<GpuMeter> meter_;  // null: the role is on the CPU
+  Clock::Time next_{};
+  GpuSeen sum_;
+  int looks_ = 0;
+};
 
 // How a run went for a while.
 struct MonitoredTime {

@@ -3,16 +3,36 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "config/run_config.h"
-#include "device/device_plan.h"
+#include "device/plan/device_plan.h"
 #include "device/role_device.h"
 #include "parallel/rank_team.h"
-#include "session/run_data.h"
+#include "session/feed/run_data.h"
 #include "session/starting_model.h"
-#include "train/stage_training.h"
+#include "train/decoder/decoder_training.h"
+#include "train/dvae/dvae_training.h"
+#include "train/gpt/gpt_training.h"
+#include "train/speaker/speaker_training.h"
+#include "train/step/stage_training.h"
+#include "train/trainer.h"
 
 namespace myxtts {
+
+// The settings of a run as the trainer's parts take them; each decided, nothing is "auto".
+GptTrainingSettings gpt_training_settings(const RunConfig& config, const DevicePlan& plan,
+                                          const RunData& data);
+DvaeTrainingSettings dvae_training_settings(const RunConfig& config, const DevicePlan& plan,
+                                            const RunData& data);
+DecoderTrainingSettings decoder_training_settings(const RunConfig& config, const DevicePlan& plan,
+                                                  const RunData& data);
+SpeakerTrainingSettings speaker_training_settings(const RunConfig& config, const DevicePlan& plan,
+                                                  const RunData& data);
+// What --stage-budget gives the stage in minutes, in seconds; nothing: no minutes.
+std::optional<double> most_seconds(const TrainConfig& train);
+// The data outlives the trainer.
+TrainerSettings trainer_settings(const RunConfig& config, const RunData& data);
 
 // What a stage's training is made of. All of it outlives the training.
 struct StageParts {

@@ -8,10 +8,10 @@
 #include "base/atomic_file.h"
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/log.h"
-#include "base/paths.h"
 #include "run/model_folder.h"
-#include "session/training_texts.h"
+#include "session/vocabulary_texts.h"
 #include "train/starting_point.h"
 #include "weights/tensor_files.h"
 

@@ -10,7 +10,6 @@
 #include "config/run_config.h"
 #include "model/named_tensors.h"
 #include "run/open_model.h"
-#include "run/trained_part.h"
 #include "text/vocabulary.h"
 
 namespace myxtts {

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/trace.h"
-#include "session/rank_equality.h"
+#include "session/ranks/rank_agreement.h"
 
 namespace myxtts {
 TrainingLoop::TrainingLoop(const LoopParts& parts, const TrainingState& start)

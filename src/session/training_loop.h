@@ -10,11 +10,11 @@
 
 #include "base/clock.h"
 #include "run/checkpoint_saver.h"
-#include "session/hourly_warnings.h"
-#include "session/memory_watch.h"
-#include "session/rank_feeds.h"
-#include "session/rank_notes.h"
-#include "session/rhythm.h"
+#include "session/feed/batch_feed.h"
+#include "session/ranks/rank_agreement.h"
+#include "session/run_devices.h"
+#include "session/run_monitor.h"
+#include "session/save_schedule.h"
 #include "train/trainer.h"
 
 namespace myxtts {

@@ -8,26 +8,49 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "run/open_checkpoint.h"
-#include "session/gauges.h"
-#include "session/memory_advice.h"
-#include "session/progress_observer.h"
-#include "session/rank_equality.h"
+#include "pipeline/pipeline_reading.h"
+#include "run/metrics_log.h"
+#include "run/open_model.h"
+#include "session/ranks/rank_agreement.h"
+#include "session/run_devices.h"
 #include "session/run_inputs.h"
 #include "session/run_monitor.h"
-#include "session/run_records.h"
-#include "session/run_summary.h"
-#include "session/run_tally.h"
+#include "session/run_report.h"
 #include "session/samples/stage_samples.h"
 #include "session/samples/validation_samples.h"
 #include "session/stage_factory.h"
 #include "session/training_loop.h"
-#include "session/training_settings.h"
 #include "train/metrics_observer.h"
 #include "train/trainer.h"
 #include "train/weight_histograms.h"
 
 namespace myxtts {
+namespace {
+
+void add_memory(Metrics& metrics, const std::string& role, const RoleDevice& device) {
+  const MemoryReading memory = device.memory().read();
+  metrics.emplace_back("memory." + role, static_cast<double>(memory.reserved));
+  metrics.emplace_back("memory." + role + "_peak", static_cast<double>(memory.peak));
+}
+
+// What each line of metrics tells beside the losses: how ready batches were so far, how busy each
+// stage was, how full each queue is, and the memory of both roles. Waits for nothing.
+Metrics gauges(const PipelineReading& reading, const RunDevices& devices) {
+  Metrics metrics{{"readiness", reading.readiness.share()},
+                  {"waited_seconds", reading.readiness.waited_seconds}};
+  for (const StageReading& stage : reading.stages) {
+    metrics.emplace_back("pipeline." + stage.name + ".busy_seconds", seconds_in(stage.load.busy));
+  }
+  for (const QueueReading& queue : reading.queues) {
+    metrics.emplace_back("pipeline." + queue.name + ".depth",
+                         static_cast<double>(queue.depth.current));
+  }
+  add_memory(metrics, "data", *devices.data);
+  add_memory(metrics, "model", *devices.model);
+  return metrics;
+}
+
+}  // namespace
 
 std::optional<Clock::Time> deadline_after(const TrainConfig& train) {
   if (!train.max_minutes) return std::nullopt;

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "config/effective_config.h"
-#include "device/device_plan.h"
+#include "device/plan/device_plan.h"
 #include "parallel/rank_team.h"
 #include "run/checkpoint_store.h"
 #include "run/run_directory.h"

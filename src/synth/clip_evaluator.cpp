@@ -8,7 +8,7 @@
 #include <ATen/Context.h>
 #include <c10/core/GradMode.h>
 
-#include "model/losses.h"
+#include "model/gpt.h"
 
 namespace myxtts {
 namespace {

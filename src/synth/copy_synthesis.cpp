@@ -7,18 +7,10 @@
 #include <c10/core/GradMode.h>
 
 #include "base/error.h"
-#include "synth/reference_clips.h"
+#include "synth/voice.h"
 
 namespace myxtts {
-namespace {
-
-NamedTensors on_device(const NamedTensors& tensors, c10::Device device) {
-  NamedTensors moved;
-  for (const auto& [name, tensor] : tensors) moved.emplace(name, tensor.to(device));
-  return moved;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 CopySynthesis::CopySynthesis(const OpenModel& model, c10::Device device)
     : config_(model.config),

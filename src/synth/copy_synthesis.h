@@ -10,13 +10,13 @@
 #include <c10/core/Device.h>
 
 #include "audio/mel_spectrogram.h"
-#include "model/decoder.h"
 #include "model/dvae.h"
 #include "model/gpt.h"
 #include "model/reference_voice.h"
 #include "model/speaker_encoder.h"
+#include "model/vocoder.h"
 #include "run/open_model.h"
-#include "synth/vocoder.h"
+#include "synth/windowed_vocoder.h"
 
 namespace myxtts {
 

@@ -11,10 +11,15 @@
 #include <c10/core/Device.h>
 
 #include "config/model.h"
+#include "kernels/decode/code_decoder.h"
 #include "model/named_tensors.h"
-#include "synth/sampling_settings.h"
+#include "synth/sampling.h"
 
 namespace myxtts {
+
+inline std::size_t as_index(std::int64_t number) {
+  return static_cast<std::size_t>(number);
+}
 
 // What one row is to speak, and in which voice.
 struct DecodePrefix {
@@ -81,7 +86,7 @@ class DecodeEngine {
   virtual at::Tensor states() const = 0;  // [rows, D]
 
   // From prefixes to whole rows, one beam each. An engine may choose codes on its own device and
-  // hand them over in runs; generate_by_steps() (synth/generate.h) is the plain way.
+  // hand them over in runs; generate_by_steps() (synth/decode_engine.h) is the plain way.
   virtual std::vector<GeneratedRow> generate(std::span<const DecodePrefix> rows,
                                              const SamplingSettings& settings,
                                              const CodeListener& listener) = 0;
@@ -109,5 +114,32 @@ std::unique_ptr<DecodeEngine> make_decode_engine(const GptConfig& config,
                                                  c10::Device device);
 bool has_decode_engine(c10::DeviceType type);
 void register_decode_engine(c10::DeviceType type, DecodeEngineFactory factory);
+
+// What DecodeEngine::generate promises, by begin(), step() and choices on the CPU.
+std::vector<GeneratedRow> generate_by_steps(DecodeEngine& engine,
+                                            std::span<const DecodePrefix> rows,
+                                            const SamplingSettings& settings,
+                                            const CodeListener& listener);
+
+// One text with settings.beams beams; the engine has as many rows. The best finished beam.
+GeneratedRow generate_with_beams(DecodeEngine& engine, const DecodePrefix& prefix,
+                                 const SamplingSettings& settings);
+
+// LibTorch reads the prefixes, synth/cpu/ makes the steps with as many threads as LibTorch has. The
+// weights are shared, and copied once more in the order in which a step reads them.
+std::unique_ptr<DecodeEngine> make_cpu_engine(const GptConfig& config, const NamedTensors& weights,
+                                              const DecodeCapacity& capacity, c10::Device device);
+
+// LibTorch reads the prefixes, kernels/ makes the steps and chooses the codes, all on one GPU; see
+// docs/internals/decode-engine.md. Throws DeviceError where there is none.
+std::unique_ptr<DecodeEngine> make_cuda_engine(const GptConfig& config, const NamedTensors& weights,
+                                               const DecodeCapacity& capacity, c10::Device device);
+
+// The same with another precision or method than the GPU's best.
+std::unique_ptr<DecodeEngine> make_cuda_engine_by(const GptConfig& config,
+                                                  const NamedTensors& weights,
+                                                  const DecodeCapacity& capacity,
+                                                  c10::Device device, DecodePrecision precision,
+                                                  DecodeMethod method);
 
 }  // namespace myxtts

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "synth/engine_cpu.h"
+#include "synth/decode_engine.h"
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,6 @@
 #include "model/gpt.h"
 #include "model/layers.h"
 #include "synth/cpu/cpu_gpt.h"
-#include "synth/generate.h"
 
 namespace myxtts {
 namespace {
@@ -54,10 +53,6 @@ struct PrefixLayer {
 
 // With fewer weights to read for each code, members of a team would mostly wait for each other.
 constexpr std::int64_t kWeightsOfAThread = 2'000'000;
-
-std::size_t index(std::int64_t number) {
-  return static_cast<std::size_t>(number);
-}
 
 class EngineCpu final : public DecodeEngine {
  public:
@@ -137,15 +132,15 @@ CpuGpt::Sizes EngineCpu::sizes() const {
   const auto prefix = config_.perceiver_latents + most_text_tokens(config_) + 3;
   const auto weights = config_.layers * 12 * config_.width * config_.width;
   const auto worthwhile = 1 + weights / kWeightsOfAThread;
-  return {.rows = index(capacity_.rows),
-          .positions = index(prefix + capacity_.codes),
-          .threads = index(std::min<std::int64_t>(at::get_num_threads(), worthwhile))};
+  return {.rows = as_index(capacity_.rows),
+          .positions = as_index(prefix + capacity_.codes),
+          .threads = as_index(std::min<std::int64_t>(at::get_num_threads(), worthwhile))};
 }
 
 void EngineCpu::begin(std::span<const DecodePrefix> rows) {
   const c10::AutoGradMode no_gradients(false);
-  MYXTTS_CHECK(!rows.empty() && rows.size() <= index(capacity_.rows), "{} rows for an engine of {}",
-               rows.size(), capacity_.rows);
+  MYXTTS_CHECK(!rows.empty() && rows.size() <= as_index(capacity_.rows),
+               "{} rows for an engine of {}", rows.size(), capacity_.rows);
   lengths_.assign(rows.size(), 0);
   prefix_lengths_.assign(rows.size(), 0);
   slots_.resize(rows.size());
@@ -155,7 +150,7 @@ void EngineCpu::begin(std::span<const DecodePrefix> rows) {
 
 void EngineCpu::read_prefix(std::size_t row, const DecodePrefix& prefix) {
   auto x = embed(prefix);
-  const auto count = index(x.size(0));
+  const auto count = as_index(x.size(0));
   for (std::size_t layer = 0; layer < prefix_layers_.size(); ++layer) {
     const auto [keys, values] = prefix_layers_[layer](x);
     layers_.write_prefix(row, layer, keys.const_data_ptr<float>(), values.const_data_ptr<float>(),
@@ -194,9 +189,9 @@ void EngineCpu::step(std::span<const std::int64_t> codes) {
   std::vector<std::size_t> input_rows;
   for (std::size_t row = 0; row < codes.size(); ++row) {
     if (codes[row] == kEnded) continue;
-    const std::size_t width = index(config_.width);
+    const std::size_t width = as_index(config_.width);
     float* input = inputs_.mutable_data_ptr<float>() + row * width;
-    const float* embedding = embeddings + index(codes[row]) * width;
+    const float* embedding = embeddings + as_index(codes[row]) * width;
     const float* position = positions + (lengths_[row] - prefix_lengths_[row]) * width;
     for (std::size_t i = 0; i < width; ++i) input[i] = embedding[i] + position[i];
     inputs.push_back({slots_[row], lengths_[row]++, input});
@@ -208,7 +203,7 @@ void EngineCpu::step(std::span<const std::int64_t> codes) {
 
 void EngineCpu::copy_outputs(std::size_t from, std::size_t row) {
   const auto copy = [row](const float* values, at::Tensor& to) {
-    const auto width = index(to.size(1));
+    const auto width = as_index(to.size(1));
     std::copy_n(values, width, to.mutable_data_ptr<float>() + row * width);
   };
   copy(layers_.state(from), states_);
@@ -222,7 +217,7 @@ void EngineCpu::reorder(std::span<const std::int64_t> from) {
                lengths_.size());
   std::vector<bool> keeps_place(slots_.size(), false);
   std::vector<std::size_t> free;
-  for (const auto source : from) keeps_place.at(index(source)) = true;
+  for (const auto source : from) keeps_place.at(as_index(source)) = true;
   for (std::size_t row = 0; row < slots_.size(); ++row) {
     if (!keeps_place[row]) free.push_back(slots_[row]);
   }
@@ -230,7 +225,7 @@ void EngineCpu::reorder(std::span<const std::int64_t> from) {
   const auto lengths = lengths_;
   const auto prefix_lengths = prefix_lengths_;
   for (std::size_t row = 0; row < from.size(); ++row) {
-    const auto source = index(from[row]);
+    const auto source = as_index(from[row]);
     lengths_[row] = lengths[source];
     prefix_lengths_[row] = prefix_lengths[source];
     if (keeps_place[source]) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "synth/engine_cuda.h"
+#include "synth/decode_engine.h"
 
 #include <utility>
 
@@ -11,7 +11,6 @@
 #include "base/random.h"
 #include "device/cuda_plugin.h"
 #include "model/gpt.h"
-#include "synth/generate.h"
 #include "synth/prefix_reader.h"
 
 namespace myxtts {
@@ -19,10 +18,6 @@ namespace {
 
 // Steps queued at once. One such run is always ahead of the host.
 constexpr std::int64_t kRun = 8;
-
-std::size_t index(std::int64_t number) {
-  return static_cast<std::size_t>(number);
-}
 
 NamedTensors gpt_on(const NamedTensors& weights, c10::Device device) {
   NamedTensors result;
@@ -173,7 +168,7 @@ class EngineCuda final : public DecodeEngine {
   template <typename RuleOf>
   void load(std::span<const DecodePrefix> rows, const RuleOf& rule_of_row) {
     const c10::AutoGradMode no_gradients(false);
-    MYXTTS_CHECK(!rows.empty() && rows.size() <= index(capacity_.rows),
+    MYXTTS_CHECK(!rows.empty() && rows.size() <= as_index(capacity_.rows),
                  "{} rows for an engine of {}", rows.size(), capacity_.rows);
     rows_ = static_cast<std::int64_t>(rows.size());
     for (std::int64_t row = 0; row < capacity_.rows; ++row) decoder_->stop(row);
@@ -200,7 +195,7 @@ class EngineCuda final : public DecodeEngine {
     for (std::int64_t row = 0; row < rows_; ++row) {
       const RowProgress now = decoder_->progress(row);
       goes_on = goes_on || !now.finished;
-      if (!listener.hear || !tell_row(listener, row, now, heard[index(row)])) continue;
+      if (!listener.hear || !tell_row(listener, row, now, heard[as_index(row)])) continue;
       for (std::int64_t other = 0; other < rows_; ++other) decoder_->stop(other);
       return false;
     }
@@ -220,7 +215,7 @@ class EngineCuda final : public DecodeEngine {
       const std::vector<std::int64_t> codes(decoder_->codes(row), decoder_->codes(row) + heard);
       const std::span<const std::int64_t> all =
           codes.empty() ? std::span(none, 0) : std::span(codes);
-      if (!listener.hear({index(row), all, states_of(row, heard), ends})) return true;
+      if (!listener.hear({as_index(row), all, states_of(row, heard), ends})) return true;
     }
     return false;
   }

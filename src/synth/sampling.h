@@ -3,12 +3,35 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/model.h"
-#include "synth/sampling_settings.h"
 
 namespace myxtts {
+
+// How codes are chosen from logits. The defaults are the public XTTS v2's; see synth/sampling.h for
+// what each does, and in which order.
+struct SamplingSettings {
+  bool greedy = false;              // the likeliest code always; only repetition_penalty counts
+  double temperature = 0.75;        // above 0; 1: no change
+  std::int64_t top_k = 50;          // 0: no limit
+  double top_p = 0.85;              // in (0, 1]; 1: no limit
+  double repetition_penalty = 5.0;  // above 0; 1: none
+  double length_penalty = 1.0;      // of beams alone
+  std::int64_t beams = 1;           // more than 1: beam search, or beam sampling if not greedy
+  std::uint64_t seed = 1;
+
+  bool operator==(const SamplingSettings&) const = default;
+};
+
+// The random stream of every draw.
+inline constexpr const char* kSamplingStream = "synth/code";
+
+// The random number in [0, 1) that chooses code `step` (from 0) of the text with this number. Of
+// nothing else, so that a text sounds the same alone and among others.
+double sampling_draw(std::uint64_t seed, std::uint32_t text_number, std::uint32_t step);
 
 // What is done to logits before a code is chosen, in this order, in fp32. A dropped id is -inf.
 
@@ -55,5 +78,9 @@ std::int64_t choose_code(std::span<float> logits, const CodeHistory& history,
 
 // Throws ConfigError that names the flag, its value and what is allowed.
 void validate(const SamplingSettings& settings);
+
+// What a model's config.json says about sampling, and the peer's own defaults where it says
+// nothing. `subject` names the file in the DataError of a value that cannot be used.
+SamplingSettings parse_sampling_settings(std::string_view json, const std::string& subject);
 
 }  // namespace myxtts

@@ -11,15 +11,33 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 
-#include "model/decoder.h"
+#include "config/model.h"
+#include "config/model_json.h"
+#include "model/named_tensors.h"
 #include "model/reference_voice.h"
+#include "model/vocoder.h"
 #include "synth/decode_engine.h"
-#include "synth/reference_clips.h"
-#include "synth/speaking_model.h"
-#include "synth/text_pieces.h"
-#include "synth/vocoder.h"
+#include "synth/pieces.h"
+#include "synth/sampling.h"
+#include "synth/voice.h"
+#include "synth/windowed_vocoder.h"
+#include "text/vocabulary.h"
 
 namespace myxtts {
+
+// A model folder opened for speaking. The tensors are fp32 and share the mapped file.
+struct SpeakingModel {
+  std::filesystem::path folder;
+  ModelConfig config;
+  ReferenceConfig reference;
+  SamplingSettings sampling;
+  Vocabulary vocabulary;
+  NamedTensors tensors;  // names of checkpoint_specs()
+};
+
+// Throws DataError that says which file is missing or wrong, or which stage of the model has not
+// been trained and how that is done. The DVAE is not needed for speaking.
+SpeakingModel open_speaking_model(const std::filesystem::path& folder);
 
 struct SpeakSettings {
   SamplingSettings sampling;

@@ -7,7 +7,7 @@
 
 #include <unicode/utf8.h>
 
-#include "text/replacements.h"
+#include "text/cleaner.h"
 #include "text/unicode.h"
 
 namespace myxtts {

@@ -1,18 +1,125 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text/cleaner.h"
 
+#include <array>
+#include <string_view>
+
+#include <unicode/utf8.h>
+
 #include "base/error.h"
-#include "text/chinese_numbers.h"
-#include "text/japanese.h"
-#include "text/korean.h"
-#include "text/money.h"
-#include "text/number_steps.h"
+#include "text/numbers/number_expansion.h"
+#include "text/numbers/numbers.h"
 #include "text/persian.h"
-#include "text/pinyin.h"
-#include "text/replacements.h"
+#include "text/transliteration.h"
 #include "text/unicode.h"
 
 namespace myxtts {
+namespace {
+
+// The words for & @ % # $ £ °, in this order. The euro sign has none.
+using Words = std::array<std::string_view, 7>;
+constexpr std::array<char32_t, 7> kSigns{U'&', U'@', U'%', U'#', U'$', U'£', U'°'};
+
+const Words& words_of(Language language) {
+  static constexpr Words kEnglish{"and", "at", "percent", "hash", "dollar", "pound", "degree"};
+  static constexpr Words kSpanish{"y",     "arroba", "por ciento", "numeral",
+                                  "dolar", "libra",  "grados"};
+  static constexpr Words kFrench{"et",     "arobase", "pour cent", "dièse",
+                                 "dollar", "livre",   "degrés"};
+  static constexpr Words kGerman{"und", "at", "prozent", "raute", "dollar", "pfund", "grad"};
+  static constexpr Words kPortuguese{"e",     "arroba", "por cento", "cardinal",
+                                     "dólar", "libra",  "graus"};
+  static constexpr Words kItalian{"e",       "chiocciola", "per cento", "cancelletto",
+                                  "dollaro", "sterlina",   "gradi"};
+  static constexpr Words kPolish{"i", "małpa", "procent", "krzyżyk", "dolar", "funt", "stopnie"};
+  static constexpr Words kCzech{"a", "na", "procento", "křížek", "dolar", "libra", "stupně"};
+  static constexpr Words kRussian{"и", "собака", "процентов", "номер", "доллар", "фунт", "градус"};
+  static constexpr Words kDutch{"en", "bij", "procent", "hekje", "dollar", "pond", "graden"};
+  static constexpr Words kTurkish{"ve", "at", "yüzde", "diyez", "dolar", "sterlin", "derece"};
+  static constexpr Words kHungarian{"és",     "kukac", "százalék", "kettőskereszt",
+                                    "dollár", "font",  "fok"};
+  static constexpr Words kArabic{"و", "على", "في المئة", "رقم", "دولار", "جنيه", "درجة"};
+  static constexpr Words kKorean{"그리고", "에", "퍼센트", "번호", "달러", "파운드", "도"};
+  static constexpr Words kHindi{"और", "ऐट दी रेट", "प्रतिशत", "हैश", "डॉलर", "पाउंड", "डिग्री"};
+  static constexpr Words kChinese{"和", "在", "百分之", "号", "美元", "英镑", "度"};
+  switch (language) {
+    case Language::En:
+      return kEnglish;
+    case Language::Es:
+      return kSpanish;
+    case Language::Fr:
+      return kFrench;
+    case Language::De:
+      return kGerman;
+    case Language::It:
+      return kItalian;
+    case Language::Pt:
+      return kPortuguese;
+    case Language::Pl:
+      return kPolish;
+    case Language::Cs:
+      return kCzech;
+    case Language::Ru:
+      return kRussian;
+    case Language::Nl:
+      return kDutch;
+    case Language::Tr:
+      return kTurkish;
+    case Language::Hu:
+      return kHungarian;
+    case Language::Ar:
+      return kArabic;
+    case Language::Ko:
+      return kKorean;
+    case Language::Hi:
+      return kHindi;
+    case Language::Zh:
+      return kChinese;
+    case Language::Ja:
+    case Language::Fa:
+      break;
+  }
+  MYXTTS_CHECK(false, "{} has no table of symbols", language_code(language));
+  return kEnglish;
+}
+
+// The word for `c`, empty if it is no sign.
+std::string_view word_for(char32_t c, const Words& words) {
+  if (c > U'°' || (c >= 'A' && c <= 'z') || c == ' ') return {};
+  for (std::size_t index = 0; index < kSigns.size(); ++index) {
+    if (kSigns[index] == c) return words[index];
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string expand_symbols(const std::string& text, Language language) {
+  const Words& words = words_of(language);
+  std::string out;
+  out.reserve(text.size() + 16);
+  std::size_t start =
+      0;  // of the characters not yet copied, which have no blank or sign among them
+  const auto put = [&](std::string_view piece) {
+    if (piece.empty()) return;
+    if (!out.empty()) out += ' ';
+    out += piece;
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    const char32_t c = code_point_at(text, at);
+    const auto length = static_cast<std::size_t>(U8_LENGTH(c));
+    const std::string_view word = word_for(c, words);
+    if (is_space(c) || !word.empty()) {
+      put(std::string_view(text).substr(start, at - start));
+      put(word);
+      start = at + length;
+    }
+    at += length;
+  }
+  put(std::string_view(text).substr(start));
+  return out;
+}
+
 namespace {
 
 // Lower-casing would make i and a dot above of the first.

@@ -21,4 +21,11 @@ inline constexpr std::uint32_t kCleanerVersion = 1;
 // Any thread may call it. Takes time linear in the text.
 std::string clean_text(std::string_view utf8, Language language);
 
+// "dr." becomes "doctor": the abbreviations of the language, each with its dot, at a word's start.
+// The text is valid UTF-8 in lower case.
+std::string expand_abbreviations(std::string text, Language language);
+
+// The signs & @ % # $ £ ° become words, and every run of blanks one space, none at either end.
+std::string expand_symbols(const std::string& text, Language language);
+
 }  // namespace myxtts

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text/language.h"
 
+#include <dlfcn.h>
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <vector>
 
 #include "base/error.h"
 
@@ -83,6 +86,34 @@ std::string language_tag(Language language) {
 
 std::size_t length_limit(Language language) {
   return row(language).limit;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path library_folder() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&find_text_data), &info) == 0) return {};
+  std::error_code failure;
+  return fs::canonical(info.dli_fname, failure).parent_path();
+}
+
+}  // namespace
+
+std::optional<fs::path> find_text_data(std::string_view name) {
+  std::vector<fs::path> places;
+  if (const char* given = std::getenv("MYXTTS_TEXT_DATA")) {
+    places.emplace_back(given);
+  } else if (const fs::path library = library_folder(); !library.empty()) {
+    places.push_back(library.parent_path() / "share/myxtts/text");
+    places.push_back(library.parent_path().parent_path().parent_path() / ".deps/text");
+  }
+  for (const auto& place : places) {
+    std::error_code failure;
+    if (fs::is_directory(place / name, failure)) return place / name;
+  }
+  return std::nullopt;
 }
 
 }  // namespace myxtts

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,5 +28,10 @@ std::string language_tag(Language language);
 
 // Code points of raw text above which speech may be cut short; long text is split at this width.
 std::size_t length_limit(Language language);
+
+// The folder of text data named `name` ("pypinyin", "unidic"), fetched by tools/setup: looked for
+// in $MYXTTS_TEXT_DATA, then beside the program (share/myxtts/text), then in the checkout it was
+// built in.
+std::optional<std::filesystem::path> find_text_data(std::string_view name);
 
 }  // namespace myxtts

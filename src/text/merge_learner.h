@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -43,5 +44,11 @@ class MergeLearner {
   std::map<Pair, std::int64_t> counts_;
   std::map<Pair, std::set<std::size_t>> places_;  // words that may hold the pair
 };
+
+// Every letter of the sentences that can have a token of its own: no blanks, no controls, nothing
+// that Unicode does not know. The sentences are valid UTF-8.
+std::set<char32_t> spoken_letters(const std::vector<std::string>& sentences);
+
+std::string utf8_of(char32_t letter);
 
 }  // namespace myxtts

@@ -11,7 +11,7 @@
 #include <unicode/uchar.h>
 
 #include "base/error.h"
-#include "text/money.h"
+#include "text/numbers/numbers.h"
 #include "text/unicode.h"
 
 namespace myxtts {
@@ -40,7 +40,7 @@ constexpr std::array<Same, 10> kSame{{{u"يىېۍ", kYeh},
                                       {u"٬", u','},
                                       {u"−", u'-'}}};
 
-constexpr std::u16string_view kQuotes = u"\"“”„«»";
+constexpr std::u16string_view kPersianQuotes = u"\"“”„«»";
 
 struct Word {
   std::string_view sign;
@@ -206,8 +206,8 @@ UnicodeString normalise_persian(const UnicodeString& text) {
       out.append(kHeh).append(kZwnj).append(kYeh);
       continue;
     }
-    if (is_deleted(c) ||
-        (c <= 0xFFFF && kQuotes.find(static_cast<char16_t>(c)) != std::u16string_view::npos)) {
+    if (is_deleted(c) || (c <= 0xFFFF && kPersianQuotes.find(static_cast<char16_t>(c)) !=
+                                             std::u16string_view::npos)) {
       continue;
     }
     out.append(plain_letter(c));

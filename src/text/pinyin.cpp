@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "text/pinyin.h"
+#include "text/transliteration.h"
 
 #include <algorithm>
 #include <charconv>
@@ -12,13 +12,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "text/text_data.h"
+#include "text/language.h"
 #include "text/unicode.h"
 
 namespace myxtts {
 namespace {
 
-using Json = nlohmann::json;
+using PlainJson = nlohmann::json;
 
 bool is_chinese(char32_t c) {
   struct Range {
@@ -86,9 +86,9 @@ std::string with_tone_digit(const std::string& syllable) {
                   path.string()));
 }
 
-Json read_table(const std::filesystem::path& path) {
+PlainJson read_table(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  auto table = Json::parse(file, nullptr, /*allow_exceptions=*/false);
+  auto table = PlainJson::parse(file, nullptr, /*allow_exceptions=*/false);
   if (!table.is_object()) refuse(path);
   return table;
 }
@@ -101,10 +101,10 @@ char32_t read_character(const std::string& code, const std::filesystem::path& pa
 }
 
 // The syllables of a phrase, each a list of readings of which the first counts.
-std::string read_phrase(const Json& syllables, const std::filesystem::path& path) {
+std::string read_phrase(const PlainJson& syllables, const std::filesystem::path& path) {
   std::string sound;
   if (!syllables.is_array()) refuse(path);
-  for (const Json& readings : syllables) {
+  for (const PlainJson& readings : syllables) {
     if (!readings.is_array() || readings.empty() || !readings[0].is_string()) refuse(path);
     sound += with_tone_digit(readings[0].get<std::string>());
   }
@@ -133,14 +133,14 @@ const Pinyin& Pinyin::shared() {
 
 Pinyin::Pinyin(const std::filesystem::path& folder) {
   const auto characters_file = folder / "pinyin_dict.json";
-  const Json characters = read_table(characters_file);
+  const PlainJson characters = read_table(characters_file);
   for (const auto& [code, readings] : characters.items()) {
     if (!readings.is_string()) refuse(characters_file);
     characters_.emplace(read_character(code, characters_file),
                         first_reading(readings.get<std::string>()));
   }
   const auto phrases_file = folder / "phrases_dict.json";
-  const Json phrases = read_table(phrases_file);
+  const PlainJson phrases = read_table(phrases_file);
   for (const auto& [phrase, syllables] : phrases.items()) {
     auto key = to_u32(phrase);
     if (key.size() < 2) continue;  // a single character is read by the other table

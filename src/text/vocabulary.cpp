@@ -14,13 +14,13 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
-#include "base/shallow_json.h"
+#include "config/json.h"
 #include "text/unicode.h"
 
 namespace myxtts {
 namespace {
 
-using Json = nlohmann::json;
+using PlainJson = nlohmann::json;
 
 constexpr std::uintmax_t kLargestFile = 64U << 20U;
 constexpr TokenId kLargestId = 1'000'000;
@@ -39,7 +39,7 @@ std::optional<char32_t> single_letter(const std::string& token) {
   return single ? std::optional(letter) : std::nullopt;
 }
 
-const Json& member(const Json& object, const char* name, std::string_view origin) {
+const PlainJson& member(const PlainJson& object, const char* name, std::string_view origin) {
   const auto found = object.is_object() ? object.find(name) : object.end();
   if (!object.is_object() || found == object.end()) {
     refuse(origin, fmt::format("it has no \"{}\"", name));
@@ -48,21 +48,21 @@ const Json& member(const Json& object, const char* name, std::string_view origin
 }
 
 // A setting that would change the ids must be absent, null or off.
-void require_off(const Json& object, const char* name, std::string_view origin) {
+void require_off(const PlainJson& object, const char* name, std::string_view origin) {
   const auto found = object.find(name);
   if (found == object.end() || found->is_null() || *found == false || *found == "" || *found == 0.0)
     return;
   refuse(origin, fmt::format("its \"{}\" is set, and XTTS's vocabularies have none", name));
 }
 
-void check_kind(const Json& file, std::string_view origin) {
+void check_kind(const PlainJson& file, std::string_view origin) {
   if (!file.is_object()) refuse(origin, "it is not a JSON object");
   for (const char* name : {"normalizer", "post_processor"}) require_off(file, name, origin);
-  const Json& splitter = member(file, "pre_tokenizer", origin);
-  if (!splitter.is_object() || splitter.value("type", Json()) != "Whitespace") {
+  const PlainJson& splitter = member(file, "pre_tokenizer", origin);
+  if (!splitter.is_object() || splitter.value("type", PlainJson()) != "Whitespace") {
     refuse(origin, "its pre-tokeniser is not \"Whitespace\"");
   }
-  const Json& model = member(file, "model", origin);
+  const PlainJson& model = member(file, "model", origin);
   if (!model.is_object()) refuse(origin, "its \"model\" is not an object");
   if (const auto type = model.find("type"); type != model.end() && *type != "BPE") {
     refuse(origin, "its model is not BPE");
@@ -73,7 +73,7 @@ void check_kind(const Json& file, std::string_view origin) {
   }
 }
 
-TokenId checked_id(const Json& value, const std::string& token, std::string_view origin) {
+TokenId checked_id(const PlainJson& value, const std::string& token, std::string_view origin) {
   if (!value.is_number_integer() || value < 0 || value > kLargestId) {
     refuse(origin,
            fmt::format("the id of token \"{}\" is not a number from 0 to {}", token, kLargestId));
@@ -82,7 +82,7 @@ TokenId checked_id(const Json& value, const std::string& token, std::string_view
 }
 
 // Merges stand as "left right" or, in newer files, as ["left", "right"].
-std::pair<std::string, std::string> merge_parts(const Json& merge, std::int32_t line,
+std::pair<std::string, std::string> merge_parts(const PlainJson& merge, std::int32_t line,
                                                 std::string_view origin) {
   if (merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string()) {
     return {merge[0].get<std::string>(), merge[1].get<std::string>()};
@@ -121,25 +121,25 @@ Vocabulary Vocabulary::load(const std::filesystem::path& path) {
 }
 
 Vocabulary Vocabulary::parse(std::string_view json, std::string_view origin) {
-  const auto file = parse_shallow_json<Json>(json);
+  const auto file = parse_shallow_json<PlainJson>(json);
   if (file.is_discarded()) refuse(origin, "it is not valid JSON, or nested too deeply");
   check_kind(file, origin);
 
-  const Json& model = file["model"];
+  const PlainJson& model = file["model"];
   Vocabulary result;
   result.read_tokens(member(model, "vocab", origin), origin);
   result.read_merges(member(model, "merges", origin), origin);
   if (const auto added = file.find("added_tokens"); added != file.end() && !added->is_null()) {
     result.read_added_tokens(*added, origin);
   }
-  result.index(model.value("unk_token", Json()), origin);
+  result.index(model.value("unk_token", PlainJson()), origin);
   FastChecksum checksum;
   checksum.add(bytes_of(json));
   result.content_ = checksum.value();
   return result;
 }
 
-void Vocabulary::read_tokens(const Json& entries, std::string_view origin) {
+void Vocabulary::read_tokens(const PlainJson& entries, std::string_view origin) {
   if (!entries.is_object()) refuse(origin, "its \"vocab\" is not an object");
   ids_.reserve(entries.size());
   for (const auto& [token, id] : entries.items()) {
@@ -148,11 +148,11 @@ void Vocabulary::read_tokens(const Json& entries, std::string_view origin) {
 }
 
 // The last of two equal pairs counts, as in the library that wrote the file.
-void Vocabulary::read_merges(const Json& merges, std::string_view origin) {
+void Vocabulary::read_merges(const PlainJson& merges, std::string_view origin) {
   if (!merges.is_array()) refuse(origin, "its \"merges\" is not a list");
   merges_.reserve(merges.size());
   std::int32_t rank = 0;
-  for (const Json& merge : merges) {
+  for (const PlainJson& merge : merges) {
     const auto [left, right] = merge_parts(merge, rank, origin);
     const auto left_id = find(left);
     const auto right_id = find(right);
@@ -167,10 +167,10 @@ void Vocabulary::read_merges(const Json& merges, std::string_view origin) {
   index_merges();
 }
 
-void Vocabulary::read_added_tokens(const Json& added, std::string_view origin) {
+void Vocabulary::read_added_tokens(const PlainJson& added, std::string_view origin) {
   if (!added.is_array()) refuse(origin, "its \"added_tokens\" is not a list");
-  for (const Json& entry : added) {
-    const Json& content = member(entry, "content", origin);
+  for (const PlainJson& entry : added) {
+    const PlainJson& content = member(entry, "content", origin);
     if (!content.is_string() || content == "") refuse(origin, "an added token has no text");
     for (const char* name : {"single_word", "lstrip", "rstrip"}) require_off(entry, name, origin);
     const auto& text = content.get_ref<const std::string&>();
@@ -184,7 +184,7 @@ void Vocabulary::read_added_tokens(const Json& added, std::string_view origin) {
       [](const AddedToken& a, const AddedToken& b) { return a.content.size() > b.content.size(); });
 }
 
-void Vocabulary::index(const Json& unknown_token, std::string_view origin) {
+void Vocabulary::index(const PlainJson& unknown_token, std::string_view origin) {
   static std::atomic<std::uint64_t> vocabularies_read = 0;
   identity_ = ++vocabularies_read;
   common_letters_.assign(kCommonLetters, kNoToken);

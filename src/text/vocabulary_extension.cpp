@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "text/vocabulary_extension.h"
+#include "text/vocabulary_learning.h"
 
 #include <algorithm>
 #include <map>
@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "text/merge_learner.h"
-#include "text/spoken_letters.h"
 #include "text/tokenizer.h"
 #include "text/unicode.h"
 

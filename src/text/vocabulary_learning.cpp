@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "text/merge_learner.h"
-#include "text/spoken_letters.h"
 #include "text/tokenizer.h"
 #include "text/unicode.h"
 

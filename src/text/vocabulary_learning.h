@@ -5,11 +5,46 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "text/language.h"
+#include "text/vocabulary.h"
 
 namespace myxtts {
+
+// A row that a network must get for a new token: the mean of the rows `from`, each of which is
+// older than this one; of all old rows when there are none.
+struct NewRow {
+  TokenId id = 0;
+  std::string token;
+  std::vector<TokenId> from;
+};
+
+struct ExtendedVocabulary {
+  std::string json;  // the file, in the form of the old one
+  std::int64_t old_rows = 0;
+  std::vector<NewRow> rows;  // by id, without a gap
+
+  std::int64_t new_rows() const { return old_rows + static_cast<std::int64_t>(rows.size()); }
+};
+
+struct ExtensionRequest {
+  std::string language;                // "fa", or any other code: the tag becomes [fa]
+  std::vector<std::string> sentences;  // clean text
+  std::size_t pieces = 0;              // tokens of several letters to learn at most
+};
+
+// Adds a language to a vocabulary: its tag, the letters it lacks, and tokens learnt from the
+// sentences. Ids are appended, never changed, and only merges that hold a letter of the new
+// language are added, so every text without such letters keeps its ids.
+//
+// Throws DataError for a broken file (`origin` names it) and ConfigError when it has the language.
+ExtendedVocabulary extend_vocabulary(std::string_view json, std::string_view origin,
+                                     const ExtensionRequest& request);
+
+// What is written beside the file, for whoever lets a network grow.
+std::string growth_json(const ExtendedVocabulary& extended, std::string_view language);
 
 // What a vocabulary is learnt from: clean sentences, by language.
 using SentencesByLanguage = std::map<Language, std::vector<std::string>>;

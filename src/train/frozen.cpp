@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/nearest.h"
+#include "base/message_text.h"
 
 namespace myxtts {
 namespace {

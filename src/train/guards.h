@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "run/training_state.h"
-#include "train/step_numbers.h"
+#include "train/observer.h"
 
 // What the losses say about a run. Everything remembered is in the TrainingState that a checkpoint
 // keeps, so a resumed run judges as if it had not been interrupted; no clock is asked.

@@ -4,10 +4,20 @@
 #include <cstdint>
 #include <vector>
 
-#include "data/batch_plan.h"
-#include "train/step_numbers.h"
+#include "data/batches/batch_plan.h"
 
 namespace myxtts {
+
+// What one step did, as the device tells it later.
+struct StepNumbers {
+  std::int64_t step = 0;  // counts from 1
+  std::vector<double> losses =
+      {};                    // as StageTraining::loss_names() calls them; means over the step
+  double loss = 0;           // what was trained
+  double gradient_norm = 0;  // before clipping
+  bool skipped = false;      // loss or gradient was not finite: nothing was changed
+  double loss_scale = 1;     // of fp16
+};
 
 // One step as the trainer tells it, once the device has finished it.
 struct StepReport {

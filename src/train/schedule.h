@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "config/train.h"
+#include "config/run_config.h"
 
 namespace myxtts {
 

@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "model/checkpoint_specs.h"
-#include "model/dvae_specs.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
+#include "model/network_specs.h"
 #include "model/speaker_encoder.h"
 #include "run/model_folder.h"
 

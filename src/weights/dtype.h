@@ -43,4 +43,8 @@ struct TensorView {
   std::span<const std::byte> bytes;
 };
 
+// The same numbers as fp32, in `buffer` unless they are fp32 already. The view's elements are
+// floating-point numbers of any width.
+TensorView as_fp32(const TensorView& view, std::vector<std::byte>& buffer);
+
 }  // namespace myxtts

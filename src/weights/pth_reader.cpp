@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weights/pth_reader.h"
+#include "weights/pth.h"
 
 #include <algorithm>
 #include <limits>
@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "weights/byte_reader.h"
-#include "weights/zip_format.h"
+#include "weights/zip.h"
 
 namespace myxtts {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weights/pth_writer.h"
+#include "weights/pth.h"
 
 #include <limits>
 #include <utility>
@@ -9,7 +9,7 @@
 #include "base/atomic_file.h"
 #include "base/checksum.h"
 #include "base/error.h"
-#include "weights/zip_writer.h"
+#include "weights/zip.h"
 
 namespace myxtts {
 namespace {

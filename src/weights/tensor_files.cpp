@@ -7,7 +7,7 @@
 #include <ATen/ATen.h>
 
 #include "base/error.h"
-#include "weights/safetensors_writer.h"
+#include "weights/safetensors.h"
 
 namespace myxtts {
 namespace {

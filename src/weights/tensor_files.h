@@ -9,7 +9,6 @@
 #include <ATen/core/Tensor.h>
 
 #include "weights/safetensors.h"
-#include "weights/safetensors_writer.h"
 
 namespace myxtts {
 

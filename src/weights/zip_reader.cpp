@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weights/zip_reader.h"
+#include "weights/zip.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,6 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "weights/byte_reader.h"
-#include "weights/zip_format.h"
 
 namespace myxtts {
 namespace {

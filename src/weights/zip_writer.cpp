@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weights/zip_writer.h"
+#include "weights/zip.h"
 
 #include <concepts>
 #include <utility>

@@ -14,7 +14,7 @@
 #include "audio/sndfile_library.h"
 #include "base/error.h"
 
-namespace myxtts::test {
+namespace myxtts::test::audio_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -188,4 +188,4 @@ TEST_F(AudioFile, SaysThatAWavCannotBeWrittenAndLeavesNothingBehind) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::audio_file_test

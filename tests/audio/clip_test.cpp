@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "audio/clip.h"
+#include "audio/resample.h"
 
 #include <unistd.h>
 
@@ -7,12 +7,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "audio/resample.h"
 #include "base/error.h"
 #include "support/formula_weights.h"
 #include "support/golden.h"
 
-namespace myxtts::test {
+namespace myxtts::test::clip_test {
 namespace {
 
 TEST(Clip, MixesDownToTheMeanOfTheChannels) {
@@ -43,4 +42,4 @@ TEST(Clip, OneThatWouldBecomeTooLongIsRefusedBeforeItTakesMemory) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::clip_test

@@ -7,12 +7,11 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "audio/clip.h"
 #include "audio/resample.h"
 #include "support/formula_weights.h"
 #include "support/golden.h"
 
-namespace myxtts::test {
+namespace myxtts::test::mel_spectrogram_test {
 namespace {
 
 // The log of a band near silence turns a rounding error of its power into more.
@@ -89,4 +88,4 @@ TEST(MelSpectrogram, PaddedRowsGetTheFramesTheyGetAlone) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::mel_spectrogram_test

@@ -8,7 +8,7 @@
 #include "support/formula_weights.h"
 #include "support/golden.h"
 
-namespace myxtts::test {
+namespace myxtts::test::resample_test {
 namespace {
 
 class ResampleRates : public testing::TestWithParam<std::pair<std::int64_t, std::int64_t>> {};
@@ -85,4 +85,4 @@ TEST(Resample, TheSameRateGivesTheSameSamples) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::resample_test

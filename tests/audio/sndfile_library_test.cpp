@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace myxtts {
+namespace myxtts::sndfile_library_test {
 namespace {
 
 // Each case runs in a process of its own under CTest, so the library is not open yet; a run of the
@@ -45,4 +45,4 @@ TEST(SndfileLibrary, TheInstalledLibrarySaysItsVersionAndFile) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::sndfile_library_test

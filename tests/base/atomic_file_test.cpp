@@ -21,7 +21,7 @@
 #include "base/error.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::atomic_file_test {
 namespace {
 
 using test::contents_of;
@@ -224,4 +224,4 @@ TEST(AtomicFile, AProcessKilledAtAnyMomentLeavesTheOldOrTheNewFileWhole) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::atomic_file_test

@@ -23,7 +23,7 @@
 #include "base/random.h"
 #include "base/thread_group.h"
 
-namespace myxtts {
+namespace myxtts::bounded_queue_stress_test {
 namespace {
 
 constexpr int kSchedules = 10'000;
@@ -257,4 +257,4 @@ TEST(BoundedQueueStress, TenThousandRandomSchedulesLoseNothingRepeatNothingAndEn
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::bounded_queue_stress_test

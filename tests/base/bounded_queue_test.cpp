@@ -11,7 +11,7 @@
 #include "support/blocked_thread.h"
 #include "support/fake_clock.h"
 
-namespace myxtts {
+namespace myxtts::bounded_queue_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -247,4 +247,4 @@ TEST(BoundedQueue, WithoutRoomOrProducersIsABug) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::bounded_queue_test

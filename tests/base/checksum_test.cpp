@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::checksum_test {
 namespace {
 
 std::string sha256(std::string_view text) {
@@ -104,4 +104,4 @@ TEST(FastChecksum, DependsOnItsSeed) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::checksum_test

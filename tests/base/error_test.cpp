@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::error_test {
 namespace {
 
 TEST(Check, AFailedCheckNamesTheMessageAndTheCondition) {
@@ -26,4 +26,4 @@ TEST(Check, ATrueConditionPassesAndIsEvaluatedOnce) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::error_test

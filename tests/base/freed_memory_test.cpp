@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/freed_memory.h"
+#include "base/process.h"
 
 #include <sys/resource.h>
 
@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts::test {
+namespace myxtts::test::freed_memory_test {
 namespace {
 
 long page_faults() {
@@ -33,4 +33,4 @@ TEST(FreedMemory, IsUsedAgainWithoutAskingTheSystem) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::freed_memory_test

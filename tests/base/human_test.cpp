@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/human.h"
+#include "base/message_text.h"
 
 #include <chrono>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::human_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -72,4 +72,4 @@ TEST(HumanCount, GroupsThousands) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::human_test

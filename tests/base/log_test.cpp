@@ -12,12 +12,10 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "base/quiet_thread.h"
-#include "base/screen.h"
 #include "support/captured_screen.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::log_test {
 namespace {
 
 using test::CapturedScreen;
@@ -161,4 +159,4 @@ TEST(Log, BracesInAMessageAreNotTakenForAFormat) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::log_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/meter.h"
+#include "base/clock.h"
 
 #include <atomic>
 #include <chrono>
@@ -9,7 +9,7 @@
 
 #include "support/fake_clock.h"
 
-namespace myxtts {
+namespace myxtts::meter_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -126,4 +126,4 @@ TEST(SystemClock, NeverGoesBack) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::meter_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/nearest.h"
+#include "base/message_text.h"
 
 #include <optional>
 #include <string>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::nearest_test {
 namespace {
 
 const std::vector<std::string> kFlags{"--batch-size", "--buffer-size", "--data-gpu", "--model-gpu",
@@ -49,4 +49,4 @@ TEST(Nearest, TheNearestWinsAndOfEquallyNearOnesTheFirst) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::nearest_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/paths.h"
+#include "base/files.h"
 
 #include <sys/stat.h>
 
@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::paths_test {
 namespace {
 
 std::string sentence_for(const std::filesystem::path& path, std::size_t limit = 100) {
@@ -57,4 +57,4 @@ TEST(ReadTextFile, SaysWhatIsWrongWithThePath) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::paths_test

@@ -13,7 +13,7 @@
 #include "support/captured_screen.h"
 #include "support/fake_clock.h"
 
-namespace myxtts {
+namespace myxtts::progress_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -217,4 +217,4 @@ TEST(Progress, WhatWasDoneBeforeCountsAsDoneButNotInTheRate) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::progress_test

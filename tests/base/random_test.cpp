@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 
-namespace myxtts {
+namespace myxtts::random_test {
 namespace {
 
 using Counter = std::array<std::uint32_t, 4>;
@@ -138,4 +138,4 @@ TEST(RandomStream, EveryOrderOfThreeIsEquallyLikely) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::random_test

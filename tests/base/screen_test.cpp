@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/screen.h"
+#include "base/log.h"
 
 #include <cstdlib>
 #include <string>
@@ -9,7 +9,7 @@
 
 #include "support/captured_screen.h"
 
-namespace myxtts {
+namespace myxtts::screen_test {
 namespace {
 
 using test::CapturedScreen;
@@ -86,4 +86,4 @@ TEST(Screen, NoColorAndADumbTerminalAreHonoured) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::screen_test

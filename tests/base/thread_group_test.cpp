@@ -12,7 +12,7 @@
 
 #include "base/bounded_queue.h"
 
-namespace myxtts {
+namespace myxtts::thread_group_test {
 namespace {
 
 TEST(ThreadGroup, RunsEveryThreadUnderItsName) {
@@ -78,4 +78,4 @@ TEST(ThreadGroup, AFailureNobodyJoinedIsLoggedAndDoesNotEndTheProgram) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::thread_group_test

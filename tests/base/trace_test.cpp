@@ -9,7 +9,7 @@
 #include "base/thread_group.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::trace_test {
 namespace {
 
 using test::contents_of;
@@ -99,4 +99,4 @@ TEST(Trace, ADiskThatIsFullIsSaid) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::trace_test

@@ -9,7 +9,7 @@
 #include "support/effort.h"
 #include "support/temporary_file.h"
 
-namespace myxtts {
+namespace myxtts::config_file_test {
 namespace {
 
 EffectiveConfig read(std::string_view yaml) {
@@ -209,4 +209,4 @@ TEST(ConfigFile, AnyBytesGiveSettingsOrAConfigError) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::config_file_test

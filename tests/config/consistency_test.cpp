@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "config/effective_config.h"
 
-namespace myxtts {
+namespace myxtts::consistency_test {
 namespace {
 
 using Values = std::vector<std::pair<std::string, std::string>>;
@@ -234,4 +234,4 @@ TEST(Cautions, AreAboutSettingsThatAreAllowedAndSeldomMeant) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::consistency_test

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/corpus_source.h"
+#include "config/value_text.h"
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::corpus_source_test {
 namespace {
 
 TEST(CorpusSource, APathAloneIsTakenAsItStands) {
@@ -61,4 +61,4 @@ TEST(CorpusSource, EveryLayoutHasAName) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::corpus_source_test

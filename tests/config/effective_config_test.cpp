@@ -11,7 +11,7 @@
 #include "support/effort.h"
 #include "support/temporary_file.h"
 
-namespace myxtts {
+namespace myxtts::effective_config_test {
 namespace {
 
 Setting flag(const std::string& key, const std::string& value) {
@@ -228,4 +228,4 @@ TEST(EffectiveConfig, AFileWithALineBreakInItsNameCannotBreakTheComments) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::effective_config_test

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-namespace myxtts::test {
+namespace myxtts::test::model_json_test {
 namespace {
 
 // The fields of the public file that matter, with its bare words.
@@ -132,4 +132,4 @@ TEST(ModelJson, OurFieldsAreNamedAsTheFileNamesThem) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::model_json_test

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace myxtts {
+namespace myxtts::model_test {
 namespace {
 
 // The sentence that `validate` throws, or an empty one.
@@ -101,4 +101,4 @@ TEST(ModelConfig, WhatWouldDivideByNothingOrNeverEndIsRefused) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::model_test

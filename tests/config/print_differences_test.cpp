@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/print_differences.h"
+#include "config/effective_config.h"
 
 #include <fstream>
 
 #include <gtest/gtest.h>
 
-#include "config/effective_config.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts::test {
+namespace myxtts::test::print_differences_test {
 namespace {
 
 TEST(PrintDifferences, IsNothingForTheDefaults) {
@@ -32,4 +31,4 @@ TEST(PrintDifferences, GivesTheSameSettingsBackAndLeavesTheOthersUnset) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::print_differences_test

@@ -9,7 +9,7 @@
 #include "config/effective_config.h"
 #include "support/temporary_file.h"
 
-namespace myxtts {
+namespace myxtts::reference_test {
 namespace {
 
 std::string repository_file(const std::string& path) {
@@ -39,4 +39,4 @@ TEST(Reference, ThePageInDocsHoldsTheTablesTheProgramPrints) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::reference_test

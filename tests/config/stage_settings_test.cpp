@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "support/temporary_file.h"
 
-namespace myxtts {
+namespace myxtts::stage_settings_test {
 namespace {
 
 Setting flag(const std::string& key, const std::string& value) {
@@ -142,4 +142,4 @@ TEST(StageSettings, ListsAndBudgetsAreReadStrictly) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::stage_settings_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::value_text_test {
 namespace {
 
 TEST(ValueText, IntegersAreReadWholeOrNotAtAll) {
@@ -77,4 +77,4 @@ TEST(ValueText, AQuotedTextIsOneShortLine) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::value_text_test

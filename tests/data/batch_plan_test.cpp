@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/batch_plan.h"
+#include "data/batches/batch_plan.h"
 
 #include <algorithm>
 #include <set>
@@ -12,7 +12,7 @@
 #include "data/batches/epoch_plan.h"
 #include "data/generated_clips.h"
 
-namespace myxtts {
+namespace myxtts::batch_plan_test {
 namespace {
 
 using VisitSet = std::multiset<std::pair<ClipNumber, std::uint32_t>>;
@@ -330,4 +330,4 @@ TEST(BatchPlan, ACorpusOfGiantsAndDwarfsStillFits) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::batch_plan_test

@@ -13,12 +13,11 @@
 
 #include <gtest/gtest.h>
 
-#include "data/audio_header.h"
 #include "support/corpus_maker.h"
 #include "support/effort.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::clip_decoder_test {
 namespace {
 
 using test::Sound;
@@ -186,4 +185,4 @@ TEST(ClipDecoder, AFolderAndAPipeAreNotSounds) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::clip_decoder_test

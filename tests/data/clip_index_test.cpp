@@ -14,7 +14,7 @@
 #include "support/effort.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::clip_index_test {
 namespace {
 
 ClipIndexContent some_content() {
@@ -199,4 +199,4 @@ TEST(ClipIndex, AMissingOrEmptyFileIsADataError) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::clip_index_test

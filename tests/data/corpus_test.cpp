@@ -11,7 +11,7 @@
 #include "data/batches/epoch_order.h"
 #include "data/generated_clips.h"
 
-namespace myxtts {
+namespace myxtts::corpus_test {
 namespace {
 
 CorpusPiece piece_of(std::vector<ClipRow> rows, const std::string& name, double weight = 1.0,
@@ -151,4 +151,4 @@ TEST(Corpus, TheFingerprintFollowsWhatIsTrainedOn) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::corpus_test

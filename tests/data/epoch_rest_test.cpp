@@ -10,12 +10,12 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "data/batch_plan.h"
+#include "data/batches/batch_plan.h"
 #include "data/batches/epoch_plan.h"
 #include "data/generated_clips.h"
 #include "support/effort.h"
 
-namespace myxtts {
+namespace myxtts::epoch_rest_test {
 namespace {
 
 const GptConfig kGpt;
@@ -233,4 +233,4 @@ TEST(EpochRest, WhateverChangesEveryVisitIsMadeOnceInOneOrderAndFits) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::epoch_rest_test

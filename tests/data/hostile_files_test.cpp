@@ -8,11 +8,10 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "config/corpus_source.h"
-#include "data/audio_header.h"
-#include "data/clip_checks.h"
+#include "config/value_text.h"
 #include "data/clip_decoder.h"
-#include "data/manifest.h"
+#include "data/index/clip_checks.h"
+#include "data/layouts/manifest.h"
 #include "support/corpus_maker.h"
 #include "support/effort.h"
 #include "support/largest_allocation.h"
@@ -24,7 +23,7 @@ extern "C" const char* __lsan_default_suppressions() {
   return "leak:vorbis_info_init";
 }
 
-namespace myxtts {
+namespace myxtts::hostile_files_test {
 namespace {
 
 using test::SoundFormat;
@@ -211,4 +210,4 @@ TEST(HostileFiles, ALyingHeaderCostsNoMemory) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::hostile_files_test

@@ -20,9 +20,9 @@
 #include "data/corpus.h"
 #include "support/corpus_maker.h"
 #include "support/temporary_folder.h"
-#include "text/text_encoder.h"
+#include "text/tokenizer.h"
 
-namespace myxtts {
+namespace myxtts::index_folder_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -376,4 +376,4 @@ TEST(CorpusOpen, AValidationPartOfWhichNothingCanBeUsedIsNotReplacedInSilence) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::index_folder_test

@@ -8,14 +8,13 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "config/corpus_source.h"
-#include "data/audio_header.h"
+#include "config/value_text.h"
 #include "data/clip_decoder.h"
-#include "data/manifest.h"
+#include "data/layouts/manifest.h"
 #include "support/corpus_maker.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::layouts_test {
 namespace {
 
 using test::MadeClip;
@@ -300,4 +299,4 @@ TEST_F(Names, ACorpusThatCannotBeReadIsADataErrorThatSaysWhatToDo) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::layouts_test

@@ -14,7 +14,7 @@
 #include "support/corpus_maker.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts::test {
+namespace myxtts::test::mel_statistics_test {
 namespace {
 
 // Clips of one to three seconds, the second one at another rate.
@@ -136,4 +136,4 @@ TEST_F(MelStatisticsOfClips, PassOverClipsThatCannotBeDecoded) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::mel_statistics_test

@@ -13,17 +13,16 @@
 #include <gtest/gtest.h>
 
 #include "audio/sndfile_library.h"
-#include "data/audio_header.h"
-#include "data/clip_checks.h"
 #include "data/clip_decoder.h"
-#include "data/manifest.h"
-#include "data/skip_list.h"
+#include "data/index/clip_checks.h"
+#include "data/layouts/manifest.h"
+#include "data/skipped.h"
 #include "support/corpus_maker.h"
 #include "support/letter_vocabulary.h"
 #include "support/temporary_folder.h"
-#include "text/text_encoder.h"
+#include "text/tokenizer.h"
 
-namespace myxtts {
+namespace myxtts::planted_faults_test {
 namespace {
 
 using test::Sound;
@@ -271,4 +270,4 @@ TEST_F(Faults, ASoundWithoutItsTextAndATextWithoutItsSoundAreNamed) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::planted_faults_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/prompt_slice.h"
+#include "data/batches/prompt_slice.h"
 
 #include <set>
 
@@ -7,7 +7,7 @@
 
 #include "support/effort.h"
 
-namespace myxtts {
+namespace myxtts::prompt_slice_test {
 namespace {
 
 constexpr std::int64_t kTenSeconds = 220'500;
@@ -111,4 +111,4 @@ TEST(CodeNoise, ReplacesItsShareOfTheCodesAnewOnEachVisit) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::prompt_slice_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/skip_list.h"
+#include "data/skipped.h"
 
 #include <algorithm>
 #include <map>
@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::skip_list_test {
 namespace {
 
 Skipped skipped(std::int64_t line, SkipReason reason = SkipReason::Silent) {
@@ -105,4 +105,4 @@ TEST(SkipList, TheFileHasALineOfJsonForEachWhateverTheNamesHold) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::skip_list_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/speaker_table.h"
+#include "data/corpus.h"
 
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace myxtts {
+namespace myxtts::speaker_table_test {
 namespace {
 
 // A corpus with two clips of each of these speakers.
@@ -100,4 +100,4 @@ TEST(SpeakerTable, KnowsTheClipsOfItsCorpusAlone) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::speaker_table_test

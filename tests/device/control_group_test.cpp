@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/control_group.h"
+#include "device/machine.h"
 
 #include <unistd.h>
 
@@ -7,9 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "device/system_probe.h"
-
-namespace myxtts {
+namespace myxtts::control_group_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -91,4 +89,4 @@ TEST_F(ControlGroups, AContainerAllowedMoreThanTheMachineHasIsNoLimit) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::control_group_test

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "support/environment.h"
 
-namespace myxtts {
+namespace myxtts::cuda_plugin_test {
 namespace {
 
 constexpr const char* kSomeDriver =
@@ -79,4 +79,4 @@ TEST(CudaPlugin, IsLookedForBesideTheLibraryUnlessTheEnvironmentNamesAnother) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::cuda_plugin_test

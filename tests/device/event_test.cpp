@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/event.h"
+#include "device/stream.h"
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "support/fake_clock.h"
 
-namespace myxtts {
+namespace myxtts::event_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -45,4 +45,4 @@ TEST(HostEvent, OneThatWasNeverRecordedHoldsNothingUpAndHasNoTime) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::event_test

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/gpu_discovery.h"
+#include "device/nvml.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "support/environment.h"
 
-namespace myxtts {
+namespace myxtts::gpu_discovery_test {
 namespace {
 
 using test::Environment;
@@ -144,4 +144,4 @@ TEST(GpuDiscovery, EightCardsOnASwitchAreAllConnectedByEveryLink) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::gpu_discovery_test

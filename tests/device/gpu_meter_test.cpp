@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/gpu_meter.h"
+#include "device/nvml.h"
 
 #include <gtest/gtest.h>
 
-#include "device/gpu_discovery.h"
 #include "support/environment.h"
 
-namespace myxtts::test {
+namespace myxtts::test::gpu_meter_test {
 namespace {
 
 TEST(GpuMeter, ReadsTheGpuOfTheUuidAgainAndAgain) {
@@ -30,4 +29,4 @@ TEST(GpuMeter, TellsNothingWhereThereIsNoDriverOrNoSuchGpu) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::gpu_meter_test

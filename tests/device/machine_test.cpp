@@ -5,10 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "device/system_probe.h"
 #include "support/environment.h"
 
-namespace myxtts {
+namespace myxtts::machine_test {
 namespace {
 
 TEST(Machine, UsableCoresAreBoundedByAffinityAndByTheContainersQuota) {
@@ -62,4 +61,4 @@ TEST(Machine, AFolderThatIsNotThereHasAFaultInPlaceOfFreeSpace) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::machine_test

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/plan_devices.h"
+#include "device/plan/plan_devices.h"
 
 #include "device/plan_inputs.h"
 
-namespace myxtts::test {
+namespace myxtts::test::plan_devices_test {
 namespace {
 
 const Flags kPair = {{"data.data_gpu", "0"}, {"data.model_gpu", "1"}};
@@ -226,4 +226,4 @@ TEST(PlanDevices, TheArithmeticFollowsTheCardThatTrains) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::plan_devices_test

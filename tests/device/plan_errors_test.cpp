@@ -3,7 +3,7 @@
 // What the machine cannot fulfil and what contradicts itself: never another device in its place.
 #include "device/plan_inputs.h"
 
-namespace myxtts::test {
+namespace myxtts::test::plan_errors_test {
 namespace {
 
 const Flags kPair = {{"data.data_gpu", "0"}, {"data.model_gpu", "1"}};
@@ -135,4 +135,4 @@ TEST(PlanErrors, MeasuringTheModesIsRefusedRatherThanGuessed) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::plan_errors_test

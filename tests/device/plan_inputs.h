@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "config/field.h"
-#include "device/plan_devices.h"
+#include "device/plan/plan_devices.h"
 #include "support/fake_gpus.h"
 
 namespace myxtts::test {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/plan_inputs.h"
 
-namespace myxtts::test {
+namespace myxtts::test::plan_memory_test {
 namespace {
 
 constexpr std::int64_t kMegabyte = 1 << 20;
@@ -158,4 +158,4 @@ TEST(PlanMemory, ARunThatWillHardlyFitIsAWarning) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::plan_memory_test

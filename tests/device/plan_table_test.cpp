@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "device/golden_text.h"
-#include "device/plan/plan_file.h"
+#include "device/plan/device_plan.h"
 #include "device/plan_inputs.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts::test {
+namespace myxtts::test::plan_table_test {
 namespace {
 
 const FakeGpus kOne = FakeGpus{}.l4();
@@ -77,4 +77,4 @@ TEST(PlanTable, AFolderGetsThePlanAsJsonAndAMissingOneIsAnError) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::plan_table_test

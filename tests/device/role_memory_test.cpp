@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/role_memory.h"
+#include "device/role_device.h"
 
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::role_memory_test {
 namespace {
 
 constexpr std::int64_t kMegabyte = 1'000'000;
@@ -96,4 +96,4 @@ TEST(GrowthWatch, NamesTheStageOnceForEachWindowThatGrewByMoreThanAPercent) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::role_memory_test

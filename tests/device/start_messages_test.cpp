@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/start_messages.h"
+#include "device/plan/start_messages.h"
 
 #include "device/golden_text.h"
 #include "device/plan_inputs.h"
 
-namespace myxtts::test {
+namespace myxtts::test::start_messages_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -76,4 +76,4 @@ TEST(StartMessages, TheModelsOriginalGpuIsNvidiaSmisNumber) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::start_messages_test

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/visible_devices.h"
+#include "device/plan/gpu_choice.h"
 
 #include <cstdlib>
 
 #include "device/plan_inputs.h"
 #include "support/environment.h"
 
-namespace myxtts::test {
+namespace myxtts::test::visible_devices_test {
 namespace {
 
 GpuInventory four_gpus(const std::string& visible) {
@@ -103,4 +103,4 @@ TEST(VisibleDevices, OnlyThePlannedGpusAreLeftVisibleInTheOrderOfTheirRoles) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::visible_devices_test

@@ -11,7 +11,7 @@
 #include "e2e/training_bench.h"
 #include "support/one_sentence.h"
 
-namespace myxtts::test {
+namespace myxtts::test::auto_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -177,4 +177,4 @@ TEST_F(TrainAuto, ADryRunChecksTheUsualPlacementAndSaysWhatWillBeMeasured) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::auto_test

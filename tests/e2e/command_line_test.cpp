@@ -18,7 +18,7 @@
 #include "support/program.h"
 #include "support/temporary_file.h"
 
-namespace myxtts::test {
+namespace myxtts::test::command_line_test {
 namespace {
 
 struct BadCommandLine {
@@ -187,4 +187,4 @@ TEST(CommandLine, AFullDiskIsAnErrorAndNotASilentSuccess) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::command_line_test

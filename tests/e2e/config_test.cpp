@@ -9,7 +9,7 @@
 #include "support/program.h"
 #include "support/temporary_file.h"
 
-namespace myxtts::test {
+namespace myxtts::test::config_test {
 namespace {
 
 struct BadFile {
@@ -156,4 +156,4 @@ TEST(Config, ItsOutputReadBackGivesTheSameValues) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::config_test

@@ -6,7 +6,7 @@
 #include "e2e/training_bench.h"
 #include "support/one_sentence.h"
 
-namespace myxtts::test {
+namespace myxtts::test::demo_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -93,4 +93,4 @@ TEST_F(Demo, AFolderThatIsThereIsLeftAlone) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::demo_test

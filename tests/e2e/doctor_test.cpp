@@ -16,7 +16,7 @@
 
 #include "support/program.h"
 
-namespace myxtts::test {
+namespace myxtts::test::doctor_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -200,4 +200,4 @@ TEST(Doctor, PackingARunNeedsABundleToPackItInto) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::doctor_test

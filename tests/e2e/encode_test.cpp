@@ -7,21 +7,20 @@
 #include <gtest/gtest.h>
 
 #include "audio/audio_file.h"
-#include "audio/clip.h"
 #include "audio/mel_spectrogram.h"
 #include "audio/resample.h"
 #include "config/model_json.h"
 #include "model/checkpoint_specs.h"
 #include "model/dvae.h"
-#include "model/dvae_specs.h"
 #include "model/gpt.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
+#include "model/network_specs.h"
 #include "model/speaker_encoder.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
 #include "weights/tensor_files.h"
 
-namespace myxtts::test {
+namespace myxtts::test::encode_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -158,4 +157,4 @@ TEST_F(Encode, SaysThatTheDvaeIsMissing) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::encode_test

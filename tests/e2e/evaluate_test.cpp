@@ -9,15 +9,15 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "audio/clip.h"
+#include "audio/resample.h"
 #include "run/open_model.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
 #include "support/tone_corpus.h"
 #include "synth/clip_evaluator.h"
-#include "text/text_encoder.h"
+#include "text/tokenizer.h"
 
-namespace myxtts::test {
+namespace myxtts::test::evaluate_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -141,4 +141,4 @@ TEST_F(Evaluate, AModelWithoutAFileIsAnErrorWithItsName) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::evaluate_test

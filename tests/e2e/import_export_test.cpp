@@ -7,15 +7,14 @@
 
 #include "config/model_json.h"
 #include "model/checkpoint_specs.h"
-#include "model/dvae_specs.h"
+#include "model/network_specs.h"
 #include "support/program.h"
 #include "support/random_tensors.h"
 #include "support/temporary_folder.h"
-#include "weights/pth_reader.h"
-#include "weights/pth_writer.h"
+#include "weights/pth.h"
 #include "weights/safetensors.h"
 
-namespace myxtts::test {
+namespace myxtts::test::import_export_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -298,4 +297,4 @@ TEST_F(ImportExport, HostileFilesEndWithOneSentenceAndTheirOwnExitCode) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::import_export_test

@@ -4,7 +4,7 @@
 #include "e2e/training_bench.h"
 #include "support/one_sentence.h"
 
-namespace myxtts::test {
+namespace myxtts::test::launch_test {
 namespace {
 
 struct BadLaunch {
@@ -115,4 +115,4 @@ TEST_F(LaunchTraining, CtrlCEndsAllRanksWithACheckpoint) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::launch_test

@@ -8,17 +8,17 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "audio/clip.h"
 #include "audio/mel_spectrogram.h"
+#include "audio/resample.h"
 #include "data/cache/feature_cache.h"
-#include "data/cache/model_key.h"
 #include "data/corpus.h"
 #include "model/dvae.h"
+#include "pipeline/feature_writer.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
 #include "support/tone_corpus.h"
 
-namespace myxtts::test {
+namespace myxtts::test::prepare_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -134,4 +134,4 @@ TEST_F(Prepare, SaysWhatItNeeds) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::prepare_test

@@ -13,7 +13,7 @@
 #include "support/temporary_folder.h"
 #include "support/tone_corpus.h"
 
-namespace myxtts::test {
+namespace myxtts::test::profile_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -122,4 +122,4 @@ TEST_F(ProfileCommand, WithACacheItsClipsAreThereBeforeTheyAreMeasured) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::profile_test

@@ -3,7 +3,7 @@
 
 #include "support/program.h"
 
-namespace myxtts::test {
+namespace myxtts::test::program_test {
 namespace {
 
 TEST(Program, HelpGoesToStandardOutputAndSucceeds) {
@@ -14,4 +14,4 @@ TEST(Program, HelpGoesToStandardOutputAndSucceeds) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::program_test

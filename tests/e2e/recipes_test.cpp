@@ -5,7 +5,7 @@
 
 #include "e2e/training_bench.h"
 
-namespace myxtts::test {
+namespace myxtts::test::recipes_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -57,4 +57,4 @@ TEST_F(Recipes, OneVoiceFromNothingMakesAModelInAFewSteps) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::recipes_test

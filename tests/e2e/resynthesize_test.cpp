@@ -12,7 +12,7 @@
 #include "support/temporary_folder.h"
 #include "support/tone_corpus.h"
 
-namespace myxtts::test {
+namespace myxtts::test::resynthesize_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -179,4 +179,4 @@ TEST_F(Resynthesize, AnIdThatLeavesTheFolderIsRefused) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::resynthesize_test

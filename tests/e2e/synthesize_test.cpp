@@ -15,14 +15,14 @@
 #include "audio/audio_file.h"
 #include "config/model_json.h"
 #include "model/checkpoint_specs.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
 #include "model/speaker_encoder.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
 #include "text/vocabulary.h"
 #include "weights/tensor_files.h"
 
-namespace myxtts::test {
+namespace myxtts::test::synthesize_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -371,4 +371,4 @@ TEST_F(Synthesize, AModelWithoutItsSpeakerEncoderSaysWhereOneComesFrom) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::synthesize_test

@@ -15,7 +15,7 @@
 #include "support/program.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::tokenize_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -177,4 +177,4 @@ TEST(Tokenize, AnAnswerComesBeforeTheNextLineIsSent) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::tokenize_test

@@ -10,7 +10,7 @@
 #include "support/corpus_maker.h"
 #include "support/one_sentence.h"
 
-namespace myxtts::test {
+namespace myxtts::test::train_chain_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -168,4 +168,4 @@ TEST_F(TrainChain, SamplesChangeNothingOfWhatIsTrained) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::train_chain_test

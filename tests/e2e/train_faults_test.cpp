@@ -9,7 +9,7 @@
 #include "support/one_sentence.h"
 #include "support/small_disk.h"
 
-namespace myxtts::test {
+namespace myxtts::test::train_faults_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -108,4 +108,4 @@ TEST_F(TrainFaults, AFileWhereTheRunDirectoryShouldBeIsRefusedInOneSentence) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::train_faults_test

@@ -10,7 +10,7 @@
 #include "support/one_sentence.h"
 #include "weights/tensor_files.h"
 
-namespace myxtts::test {
+namespace myxtts::test::train_flags_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -198,4 +198,4 @@ TEST_F(TrainFlags, TheLogTellsWhyARunEnded) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::train_flags_test

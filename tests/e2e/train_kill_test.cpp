@@ -8,7 +8,7 @@
 
 #include "e2e/training_bench.h"
 
-namespace myxtts::test {
+namespace myxtts::test::train_kill_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -108,4 +108,4 @@ TEST_F(TrainKillLong, AHundredRunsThatAreKilledAndResumedEndWithTheBitsOfOneThat
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::train_kill_test

@@ -6,7 +6,7 @@
 
 #include "e2e/training_bench.h"
 
-namespace myxtts::test {
+namespace myxtts::test::train_rank_threads_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -151,4 +151,4 @@ TEST_F(TrainRankThreads, WhatCannotBeHadIsSaidWithWhatToType) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::train_rank_threads_test

@@ -9,7 +9,7 @@
 
 #include "e2e/training_bench.h"
 
-namespace myxtts::test {
+namespace myxtts::test::train_ranks_test {
 namespace {
 
 class TrainRanks : public TrainingBench {
@@ -153,4 +153,4 @@ TEST_F(TrainRanks, RanksThatDoNotComeAreNamed) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::train_ranks_test

@@ -8,7 +8,7 @@
 #include "e2e/training_bench.h"
 #include "support/one_sentence.h"
 
-namespace myxtts::test {
+namespace myxtts::test::train_run_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -157,4 +157,4 @@ TEST_F(TrainRun, TwoProcessesOnOneRunDirectoryTheSecondIsRefused) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::train_run_test

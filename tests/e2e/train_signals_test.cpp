@@ -7,7 +7,7 @@
 #include "e2e/training_bench.h"
 #include "support/effort.h"
 
-namespace myxtts::test {
+namespace myxtts::test::train_signals_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -118,4 +118,4 @@ TEST_F(TrainSignals, StepsOfSeveralBatchesAreInterruptedBetweenTheirBatchesToo) 
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::train_signals_test

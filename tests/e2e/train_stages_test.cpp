@@ -7,7 +7,7 @@
 #include "e2e/training_bench.h"
 #include "run/open_model.h"
 
-namespace myxtts::test {
+namespace myxtts::test::train_stages_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -86,4 +86,4 @@ TEST_F(TrainStages, WhatAStageCannotHaveIsRefused) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::train_stages_test

@@ -7,8 +7,8 @@
 
 #include "config/model_json.h"
 #include "model/checkpoint_specs.h"
-#include "model/dvae_specs.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
+#include "model/network_specs.h"
 #include "model/speaker_encoder.h"
 #include "support/corpus_maker.h"
 #include "support/one_sentence.h"
@@ -16,7 +16,7 @@
 #include "support/temporary_folder.h"
 #include "weights/tensor_files.h"
 
-namespace myxtts::test {
+namespace myxtts::test::train_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -239,4 +239,4 @@ TEST(LazyCuda, CommandsThatComputeNothingOnAGpuDoNotOpenCuda) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::train_test

@@ -10,7 +10,7 @@
 #include "support/program.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts::test {
+namespace myxtts::test::validate_test {
 namespace {
 
 const std::vector<std::string> kNoGpu{"MYXTTS_NVML_LIBRARY=libabsent-nvml.so.1",
@@ -108,4 +108,4 @@ TEST(Recommend, PrintsATableForTheSizeAndNamesTheSizesOtherwise) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::validate_test

@@ -11,15 +11,15 @@
 
 #include "config/model_json.h"
 #include "model/checkpoint_specs.h"
-#include "model/dvae_specs.h"
+#include "model/network_specs.h"
 #include "support/one_sentence.h"
 #include "support/program.h"
 #include "support/random_tensors.h"
 #include "support/temporary_folder.h"
 #include "text/vocabulary.h"
-#include "weights/safetensors_writer.h"
+#include "weights/safetensors.h"
 
-namespace myxtts {
+namespace myxtts::vocab_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -225,4 +225,4 @@ TEST_F(VocabExtendModel, EitherAVocabularyOrAModelIsExtended) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::vocab_test

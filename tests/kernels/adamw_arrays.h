@@ -5,7 +5,7 @@
 
 #include <ATen/ATen.h>
 
-#include "kernels/adamw.h"
+#include "kernels/adamw/adamw.h"
 
 namespace myxtts::test {
 

@@ -10,11 +10,11 @@
 #include "adamw_arrays.h"
 #include "device/cuda_plugin.h"
 #include "device/role_device.h"
-#include "kernels/adamw.h"
+#include "kernels/adamw/adamw.h"
 
 // AdamW's kernels on a GPU against those on the CPU.
 
-namespace myxtts::test {
+namespace myxtts::test::adamw_cuda_test {
 namespace {
 
 constexpr std::int64_t kCount = 64 * kAdamWAlignment;
@@ -182,4 +182,4 @@ TEST_F(AdamWCuda, GradientsAreAddedUpInFp32) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::adamw_cuda_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/adamw.h"
+#include "kernels/adamw/adamw.h"
 
 #include <cmath>
 #include <limits>
@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "adamw_arrays.h"
-#include "kernels/adamw_numbers.h"
+#include "kernels/adamw/adamw_numbers.h"
 
-namespace myxtts::test {
+namespace myxtts::test::adamw_test {
 namespace {
 
 constexpr std::int64_t kCount = 8 * kAdamWAlignment;
@@ -261,4 +261,4 @@ TEST(AdamW, ShortSquaresDecayAsLongOnesDo) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::adamw_test

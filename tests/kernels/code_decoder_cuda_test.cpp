@@ -15,7 +15,7 @@
 
 // The kernels against the plain form on the CPU.
 
-namespace myxtts::test {
+namespace myxtts::test::code_decoder_cuda_test {
 namespace {
 
 const c10::Device kGpu{c10::kCUDA, 0};
@@ -284,4 +284,4 @@ TEST_F(CodeDecoderCuda, RowsAreReorderedWithTheirKeys) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::code_decoder_cuda_test

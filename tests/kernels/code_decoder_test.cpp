@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/code_decoder.h"
+#include "kernels/decode/code_decoder.h"
 
 #include <vector>
 
@@ -11,7 +11,7 @@
 
 // The plain decoder against whole-sequence attention by LibTorch.
 
-namespace myxtts::test {
+namespace myxtts::test::code_decoder_test {
 namespace {
 
 CodeDecoderShape shape_of(std::int64_t rows) {
@@ -130,4 +130,4 @@ TEST(CodeDecoder, AFedRowTakesTheCodesItIsGiven) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::code_decoder_test

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/code_sampling.h"
+#include "kernels/decode/code_sampling.h"
 
 #include <cmath>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::code_sampling_test {
 namespace {
 
 const std::vector<float> kLogits = {1.0F, -2.0F, 3.0F, 0.5F, 3.0F};
@@ -70,4 +70,4 @@ TEST(CodeSampling, TemperatureComesBeforeTopP) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::code_sampling_test

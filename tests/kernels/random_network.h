@@ -9,7 +9,7 @@
 
 #include <ATen/ATen.h>
 
-#include "kernels/code_decoder.h"
+#include "kernels/decode/code_decoder.h"
 
 namespace myxtts::test {
 

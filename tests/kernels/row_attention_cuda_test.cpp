@@ -12,11 +12,11 @@
 
 #include "device/cuda_plugin.h"
 #include "device/role_device.h"
-#include "kernels/training/attention/row_attention.h"
+#include "kernels/attention/attention.h"
 
 // Attention of our own beside the plain expression in fp32: values, gradients and dropout.
 
-namespace myxtts {
+namespace myxtts::row_attention_cuda_test {
 namespace {
 
 using Tensors = std::vector<at::Tensor>;
@@ -313,4 +313,4 @@ INSTANTIATE_TEST_SUITE_P(Numbers, RowAttentionCuda, ::testing::Values(at::kBFloa
                          });
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::row_attention_cuda_test

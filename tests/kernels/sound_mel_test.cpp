@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/sound_mel.h"
+#include "kernels/mel/sound_mel.h"
 
 #include <cmath>
 #include <complex>
@@ -8,11 +8,11 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "kernels/sound_mel_steps.cuh"
+#include "kernels/mel/sound_mel_steps.cuh"
 
 // The kernel's steps, each done for all lanes before the next: what a GPU's block does.
 
-namespace myxtts {
+namespace myxtts::sound_mel_test {
 namespace {
 
 using namespace sound_mel;
@@ -114,4 +114,4 @@ TEST(SoundMelTables, KeepOfEachBandTheWeightsBetweenItsFirstAndLast) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::sound_mel_test

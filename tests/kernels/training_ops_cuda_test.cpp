@@ -9,20 +9,18 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "device/cuda_plugin.h"
-#include "kernels/training/cross_entropy.h"
-#include "kernels/training/flash_attention.h"
-#include "kernels/training/frame_attention.h"
-#include "kernels/training/gelu_kernels.h"
-#include "kernels/training/gradient_target.h"
-#include "kernels/training/group_norm.h"
-#include "kernels/training/linear.h"
-#include "kernels/training/packed_embedding.h"
-#include "kernels/training/residual_norm.h"
-#include "kernels/training/tensor_checks.h"
+#include "kernels/attention/attention.h"
+#include "kernels/cuda_kernels.h"
+#include "kernels/ops/cross_entropy.h"
+#include "kernels/ops/group_norm.h"
+#include "kernels/ops/linear.h"
+#include "kernels/ops/op_tensors.h"
+#include "kernels/ops/packed_embedding.h"
+#include "kernels/ops/residual_norm.h"
 
 // The kernels of training beside the plain expressions they stand for: values and gradients.
 
-namespace myxtts {
+namespace myxtts::training_ops_cuda_test {
 namespace {
 
 using Tensors = std::vector<at::Tensor>;
@@ -506,4 +504,4 @@ INSTANTIATE_TEST_SUITE_P(Numbers, TrainingOpsCuda,
                          });
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::training_ops_cuda_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/conditioning_norm.h"
+#include "model/conditioning.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include "support/formula_weights.h"
 #include "support/golden.h"
 
-namespace myxtts::test {
+namespace myxtts::test::conditioning_norm_test {
 namespace {
 
 struct NormCase {
@@ -69,4 +69,4 @@ TEST(ConditioningNorm, InHalfPrecisionOnlyInputAndOutputAreRounded) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::conditioning_norm_test

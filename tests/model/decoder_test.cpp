@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/decoder.h"
+#include "model/vocoder.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "model/decoder_specs.h"
+#include "model/network_specs.h"
 #include "support/every_tensor_matters.h"
 #include "support/formula_weights.h"
 #include "support/golden.h"
 #include "support/small_networks.h"
 
-namespace myxtts::test {
+namespace myxtts::test::decoder_test {
 namespace {
 
 NamedTensors small_weights() {
@@ -120,4 +120,4 @@ TEST(ChangeSpeed, PlacesItsSamplesByTheScale) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::decoder_test

@@ -7,16 +7,16 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "audio/clip.h"
 #include "audio/mel_spectrogram.h"
+#include "audio/resample.h"
 #include "base/error.h"
-#include "model/dvae_specs.h"
+#include "model/network_specs.h"
 #include "support/every_tensor_matters.h"
 #include "support/formula_weights.h"
 #include "support/golden.h"
 #include "support/small_networks.h"
 
-namespace myxtts::test {
+namespace myxtts::test::dvae_test {
 namespace {
 
 Dvae make_small() {
@@ -112,4 +112,4 @@ TEST(Dvae, NamesTheTensorsThatDoNotFitItsSizes) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::dvae_test

@@ -18,14 +18,14 @@
 
 #include "device/cuda_plugin.h"
 #include "gpt_golden.h"
-#include "kernels/training/cuda_kernels.h"
+#include "kernels/cuda_kernels.h"
 #include "model/gpt_specs.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
 #include "support/golden.h"
 
 // The GPT on a GPU: equal to the peer in fp32, close in bf16, and one CUDA graph.
 
-namespace myxtts::test {
+namespace myxtts::test::gpt_cuda_test {
 namespace {
 
 constexpr double kFp32 = 1e-3;  // relative, TF32 off
@@ -293,4 +293,4 @@ TEST_F(GptCuda, AGraphWithDropoutDrawsNewMasksAtEachReplay) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::gpt_cuda_test

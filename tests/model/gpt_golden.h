@@ -11,7 +11,6 @@
 #include "model/gpt.h"
 #include "model/gpt_batch.h"
 #include "model/gpt_rows.h"
-#include "model/losses.h"
 #include "model/named_tensors.h"
 
 namespace myxtts::test {

@@ -11,15 +11,15 @@
 #include <gtest/gtest.h>
 
 #include "gpt_golden.h"
-#include "model/conditioning_encoder.h"
+#include "model/conditioning.h"
 #include "model/gpt_specs.h"
-#include "model/parameter_groups.h"
+#include "model/tensor_spec.h"
 #include "support/adamw.h"
 #include "support/golden.h"
 
 // Every number of the GPT beside the Python peer's, fp32 on the CPU.
 
-namespace myxtts::test {
+namespace myxtts::test::gpt_golden_test {
 namespace {
 
 constexpr double kForward = 2e-6;   // relative; fp32's own noise on these is about 5e-7
@@ -179,4 +179,4 @@ TEST_F(GptGolden, TwentyStepsWithClippedGradientsFollowThePeersCurve) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::gpt_golden_test

@@ -10,7 +10,7 @@
 
 // What a clip's numbers may not depend on: the clips beside it, their order, the padding.
 
-namespace myxtts::test {
+namespace myxtts::test::gpt_packing_test {
 namespace {
 
 constexpr double kSame = 1e-6;
@@ -145,4 +145,4 @@ TEST_F(GptPacking, ANetworkSharesTheTensorsOfItsMap) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::gpt_packing_test

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-namespace myxtts {
+namespace myxtts::gpt_rows_test {
 namespace {
 
 using Ids = std::vector<std::int64_t>;
@@ -168,4 +168,4 @@ TEST(GptRows, AnIdOutsideItsEmbeddingIsNamed) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::gpt_rows_test

@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "model/parameter_count.h"
+#include "model/tensor_spec.h"
 
-namespace myxtts {
+namespace myxtts::gpt_specs_test {
 namespace {
 
 const TensorSpec& find(const TensorSpecs& specs, const std::string& name) {
@@ -64,4 +64,4 @@ TEST(GptSpecs, AShapeIsExplainedByTheFieldThatSetsIt) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::gpt_specs_test

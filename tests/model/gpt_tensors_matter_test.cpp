@@ -10,7 +10,7 @@
 
 // Each of the GPT's tensors changed by 1 % changes its outputs: none is read into the void.
 
-namespace myxtts::test {
+namespace myxtts::test::gpt_tensors_matter_test {
 namespace {
 
 class GptTensorsMatter : public ::testing::Test {
@@ -66,4 +66,4 @@ TEST_F(GptTensorsMatter, OnlyTheBiasesOfKeysDoNot) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::gpt_tensors_matter_test

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/grow_vocabulary.h"
+#include "model/gpt.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "config/model.h"
-#include "model/gpt.h"
 #include "model/gpt_batch.h"
 #include "model/gpt_specs.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
 #include "support/golden.h"
 
-namespace myxtts::test {
+namespace myxtts::test::grow_vocabulary_test {
 namespace {
 
 GptConfig config_with(std::int64_t text_ids) {
@@ -133,4 +132,4 @@ TEST_F(GrowVocabulary, ARowCannotStartFromItselfOrALaterOne) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::grow_vocabulary_test

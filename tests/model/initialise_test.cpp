@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/initialise.h"
+#include "model/named_tensors.h"
 
 #include <cmath>
 
@@ -7,11 +7,11 @@
 #include <gtest/gtest.h>
 
 #include "config/model.h"
-#include "model/decoder_specs.h"
 #include "model/gpt_specs.h"
+#include "model/network_specs.h"
 #include "support/golden.h"
 
-namespace myxtts::test {
+namespace myxtts::test::initialise_test {
 namespace {
 
 TensorSpecs some_specs() {
@@ -87,4 +87,4 @@ TEST(Initialise, AWeightNormedLayerStartsWithItsOwnLengthAsGain) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::initialise_test

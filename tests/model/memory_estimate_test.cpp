@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::memory_estimate_test {
 namespace {
 
 constexpr double kGigabyte = 1e9;
@@ -158,4 +158,4 @@ TEST(MemoryEstimate, ASlotHoldsAPromptSpectrogramAndSomeNumbers) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::memory_estimate_test

@@ -7,11 +7,10 @@
 #include "model/gpt.h"
 #include "model/gpt_batch.h"
 #include "model/gpt_specs.h"
-#include "model/initialise.h"
-#include "model/losses.h"
 #include "model/memory_estimate.h"
+#include "model/named_tensors.h"
 
-namespace myxtts {
+namespace myxtts::memory_of_a_step_test {
 namespace {
 
 std::int64_t bytes_in_use() {
@@ -100,4 +99,4 @@ TEST(MemoryOfAStep, TheTextGuideKeepsWhatTheEstimateSays) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::memory_of_a_step_test

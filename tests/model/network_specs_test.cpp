@@ -6,12 +6,10 @@
 
 #include <gtest/gtest.h>
 
-#include "model/decoder_specs.h"
-#include "model/dvae_specs.h"
-#include "model/speaker_encoder_specs.h"
+#include "model/network_specs.h"
 #include "support/small_networks.h"
 
-namespace myxtts::test {
+namespace myxtts::test::network_specs_test {
 namespace {
 
 // One line as tests/golden/networks/names.txt has it.
@@ -61,4 +59,4 @@ TEST(NetworkSpecs, SmallNetworksNamesAndShapesEqualTheGolden) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::network_specs_test

@@ -12,18 +12,16 @@
 
 #include "audio/mel_spectrogram.h"
 #include "audio/resample.h"
-#include "model/decoder.h"
-#include "model/decoder_specs.h"
 #include "model/dvae.h"
-#include "model/dvae_specs.h"
+#include "model/network_specs.h"
 #include "model/speaker_encoder.h"
-#include "model/speaker_encoder_specs.h"
+#include "model/vocoder.h"
 #include "support/formula_weights.h"
 #include "support/golden.h"
 
 // Front ends and convolutional networks on a GPU: equal to the peer in fp32, and as CUDA graphs.
 
-namespace myxtts::test {
+namespace myxtts::test::networks_cuda_test {
 namespace {
 
 constexpr double kFp32 = 1e-3;
@@ -147,4 +145,4 @@ TEST_F(NetworksCuda, TheSpeakerEncoderIsOneGraph) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::networks_cuda_test

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/parameter_count.h"
+#include "model/tensor_spec.h"
 
 #include <gtest/gtest.h>
 
 #include "config/model.h"
-#include "model/decoder_specs.h"
-#include "model/dvae_specs.h"
 #include "model/gpt_specs.h"
-#include "model/speaker_encoder_specs.h"
+#include "model/network_specs.h"
 
-namespace myxtts {
+namespace myxtts::parameter_count_test {
 namespace {
 
 TEST(ParameterCount, BuffersAndCountersAreNotParameters) {
@@ -31,4 +29,4 @@ TEST(ParameterCount, ThePublicNetworksHaveTheirPublishedSizes) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::parameter_count_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/parameter_groups.h"
+#include "model/tensor_spec.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "config/model.h"
 #include "model/gpt_specs.h"
 
-namespace myxtts {
+namespace myxtts::parameter_groups_test {
 namespace {
 
 TEST(ParameterGroups, ThePublicSizeHasThePeersGroups) {
@@ -41,4 +41,4 @@ TEST(ParameterGroups, NamesAreInByteOrderAsThePeerNumbersThem) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::parameter_groups_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/perceiver.h"
+#include "model/conditioning.h"
 
 #include <cmath>
 
@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "model/gpt_specs.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
 
-namespace myxtts::test {
+namespace myxtts::test::perceiver_test {
 namespace {
 
 const std::string kPart = "conditioning_perceiver.";
@@ -90,4 +90,4 @@ TEST_F(PerceiverFromNothing, LatentsDoNotGrowWithoutBound) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::perceiver_test

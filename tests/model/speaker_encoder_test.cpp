@@ -6,13 +6,13 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "model/speaker_encoder_specs.h"
+#include "model/network_specs.h"
 #include "support/every_tensor_matters.h"
 #include "support/formula_weights.h"
 #include "support/golden.h"
 #include "support/small_networks.h"
 
-namespace myxtts::test {
+namespace myxtts::test::speaker_encoder_test {
 namespace {
 
 // With front-end tables that no formula gives: the stored ones must be used.
@@ -83,4 +83,4 @@ TEST(SpeakerEncoder, EveryTensorMattersButWhatTheNetworkDividesOut) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::speaker_encoder_test

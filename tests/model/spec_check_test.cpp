@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/spec_check.h"
+#include "model/checkpoint_specs.h"
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "model/checkpoint_specs.h"
 
-namespace myxtts::test {
+namespace myxtts::test::spec_check_test {
 namespace {
 
 FoundTensors fitting(const TensorSpecs& specs) {
@@ -64,4 +63,4 @@ TEST(SpecCheck, EveryFaultIsListedWithWhatSetsTheShape) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::spec_check_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/text_guide.h"
+#include "model/attention.h"
 
 #include <cmath>
 #include <vector>
@@ -10,7 +10,7 @@
 #include "config/model.h"
 #include "gpt_golden.h"
 
-namespace myxtts::test {
+namespace myxtts::test::text_guide_test {
 namespace {
 
 constexpr std::int64_t kHeads = 2;
@@ -149,4 +149,4 @@ TEST_F(TextGuide, TeachesQueriesAndKeysOfItsHeadAlone) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::text_guide_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/caught_signals.h"
+#include "parallel/rank_processes.h"
 
 #include <poll.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::caught_signals_test {
 namespace {
 
 // A thread that waits, and takes no notice of anything.
@@ -82,4 +82,4 @@ TEST(CaughtSignals, WhatSignalsDidBeforeTheyDoAfterwards) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::caught_signals_test

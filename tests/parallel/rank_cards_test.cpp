@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/rank_cards.h"
+#include "parallel/rank_tensors.h"
 
 #include <gtest/gtest.h>
 
 #include "rank_threads.h"
 
-namespace myxtts::test {
+namespace myxtts::test::rank_cards_test {
 namespace {
 
 std::vector<std::string> complaints(const std::vector<std::string>& cards) {
@@ -38,4 +38,4 @@ TEST(RankCards, SomeOnTheCpuAndSomeOnGpusAreNamedByAll) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::rank_cards_test

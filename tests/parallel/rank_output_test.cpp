@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/rank_output.h"
+#include "parallel/rank_process.h"
 
 #include <vector>
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::rank_output_test {
 namespace {
 
 class RankOutputTest : public testing::Test {
@@ -39,4 +39,4 @@ TEST_F(RankOutputTest, TheLastWordsAreAnErrorWhereThereWasOne) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::rank_output_test

@@ -19,7 +19,7 @@
 
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::rank_processes_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -324,4 +324,4 @@ TEST(FreePort, IsFreeAndAnotherEachTime) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::rank_processes_test

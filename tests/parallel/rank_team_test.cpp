@@ -9,7 +9,7 @@
 
 #include "rank_threads.h"
 
-namespace myxtts::test {
+namespace myxtts::test::rank_team_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -133,4 +133,4 @@ TEST(RankTeam, AFollowerSaysWhereItLookedForRank0) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::rank_team_test

@@ -4,11 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "parallel/array_parts.h"
-#include "parallel/core_share.h"
-#include "parallel/local_address.h"
+#include "parallel/rank_share.h"
+#include "parallel/world.h"
 
-namespace myxtts::test {
+namespace myxtts::test::shares_test {
 namespace {
 
 TEST(CoreShare, EveryCoreIsOneRanksWhereThereAreEnough) {
@@ -61,4 +60,4 @@ TEST(LocalAddress, AHostThatNobodyKnowsIsNamed) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::shares_test

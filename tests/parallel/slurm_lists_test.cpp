@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/slurm_lists.h"
+#include "parallel/world.h"
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::slurm_lists_test {
 namespace {
 
 TEST(SlurmLists, TheFirstHostIsFoundInEveryWayOfWritingThem) {
@@ -30,4 +30,4 @@ TEST(SlurmLists, AListThatIsNoneSaysNothing) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::slurm_lists_test

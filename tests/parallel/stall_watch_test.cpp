@@ -10,7 +10,7 @@
 
 #include "support/plain_device.h"
 
-namespace myxtts::test {
+namespace myxtts::test::stall_watch_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -128,4 +128,4 @@ TEST(StallWatch, ADeviceThatFailsIsGivenUp) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::stall_watch_test

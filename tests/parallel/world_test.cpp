@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace myxtts {
+namespace myxtts::world_test {
 namespace {
 
 using Variables = std::map<std::string, std::string>;
@@ -174,4 +174,4 @@ TEST(World, AnErrorNamesTheVariableItsValueAndWhatIsAllowed) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::world_test

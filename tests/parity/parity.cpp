@@ -12,12 +12,11 @@
 #include <CLI/CLI.hpp>
 
 #include "audio/mel_spectrogram.h"
-#include "config/audio.h"
-#include "model/decoder.h"
+#include "config/model.h"
 #include "model/gpt.h"
 #include "model/gpt_batch.h"
 #include "model/gpt_specs.h"
-#include "model/losses.h"
+#include "model/vocoder.h"
 #include "parity/parity_batch.h"
 #include "parity/parity_model.h"
 #include "parity/parity_training.h"

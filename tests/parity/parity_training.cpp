@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "device/cpu/cpu_role_device.h"
+#include "model/gpt.h"
 #include "model/gpt_specs.h"
-#include "model/losses.h"
-#include "train/gpt_training.h"
+#include "train/gpt/gpt_training.h"
 #include "train/trainer.h"
 
 namespace myxtts::test {

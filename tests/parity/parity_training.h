@@ -6,7 +6,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "data/device_batch.h"
+#include "data/batches/device_batch.h"
 #include "parity/parity_model.h"
 
 namespace myxtts::test {

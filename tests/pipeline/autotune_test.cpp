@@ -9,7 +9,7 @@
 
 #include "base/random.h"
 
-namespace myxtts {
+namespace myxtts::autotune_test {
 namespace {
 
 using std::chrono::seconds;
@@ -163,4 +163,4 @@ TEST(Autotune, ALookThatComesTooEarlyDecidesNothing) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::autotune_test

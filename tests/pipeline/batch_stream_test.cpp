@@ -11,7 +11,7 @@
 #include "base/checksum.h"
 #include "device/cpu/cpu_role_device.h"
 #include "model/dvae.h"
-#include "model/dvae_specs.h"
+#include "model/network_specs.h"
 #include "pipeline/corpus_batches.h"
 #include "pipeline/data_pipeline.h"
 #include "pipeline/feature_stage.h"
@@ -22,7 +22,7 @@
 
 // The whole way, files to tensors: every number the trainer would see, whatever the threads do.
 
-namespace myxtts {
+namespace myxtts::batch_stream_test {
 namespace {
 
 using test::SoundFormat;
@@ -223,4 +223,4 @@ TEST_F(BatchStream, IsTheSameWhileItFillsACacheThatIsWhatPrepareWouldFill) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::batch_stream_test

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "support/queued_device.h"
 
-namespace myxtts {
+namespace myxtts::batch_transfer_test {
 namespace {
 
 using test::QueuedDevice;
@@ -126,4 +126,4 @@ TEST(BatchTransfer, ABatchLargerThanTheHostMemoryOnTheWayIsAnError) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::batch_transfer_test

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pipeline/batch_window.h"
+#include "pipeline/batcher.h"
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "support/blocked_thread.h"
 
-namespace myxtts {
+namespace myxtts::batch_window_test {
 namespace {
 
 using test::BlockedThread;
@@ -149,4 +149,4 @@ TEST(BatchWindow, ItsDepthCountsCompleteBatches) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::batch_window_test

@@ -7,7 +7,7 @@
 #include "support/blocked_thread.h"
 #include "support/memory_corpus.h"
 
-namespace myxtts {
+namespace myxtts::batcher_test {
 namespace {
 
 using test::BlockedThread;
@@ -98,4 +98,4 @@ TEST(Batcher, LeavesWhenItWaitsForTheCollatorAndIsStopped) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::batcher_test

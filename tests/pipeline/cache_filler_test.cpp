@@ -15,7 +15,7 @@
 #include "support/plain_device.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::cache_filler_test {
 namespace {
 
 using test::FakeFeatures;
@@ -225,4 +225,4 @@ TEST(CacheFiller, ARunThatIsKilledLeavesACacheThatTheNextOneGoesOnWith) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::cache_filler_test

@@ -6,13 +6,13 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "audio/resampled_length.h"
-#include "config/audio.h"
-#include "model/dvae_specs.h"
+#include "audio/phase_filter.h"
+#include "config/model.h"
+#include "model/network_specs.h"
 #include "support/formula_weights.h"
 #include "support/small_networks.h"
 
-namespace myxtts {
+namespace myxtts::clip_features_test {
 namespace {
 
 constexpr std::int64_t kRow = 1024;  // frames: several clips fit
@@ -110,4 +110,4 @@ TEST_F(ClipFeaturesTest, SoundOfTheRightRateIsKeptAsItIs) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::clip_features_test

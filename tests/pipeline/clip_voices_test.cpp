@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pipeline/clip_voices.h"
+#include "pipeline/sound_features.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include "audio/resample.h"
 #include "config/model.h"
-#include "model/initialise.h"
-#include "model/speaker_encoder_specs.h"
+#include "model/named_tensors.h"
+#include "model/network_specs.h"
 
-namespace myxtts {
+namespace myxtts::clip_voices_test {
 namespace {
 
 constexpr std::int64_t kRate = 24'000;
@@ -92,4 +92,4 @@ TEST_F(ClipVoicesOf, ABatchWithoutClipsHasNoVoices) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::clip_voices_test

@@ -7,11 +7,10 @@
 
 #include "base/error.h"
 #include "pipeline/clip_loader.h"
-#include "pipeline/row_layout.h"
 #include "support/blocked_thread.h"
 #include "support/memory_corpus.h"
 
-namespace myxtts {
+namespace myxtts::collator_test {
 namespace {
 
 using test::BlockedThread;
@@ -337,4 +336,4 @@ TEST(Collator, LeavesWhateverItWaitsForWhenStopped) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::collator_test

@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "pipeline/clip_loader.h"
+#include "pipeline/collator.h"
 #include "pipeline/data_pipeline.h"
-#include "pipeline/row_layout.h"
 #include "support/corpus_maker.h"
 #include "support/effort.h"
 #include "support/fake_features.h"
@@ -22,7 +22,7 @@
 
 // Real files through the real stages: only the devices are missing.
 
-namespace myxtts {
+namespace myxtts::corpus_batches_test {
 namespace {
 
 using test::as_16_bits;
@@ -387,4 +387,4 @@ TEST(CorpusBatches, ANewEpochLearnsWhatOthersHaveCached) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::corpus_batches_test

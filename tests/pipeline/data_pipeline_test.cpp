@@ -11,7 +11,7 @@
 #include "pipeline/pipeline_bench.h"
 #include "support/blocked_thread.h"
 
-namespace myxtts {
+namespace myxtts::data_pipeline_test {
 namespace {
 
 using test::BenchOptions;
@@ -236,4 +236,4 @@ TEST(DataPipeline, AutotuneAddsWorkersWithoutChangingTheBatches) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::data_pipeline_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pipeline/decoder.h"
+#include "pipeline/clip_loader.h"
 
 #include <latch>
 
@@ -7,11 +7,10 @@
 
 #include "base/error.h"
 #include "base/thread_group.h"
-#include "pipeline/clip_loader.h"
 #include "support/blocked_thread.h"
 #include "support/memory_corpus.h"
 
-namespace myxtts {
+namespace myxtts::decoder_test {
 namespace {
 
 using test::BlockedThread;
@@ -178,4 +177,4 @@ TEST(ClipDecoding, WorkersThatWaitForClipsAndThoseThatStandByLeaveWhenStopped) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::decoder_test

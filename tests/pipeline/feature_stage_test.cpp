@@ -9,16 +9,16 @@
 
 #include "base/random.h"
 #include "device/cpu/cpu_role_device.h"
-#include "device/failed_device.h"
-#include "model/dvae_specs.h"
+#include "device/role_device.h"
+#include "model/network_specs.h"
 #include "pipeline/batcher.h"
 #include "pipeline/clip_loader.h"
+#include "pipeline/collator.h"
 #include "pipeline/data_pipeline.h"
-#include "pipeline/row_layout.h"
 #include "support/formula_weights.h"
 #include "support/small_networks.h"
 
-namespace myxtts {
+namespace myxtts::feature_stage_test {
 namespace {
 
 constexpr std::array<std::int64_t, 3> kSamples = {30'000, 9'000, 52'224};
@@ -394,4 +394,4 @@ TEST_F(FeatureStageTest, CapsOfALittleMoreThanThePeakAreEnoughAndFourFifthsAreNo
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::feature_stage_test

@@ -14,7 +14,7 @@
 
 // Nothing here may hang: the pipeline always ends, soon, and with the cause.
 
-namespace myxtts {
+namespace myxtts::pipeline_faults_test {
 namespace {
 
 using std::chrono::seconds;
@@ -261,4 +261,4 @@ TEST(PipelineFaults, AThousandSchedulesGiveTheSameBatches) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::pipeline_faults_test

@@ -7,7 +7,7 @@
 
 #include "pipeline/pipeline_bench.h"
 
-namespace myxtts {
+namespace myxtts::pipeline_memory_test {
 namespace {
 
 double resident_bytes() {
@@ -40,4 +40,4 @@ TEST(PipelineMemory, IsFlatOverTenThousandBatches) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::pipeline_memory_test

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pipeline/pipeline_settings.h"
+#include "pipeline/data_pipeline.h"
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::pipeline_settings_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -75,4 +75,4 @@ TEST(PipelineSettings, TheStartSaysHowLongItWaitedAndForWhat) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::pipeline_settings_test

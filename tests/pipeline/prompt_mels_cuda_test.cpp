@@ -6,13 +6,13 @@
 
 #include "audio/mel_spectrogram.h"
 #include "base/random.h"
-#include "config/audio.h"
+#include "config/model.h"
 #include "device/cuda_plugin.h"
 #include "pipeline/prompt_mels.h"
 
 // The kernel against the plain expression, and both against the same in twice the precision.
 
-namespace myxtts {
+namespace myxtts::prompt_mels_cuda_test {
 namespace {
 
 const c10::Device kGpu{c10::kCUDA, 0};
@@ -92,4 +92,4 @@ TEST_F(PromptMelsCuda, ARowHasTheSameBitsInAnyCompany) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::prompt_mels_cuda_test

@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "audio/mel_spectrogram.h"
-#include "config/audio.h"
+#include "config/model.h"
 
-namespace myxtts {
+namespace myxtts::prompt_mels_test {
 namespace {
 
 // A voice of its own for every seed.
@@ -54,4 +54,4 @@ TEST(PromptMels, ARowDoesNotDependOnTheOthersAndRowsWithoutAPromptAreSilence) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::prompt_mels_test

@@ -7,7 +7,7 @@
 #include "support/blocked_thread.h"
 #include "support/memory_corpus.h"
 
-namespace myxtts {
+namespace myxtts::reader_test {
 namespace {
 
 using test::BlockedThread;
@@ -109,4 +109,4 @@ TEST(Reader, LeavesWhenItWaitsForTheDecodersAndIsStopped) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::reader_test

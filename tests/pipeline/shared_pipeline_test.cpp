@@ -16,7 +16,7 @@
 #include "pipeline/pipeline_bench.h"
 #include "support/blocked_thread.h"
 
-namespace myxtts {
+namespace myxtts::shared_pipeline_test {
 namespace {
 
 using std::chrono::seconds;
@@ -268,4 +268,4 @@ TEST(SharedPipeline, FeedsOneRankOrAllOfThem) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::shared_pipeline_test

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "support/blocked_thread.h"
 
-namespace myxtts {
+namespace myxtts::staging_pool_test {
 namespace {
 
 using test::BlockedThread;
@@ -109,4 +109,4 @@ TEST(StagingPool, TryingToClaimNeverWaitsForABlock) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::staging_pool_test

@@ -7,7 +7,7 @@
 
 #include "support/fake_clock.h"
 
-namespace myxtts {
+namespace myxtts::step_clock_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -104,4 +104,4 @@ TEST(StepClock, TheHostIsAtMostTwoStepsAhead) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::step_clock_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pipeline/step_targets.h"
+#include "pipeline/collator.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 
 #include "pipeline_bench.h"
 
-namespace myxtts {
+namespace myxtts::step_targets_test {
 namespace {
 
 using test::BenchOptions;
@@ -244,4 +244,4 @@ TEST(StepTargets, ABadClipKeepsItsPlaceInTheCountOfSeveralRanks) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::step_targets_test

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::transfer_ring_test {
 namespace {
 
 struct PlainBatch {
@@ -153,4 +153,4 @@ TEST(TransferRing, StoppingAtAnyMomentLeavesNobodyWaiting) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::transfer_ring_test

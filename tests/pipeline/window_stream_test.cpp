@@ -10,11 +10,9 @@
 #include "audio/resample.h"
 #include "base/checksum.h"
 #include "device/cpu/cpu_role_device.h"
-#include "model/decoder.h"
-#include "model/decoder_specs.h"
-#include "model/dvae_specs.h"
-#include "model/initialise.h"
-#include "model/speaker_encoder_specs.h"
+#include "model/named_tensors.h"
+#include "model/network_specs.h"
+#include "model/vocoder.h"
 #include "pipeline/corpus_batches.h"
 #include "pipeline/data_pipeline.h"
 #include "pipeline/feature_stage.h"
@@ -23,7 +21,7 @@
 
 // Windows of sound from files to tensors.
 
-namespace myxtts {
+namespace myxtts::window_stream_test {
 namespace {
 
 using test::TemporaryFolder;
@@ -300,4 +298,4 @@ TEST(TrainingWindow, FollowsFromItsArgumentsAloneAndReachesBothEnds) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::window_stream_test

@@ -5,10 +5,10 @@
 
 #include <ATen/ATen.h>
 
-#include "model/dvae_specs.h"
 #include "model/gpt.h"
 #include "model/gpt_specs.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
+#include "model/network_specs.h"
 
 namespace myxtts::test {
 namespace {

@@ -6,10 +6,10 @@
 #include <ATen/core/Tensor.h>
 
 #include "config/model.h"
-#include "data/device_batch.h"
+#include "data/batches/device_batch.h"
 #include "device/role_device.h"
 #include "model/dvae.h"
-#include "train/gpt_training.h"
+#include "train/gpt/gpt_training.h"
 
 namespace myxtts::test {
 

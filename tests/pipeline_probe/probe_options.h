@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "device/device_plan.h"
+#include "device/plan/device_plan.h"
 
 namespace myxtts::test {
 

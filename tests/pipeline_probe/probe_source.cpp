@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <span>
 
-#include "audio/resampled_length.h"
+#include "audio/phase_filter.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "pipeline/clip_features.h"

@@ -20,10 +20,10 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "base/files.h"
 #include "base/random.h"
-#include "base/scratch_folder.h"
 #include "data/generated_corpus.h"
-#include "diagnose/profile/profile_text.h"
+#include "diagnose/profile/profile.h"
 #include "support/trial_bench.h"
 
 namespace myxtts::test {

@@ -12,8 +12,8 @@
 #include <string>
 
 #include "base/atomic_file.h"
-#include "run/checkpoint_files.h"
-#include "run/checksums.h"
+#include "run/model_folder.h"
+#include "run/sealed_folder.h"
 #include "support/effort.h"
 #include "support/killed_process.h"
 #include "support/small_disk.h"
@@ -21,7 +21,7 @@
 #include "support/threaded_device.h"
 #include "weights/safetensors.h"
 
-namespace myxtts {
+namespace myxtts::background_save_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -336,4 +336,4 @@ TEST(BackgroundSave, AKillAtAnyMomentLeavesAWholeLatestThatNeverGoesBack) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::background_save_test

@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "device/cuda_plugin.h"
-#include "run/open_checkpoint.h"
+#include "run/open_model.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::checkpoint_saver_cuda_test {
 namespace {
 
 using test::TemporaryFolder;
@@ -79,4 +79,4 @@ TEST_P(CheckpointSaverCuda, ACheckpointHoldsItsOwnStepThoughTrainingGoesOn) {
 INSTANTIATE_TEST_SUITE_P(WithAndWithoutACap, CheckpointSaverCuda, ::testing::Bool());
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::checkpoint_saver_cuda_test

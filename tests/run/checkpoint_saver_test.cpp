@@ -8,13 +8,12 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "config/model_json.h"
-#include "run/open_checkpoint.h"
 #include "run/open_model.h"
 #include "support/temporary_folder.h"
 #include "train/starting_point.h"
 #include "weights/tensor_files.h"
 
-namespace myxtts {
+namespace myxtts::checkpoint_saver_test {
 namespace {
 
 using test::TemporaryFolder;
@@ -103,4 +102,4 @@ TEST_F(CheckpointSaverOnCpu, AStateOfAnotherStepThanItsFolderIsRefused) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::checkpoint_saver_test

@@ -9,12 +9,11 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
-#include "run/checksums.h"
-#include "run/put_folder.h"
+#include "run/sealed_folder.h"
 #include "support/killed_process.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::checkpoint_store_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -232,4 +231,4 @@ TEST(PutFolder, InStepsTheNewOneHasTheNameAndTheOldOneIsHandedBack) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::checkpoint_store_test

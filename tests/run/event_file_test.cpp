@@ -12,7 +12,7 @@
 #include "support/small_disk.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::event_file_test {
 namespace {
 
 using test::contents_of;
@@ -137,4 +137,4 @@ TEST(EventFile, AFolderThatIsNotThereIsSaid) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::event_file_test

@@ -11,7 +11,7 @@
 #include "support/small_disk.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::metrics_log_test {
 namespace {
 
 using test::contents_of;
@@ -84,4 +84,4 @@ TEST(MetricsLog, ALineThatADiskRefusesLeavesNothingOfItself) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::metrics_log_test

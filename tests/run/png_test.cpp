@@ -9,7 +9,7 @@
 #include "base/checksum.h"
 #include "support/inflate.h"
 
-namespace myxtts {
+namespace myxtts::png_test {
 namespace {
 
 std::uint32_t be32(const std::string& bytes, std::size_t place) {
@@ -96,4 +96,4 @@ TEST(Png, RunsAreShort) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::png_test

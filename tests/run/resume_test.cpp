@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run/resume.h"
+#include "run/run_directory.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 #include <string>
 
 #include "base/error.h"
-#include "run/checkpoint_files.h"
+#include "run/model_folder.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::resume_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -197,4 +197,4 @@ TEST_F(Resume, WhereTheOrderIsNotKnownOtherBatchesBeginTheEpochAgain) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::resume_test

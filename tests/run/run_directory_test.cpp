@@ -13,7 +13,7 @@
 #include "support/small_disk.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::run_directory_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -130,4 +130,4 @@ TEST(RunDirectory, AFullDiskIsSaid) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::run_directory_test

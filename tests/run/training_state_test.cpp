@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::training_state_test {
 namespace {
 
 using test::contents_of;
@@ -151,4 +151,4 @@ TEST(TrainingState, AMissingFieldIsNamed) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::training_state_test

@@ -6,14 +6,14 @@
 #include <ATen/ATen.h>
 
 #include "base/error.h"
-#include "run/checksums.h"
 #include "run/run_directory.h"
+#include "run/sealed_folder.h"
 #include "session/plan_run.h"
 #include "session/training_run.h"
 #include "support/corpus_maker.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::lost_device_cuda_test {
 namespace {
 
 constexpr std::int64_t kLostAfter = 7;  // steps
@@ -77,4 +77,4 @@ TEST(LostDevice, EndsTheRunWithItsNameAndLeavesTheCheckpointsWhole) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::lost_device_cuda_test

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/plan_ranks.h"
+#include "session/plan_run.h"
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "config/model.h"
-#include "diagnose/memory/saving_plan.h"
+#include "diagnose/memory/memory_plan.h"
 #include "support/fake_gpus.h"
 
-namespace myxtts {
+namespace myxtts::plan_ranks_test {
 namespace {
 
 using test::FakeGpus;
@@ -150,4 +150,4 @@ TEST(PlanRanks, CardsWithRoomForDifferentBatchesAreNamed) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::plan_ranks_test

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/progress_observer.h"
+#include "session/run_report.h"
 
 #include <gtest/gtest.h>
 
 #include "support/captured_screen.h"
 #include "support/fake_clock.h"
 
-namespace myxtts::test {
+namespace myxtts::test::progress_observer_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -58,4 +58,4 @@ TEST(ProgressObserver, RatesAreThoseSinceTheLastLineAndOfThisProcess) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::progress_observer_test

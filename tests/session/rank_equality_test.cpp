@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/rank_equality.h"
+#include "session/ranks/rank_agreement.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include "../parallel/rank_threads.h"
 #include "support/plain_device.h"
 
-namespace myxtts::test {
+namespace myxtts::test::rank_equality_test {
 namespace {
 
 struct Start {
@@ -60,4 +60,4 @@ TEST(RankEquality, OneBitOfOneWeightIsSeen) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::rank_equality_test

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/rank_notes.h"
+#include "session/ranks/rank_agreement.h"
 
 #include <gtest/gtest.h>
 
-namespace myxtts::test {
+namespace myxtts::test::rank_notes_test {
 namespace {
 
 TEST(RankNotes, AnyRankStopsAllAndRankZerosClockCounts) {
@@ -45,4 +45,4 @@ TEST(StragglerWatch, OfTwoRanksTheFasterIsTheMeasure) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::rank_notes_test

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/rank_threads.h"
+#include "session/ranks/rank_threads.h"
 
 #include <chrono>
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "session/plan_ranks.h"
 #include "session/plan_run.h"
 #include "support/corpus_maker.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::rank_threads_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -72,4 +71,4 @@ TEST(RankThreads, WhatOneRankFailsWithEndsAllSoonAndIsTheCauseThatIsTold) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::rank_threads_test

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/rhythm.h"
+#include "session/save_schedule.h"
 
 #include <gtest/gtest.h>
 
 #include "support/fake_clock.h"
 
-namespace myxtts::test {
+namespace myxtts::test::rhythm_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -53,4 +53,4 @@ TEST(MeasureRhythm, EverySoManyStepsOrAtTheEndOfEachEpoch) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::rhythm_test

@@ -5,7 +5,7 @@
 
 #include "support/fake_clock.h"
 
-namespace myxtts {
+namespace myxtts::run_monitor_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -179,4 +179,4 @@ TEST(RunMonitor, ARunThatStarvesForHoursIsToldOnceAnHour) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::run_monitor_test

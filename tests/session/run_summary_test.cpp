@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/run_summary.h"
+#include "session/run_report.h"
 
 #include <gtest/gtest.h>
 
-#include "session/run_tally.h"
-
-namespace myxtts::test {
+namespace myxtts::test::run_summary_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -119,4 +117,4 @@ TEST(RunTally, AFewStepsAreHalvedSoThatTheirFallIsSeen) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::run_summary_test

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/settling.h"
+#include "session/trial/steady_feed.h"
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::settling_test {
 namespace {
 
 // A pipeline in numbers: batches behind the buffer, in it, and how many come while one is trained.
@@ -93,4 +93,4 @@ TEST(Settling, TheEndOfTheDataEndsIt) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::settling_test

@@ -10,7 +10,7 @@
 #include "run/checkpoint_store.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::stage_chain_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -138,4 +138,4 @@ TEST_F(Chain, ADamagedRecordIsSaidWithWhatToDo) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::stage_chain_test

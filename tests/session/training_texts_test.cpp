@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/training_texts.h"
+#include "session/vocabulary_texts.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include "support/corpus_maker.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts::test {
+namespace myxtts::test::training_texts_test {
 namespace {
 
 TEST(TrainingTexts, AreCleanAndByLanguageAndOnlyOfClipsThatAreThere) {
@@ -34,4 +34,4 @@ TEST(TrainingTexts, NoCorpusIsAnErrorThatNamesTheFlag) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::training_texts_test

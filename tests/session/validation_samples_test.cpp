@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts::test {
+namespace myxtts::test::validation_samples_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -71,4 +71,4 @@ TEST(ValidationSamples, AfterAnyFailureTheNextMeasurementHasItsSamples) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::validation_samples_test

@@ -4,7 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "base/error.h"
-#include "model/parameter_groups.h"
+#include "model/tensor_spec.h"
 
 namespace myxtts::test {
 

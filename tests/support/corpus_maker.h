@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/data.h"
+#include "config/run_config.h"
 
 namespace myxtts::test {
 

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "device/cuda_backend.h"
+#include "device/cuda_plugin.h"
 
 #ifndef FAKE_PLUGIN_INTERFACE
 #define FAKE_PLUGIN_INTERFACE myxtts::kCudaInterface

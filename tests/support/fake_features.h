@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "device/event.h"
+#include "device/stream.h"
 #include "pipeline/cache_filler.h"
 #include "pipeline/host_batch.h"
 #include "pipeline/pipeline_reading.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "diagnose/profile/profile.h"
-#include "session/trial.h"
+#include "session/trial/trial.h"
 
 namespace myxtts::test {
 

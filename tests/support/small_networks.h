@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "config/networks.h"
+#include "config/model.h"
 
 namespace myxtts::test {
 

@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "model/gpt.h"
 #include "model/gpt_specs.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
 
 namespace myxtts::test {
 namespace {

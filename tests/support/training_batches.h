@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "config/model.h"
-#include "data/device_batch.h"
+#include "data/batches/device_batch.h"
 #include "device/role_device.h"
 #include "model/gpt_rows.h"
 #include "model/named_tensors.h"

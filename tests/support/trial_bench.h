@@ -7,7 +7,7 @@
 
 #include "config/effective_config.h"
 #include "diagnose/profile/profile.h"
-#include "session/trial.h"
+#include "session/trial/trial.h"
 #include "support/planted_fault.h"
 
 namespace myxtts::test {

@@ -10,7 +10,7 @@
 
 #include "support/golden.h"
 
-namespace myxtts {
+namespace myxtts::beam_search_test {
 namespace {
 
 constexpr std::int64_t kIds = 12;
@@ -96,4 +96,4 @@ TEST(BeamSearch, TheSameSeedSearchesTheSameWay) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::beam_search_test

@@ -9,15 +9,15 @@
 #include <gtest/gtest.h>
 
 #include "audio/audio_file.h"
-#include "audio/clip.h"
-#include "model/dvae_specs.h"
+#include "audio/resample.h"
 #include "model/gpt_specs.h"
+#include "model/network_specs.h"
 #include "support/formula_weights.h"
 #include "support/golden.h"
 #include "support/small_networks.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts::test {
+namespace myxtts::test::clip_evaluator_test {
 namespace {
 
 // What tests/golden/make_evaluate.py gave the peer.
@@ -122,4 +122,4 @@ TEST(ScoreSum, TellsTheMeanOverTokensFromTheMeanOverClips) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::clip_evaluator_test

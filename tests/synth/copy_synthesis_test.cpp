@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "train/starting_point.h"
 
-namespace myxtts {
+namespace myxtts::copy_synthesis_test {
 namespace {
 
 OpenModel tiny_model() {
@@ -56,4 +56,4 @@ TEST(CopySynthesis, AClipTooShortForAVoiceIsRefused) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::copy_synthesis_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "synth/engine_cuda.h"
+#include "synth/decode_engine.h"
 
 #include <vector>
 
@@ -12,7 +12,7 @@
 
 // The GPU's engine beside the CPU's.
 
-namespace myxtts {
+namespace myxtts::engine_cuda_test {
 namespace {
 
 const c10::Device kGpu{c10::kCUDA, 0};
@@ -113,4 +113,4 @@ TEST_F(EngineCuda, AListenerHearsEveryFewCodesAndCanEndIt) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::engine_cuda_test

@@ -5,13 +5,13 @@
 #include "base/error.h"
 #include "model/gpt.h"
 #include "model/gpt_rows.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
 #include "support/golden.h"
 #include "synth/cpu/cpu_gpt.h"
 #include "synth/decode_engine.h"
 #include "synth/small_engine.h"
 
-namespace myxtts {
+namespace myxtts::engine_test {
 namespace {
 
 constexpr double kTolerance = 2e-5;
@@ -151,4 +151,4 @@ TEST_F(Engine, ADeviceWithoutAnEngineIsRefused) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::engine_test

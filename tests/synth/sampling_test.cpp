@@ -9,9 +9,8 @@
 
 #include "base/error.h"
 #include "support/golden.h"
-#include "synth/sampling_json.h"
 
-namespace myxtts {
+namespace myxtts::sampling_test {
 namespace {
 
 constexpr std::int64_t kIds = 130;
@@ -172,4 +171,4 @@ TEST(Sampling, TheModelsConfigDecidesAndThePeersDefaultsFillIn) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::sampling_test

@@ -9,10 +9,10 @@
 #include "audio/audio_file.h"
 #include "base/error.h"
 #include "support/temporary_folder.h"
-#include "synth/seam.h"
+#include "synth/pieces.h"
 #include "synth/sound_writer.h"
 
-namespace myxtts {
+namespace myxtts::sound_test {
 namespace {
 
 std::vector<float> tone(std::size_t count) {
@@ -100,4 +100,4 @@ TEST(Seam, ShortPiecesAreFadedWhole) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::sound_test

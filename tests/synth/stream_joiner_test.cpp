@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "synth/stream_joiner.h"
+#include "synth/pieces.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>
@@ -7,7 +7,7 @@
 
 #include "support/golden.h"
 
-namespace myxtts {
+namespace myxtts::stream_joiner_test {
 namespace {
 
 std::span<const float> from(const at::Tensor& samples, std::int64_t first) {
@@ -45,4 +45,4 @@ TEST(StreamJoiner, PiecesOfOneDecodingAreThatDecodingWhateverTheirLengths) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::stream_joiner_test

@@ -7,7 +7,7 @@
 
 #include "support/effort.h"
 
-namespace myxtts {
+namespace myxtts::team_test {
 namespace {
 
 TEST(Team, WorkAfterAMeetingSeesWhatEveryMemberDidBeforeIt) {
@@ -60,4 +60,4 @@ TEST(Team, SharesCoverEverythingOnce) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::team_test

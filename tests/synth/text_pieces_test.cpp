@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "synth/text_pieces.h"
+#include "synth/pieces.h"
 
 #include <sstream>
 
@@ -8,7 +8,7 @@
 
 #include "text/vocabulary.h"
 
-namespace myxtts {
+namespace myxtts::text_pieces_test {
 namespace {
 
 // Letters alone, so that a text has about as many tokens as letters.
@@ -97,4 +97,4 @@ TEST_F(TextPieces, AHundredThousandLettersAreTaken) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::text_pieces_test

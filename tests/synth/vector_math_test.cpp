@@ -9,7 +9,7 @@
 
 #include "base/random.h"
 
-namespace myxtts {
+namespace myxtts::vector_math_test {
 namespace {
 
 std::vector<float> noise(const char* name, std::size_t count) {
@@ -119,4 +119,4 @@ TEST(VectorMath, AttendsAsTheFormulaSays) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::vector_math_test

@@ -6,17 +6,16 @@
 
 #include "audio/audio_file.h"
 #include "base/error.h"
-#include "model/decoder.h"
-#include "model/decoder_specs.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
+#include "model/network_specs.h"
+#include "model/vocoder.h"
 #include "support/golden.h"
 #include "support/temporary_folder.h"
-#include "synth/reference_clips.h"
-#include "synth/vocoder.h"
-#include "synth/voice_file.h"
+#include "synth/voice.h"
+#include "synth/windowed_vocoder.h"
 #include "weights/tensor_files.h"
 
-namespace myxtts {
+namespace myxtts::voice_test {
 namespace {
 
 std::string message_of(const std::function<void()>& work) {
@@ -131,4 +130,4 @@ TEST(ReferenceLengths, PiecesThatNeverEndAreRefused) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::voice_test

@@ -15,7 +15,7 @@
 #include "text/tokenizer.h"
 #include "text/unicode.h"
 
-namespace myxtts {
+namespace myxtts::bpe_golden_test {
 namespace {
 
 constexpr std::size_t kBlock = 100;
@@ -79,4 +79,4 @@ TEST(Tokenizer, RandomStringsGetTheIdsOfTheLibrary) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::bpe_golden_test

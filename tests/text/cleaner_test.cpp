@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::cleaner_test {
 namespace {
 
 TEST(CleanText, CzechOrdinalsAreWordsBeforeABlankAndNumbersAtTheEnd) {
@@ -93,4 +93,4 @@ TEST(CleanText, ManyThreadsMayCleanAtOnce) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::cleaner_test

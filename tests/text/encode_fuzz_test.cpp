@@ -10,10 +10,10 @@
 #include <gtest/gtest.h>
 
 #include "text/sentences.h"
-#include "text/text_encoder.h"
+#include "text/tokenizer.h"
 #include "text/unicode.h"
 
-namespace myxtts {
+namespace myxtts::encode_fuzz_test {
 namespace {
 
 using Random = std::mt19937_64;
@@ -94,4 +94,4 @@ TEST(Fuzz, NoTextBreaksTheEncoderOrTheSplitter) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::encode_fuzz_test

@@ -13,7 +13,7 @@
 #include "text/cleaner.h"
 #include "text/unicode.h"
 
-namespace myxtts {
+namespace myxtts::fuzz_test {
 namespace {
 
 using Random = std::mt19937_64;
@@ -106,4 +106,4 @@ TEST(Fuzz, LongRunsOverflowNoStack) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::fuzz_test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parity on sentences is in text_golden_test.
-#include "text/japanese.h"
+#include "text/transliteration.h"
 
 #include <thread>
 #include <vector>
@@ -9,10 +9,10 @@
 
 #include "base/error.h"
 #include "support/temporary_folder.h"
-#include "text/text_data.h"
+#include "text/language.h"
 #include "text/unicode.h"
 
-namespace myxtts {
+namespace myxtts::japanese_test {
 namespace {
 
 TEST(TextData, SetUpHasFetchedTheTablesAndTheDictionary) {
@@ -63,4 +63,4 @@ TEST(JapaneseReader, ADoublingBeforeWhatIsNoLetterStaysText) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::japanese_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "text/korean.h"
+#include "text/transliteration.h"
 
 #include <string>
 
@@ -8,7 +8,7 @@
 #include "support/crc32.h"
 #include "text/unicode.h"
 
-namespace myxtts {
+namespace myxtts::korean_test {
 namespace {
 
 constexpr char32_t kFirst = 0xAC00;
@@ -51,4 +51,4 @@ TEST(RomaniseKorean, WhatIsNoSyllableStays) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::korean_test

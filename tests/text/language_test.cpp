@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace myxtts {
+namespace myxtts::language_test {
 namespace {
 
 TEST(Language, EveryCodeReadsBackAsItsLanguage) {
@@ -52,4 +52,4 @@ TEST(Language, LimitsAreThoseOfThePublicModel) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::language_test

@@ -11,9 +11,9 @@
 
 #include <gtest/gtest.h>
 
-#include "text/numbers.h"
+#include "text/numbers/numbers.h"
 
-namespace myxtts {
+namespace myxtts::numbers_golden_test {
 namespace {
 
 constexpr std::uint64_t kBlock = 1000;
@@ -109,4 +109,4 @@ TEST(NumberWords, EveryNumberUpToTheLargestHasWords) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::numbers_golden_test

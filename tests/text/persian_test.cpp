@@ -13,7 +13,7 @@
 #include "text/cleaner.h"
 #include "text/unicode.h"
 
-namespace myxtts {
+namespace myxtts::persian_test {
 namespace {
 
 struct Case {
@@ -351,4 +351,4 @@ TEST(Persian, ArabicIsCleanedByItsOwnRulesAndNotByThese) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::persian_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "text/pinyin.h"
+#include "text/transliteration.h"
 
 #include <fstream>
 #include <string>
@@ -9,9 +9,8 @@
 
 #include "base/error.h"
 #include "support/temporary_folder.h"
-#include "text/chinese_numbers.h"
 
-namespace myxtts {
+namespace myxtts::pinyin_test {
 namespace {
 
 void write(const std::filesystem::path& path, const std::string& text) {
@@ -70,4 +69,4 @@ TEST(ChineseNumbers, AreReadByWhatTheyCount) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::pinyin_test

@@ -13,7 +13,7 @@
 #include "support/crc32.h"
 #include "text/unicode.h"
 
-namespace myxtts {
+namespace myxtts::sentences_test {
 namespace {
 
 using Pieces = std::vector<std::string>;
@@ -122,4 +122,4 @@ TEST(SplitText, ALongTextTakesLinearTime) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::sentences_test

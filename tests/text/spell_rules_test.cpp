@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "text/spell_rules.h"
+#include "text/numbers/spell_rules.h"
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 
-namespace myxtts {
+namespace myxtts::spell_rules_test {
 namespace {
 
 TEST(SpellRules, QuotientAndRemainderAreSaidByTheirSets) {
@@ -66,4 +66,4 @@ TEST(SpellRules, ABrokenTableIsOurBug) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::spell_rules_test

@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "text/text_encoder.h"
+#include "text/tokenizer.h"
 
-namespace myxtts {
+namespace myxtts::text_golden_test {
 namespace {
 
 std::string golden(const std::string& name) {
@@ -44,4 +44,4 @@ INSTANTIATE_TEST_SUITE_P(Languages, TextOf,
                          [](const auto& test) { return test.param.substr(0, 2); });
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::text_golden_test

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::tokenizer_test {
 namespace {
 
 // Letters a to d and a few merges; b c stands twice, and the later, higher rank counts.
@@ -88,4 +88,4 @@ TEST(Vocabulary, RowsReachTheLargestIdEvenAboveHoles) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::tokenizer_test

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace myxtts {
+namespace myxtts::unicode_test {
 namespace {
 
 TEST(RepairUtf8, ValidTextIsUnchanged) {
@@ -118,4 +118,4 @@ TEST(Pattern, AnExpressionThatIsNoneIsOurBug) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::unicode_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "text/vocabulary_extension.h"
+#include "text/vocabulary_learning.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,10 +13,10 @@
 #include "base/error.h"
 #include "support/temporary_folder.h"
 #include "text/cleaner.h"
-#include "text/text_encoder.h"
+#include "text/tokenizer.h"
 #include "text/unicode.h"
 
-namespace myxtts {
+namespace myxtts::vocabulary_extension_test {
 namespace {
 
 std::string golden(const std::string& name) {
@@ -176,4 +176,4 @@ TEST(ExtendVocabulary, TheFileKeepsItsFormAndWhatElseItHolds) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::vocabulary_extension_test

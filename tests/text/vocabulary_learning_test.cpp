@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "text/text_encoder.h"
+#include "text/tokenizer.h"
 
-namespace myxtts {
+namespace myxtts::vocabulary_learning_test {
 namespace {
 
 const std::vector<std::string> kEnglish = {"the cat sat on the mat.", "the rat sat, the cat ran.",
@@ -76,4 +76,4 @@ TEST(LearnVocabulary, LettersBeyondAsciiAreTokens) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::vocabulary_learning_test

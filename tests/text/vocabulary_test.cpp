@@ -10,9 +10,9 @@
 
 #include "base/error.h"
 #include "support/temporary_folder.h"
-#include "text/text_encoder.h"
+#include "text/tokenizer.h"
 
-namespace myxtts {
+namespace myxtts::vocabulary_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -170,4 +170,4 @@ TEST(Vocabulary, OneThatIsNestedWithoutEndIsRefused) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::vocabulary_test

@@ -33,7 +33,7 @@ class Checks(CheckoutTest):
     def test_a_cuda_header_outside_its_place_is_found(self):
         self.write("src/device/stream.cpp", "#include <cuda_runtime.h>\n")
         self.assert_found(self.check("check_layers.py"),
-                          "src/device/stream.cpp:1: CUDA headers belong in src/device/cuda/ or a kernel's .cu")
+                          "src/device/stream.cpp:1: CUDA headers belong in src/device/cuda/ or a kernel's .cu or _cuda.cpp")
 
     def test_a_folder_without_a_line_in_layers_is_found(self):
         self.write("src/extra/thing.h", "#pragma once\n")

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace myxtts {
+namespace myxtts::frozen_test {
 namespace {
 
 const std::vector<std::string> kNames = {"gpt.text_embedding.weight", "gpt.text_head.weight",
@@ -61,4 +61,4 @@ TEST(Frozen, SomethingMustBeLeftToTrain) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::frozen_test

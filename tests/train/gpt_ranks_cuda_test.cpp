@@ -10,12 +10,12 @@
 #include "../parallel/rank_threads.h"
 #include "device/cuda_plugin.h"
 #include "support/training_batches.h"
-#include "train/gpt_training.h"
+#include "train/gpt/gpt_training.h"
 
 // The GPT's training over NCCL, as the only rank there is: the sums change no bit, wherever they
 // stand. What several GPUs do together needs several GPUs.
 
-namespace myxtts::test {
+namespace myxtts::test::gpt_ranks_cuda_test {
 namespace {
 
 constexpr double kRate = 1e-3;
@@ -238,4 +238,4 @@ TEST_F(GptRanksCuda, ATrainingThatIsWholeSettlesAtOnce) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::gpt_ranks_cuda_test

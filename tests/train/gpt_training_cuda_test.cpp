@@ -11,11 +11,11 @@
 #include "base/error.h"
 #include "device/cuda_plugin.h"
 #include "support/training_batches.h"
-#include "train/gpt_training.h"
+#include "train/gpt/gpt_training.h"
 
 // The GPT's training on a GPU: graphs and savers change how a step is computed, not what.
 
-namespace myxtts::test {
+namespace myxtts::test::gpt_training_cuda_test {
 namespace {
 
 constexpr double kRate = 1e-3;
@@ -250,4 +250,4 @@ TEST_F(GptTrainingCuda, TooLittleMemoryIsOneErrorThatNamesTheCap) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::gpt_training_cuda_test

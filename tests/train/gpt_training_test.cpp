@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/gpt_training.h"
+#include "train/gpt/gpt_training.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,11 +12,11 @@
 #include "../model/gpt_golden.h"
 #include "base/error.h"
 #include "model/gpt_specs.h"
-#include "model/parameter_groups.h"
+#include "model/tensor_spec.h"
 #include "support/golden.h"
 #include "support/training_batches.h"
 
-namespace myxtts::test {
+namespace myxtts::test::gpt_training_test {
 namespace {
 
 constexpr double kCurve = 1e-4;  // relative; the peer's optimiser adds up in another order
@@ -367,4 +367,4 @@ TEST_F(GptTrainingOnCpu, EvaluationGivesSumsAndCountsOfABatchWithoutDropout) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::gpt_training_test

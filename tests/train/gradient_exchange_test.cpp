@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/gradient_exchange.h"
+#include "train/gpt/gradient_exchange.h"
 
 #include <functional>
 #include <map>
@@ -10,10 +10,10 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "../parallel/rank_threads.h"
-#include "kernels/training/gradient_target.h"
-#include "model/recompute.h"
+#include "kernels/ops/op_tensors.h"
+#include "model/gpt_block.h"
 
-namespace myxtts::test {
+namespace myxtts::test::gradient_exchange_test {
 namespace {
 
 // Three layers, the first of which is larger than a bucket.
@@ -319,4 +319,4 @@ TEST(GradientExchange, BucketsGoInTheOrderOfTheFirstPass) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::gradient_exchange_test

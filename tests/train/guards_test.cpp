@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::guards_test {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -124,4 +124,4 @@ TEST(Guards, EarlyStoppingCountsEvaluationsSinceTheBest) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::guards_test

@@ -11,7 +11,7 @@
 #include "support/small_disk.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts {
+namespace myxtts::metrics_observer_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -165,4 +165,4 @@ TEST(MetricsObserver, HistogramsAreAskedForWithEachMeasurement) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::metrics_observer_test

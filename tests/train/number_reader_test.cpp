@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/number_reader.h"
+#include "train/step/number_reader.h"
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::number_reader_test {
 namespace {
 
 std::unique_ptr<RoleDevice> cpu() {
@@ -45,4 +45,4 @@ TEST(NumberReader, ReportsComeInTheOrderOfTheirSteps) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::number_reader_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/optimiser.h"
+#include "train/step/optimiser.h"
 
 #include <limits>
 
@@ -8,7 +8,7 @@
 
 #include "support/plain_device.h"
 
-namespace myxtts::test {
+namespace myxtts::test::optimiser_test {
 namespace {
 
 // Neither begins where the one before it ends: gaps belong to nobody.
@@ -83,4 +83,4 @@ TEST(OptimiserOfACheckpoint, TheLossScaleFollowsThePrecision) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::optimiser_test

@@ -12,7 +12,7 @@
 
 // Whether it learns: eight clips by heart, and nothing where there is nothing to learn.
 
-namespace myxtts {
+namespace myxtts::overfit_test {
 namespace {
 
 constexpr int kSteps = 60;
@@ -97,4 +97,4 @@ TEST(Overfit, CodesInANewOrderInEachStepAreNotLearned) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::overfit_test

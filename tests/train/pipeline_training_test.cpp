@@ -10,7 +10,7 @@
 
 #include "device/cpu/cpu_role_device.h"
 #include "model/dvae.h"
-#include "model/dvae_specs.h"
+#include "model/network_specs.h"
 #include "pipeline/corpus_batches.h"
 #include "pipeline/data_pipeline.h"
 #include "pipeline/feature_stage.h"
@@ -26,7 +26,7 @@
 // The whole way of a run, from sound files to weights: nothing that a machine or a moment decides
 // may change one bit of it.
 
-namespace myxtts {
+namespace myxtts::pipeline_training_test {
 namespace {
 
 using test::cloned;
@@ -233,4 +233,4 @@ TEST_F(PipelineTraining, ANumberThatIsNoneInOneClipCostsThatStepAlone) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::pipeline_training_test

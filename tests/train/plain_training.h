@@ -5,7 +5,7 @@
 
 #include "device/role_device.h"
 #include "model/named_tensors.h"
-#include "train/gpt_training.h"
+#include "train/gpt/gpt_training.h"
 
 namespace myxtts::test {
 

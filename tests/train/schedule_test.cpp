@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::schedule_test {
 namespace {
 
 constexpr double kRate = 1e-4;
@@ -55,4 +55,4 @@ TEST(Schedule, ACosineWithMinutesEndsWithTheClockOrTheLastStep) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::schedule_test

@@ -6,14 +6,14 @@
 
 #include "base/error.h"
 #include "model/checkpoint_specs.h"
-#include "model/dvae_specs.h"
 #include "model/gpt.h"
 #include "model/gpt_specs.h"
+#include "model/network_specs.h"
 #include "support/temporary_folder.h"
 #include "support/tone_corpus.h"
 #include "train/plain_training.h"
 
-namespace myxtts {
+namespace myxtts::starting_point_test {
 namespace {
 
 using test::TemporaryFolder;
@@ -98,4 +98,4 @@ TEST(StartingPoint, AModelSizeThatTheModelDoesNotHaveIsRefused) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::starting_point_test

@@ -12,7 +12,7 @@
 #include "support/training_batches.h"
 #include "train/plain_training.h"
 
-namespace myxtts {
+namespace myxtts::trainer_test {
 namespace {
 
 using test::cloned;
@@ -443,4 +443,4 @@ TEST(Trainer, MinutesEndItOverAllResumes) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::trainer_test

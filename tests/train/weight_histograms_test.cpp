@@ -7,7 +7,7 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-namespace myxtts {
+namespace myxtts::weight_histograms_test {
 namespace {
 
 TEST(WeightHistograms, EveryValueIsCountedOnceInItsRange) {
@@ -37,4 +37,4 @@ TEST(WeightHistograms, EqualValuesAreOneRangeAndWhatHasNoneIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::weight_histograms_test

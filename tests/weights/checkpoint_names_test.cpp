@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts::test {
+namespace myxtts::test::checkpoint_names_test {
 namespace {
 
 void expect_name(std::string_view in_file, CheckpointPart part, std::string_view name) {
@@ -43,4 +43,4 @@ TEST(CheckpointNames, CopiesMasksAndFilterBanksAreLeftOut) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::checkpoint_names_test

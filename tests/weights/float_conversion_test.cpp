@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weights/float_conversion.h"
+#include "weights/dtype.h"
 
 #include <cmath>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 #include "weights/sample_files.h"
 
-namespace myxtts::test {
+namespace myxtts::test::float_conversion_test {
 namespace {
 
 std::vector<float> converted(Dtype dtype, const std::vector<std::uint16_t>& bits) {
@@ -43,4 +43,4 @@ TEST(FloatConversion, FloatsAreNotCopied) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::float_conversion_test

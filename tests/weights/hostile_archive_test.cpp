@@ -2,11 +2,11 @@
 #include <gtest/gtest.h>
 
 #include "support/temporary_folder.h"
-#include "weights/pth_reader.h"
+#include "weights/pth.h"
 #include "weights/sample_files.h"
-#include "weights/zip_reader.h"
+#include "weights/zip.h"
 
-namespace myxtts::test {
+namespace myxtts::test::hostile_archive_test {
 namespace {
 
 // An archive of one entry "a" with the content "hello", to be damaged.
@@ -96,4 +96,4 @@ TEST(HostileArchive, ABigEndianFileIsRefused) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::hostile_archive_test

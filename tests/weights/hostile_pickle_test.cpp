@@ -5,10 +5,10 @@
 
 #include "support/temporary_folder.h"
 #include "weights/allocation_meter.h"
-#include "weights/pth_reader.h"
+#include "weights/pth.h"
 #include "weights/sample_files.h"
 
-namespace myxtts::test {
+namespace myxtts::test::hostile_pickle_test {
 namespace {
 
 const std::string kFourFloats(16, '\1');
@@ -141,4 +141,4 @@ TEST_F(HostilePickle, ManyValuesFromFewBytesAreRefusedWithinFourTimesTheFile) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::hostile_pickle_test

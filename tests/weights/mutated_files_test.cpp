@@ -8,14 +8,12 @@
 
 #include "support/temporary_folder.h"
 #include "weights/allocation_meter.h"
-#include "weights/float_conversion.h"
-#include "weights/pth_reader.h"
-#include "weights/pth_writer.h"
+#include "weights/dtype.h"
+#include "weights/pth.h"
 #include "weights/safetensors.h"
-#include "weights/safetensors_writer.h"
 #include "weights/sample_files.h"
 
-namespace myxtts::test {
+namespace myxtts::test::mutated_files_test {
 namespace {
 
 // Messages, exceptions and the smallest files' bookkeeping, in addition to four times the file.
@@ -219,4 +217,4 @@ TEST(MutatedFiles, ALargeHostileHeaderStaysWithinFourTimesItsFile) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::mutated_files_test

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weights/pth_reader.h"
+#include "weights/pth.h"
 
 #include <cstdint>
 
 #include <gtest/gtest.h>
 
-#include "weights/float_conversion.h"
+#include "weights/dtype.h"
 #include "weights/sample_files.h"
 
-namespace myxtts::test {
+namespace myxtts::test::pth_reader_test {
 namespace {
 
 // One state dict of a file, by name.
@@ -115,4 +115,4 @@ TEST(PthReader, ABareTensorIsReadAndItsChecksumHolds) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::pth_reader_test

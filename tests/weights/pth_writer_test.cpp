@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weights/pth_writer.h"
+#include "weights/pth.h"
 
 #include <cstdint>
 
 #include <gtest/gtest.h>
 
 #include "support/temporary_folder.h"
-#include "weights/pth_reader.h"
 #include "weights/sample_files.h"
 
-namespace myxtts::test {
+namespace myxtts::test::pth_writer_test {
 namespace {
 
 class PthWriterWithLimit : public ::testing::TestWithParam<std::uint64_t> {};
@@ -65,4 +64,4 @@ TEST(PthWriter, StoragesLieAtMultiplesOf64Bytes) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::pth_writer_test

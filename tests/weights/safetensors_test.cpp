@@ -6,10 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "support/temporary_folder.h"
-#include "weights/safetensors_writer.h"
 #include "weights/sample_files.h"
 
-namespace myxtts::test {
+namespace myxtts::test::safetensors_test {
 namespace {
 
 std::string file_of(std::string_view header, std::string_view data) {
@@ -142,4 +141,4 @@ TEST_F(Safetensors, AnUnfinishedFileDoesNotAppear) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::safetensors_test

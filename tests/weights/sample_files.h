@@ -15,7 +15,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "weights/dtype.h"
-#include "weights/zip_writer.h"
+#include "weights/zip.h"
 
 namespace myxtts::test {
 

@@ -10,7 +10,7 @@
 #include "weights/safetensors.h"
 #include "weights/sample_files.h"
 
-namespace myxtts::test {
+namespace myxtts::test::tensor_files_test {
 namespace {
 
 TEST(TensorFiles, WhatIsWrittenIsReadBackBitForBit) {
@@ -60,4 +60,4 @@ TEST(TensorFiles, ATensorAtAnOddAddressIsReadAsWell) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::tensor_files_test

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/field_binding.h"
-#include "config/fields/sections.h"
 
 namespace myxtts {
 namespace {
 
-constexpr std::int64_t kMostGpu = 63;
+constexpr std::int64_t kLargestGpuId = 63;
 
 void add_corpora(std::vector<Field>& fields) {
   fields.push_back(bind_corpora(
@@ -143,14 +142,14 @@ void add_pipeline(std::vector<Field>& fields) {
             .group = "Devices",
             .sentence = "The GPU that decodes and computes features, in nvidia-smi's order; needs "
                         "a model GPU too."},
-           MYXTTS_MEMBER(data.data_gpu), integer_between(0, kMostGpu), "none"));
+           MYXTTS_MEMBER(data.data_gpu), integer_between(0, kLargestGpuId), "none"));
   fields.push_back(
       bind({.key = "data.model_gpu",
             .flag = "--model-gpu",
             .placeholder = "N",
             .group = "Devices",
             .sentence = "The GPU that trains, in nvidia-smi's order; needs a data GPU too."},
-           MYXTTS_MEMBER(data.model_gpu), integer_between(0, kMostGpu), "none"));
+           MYXTTS_MEMBER(data.model_gpu), integer_between(0, kLargestGpuId), "none"));
   fields.push_back(bind({.key = "data.num_workers",
                          .flag = "--num-workers",
                          .placeholder = "N",

@@ -2,7 +2,6 @@
 #include <limits>
 
 #include "config/field_binding.h"
-#include "config/fields/sections.h"
 #include "config/stage_settings.h"
 
 namespace myxtts {

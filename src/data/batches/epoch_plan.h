@@ -3,15 +3,85 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "data/batches/batch_settings.h"
-#include "data/batches/epoch_start.h"
-#include "data/batches/row_lengths.h"
-#include "data/batches/visit_group.h"
+#include "config/model.h"
+#include "data/batches/epoch_order.h"
+#include "data/corpus.h"
+#include "model/gpt_rows.h"
 
 namespace myxtts {
+
+// What batches depend on besides the clips: nothing else, neither threads nor devices nor timing.
+struct BatchSettings {
+  std::int64_t batch_size = 1;                    // clips on one rank
+  std::optional<std::int64_t> batch_tokens = {};  // a budget of tokens in place of a clip count
+  std::int64_t most_token_counts = 8;
+  std::int64_t least_tokens = 0;  // of every token count, however few the batches have
+  bool static_shapes = true;      // pad the total to one of the token counts
+  bool shuffle = true;            // false: clips in their order, for validation
+  std::uint64_t seed = 0;
+  std::int64_t rank = 0;
+  std::int64_t world_size = 1;
+};
+
+// Which order the visits of an epoch have. With the corpus, the seed and the epoch it says all of
+// it, whatever settings it came from.
+struct EpochOrder {
+  std::int64_t attempt = 0;  // that of OrderDraw
+  std::int64_t dealt = 0;    // to steps of how many visits they were dealt by length; 0: they were
+                             // not
+
+  friend bool operator==(const EpochOrder&, const EpochOrder&) = default;
+};
+
+// Where batches of some settings begin.
+//
+// Note [An epoch divided anew]
+// How many ranks and clips make a step may change in the middle of an epoch, when a run is resumed.
+// The epoch keeps its order then, those settings' own choice or not: the visits that were consumed
+// are left out, and the rest is divided into steps of the new size. A step that would be beyond the
+// limit of Note [Steps that fit] ends before the clip that is too much, so that the rest may take a
+// few steps more. The next epoch is as if the new settings had always been.
+struct EpochStart {
+  std::int64_t epoch = 0;
+  std::int64_t visits = 0;               // of its visits, over all ranks, consumed before
+  std::optional<EpochOrder> order = {};  // nothing: as the settings would have it
+
+  friend bool operator==(const EpochStart&, const EpochStart&) = default;
+};
+
+// How long the row of each clip is; see Note [Packed rows]. Small, so that a million fit.
+class RowLengths {
+ public:
+  // Throws DataError, naming the clip, when one of `groups` is longer than the model allows.
+  RowLengths(const Corpus& corpus, std::span<const VisitGroup> groups, const GptConfig& gpt);
+
+  std::int64_t tokens(ClipNumber clip) const {
+    return latents_ + rows_[clip].text_targets + rows_[clip].audio_targets;
+  }
+  std::int64_t text_targets(ClipNumber clip) const { return rows_[clip].text_targets; }
+  std::int64_t audio_targets(ClipNumber clip) const { return rows_[clip].audio_targets; }
+
+  // Of the rows of these visits one after another, without padding. No segments are counted.
+  RowSizes total(std::span<const Visit> visits) const;
+
+  std::int64_t longest() const { return longest_; }    // tokens of one row
+  std::int64_t shortest() const { return shortest_; }  // 0 without clips
+
+ private:
+  struct Row {
+    std::uint16_t text_targets = 0;
+    std::uint16_t audio_targets = 0;
+  };
+
+  std::int64_t latents_;
+  std::int64_t longest_ = 0;
+  std::int64_t shortest_ = 0;
+  std::vector<Row> rows_;  // by clip; zeros for clips of no group
+};
 
 // The visits of an epoch, or the rest of them, divided into steps of all ranks together.
 struct EpochPlan {

@@ -2,21 +2,115 @@
 #include "data/cache/feature_cache.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <set>
 #include <shared_mutex>
+#include <span>
 #include <system_error>
+#include <tuple>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "base/error.h"
-#include "base/human.h"
 #include "base/log.h"
-#include "data/cache/clip_table.h"
+#include "base/message_text.h"
 #include "data/cache/shard.h"
+#include "data/cache/shard_format.h"
 
 namespace myxtts {
 namespace {
+
+// Where a clip stands in a cache of many shards. A million of them must stay small.
+struct ClipEntry {
+  ClipEntry(std::size_t number, ClipPlace place)
+      : identity(place.identity),
+        shard(static_cast<std::uint32_t>(number)),
+        unit(static_cast<std::uint32_t>(place.offset / kShardAlignment)) {}
+
+  std::uint64_t offset() const { return kShardAlignment * unit; }
+
+  std::uint64_t identity;
+  std::uint32_t shard;
+  std::uint32_t unit;  // offset in units of the alignment: shards of up to 256 GB
+};
+static_assert(sizeof(ClipEntry) == 16);
+
+// Finds clips by identity. The same identity may stand in several places: two processes wrote it,
+// or the first copy was damaged. One thread at a time, except that any may look.
+class ClipTable {
+ public:
+  void add(const ClipEntry& entry);                   // seen at once
+  void add_many(std::span<const ClipEntry> entries);  // sorts: for many at a time
+
+  // All places of a clip: those of earlier shards first, additions last.
+  std::vector<ClipEntry> places(std::uint64_t identity) const;
+  bool contains(std::uint64_t identity) const;
+
+  // All clips of one shard, in the order of the file.
+  std::vector<ClipEntry> of_shard(std::size_t shard) const;
+
+  std::size_t size() const;  // different identities
+
+ private:
+  std::vector<ClipEntry> sorted_;
+  std::unordered_multimap<std::uint64_t, ClipEntry> added_;  // since sorted_ was sorted
+  std::size_t identities_ = 0;
+};
+
+bool stands_before(const ClipEntry& a, const ClipEntry& b) {
+  return std::tie(a.identity, a.shard, a.unit) < std::tie(b.identity, b.shard, b.unit);
+}
+
+auto of_identity(const std::vector<ClipEntry>& sorted, std::uint64_t identity) {
+  return std::ranges::equal_range(sorted, identity, {}, &ClipEntry::identity);
+}
+
+void ClipTable::add(const ClipEntry& entry) {
+  if (!contains(entry.identity)) ++identities_;
+  added_.emplace(entry.identity, entry);
+}
+
+void ClipTable::add_many(std::span<const ClipEntry> entries) {
+  if (entries.empty()) return;
+  for (const auto& [identity, entry] : added_) sorted_.push_back(entry);
+  added_.clear();
+  sorted_.insert(sorted_.end(), entries.begin(), entries.end());
+  std::ranges::sort(sorted_, stands_before);
+  identities_ = 0;
+  for (std::size_t i = 0; i < sorted_.size(); ++i) {
+    if (i == 0 || sorted_[i].identity != sorted_[i - 1].identity) ++identities_;
+  }
+}
+
+std::vector<ClipEntry> ClipTable::places(std::uint64_t identity) const {
+  const auto known = of_identity(sorted_, identity);
+  std::vector<ClipEntry> found(known.begin(), known.end());
+  const auto [first, last] = added_.equal_range(identity);
+  for (auto at = first; at != last; ++at) found.push_back(at->second);
+  return found;
+}
+
+bool ClipTable::contains(std::uint64_t identity) const {
+  return added_.contains(identity) || !of_identity(sorted_, identity).empty();
+}
+
+std::vector<ClipEntry> ClipTable::of_shard(std::size_t shard) const {
+  std::vector<ClipEntry> found;
+  const auto take = [&](const ClipEntry& entry) {
+    if (entry.shard == shard) found.push_back(entry);
+  };
+  for (const auto& entry : sorted_) take(entry);
+  for (const auto& [identity, entry] : added_) take(entry);
+  std::ranges::sort(found, {}, &ClipEntry::unit);
+  return found;
+}
+
+std::size_t ClipTable::size() const {
+  return identities_;
+}
 
 namespace fs = std::filesystem;
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/checksum.h"
-#include "config/audio.h"
+#include "config/model.h"
 
 namespace myxtts {
 

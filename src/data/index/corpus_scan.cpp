@@ -1,29 +1,112 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/index/corpus_scan.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
+#include <string_view>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 
-#include "audio/resampled_length.h"
+#include "audio/phase_filter.h"
 #include "base/checksum.h"
 #include "base/error.h"
-#include "base/human.h"
 #include "base/log.h"
+#include "base/message_text.h"
 #include "base/progress.h"
-#include "data/audio_header.h"
-#include "data/clip_checks.h"
-#include "data/index/file_stamp.h"
-#include "data/index/parallel_blocks.h"
+#include "base/thread_group.h"
+#include "data/clip.h"
+#include "data/clip_decoder.h"
+#include "data/index/clip_checks.h"
 #include "text/cleaner.h"
-#include "text/text_encoder.h"
+#include "text/tokenizer.h"
 
 namespace myxtts {
 namespace {
+
+// Calls work(number) for every number below `count`, from as many threads as there are cores.
+// Throws the first exception that left one; the others then stop early.
+template <typename Work>
+void for_each_in_parallel(std::size_t count, Work work) {
+  constexpr std::size_t kBlock = 32;
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  std::atomic<std::size_t> next = 0;
+  ThreadGroup threads;
+  for (std::size_t t = 0; t < std::min(cores, (count + kBlock - 1) / kBlock); ++t) {
+    threads.start("scan", [&] {
+      try {
+        for (std::size_t first; (first = next.fetch_add(kBlock)) < count;) {
+          for (std::size_t i = first; i < std::min(first + kBlock, count); ++i) work(i);
+        }
+      } catch (...) {
+        next = count;
+        throw;
+      }
+    });
+  }
+  threads.join();
+}
+
+// The same for many files, one folder after another: the system walks down to a folder only once.
+class StampReader {
+ public:
+  StampReader() = default;
+  StampReader(const StampReader&) = delete;
+  StampReader& operator=(const StampReader&) = delete;
+  ~StampReader();
+
+  FileStamp operator()(std::string_view path);
+
+ private:
+  void enter(std::string_view folder);
+
+  std::string folder_;
+  std::string name_;
+  int opened_ = -1;  // folder_; -1: not yet, or it cannot be
+};
+
+FileStamp stamp_at(int folder, const std::string& name) {
+  struct stat status {};
+  if (fstatat(folder, name.c_str(), &status, 0) != 0) return {};
+  return {
+      .size = status.st_size,
+      .changed_ns = std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec};
+}
+
+// What the file or folder is now; size -1 where there is none.
+FileStamp stamp_of(const std::string& path) {
+  return stamp_at(AT_FDCWD, path);
+}
+
+StampReader::~StampReader() {
+  if (opened_ >= 0) close(opened_);
+}
+
+void StampReader::enter(std::string_view folder) {
+  if (opened_ >= 0 && folder == folder_) return;
+  if (opened_ >= 0) close(opened_);
+  folder_ = folder;
+  opened_ = open(folder_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+FileStamp StampReader::operator()(std::string_view path) {
+  const auto slash = path.rfind('/');
+  name_ = path;
+  if (slash == std::string_view::npos || slash == 0) return stamp_of(name_);
+  enter(path.substr(0, slash));
+  if (opened_ < 0) return stamp_of(name_);
+  name_ = path.substr(slash + 1);
+  return stamp_at(opened_, name_);
+}
 
 namespace fs = std::filesystem;
 

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "config/data.h"
+#include "config/run_config.h"
 #include "data/index/clip_index.h"
-#include "data/manifest.h"
+#include "data/layouts/manifest.h"
 #include "text/vocabulary.h"
 
 namespace myxtts {

@@ -12,8 +12,8 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
-#include "base/human.h"
 #include "base/log.h"
+#include "base/message_text.h"
 
 namespace myxtts {
 namespace {

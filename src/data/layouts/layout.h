@@ -2,8 +2,10 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
-#include "data/manifest.h"
+#include "data/layouts/manifest.h"
 
 namespace myxtts {
 
@@ -33,5 +35,12 @@ CorpusLayout detect_layout(const LayoutFiles& files);
 // The first of `names` that is a file in `folder`; empty when there is none.
 std::filesystem::path first_file(const std::filesystem::path& folder,
                                  std::initializer_list<const char*> names);
+
+// Every file below a folder, sorted by path. Links are followed, but no folder is entered twice;
+// names that start with a full stop are left alone. Throws DataError where a folder cannot be read.
+std::vector<std::string> files_below(const std::filesystem::path& folder);
+
+// The same, ending after the first `most` files in the order of the disk.
+std::vector<std::string> some_files_below(const std::filesystem::path& folder, std::size_t most);
 
 }  // namespace myxtts

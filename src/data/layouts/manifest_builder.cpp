@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/layouts/manifest_builder.h"
 
+#include <sys/stat.h>
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -10,6 +11,91 @@
 #include "data/layouts/manifest_lines.h"
 
 namespace myxtts {
+namespace {
+
+constexpr std::array<std::string_view, 5> kExtensions = {".wav", ".flac", ".mp3", ".ogg", ".opus"};
+
+bool ends_with_letters(std::string_view name, std::string_view small) {
+  if (name.size() <= small.size()) return false;
+  const auto is_same = [](char c, char wanted) {
+    return (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c) == wanted;
+  };
+  return std::equal(small.begin(), small.end(),
+                    name.end() - static_cast<std::ptrdiff_t>(small.size()),
+                    [&](char wanted, char c) { return is_same(c, wanted); });
+}
+
+// "a/b/" for "a/b", "./a/b" and "a/b/."; empty for the working directory.
+std::string with_slash(const std::filesystem::path& folder) {
+  std::string text = folder.lexically_normal().string();
+  if (text == ".") return {};
+  if (!text.empty() && text.back() != '/') text += '/';
+  return text;
+}
+
+bool is_normal(std::string_view path) {
+  return path.find("//") == path.npos && path.find("/./") == path.npos &&
+         path.find("/../") == path.npos && !path.starts_with("./") && !path.starts_with("../");
+}
+
+}  // namespace
+
+bool has_audio_extension(std::string_view name) {
+  return std::ranges::any_of(
+      kExtensions, [name](std::string_view known) { return ends_with_letters(name, known); });
+}
+
+std::string_view without_audio_extension(std::string_view name) {
+  return has_audio_extension(name) ? name.substr(0, name.rfind('.')) : name;
+}
+
+bool is_file(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+ClipFinder::ClipFinder(const std::filesystem::path& root,
+                       const std::vector<std::filesystem::path>& folders)
+    : root_(with_slash(root)) {
+  for (const auto& folder : folders) folders_.push_back(with_slash(folder));
+}
+
+std::optional<std::string> ClipFinder::find(std::string_view name) const {
+  if (name.empty() || name.find('\0') != name.npos) return std::nullopt;
+  if (name.starts_with('/')) return find_below("", name);
+  for (const std::string& folder : folders_) {
+    if (auto found = find_below(folder, name)) return found;
+  }
+  if (name.find('\\') == name.npos) return std::nullopt;
+  std::string slashes(name);  // a manifest that was written on Windows
+  std::ranges::replace(slashes, '\\', '/');
+  return find(slashes);
+}
+
+std::optional<std::string> ClipFinder::find_below(std::string_view folder,
+                                                  std::string_view name) const {
+  std::string path;
+  path.reserve(folder.size() + name.size() + 5);
+  path.append(folder).append(name);
+  const std::size_t bare = path.size();
+  if (!has_audio_extension(name)) {
+    for (const std::string_view extension : kExtensions) {
+      path.append(extension);
+      if (is_file(path)) return path;
+      path.resize(bare);
+    }
+  }
+  return is_file(path) ? std::optional(std::move(path)) : std::nullopt;
+}
+
+std::string ClipFinder::id_of(std::string_view audio) const {
+  if (!is_normal(audio)) {
+    const std::string normal = std::filesystem::path(audio).lexically_normal().string();
+    if (is_normal(normal)) return id_of(normal);
+  }
+  if (audio.starts_with(root_)) audio.remove_prefix(root_.size());
+  return std::string(without_audio_extension(audio));
+}
 
 ManifestBuilder::ManifestBuilder(CorpusLayout layout, const std::filesystem::path& root,
                                  const std::vector<std::filesystem::path>& audio_folders)

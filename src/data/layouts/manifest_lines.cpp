@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/paths.h"
+#include "base/files.h"
 
 namespace myxtts {
 namespace {

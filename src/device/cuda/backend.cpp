@@ -5,13 +5,12 @@
 #include <array>
 
 #include "base/error.h"
-#include "device/cuda/check.h"
 #include "device/cuda/counted_pool.h"
 #include "device/cuda/cuda_role_device.h"
-#include "device/cuda/multiprocessor_probe.h"
 #include "device/cuda/nccl_communicator.h"
-#include "device/cuda/self_test.h"
-#include "device/cuda_backend.h"
+#include "device/cuda/probe_kernels.h"
+#include "device/cuda/runtime.h"
+#include "device/cuda_plugin.h"
 
 namespace myxtts {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "device/cuda/check.h"
+#include "device/cuda/runtime.h"
 
 namespace myxtts {
 namespace {

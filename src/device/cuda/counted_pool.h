@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "device/role_memory.h"
+#include "device/role_device.h"
 
 namespace myxtts {
 

@@ -7,7 +7,7 @@
 #include <c10/cuda/CUDAGuard.h>
 
 #include "base/log.h"
-#include "device/cuda/check.h"
+#include "device/cuda/runtime.h"
 
 namespace myxtts {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "device/graph_recorder.h"
+#include "device/role_device.h"
 #include "device/stream.h"
 
 namespace myxtts {

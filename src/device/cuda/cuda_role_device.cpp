@@ -1,23 +1,181 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/cuda/cuda_role_device.h"
 
+#include <optional>
+#include <string>
+#include <utility>
+
 #include <ATen/Context.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <c10/util/Exception.h>
-
-#include <optional>
+#include <cuda.h>
+#include <cuda_runtime_api.h>
 
 #include "base/error.h"
-#include "device/cuda/check.h"
 #include "device/cuda/counted_pool.h"
-#include "device/cuda/cuda_event.h"
 #include "device/cuda/cuda_graph_recorder.h"
-#include "device/cuda/green_partition.h"
-#include "device/failed_device.h"
+#include "device/cuda/runtime.h"
+#include "device/role_device.h"
+#include "device/stream.h"
 
 namespace myxtts {
 namespace {
+
+cudaStream_t native(const Stream& stream) {
+  MYXTTS_CHECK(!stream.on_cpu(), "a GPU's event was used with the CPU's stream");
+  return static_cast<cudaStream_t>(stream.native);
+}
+
+class CudaEvent final : public Event::State {
+ public:
+  explicit CudaEvent(std::string device) : device_(std::move(device)) {}
+  CudaEvent(const CudaEvent&) = delete;
+  CudaEvent& operator=(const CudaEvent&) = delete;
+  ~CudaEvent() override { destroy(); }
+
+  void record(const Stream& stream) override {
+    const DeviceScope on(stream.gpu);
+    if (event_ == nullptr || gpu_ != stream.gpu) create(stream.gpu);
+    check(cudaEventRecord(event_, native(stream)), "marking a place in a stream of " + device_);
+  }
+
+  bool completed() const override {
+    const cudaError_t result = cudaEventQuery(event_);
+    if (result == cudaErrorNotReady) {
+      cudaGetLastError();
+      return false;
+    }
+    check(result, "asking whether a stream of " + device_ + " got to its mark");
+    return true;
+  }
+
+  void hold_up(const Stream& stream) const override {
+    check(cudaStreamWaitEvent(native(stream), event_, 0),
+          "making a stream follow one of " + device_);
+  }
+
+  void wait() const override {
+    check(cudaEventSynchronize(event_), "waiting for a stream of " + device_);
+  }
+
+  double milliseconds_since(const State& earlier) const override {
+    const auto* other = dynamic_cast<const CudaEvent*>(&earlier);
+    MYXTTS_CHECK(other != nullptr && other->gpu_ == gpu_,
+                 "the time between marks of different devices was asked for");
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, other->event_, event_),
+          "reading the time between two marks of " + device_);
+    return milliseconds;
+  }
+
+ private:
+  void create(int gpu) {
+    destroy();
+    // A thread that waits sleeps: the data threads need the core.
+    check(cudaEventCreateWithFlags(&event_, cudaEventBlockingSync),
+          "making an event on " + device_);
+    gpu_ = gpu;
+  }
+
+  void destroy() {
+    if (event_ != nullptr) log_failure(cudaEventDestroy(event_), "giving an event back");
+    event_ = nullptr;
+  }
+
+  const std::string device_;  // "GPU 1"
+  cudaEvent_t event_ = nullptr;
+  int gpu_ = -1;
+};
+
+// An event that takes the time. It belongs to the device of the stream it is recorded on, which
+// messages call `device`.
+Event make_cuda_event(std::string device) {
+  return Event(std::make_unique<CudaEvent>(std::move(device)));
+}
+
+// A part of a GPU's multiprocessors, as a CUDA green context: kernels on its streams run on those
+// alone. What it opened stays open until the process ends, as its streams do.
+class GreenPartition {
+ public:
+  // Takes at least `multiprocessors`: the hardware hands them out in groups. Throws DeviceError
+  // when the GPU has fewer or cannot be split.
+  GreenPartition(int gpu, int multiprocessors);
+
+  int multiprocessors() const { return multiprocessors_; }  // that it really has
+  CUstream make_stream(int priority) const;
+
+ private:
+  int multiprocessors_ = 0;
+  CUgreenCtx context_ = nullptr;
+};
+
+constexpr unsigned kSince = 12050;  // the CUDA that green contexts and their streams came with
+
+// The driver's functions, looked up: the plugin does not link the driver.
+template <typename Function>
+Function driver_function(const char* name) {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found{};
+  check(cudaGetDriverEntryPointByVersion(name, &function, kSince, cudaEnableDefault, &found),
+        std::string("looking for ") + name);
+  if (found != cudaDriverEntryPointSuccess) {
+    int driver = 0;
+    cudaDriverGetVersion(&driver);
+    throw DeviceError(fmt::format(
+        "This NVIDIA driver cannot split a GPU: it is for CUDA {}.{} and has no {}. Update it, or "
+        "train with --mode single.",
+        driver / 1000, driver % 1000 / 10, name));
+  }
+  return reinterpret_cast<Function>(function);
+}
+
+#define MYXTTS_DRIVER(name) driver_function<decltype(&name)>(#name)
+
+CUdevResource all_multiprocessors(CUdevice device) {
+  CUdevResource all{};
+  check(MYXTTS_DRIVER(cuDeviceGetDevResource)(device, &all, CU_DEV_RESOURCE_TYPE_SM),
+        "asking a GPU for its multiprocessors");
+  return all;
+}
+
+CUdevResource taken_from(const CUdevResource& all, int gpu, int multiprocessors) {
+  CUdevResource part{};
+  CUdevResource rest{};
+  unsigned groups = 1;
+  const CUresult result = MYXTTS_DRIVER(cuDevSmResourceSplitByCount)(
+      &part, &groups, &all, &rest, 0, static_cast<unsigned>(multiprocessors));
+  if (result != CUDA_SUCCESS || groups != 1) {
+    throw DeviceError(
+        fmt::format("GPU {} cannot give {} of its {} multiprocessors to the data role. Type: "
+                    "--split-gpu {}:16",
+                    gpu, multiprocessors, all.sm.smCount, gpu));
+  }
+  return part;
+}
+
+GreenPartition::GreenPartition(int gpu, int multiprocessors) {
+  const DeviceScope on(gpu);
+  check(cudaFree(nullptr), fmt::format("opening GPU {}", gpu));  // its primary context
+  CUdevice device{};
+  check(MYXTTS_DRIVER(cuDeviceGet)(&device, gpu), fmt::format("finding GPU {}", gpu));
+  CUdevResource part = taken_from(all_multiprocessors(device), gpu, multiprocessors);
+  multiprocessors_ = static_cast<int>(part.sm.smCount);
+
+  CUdevResourceDesc description{};
+  check(MYXTTS_DRIVER(cuDevResourceGenerateDesc)(&description, &part, 1),
+        fmt::format("describing a part of GPU {}", gpu));
+  check(
+      MYXTTS_DRIVER(cuGreenCtxCreate)(&context_, description, device, CU_GREEN_CTX_DEFAULT_STREAM),
+      fmt::format("splitting GPU {}", gpu));
+}
+
+CUstream GreenPartition::make_stream(int priority) const {
+  CUstream stream = nullptr;
+  check(MYXTTS_DRIVER(cuGreenCtxStreamCreate)(&stream, context_, CU_STREAM_NON_BLOCKING, priority),
+        "making a stream on a part of a GPU");
+  return stream;
+}
 
 c10::cuda::CUDAStream libtorch_stream(const Stream& stream) {
   return c10::cuda::getStreamFromExternal(static_cast<cudaStream_t>(stream.native),

@@ -10,8 +10,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "device/cuda/check.h"
-#include "device/cuda/nccl_functions.h"
+#include "device/cuda/runtime.h"
 
 namespace myxtts {
 namespace {

@@ -3,17 +3,143 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
+#include <optional>
+#include <span>
+#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/message_text.h"
 #include "config/field.h"
 #include "device/cuda_plugin.h"
-#include "device/plan/gpu_words.h"
-#include "device/visible_devices.h"
+#include "device/plan/plan_devices.h"
 
 namespace myxtts {
+
+std::string megabytes(std::int64_t bytes) {
+  return human_count((bytes + kMegabyte - 1) / kMegabyte) + " MB";
+}
+
+std::string list_numbered(const std::vector<GpuInfo>& gpus) {
+  if (gpus.empty()) return "no GPU";
+  return fmt::format("{} {}: {}", gpus.size(), gpus.size() == 1 ? "GPU" : "GPUs",
+                     list_entries(gpus));
+}
+
+std::string list_entries(const std::vector<GpuInfo>& gpus) {
+  std::string text;
+  for (std::size_t number = 0; number < gpus.size(); ++number) {
+    const GpuInfo& gpu = gpus[number];
+    text += fmt::format("{}{} ({}", number > 0 ? ", " : "", number,
+                        gpu.name.empty() ? "without a name" : gpu.name);
+    if (gpu.memory_total_bytes) text += ", " + megabytes(*gpu.memory_total_bytes);
+    if (gpu.index != static_cast<int>(number)) {
+      text += fmt::format(", nvidia-smi's {}", gpu.index);
+    }
+    text += ")";
+  }
+  return text;
+}
+
+std::string label(const PlannedGpu& gpu) {
+  if (gpu.listed == gpu.physical) return fmt::format("GPU {} ({})", gpu.listed, gpu.name);
+  return fmt::format("GPU {} (nvidia-smi's {}, {})", gpu.listed, gpu.physical, gpu.name);
+}
+
+namespace {
+
+constexpr const char* kVariable = "CUDA_VISIBLE_DEVICES";
+
+std::vector<std::string> entries_of(const std::string& list) {
+  std::vector<std::string> entries;
+  std::istringstream stream(list);
+  for (std::string entry; std::getline(stream, entry, ',');) {
+    const auto first = entry.find_first_not_of(" \t");
+    const auto last = entry.find_last_not_of(" \t");
+    entries.push_back(first == std::string::npos ? "" : entry.substr(first, last - first + 1));
+  }
+  return entries;
+}
+
+std::optional<int> whole_number(const std::string& text) {
+  int number = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (fault != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+[[noreturn]] void refuse(const GpuInventory& inventory, const std::string& why) {
+  throw DeviceError(
+      fmt::format("{}={} {}; this machine has {}. Name one of them, or type: unset {}.", kVariable,
+                  *inventory.visible_devices, why, list_numbered(inventory.gpus), kVariable));
+}
+
+const GpuInfo& find(const GpuInventory& inventory, const std::string& entry) {
+  if (entry.starts_with("MIG")) {
+    refuse(inventory, fmt::format("names a part of a GPU ({}), and MyXTTS uses whole ones", entry));
+  }
+  std::vector<const GpuInfo*> found;
+  const std::optional<int> number = whole_number(entry);
+  for (const GpuInfo& gpu : inventory.gpus) {
+    const bool by_uuid = entry.starts_with("GPU-") && gpu.uuid.starts_with(entry);
+    if (number ? gpu.index == *number : by_uuid) found.push_back(&gpu);
+  }
+  if (found.empty()) refuse(inventory, fmt::format("names '{}', which is not there", entry));
+  if (found.size() > 1) refuse(inventory, fmt::format("names '{}', which fits several", entry));
+  return *found.front();
+}
+
+}  // namespace
+
+std::vector<GpuInfo> visible_gpus(const GpuInventory& inventory) {
+  if (!inventory.visible_devices) return inventory.gpus;
+  std::vector<GpuInfo> gpus;
+  for (const std::string& entry : entries_of(*inventory.visible_devices)) {
+    if (entry.empty() || entry == "-1") break;  // CUDA's own rule: the list ends there
+    const GpuInfo& gpu = find(inventory, entry);
+    const bool twice = std::any_of(gpus.begin(), gpus.end(), [&gpu](const GpuInfo& earlier) {
+      return earlier.index == gpu.index;
+    });
+    if (twice) refuse(inventory, fmt::format("names GPU {} twice", gpu.index));
+    gpus.push_back(gpu);
+  }
+  return gpus;
+}
+
+void set_visible_devices(std::span<const DevicePlan> plans) {
+  MYXTTS_CHECK(!cuda_plugin_is_open(), "visible devices were set after CUDA was opened");
+  std::vector<std::string> uuids;
+  for (const DevicePlan& plan : plans) {
+    for (const std::string& uuid : plan.visible_uuids()) {
+      if (std::ranges::find(uuids, uuid) == uuids.end()) uuids.push_back(uuid);
+    }
+  }
+  const std::string list = fmt::format("{}", fmt::join(uuids, ","));
+  setenv(kVariable, list.c_str(), /*overwrite=*/1);
+}
+
+void set_visible_devices(const DevicePlan& plan) {
+  set_visible_devices(std::span(&plan, 1));
+}
+
+std::vector<DevicePlan> open_devices(std::vector<DevicePlan> plans) {
+  set_visible_devices(std::span<const DevicePlan>(plans));
+  for (DevicePlan& plan : plans) {
+    if (plan.data.gpu) plan = with_cuda_facts(std::move(plan), require_cuda().devices());
+  }
+  return plans;
+}
+
+DevicePlan open_devices(DevicePlan plan) {
+  set_visible_devices(plan);
+  if (!plan.data.gpu) return plan;
+  return with_cuda_facts(std::move(plan), require_cuda().devices());
+}
+
 namespace {
 
 constexpr int kLeastCapability = 75;  // Turing, the first that CUDA 13 serves

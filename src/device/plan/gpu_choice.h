@@ -2,14 +2,47 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "config/run_config.h"
-#include "device/device_plan.h"
 #include "device/machine.h"
+#include "device/plan/device_plan.h"
 
 namespace myxtts {
+
+// Memory as a person types it for a cap and nvidia-smi shows it: MB of 1,048,576 bytes.
+inline constexpr std::int64_t kMegabyte = 1 << 20;
+
+// "1,234 MB", rounded up: a cap of the printed size is enough.
+std::string megabytes(std::int64_t bytes);
+
+// "1 GPU: 0 (NVIDIA L4, 23,034 MB)", or "no GPU": every GPU with the number a person would type.
+std::string list_numbered(const std::vector<GpuInfo>& gpus);
+
+// The same without the count.
+std::string list_entries(const std::vector<GpuInfo>& gpus);
+
+// "GPU 0 (NVIDIA L4)"; "GPU 0 (nvidia-smi's 2, NVIDIA L4)" where the two numbers differ.
+std::string label(const PlannedGpu& gpu);
+
+// The GPUs a person may name, in the order their numbers count: all of them, or those of
+// CUDA_VISIBLE_DEVICES where that is set (numbers, UUIDs or beginnings of UUIDs; -1 ends the list).
+// Throws DeviceError for an entry that is not there, stands twice or names part of a GPU.
+std::vector<GpuInfo> visible_gpus(const GpuInventory& inventory);
+
+// Lets CUDA see the planned GPUs alone, by UUID and in the order of their logical numbers; nothing
+// at all for a plan on the CPU. Must happen before the CUDA plugin is opened, which is checked, and
+// while no other thread reads the environment.
+void set_visible_devices(const DevicePlan& plan);
+// The same for plans of several ranks, whose logical numbers count through the GPUs of all.
+void set_visible_devices(std::span<const DevicePlan> plans);
+
+// Sets the visible devices and opens the CUDA plugin, where the plan has a GPU; gives the plan with
+// what CUDA says of them. No context is made. Throws DeviceError.
+DevicePlan open_devices(DevicePlan plan);
+std::vector<DevicePlan> open_devices(std::vector<DevicePlan> plans);
 
 // The flags that cannot be meant without a GPU, as typed ("--data-gpu 0 --model-gpu 1"); empty when
 // there are none.

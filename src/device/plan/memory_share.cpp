@@ -7,8 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "device/plan/defaults.h"
-#include "device/plan/gpu_words.h"
+#include "device/plan/gpu_choice.h"
 
 namespace myxtts {
 namespace {

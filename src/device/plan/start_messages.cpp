@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/start_messages.h"
+#include "device/plan/start_messages.h"
 
 #include <fmt/format.h>
 
-#include "base/human.h"
-#include "device/plan/gpu_words.h"
+#include "base/message_text.h"
+#include "device/plan/gpu_choice.h"
 
 namespace myxtts {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "config/effective_config.h"
-#include "device/device_plan.h"
 #include "device/machine.h"
+#include "device/plan/device_plan.h"
 
 namespace myxtts {
 

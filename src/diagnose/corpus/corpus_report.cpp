@@ -2,9 +2,110 @@
 #include "diagnose/corpus/corpus_report.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "base/progress.h"
+#include "base/thread_group.h"
 
 namespace myxtts {
+namespace {
+
+double round_width(double range, std::size_t most_steps) {
+  const double least = std::max(range, 1e-9) / static_cast<double>(most_steps);
+  double power = std::pow(10.0, std::floor(std::log10(least)));
+  for (;; power *= 10.0) {
+    for (const double factor : {1.0, 2.0, 5.0}) {
+      if (factor * power >= least) return factor * power;
+    }
+  }
+}
+
+std::size_t steps_of(double first, double width, double greatest) {
+  return static_cast<std::size_t>(std::floor((greatest - first) / width)) + 1;
+}
+
+}  // namespace
+
+std::int64_t Histogram::highest() const {
+  return counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
+}
+
+Histogram make_histogram(std::span<const double> values, std::size_t most_steps) {
+  std::vector<double> finite;
+  std::copy_if(values.begin(), values.end(), std::back_inserter(finite),
+               [](double value) { return std::isfinite(value); });
+  if (finite.empty()) return {};
+  const auto [least, greatest] = std::minmax_element(finite.begin(), finite.end());
+
+  Histogram histogram{.width = round_width(*greatest - *least, most_steps), .counts = {}};
+  histogram.first = std::floor(*least / histogram.width) * histogram.width;
+  // Round borders may cost one step more than the range alone.
+  for (double grown = 1.01; steps_of(histogram.first, histogram.width, *greatest) > most_steps;) {
+    histogram.width =
+        round_width(histogram.width * grown * static_cast<double>(most_steps), most_steps);
+    histogram.first = std::floor(*least / histogram.width) * histogram.width;
+  }
+  histogram.counts.resize(steps_of(histogram.first, histogram.width, *greatest));
+  for (const double value : finite) {
+    const auto step = static_cast<std::size_t>((value - histogram.first) / histogram.width);
+    ++histogram.counts[std::min(step, histogram.counts.size() - 1)];
+  }
+  return histogram;
+}
+
+namespace {
+
+constexpr double kSilence = -100.0;
+
+}  // namespace
+
+double loudness_db(std::span<const std::int16_t> samples) {
+  double sum = 0.0;
+  for (const std::int16_t sample : samples) sum += static_cast<double>(sample) * sample;
+  if (sum == 0.0) return kSilence;
+  const double mean = sum / static_cast<double>(samples.size()) / (32768.0 * 32768.0);
+  return std::max(kSilence, 10.0 * std::log10(mean));
+}
+
+void survey_clips(const Corpus& corpus, std::span<const ClipNumber> clips, std::size_t workers,
+                  const std::function<void(std::size_t, const DecodedClip&)>& visit,
+                  SkipList& skipped) {
+  Progress progress({.title = "Listening to clips", .total = clips.size()});
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (auto place = next++; place < clips.size(); place = next++) {
+      const auto view = corpus.clip(clips[place]);
+      auto decoded = decode_clip(std::string(view.audio));
+      if (auto* bad = std::get_if<Skipped>(&decoded)) {
+        bad->manifest = std::string(view.manifest);
+        bad->line = view.line;
+        skipped.add(std::move(*bad));
+      } else {
+        visit(place, std::get<DecodedClip>(decoded));
+      }
+      progress.advance();
+    }
+  };
+  // One that fails ends the others after their clip.
+  const auto guarded = [&] {
+    try {
+      work();
+    } catch (...) {
+      next = clips.size();
+      throw;
+    }
+  };
+  ThreadGroup threads;
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    threads.start("survey-" + std::to_string(worker), guarded);
+  }
+  threads.join();
+}
+
 namespace {
 
 constexpr std::size_t kFewestClips = 20;  // that a language's usual pace is known from

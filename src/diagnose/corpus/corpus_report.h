@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -9,10 +11,36 @@
 #include <string_view>
 #include <vector>
 
+#include "data/clip_decoder.h"
+#include "data/corpus.h"
 #include "data/skipped.h"
-#include "diagnose/corpus/histogram.h"
 
 namespace myxtts {
+
+// How often values fall into each of some steps of equal width.
+struct Histogram {
+  double first = 0.0;                // where the first step begins
+  double width = 1.0;                // of a step: 1, 2 or 5 times a power of ten
+  std::vector<std::int64_t> counts;  // none where there was no value
+
+  double end_of(std::size_t step) const { return first + width * static_cast<double>(step + 1); }
+  std::int64_t highest() const;
+};
+
+// At most `most_steps` steps with round borders, from the least value to the greatest. Values that
+// are not finite are left out.
+Histogram make_histogram(std::span<const double> values, std::size_t most_steps = 24);
+
+// The root of the mean square, in dB below full scale: 0 is a square wave at full scale. Silence
+// gives -100.
+double loudness_db(std::span<const std::int16_t> samples);
+
+// Decodes each of `clips` once, with `workers` threads and a progress bar, and hands it to `visit`,
+// which any of them may call at any time. Files whose sound is bad go to `skipped` instead. Throws
+// what `visit` or `skipped` throws.
+void survey_clips(const Corpus& corpus, std::span<const ClipNumber> clips, std::size_t workers,
+                  const std::function<void(std::size_t place, const DecodedClip& clip)>& visit,
+                  SkipList& skipped);
 
 // What `prepare` learnt of one kept clip. The views are those of its corpus.
 struct ClipFacts {
@@ -83,5 +111,9 @@ std::vector<SuspiciousClip> find_suspicious(std::span<const ClipFacts> clips);
 
 std::string describe(const CorpusReport& report);  // for people, in lines
 std::string to_json(const CorpusReport& report);   // one object
+
+// The report as one page that needs nothing else: pictures are inline SVG, there is no script, and
+// whatever the corpus holds is shown as text. Reads well from a telephone to a wide screen.
+std::string to_html(const CorpusReport& report);
 
 }  // namespace myxtts

@@ -1,15 +1,129 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnose/doctor/bundle.h"
 
+#include <pwd.h>
+#include <unistd.h>
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstddef>
+#include <cstdlib>
 #include <fstream>
 #include <span>
 #include <sstream>
+#include <utility>
 
 #include "base/atomic_file.h"
 #include "base/error.h"
-#include "diagnose/doctor/tar_archive.h"
 
 namespace myxtts {
+namespace {
+
+constexpr std::size_t kBlock = 512;
+
+void put(std::string& header, std::size_t offset, std::string_view text) {
+  header.replace(offset, text.size(), text);
+}
+
+unsigned byte_sum(const std::string& header) {
+  unsigned sum = 0;
+  for (const char byte : header) sum += static_cast<unsigned char>(byte);
+  return sum;
+}
+
+std::string make_header(std::string_view name, std::size_t size) {
+  std::string header(kBlock, '\0');
+  put(header, 0, name);
+  put(header, 100, "0000644");                     // mode
+  put(header, 108, "0000000");                     // user
+  put(header, 116, "0000000");                     // group
+  put(header, 124, fmt::format("{:011o}", size));  // bytes
+  put(header, 136, "00000000000");                 // time
+  put(header, 148, "        ");                    // the sum is made with spaces in its place
+  put(header, 156, "0");                           // an ordinary file
+  put(header, 257, std::string_view("ustar\00000", 8));
+  put(header, 148, fmt::format("{:06o}", byte_sum(header)));
+  header[154] = '\0';
+  return header;
+}
+
+}  // namespace
+
+void TarArchive::add(std::string_view name, std::string_view content) {
+  MYXTTS_CHECK(!name.empty() && name.size() <= 100, "{} is no name for a file in a tar", name);
+  bytes_ += make_header(name, content.size());
+  bytes_ += content;
+  bytes_.append((kBlock - content.size() % kBlock) % kBlock, '\0');
+}
+
+std::string TarArchive::finish() && {
+  bytes_.append(2 * kBlock, '\0');
+  return std::move(bytes_);
+}
+
+namespace {
+
+bool is_word(char letter) {
+  return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
+}
+
+// Replaces `name` where no letter or digit touches it.
+void replace_word(std::string& text, const std::string& name, const std::string& by) {
+  for (auto at = text.find(name); at != std::string::npos; at = text.find(name, at)) {
+    const auto end = at + name.size();
+    const bool alone =
+        (at == 0 || !is_word(text[at - 1])) && (end == text.size() || !is_word(text[end]));
+    if (alone) text.replace(at, name.size(), by);
+    at += alone ? by.size() : 1;
+  }
+}
+
+void add_variable(const char* name, std::vector<std::string>& to) {
+  const char* value = std::getenv(name);
+  if (value != nullptr) to.emplace_back(value);
+}
+
+// Longest first, so that a name within another does not leave half of it; "/" is nobody's home.
+void tidy(std::vector<std::string>& names) {
+  for (std::string& name : names) {
+    while (name.size() > 1 && name.back() == '/') name.pop_back();
+  }
+  std::erase_if(names, [](const std::string& name) { return name.size() < 2; });
+  std::sort(names.begin(), names.end(),
+            [](const auto& a, const auto& b) { return a.size() > b.size(); });
+}
+
+}  // namespace
+
+Identity Identity::of_this_process() {
+  Identity identity;
+  add_variable("HOME", identity.homes);
+  for (const char* variable : {"USER", "LOGNAME", "SUDO_USER"}) {
+    add_variable(variable, identity.users);
+  }
+  if (const passwd* user = getpwuid(getuid())) {
+    identity.homes.emplace_back(user->pw_dir);
+    identity.users.emplace_back(user->pw_name);
+  }
+  add_variable("HOSTNAME", identity.hosts);
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) == 0) {
+    const std::string full = host.data();
+    identity.hosts.push_back(full);
+    identity.hosts.push_back(full.substr(0, full.find('.')));
+  }
+  return identity;
+}
+
+std::string redact(std::string text, const Identity& identity) {
+  Identity names = identity;
+  for (auto* list : {&names.homes, &names.users, &names.hosts}) tidy(*list);
+  for (const auto& home : names.homes) replace_word(text, home, "~");
+  for (const auto& host : names.hosts) replace_word(text, host, "<host>");
+  for (const auto& user : names.users) replace_word(text, user, "<user>");
+  return text;
+}
+
 namespace {
 
 namespace fs = std::filesystem;

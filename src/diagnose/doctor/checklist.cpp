@@ -2,19 +2,151 @@
 #include "diagnose/doctor/checklist.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
-#include "base/human.h"
-#include "diagnose/doctor/gpu_checks.h"
+#include "base/message_text.h"
+#include "device/cuda_plugin.h"
 
 namespace myxtts {
 namespace {
 
-std::string size_text(std::int64_t bytes) {
-  return human_size(static_cast<std::uint64_t>(bytes));
+constexpr const char* kGpuUse = "every command on a GPU";
+constexpr int kLeastCapability = 75;  // Turing
+
+std::string cuda_text(int version) {
+  return fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10);
 }
+
+// 580 of "580.65.06"; 0 when it does not start with a number.
+int major_of(const std::string& version) {
+  int number = 0;
+  std::from_chars(version.data(), version.data() + version.size(), number);
+  return number;
+}
+
+Check check_plugin(const CudaFacts& cuda) {
+  Check check{.id = "cuda_plugin", .name = "CUDA plugin", .needed_by = kGpuUse};
+  if (!cuda.reason.empty()) {
+    check.state = CheckState::Missing;
+    check.found = (cuda.plugin_present ? "built; " : "") + cuda.reason;
+    check.remedy = cuda.remedy;
+    return check;
+  }
+  check.found = cuda_text(cuda.runtime_version);
+  if (!cuda.working_devices.empty()) {
+    check.found +=
+        fmt::format("; our kernels run on GPU {}", fmt::join(cuda.working_devices, ", "));
+  }
+  const auto working = static_cast<int>(cuda.working_devices.size());
+  if (cuda.faults.empty() && working == cuda.libtorch_devices && working > 0) return check;
+  check.state = CheckState::Warning;
+  if (working != cuda.libtorch_devices) {
+    check.found += fmt::format("; LibTorch sees {} GPUs", cuda.libtorch_devices);
+  }
+  for (const std::string& fault : cuda.faults) check.found += "; " + fault;
+  check.remedy = "See the rows of the driver and the GPUs";
+  return check;
+}
+
+Check check_driver(const GpuInventory& gpus) {
+  Check check{.id = "driver", .name = "NVIDIA driver", .needed_by = kGpuUse};
+  if (!gpus.driver_found) {
+    check.state = CheckState::Missing;
+    check.found = "none: " + gpus.driver_fault;
+    check.remedy =
+        fmt::format("For a GPU install NVIDIA's driver, version {} or newer", kMinimumDriver);
+    return check;
+  }
+  check.found = gpus.driver_version;
+  if (gpus.cuda_version > 0)
+    check.found += fmt::format(" (up to {})", cuda_text(gpus.cuda_version));
+  for (const std::string& fault : gpus.faults) {
+    check.state = CheckState::Warning;
+    check.found += "; " + fault;
+  }
+  const int major = major_of(gpus.driver_version);
+  if (major > 0 && major < kMinimumDriver) {
+    check.state = CheckState::Missing;
+    check.found += "; too old for CUDA 13.0";
+    check.remedy = fmt::format("Install NVIDIA's driver, version {} or newer", kMinimumDriver);
+  }
+  return check;
+}
+
+std::string describe(const GpuInfo& gpu) {
+  std::string text = gpu.name.empty() ? "without a name" : gpu.name;
+  if (gpu.memory_total_bytes && gpu.memory_free_bytes) {
+    text += fmt::format(", {} ({} free)", human_size(*gpu.memory_total_bytes),
+                        human_size(*gpu.memory_free_bytes));
+  }
+  if (gpu.capability_major && gpu.capability_minor) {
+    text += fmt::format(", capability {}.{}", *gpu.capability_major, *gpu.capability_minor);
+  }
+  if (gpu.utilisation_percent) text += fmt::format(", {} % busy", *gpu.utilisation_percent);
+  if (gpu.power_watts) text += fmt::format(", {:.0f} W", *gpu.power_watts);
+  if (gpu.power_watts && gpu.power_limit_watts) {
+    text += fmt::format(" of {:.0f}", *gpu.power_limit_watts);
+  }
+  if (!gpu.pci_bus_id.empty()) text += ", at " + gpu.pci_bus_id;
+  return text;
+}
+
+Check check_gpu(const GpuInfo& gpu) {
+  Check check{.id = fmt::format("gpu{}", gpu.index),
+              .name = fmt::format("GPU {}", gpu.index),
+              .found = describe(gpu),
+              .needed_by = kGpuUse};
+  if (gpu.capability_major && gpu.capability_minor &&
+      *gpu.capability_major * 10 + *gpu.capability_minor < kLeastCapability) {
+    check.state = CheckState::Missing;
+    check.found += "; too old: Turing (capability 7.5) is the first that CUDA 13 serves";
+    check.remedy = "Use another GPU, or --device cpu";
+  }
+  for (const std::string& fault : gpu.faults) {
+    check.state = std::max(check.state, CheckState::Warning);
+    check.found += "; " + fault;
+  }
+  return check;
+}
+
+void add_gpus(const GpuInventory& inventory, std::vector<Check>& checks) {
+  if (inventory.gpus.empty()) {
+    checks.push_back({.id = "gpus", .name = "GPUs", .found = "none", .needed_by = kGpuUse});
+    checks.back().state = CheckState::Missing;
+  }
+  for (const GpuInfo& gpu : inventory.gpus) checks.push_back(check_gpu(gpu));
+  if (!inventory.links.empty()) {
+    std::vector<std::string> paths;
+    for (const GpuLink& link : inventory.links) {
+      paths.push_back(fmt::format("{}-{} {}", link.first, link.second, short_name(link)));
+    }
+    checks.push_back({.id = "links",
+                      .name = "between GPUs",
+                      .found = fmt::format("{}", fmt::join(paths, ", ")),
+                      .needed_by = "--data-gpu with --model-gpu"});
+  }
+  if (inventory.visible_devices) {
+    checks.push_back({.id = "visible_devices",
+                      .name = "visible GPUs",
+                      .found = "CUDA_VISIBLE_DEVICES=" + *inventory.visible_devices +
+                               "; GPU numbers on the command line count in that list",
+                      .needed_by = kGpuUse});
+  }
+}
+
+}  // namespace
+
+void add_gpu_checks(const Findings& findings, std::vector<Check>& checks) {
+  checks.push_back(check_driver(findings.machine.gpus));
+  checks.push_back(check_plugin(findings.cuda));
+  add_gpus(findings.machine.gpus, checks);
+}
+
+namespace {
 
 constexpr const char* kEverything = "every command";
 constexpr const char* kComputing = "every command that computes";
@@ -54,17 +186,17 @@ Check check_cpu(const CpuInfo& cpu) {
 Check check_memory(const MemoryInfo& memory) {
   Check check{.id = "memory",
               .name = "memory",
-              .found = fmt::format("{} available of {}{}", size_text(memory.available_bytes),
-                                   size_text(memory.total_bytes),
+              .found = fmt::format("{} available of {}{}", human_size(memory.available_bytes),
+                                   human_size(memory.total_bytes),
                                    memory.limited_by_container ? " the container allows" : ""),
               .needed_by = kComputing,
               .cpu_run_needs_it = true};
   if (memory.available_bytes < kLeastMemory) {
     check.state = CheckState::Missing;
-    check.remedy = fmt::format("Free memory: {} are needed", size_text(kLeastMemory));
+    check.remedy = fmt::format("Free memory: {} are needed", human_size(kLeastMemory));
   } else if (memory.available_bytes < kGoodMemory) {
     check.state = CheckState::Warning;
-    check.remedy = fmt::format("The xtts-v2 size wants {}", size_text(kGoodMemory));
+    check.remedy = fmt::format("The xtts-v2 size wants {}", human_size(kGoodMemory));
   }
   return check;
 }
@@ -72,17 +204,17 @@ Check check_memory(const MemoryInfo& memory) {
 Check check_disk(const DiskInfo& disk) {
   Check check{.id = "disk",
               .name = "free disk",
-              .found = fmt::format("{} of {} at {}", size_text(disk.free_bytes),
-                                   size_text(disk.total_bytes), disk.folder.string()),
+              .found = fmt::format("{} of {} at {}", human_size(disk.free_bytes),
+                                   human_size(disk.total_bytes), disk.folder.string()),
               .needed_by = "every command that writes",
               .cpu_run_needs_it = true};
   if (!disk.fault.empty()) check.found = disk.folder.string() + ": " + disk.fault;
   if (disk.free_bytes < kLeastDisk) {
     check.state = CheckState::Missing;
-    check.remedy = fmt::format("Free {} here, or work in another folder", size_text(kLeastDisk));
+    check.remedy = fmt::format("Free {} here, or work in another folder", human_size(kLeastDisk));
   } else if (disk.free_bytes < kGoodDisk) {
     check.state = CheckState::Warning;
-    check.remedy = fmt::format("Models of the xtts-v2 size want {}", size_text(kGoodDisk));
+    check.remedy = fmt::format("Models of the xtts-v2 size want {}", human_size(kGoodDisk));
   }
   return check;
 }
@@ -116,7 +248,7 @@ Check check_text_data(const TextDataFacts& data, Check check) {
     check.state = CheckState::Missing;
     check.found = fmt::format("{} lacks {}", data.path, fmt::join(data.missing, ", "));
   } else {
-    check.found = fmt::format("{} in {}", size_text(data.bytes), data.path);
+    check.found = fmt::format("{} in {}", human_size(data.bytes), data.path);
     return check;
   }
   check.remedy = "Type tools/setup in the checkout, or name its folder in MYXTTS_TEXT_DATA";
@@ -167,6 +299,100 @@ bool can_run_on_cpu(const std::vector<Check>& checklist) {
   return std::none_of(checklist.begin(), checklist.end(), [](const Check& check) {
     return check.cpu_run_needs_it && check.state == CheckState::Missing;
   });
+}
+
+namespace {
+
+// nvidia-smi's matrix: one row and one column for each GPU.
+std::string topology_matrix(const GpuInventory& inventory) {
+  const auto path = [&inventory](int one, int other) {
+    if (one == other) return std::string("X");
+    for (const GpuLink& link : inventory.links) {
+      if (link.first == std::min(one, other) && link.second == std::max(one, other)) {
+        return short_name(link);
+      }
+    }
+    return std::string("?");
+  };
+  std::string text = fmt::format("  {:6}", "");
+  for (const GpuInfo& gpu : inventory.gpus) text += fmt::format("GPU {:<3}", gpu.index);
+  for (const GpuInfo& row : inventory.gpus) {
+    text += fmt::format("\n  GPU {:<2}", row.index);
+    for (const GpuInfo& column : inventory.gpus) {
+      text += fmt::format("{:<7}", path(row.index, column.index));
+    }
+  }
+  std::string trimmed;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '\n') trimmed.erase(trimmed.find_last_not_of(' ') + 1);
+    trimmed += text[at];
+  }
+  trimmed.erase(trimmed.find_last_not_of(' ') + 1);
+  return trimmed;
+}
+
+std::vector<std::string> missing(const std::vector<Check>& checklist, bool for_cpu) {
+  std::vector<std::string> names;
+  for (const Check& check : checklist) {
+    if (check.state == CheckState::Missing && check.cpu_run_needs_it == for_cpu) {
+      names.push_back(check.name);
+    }
+  }
+  return names;
+}
+
+std::string verdict(const CudaFacts& cuda, const std::vector<Check>& checklist) {
+  const auto for_cpu = missing(checklist, true);
+  const auto for_more = missing(checklist, false);
+  std::string text = for_cpu.empty()
+                         ? "Everything that a run on the CPU needs is here."
+                         : fmt::format("Missing for any run: {}.", fmt::join(for_cpu, ", "));
+  if (!cuda.working_devices.empty()) {
+    text += fmt::format(" Usable GPUs: {}.", fmt::join(cuda.working_devices, ", "));
+  }
+  if (!for_more.empty()) text += fmt::format(" Not here: {}.", fmt::join(for_more, ", "));
+  return text;
+}
+
+}  // namespace
+
+std::string report_text(const Findings& findings, const std::vector<Check>& checklist) {
+  std::size_t width = 0;
+  for (const Check& check : checklist) width = std::max(width, check.name.size());
+  std::string text = fmt::format("myxtts {}\n\n", findings.program_version);
+  for (const Check& check : checklist) {
+    text +=
+        fmt::format("  {:<8} {:<{}}  {}\n", name_of(check.state), check.name, width, check.found);
+    if (check.state == CheckState::Ok) continue;
+    const std::string indent(width + 13, ' ');
+    text += fmt::format("{}needed by: {}\n", indent, check.needed_by);
+    // An error of a library may end with the remedy already.
+    if (check.found.find(check.remedy) == std::string::npos) {
+      text += fmt::format("{}{}\n", indent, check.remedy);
+    }
+  }
+  if (findings.machine.gpus.gpus.size() > 1) {
+    text += "\n" + topology_matrix(findings.machine.gpus) + "\n";
+  }
+  return text + "\n" + verdict(findings.cuda, checklist) + "\n";
+}
+
+std::string report_json(const Findings& findings, const std::vector<Check>& checklist) {
+  nlohmann::ordered_json report;
+  report["version"] = findings.program_version;
+  report["can_run_on_cpu"] = can_run_on_cpu(checklist);
+  report["checks"] = nlohmann::ordered_json::array();
+  for (const Check& check : checklist) {
+    report["checks"].push_back({{"id", check.id},
+                                {"name", check.name},
+                                {"state", name_of(check.state)},
+                                {"found", check.found},
+                                {"needed_by", check.needed_by},
+                                {"cpu_run_needs_it", check.cpu_run_needs_it},
+                                {"remedy", check.remedy}});
+  }
+  // Words of libraries and drivers need not be UTF-8.
+  return report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace myxtts

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "diagnose/doctor/findings.h"
+#include "diagnose/doctor/measure.h"
 
 namespace myxtts {
 
@@ -28,5 +28,16 @@ std::vector<Check> make_checklist(const Findings& findings);
 
 // Whether everything is there that a run on the CPU needs.
 bool can_run_on_cpu(const std::vector<Check>& checklist);
+
+// Adds the rows that a run on a GPU depends on: driver, CUDA plugin, each GPU, how they are
+// connected.
+void add_gpu_checks(const Findings& findings, std::vector<Check>& checks);
+
+// What doctor prints: the table, how the GPUs are connected where there are several, and one
+// sentence on what can be done with this machine.
+std::string report_text(const Findings& findings, const std::vector<Check>& checklist);
+
+// The same for scripts: {"version", "can_run_on_cpu", "checks": [{"id", "state", ...}]}.
+std::string report_json(const Findings& findings, const std::vector<Check>& checklist);
 
 }  // namespace myxtts

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "diagnose/doctor/libtorch_facts.h"
+#include "diagnose/doctor/measure.h"
 
 #include <ATen/Version.h>
 #include <dlfcn.h>

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnose/doctor/measure.h"
 
-#include <unicode/uversion.h>
-
 #include <array>
 #include <future>
 #include <utility>
 
 #include <fmt/format.h>
+#include <unicode/uversion.h>
 
 #include "audio/sndfile_library.h"
 #include "base/error.h"
-#include "text/text_data.h"
+#include "text/language.h"
 
 namespace myxtts {
 namespace {

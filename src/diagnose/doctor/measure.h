@@ -1,11 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
 #include "device/cuda_plugin.h"
 #include "device/machine.h"
-#include "diagnose/doctor/findings.h"
 
 namespace myxtts {
+
+// What doctor measured. Nothing in here is judged: checklist.h does that.
+
+struct LibTorchFacts {
+  std::string version = {};        // of the library that is loaded
+  std::string built_against = {};  // of the headers this program was compiled with
+  std::string path = {};           // the file that is loaded
+};
+
+// The CUDA plugin, and what it says of the GPUs once it is open.
+struct CudaFacts {
+  std::string plugin_path = {};
+  bool plugin_present = false;  // the file is there
+  std::string reason = {};      // why it is not open; empty: it is
+  std::string remedy = {};
+  int runtime_version = 0;                // 13000 is 13.0
+  int libtorch_devices = 0;               // how many GPUs LibTorch can compute on
+  std::vector<int> working_devices = {};  // ran our test kernel
+  std::vector<std::string> faults = {};   // what failed after the plugin was opened
+};
+
+struct SoundFacts {
+  std::string fault = {};  // why libsndfile cannot be used; empty: it can
+  std::string version = {};
+  std::string path = {};
+  std::vector<std::string> formats =
+      {};  // of "WAV", "FLAC", "Vorbis", "Opus", "MP3": what it decodes
+};
+
+// A folder of files that a language needs.
+struct TextDataFacts {
+  std::string path = {};                  // empty: the folder is not there
+  std::vector<std::string> missing = {};  // files that should be in it
+  std::int64_t bytes = 0;
+};
+
+struct Findings {
+  std::string program_version = {};
+  std::string compiler = {};
+  LibTorchFacts libtorch = {};
+  Machine machine = {};
+  CudaFacts cuda = {};
+  DiskInfo disk = {};
+  SoundFacts sound = {};
+  std::string icu_version = {};
+  TextDataFacts japanese = {};
+  TextDataFacts chinese = {};
+};
+
+// What the LibTorch loaded into this process says of itself.
+LibTorchFacts libtorch_facts();
 
 // Measures everything but LibTorch, which only programs linked to it can tell of: fill in
 // Findings::libtorch with libtorch_facts(). `folder` is where free disk space is asked for.

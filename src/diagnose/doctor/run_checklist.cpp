@@ -7,20 +7,16 @@
 
 #include <fmt/format.h>
 
-#include "base/human.h"
+#include "base/message_text.h"
 #include "model/checkpoint_specs.h"
 #include "model/gpt_specs.h"
-#include "model/parameter_count.h"
-#include "pipeline/pipeline_settings.h"
+#include "model/tensor_spec.h"
+#include "pipeline/data_pipeline.h"
 
 namespace myxtts {
 namespace {
 
-constexpr std::int64_t kMegabyte = 1 << 20;
-
-std::string size_text(std::int64_t bytes) {
-  return human_size(static_cast<std::uint64_t>(bytes));
-}
+constexpr std::int64_t kBinaryMegabyte = 1 << 20;
 
 RunCheck failed(std::string name, const std::string& sentence) {
   return {.name = std::move(name), .state = RunCheckState::Fail, .found = sentence};
@@ -113,8 +109,8 @@ RunCheck check_windows(const RunFacts& facts) {
   const Limit limit = model_limit(facts);
   RunCheck check{.name = "batch",
                  .found = fmt::format("{} clips: {} MB by a rough estimate, {} MB {}",
-                                      facts.plan->batch_size, human_count(need / kMegabyte),
-                                      human_count(limit.bytes / kMegabyte), limit.what)};
+                                      facts.plan->batch_size, human_count(need / kBinaryMegabyte),
+                                      human_count(limit.bytes / kBinaryMegabyte), limit.what)};
   if (need <= limit.bytes) return check;
   check.state = RunCheckState::Warn;
   check.remedy = "Give a smaller --batch-size or --windows-per-clip if it does not fit";
@@ -130,8 +126,8 @@ RunCheck check_batch(const RunFacts& facts) {
       .found = fmt::format("{} clips, {} tokens at most ({:.1f} % useful): {} MB by "
                            "estimate, {} MB {}",
                            facts.plan->batch_size, human_count(facts.corpus->largest_batch.tokens),
-                           100.0 * facts.corpus->useful_share, human_count(need / kMegabyte),
-                           human_count(limit.bytes / kMegabyte), limit.what)};
+                           100.0 * facts.corpus->useful_share, human_count(need / kBinaryMegabyte),
+                           human_count(limit.bytes / kBinaryMegabyte), limit.what)};
   if (need <= limit.bytes) return check;
   check.state = RunCheckState::Fail;
   const BatchShape nothing;
@@ -155,8 +151,8 @@ RunCheck check_host_memory(const RunFacts& facts) {
   const std::int64_t need = batches * facts.plan->batch_size * clip;
   const std::int64_t there = facts.machine.memory.available_bytes;
   RunCheck check{.name = "host memory",
-                 .found = fmt::format("{} for {} decoded batches, {} available", size_text(need),
-                                      batches, size_text(there))};
+                 .found = fmt::format("{} for {} decoded batches, {} available", human_size(need),
+                                      batches, human_size(there))};
   if (need > there / 2) {
     check.state = RunCheckState::Warn;
     check.remedy = "The buffer will hold fewer batches; give a smaller --buffer-size";
@@ -188,8 +184,8 @@ RunCheck check_disk(const RunFacts& facts) {
   RunCheck check{.name = "disk",
                  .found = fmt::format("{} free at {}, {} for {} checkpoints of {} and one being "
                                       "written",
-                                      size_text(facts.disk.free_bytes), facts.disk.folder.string(),
-                                      size_text(need), kept, size_text(checkpoint))};
+                                      human_size(facts.disk.free_bytes), facts.disk.folder.string(),
+                                      human_size(need), kept, human_size(checkpoint))};
   if (!facts.disk.fault.empty()) {
     check.state = RunCheckState::Fail;
     check.found = fmt::format("{}: {}", facts.disk.folder.string(), facts.disk.fault);
@@ -197,7 +193,7 @@ RunCheck check_disk(const RunFacts& facts) {
   } else if (facts.disk.free_bytes < need) {
     check.state = RunCheckState::Fail;
     check.remedy = fmt::format("Free {}, or name another disk: --checkpoint-dir DIR",
-                               size_text(need - facts.disk.free_bytes));
+                               human_size(need - facts.disk.free_bytes));
   }
   return check;
 }

@@ -8,8 +8,8 @@
 
 #include "config/model.h"
 #include "config/run_config.h"
-#include "device/device_plan.h"
 #include "device/machine.h"
+#include "device/plan/device_plan.h"
 #include "model/memory_estimate.h"
 
 namespace myxtts {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "device/device_plan.h"
 #include "device/machine.h"
+#include "device/plan/device_plan.h"
 #include "diagnose/scaling/scaling_table.h"
 
 namespace myxtts {

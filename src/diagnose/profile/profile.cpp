@@ -2,17 +2,69 @@
 #include "diagnose/profile/profile.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
+#include <vector>
 
 #include "diagnose/profile/verdict.h"
 
 namespace myxtts {
 namespace {
 
-double share_of(double part, double whole) {
-  return whole > 0 ? part / whole : 0.0;
+// Linear between the two nearest.
+double percentile(const std::vector<double>& sorted, double share) {
+  const double place = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const auto above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (place - std::floor(place)) * (sorted[above] - sorted[below]);
 }
+
+}  // namespace
+
+StepStatistics statistics_of(std::span<const double> seconds) {
+  if (seconds.empty()) return {};
+  std::vector<double> sorted(seconds.begin(), seconds.end());
+  std::ranges::sort(sorted);
+  const auto count = static_cast<double>(sorted.size());
+  const double mean = std::accumulate(sorted.begin(), sorted.end(), 0.0) / count;
+  double squares = 0;
+  for (const double value : sorted) squares += (value - mean) * (value - mean);
+  return {.mean = mean,
+          .p50 = percentile(sorted, 0.5),
+          .p99 = percentile(sorted, 0.99),
+          .highest = sorted.back(),
+          .variation = mean > 0 ? std::sqrt(squares / count) / mean : 0.0};
+}
+
+double seconds_a_token(std::span<const double> seconds, std::span<const std::int64_t> tokens) {
+  const std::size_t count = std::min(seconds.size(), tokens.size());
+  const std::vector<double> work(tokens.begin(),
+                                 tokens.begin() + static_cast<std::ptrdiff_t>(count));
+  const double mean_time = statistics_of(seconds.first(count)).mean;
+  const double mean_work = statistics_of(work).mean;
+  double together = 0;
+  double squares = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    together += (work[i] - mean_work) * (seconds[i] - mean_time);
+    squares += (work[i] - mean_work) * (work[i] - mean_work);
+  }
+  return squares > 0 ? std::max(0.0, together / squares) : 0.0;
+}
+
+double variation_at_equal_work(std::span<const double> seconds,
+                               std::span<const std::int64_t> tokens) {
+  const double a_token = seconds_a_token(seconds, tokens);
+  std::vector<double> alike;  // each step as it would be with as many tokens as the first
+  for (std::size_t i = 0; i < std::min(seconds.size(), tokens.size()); ++i) {
+    alike.push_back(seconds[i] - a_token * static_cast<double>(tokens[i] - tokens[0]));
+  }
+  const StepStatistics steps = statistics_of(alike);
+  const double mean = statistics_of(seconds).mean;
+  return mean > 0 ? steps.variation * steps.mean / mean : 0.0;
+}
+
+namespace {
 
 // The same number of tokens as the measured steps had: what is kept are a few steps, maybe longer
 // or shorter ones.
@@ -73,6 +125,94 @@ Profile make_profile(const ProfileSetup& setup, TrialReading measured) {
                                    static_cast<double>(reading.tokens));
   profile.findings = find_causes(profile);
   return profile;
+}
+
+namespace {
+
+std::optional<double> use_of(const RoleSeen& role) {
+  return role.gpu ? std::optional(role.gpu->busy_share) : std::nullopt;
+}
+
+// What the three grades ask for, from the easiest to the hardest.
+struct Scale {
+  double minimum = 0;
+  double good = 0;
+  double excellent = 0;
+
+  Grade grade(double value) const {
+    const bool more_is_better = excellent > minimum;
+    const auto reaches = [&](double limit) {
+      return more_is_better ? value >= limit : value <= limit;
+    };
+    if (reaches(excellent)) return Grade::Excellent;
+    if (reaches(good)) return Grade::Good;
+    return reaches(minimum) ? Grade::Minimum : Grade::Poor;
+  }
+};
+
+constexpr Scale kModelUse{kLeastModelGpu, 0.80, 0.90};
+constexpr Scale kVariation{kMostVariation, 0.15, 0.05};
+constexpr Scale kReadiness{0.80, 0.95, 0.995};
+
+}  // namespace
+
+std::vector<Threshold> thresholds_of(const Profile& profile) {
+  return {{.name = "data loading",
+           .meaning = "of the time the model waited for batches",
+           .limit = kMostDataLoading,
+           .measured = profile.waited_share},
+          {.name = "transfer",
+           .meaning = "of a step's time batches were copied, also beside it",
+           .limit = kMostTransfer,
+           .measured = profile.transfer_share},
+          {.name = "variation",
+           .meaning = "of the time of steps, for equal work",
+           .limit = kMostVariation,
+           .measured = profile.variation},
+          {.name = "model GPU",
+           .meaning = "of the time it was in use",
+           .limit = kLeastModelGpu,
+           .is_least = true,
+           .measured = use_of(profile.reading.model)},
+          {.name = "data GPU",
+           .meaning = "of the time it was in use",
+           .limit = kMostDataGpu,
+           .measured = profile.setup.plan.mode == Mode::Dual ? use_of(profile.reading.data)
+                                                             : std::nullopt}};
+}
+
+std::string name_of(Grade grade) {
+  switch (grade) {
+    case Grade::Poor:
+      return "below minimum";
+    case Grade::Minimum:
+      return "minimum";
+    case Grade::Good:
+      return "good";
+    case Grade::Excellent:
+      return "excellent";
+  }
+  return "?";
+}
+
+std::vector<Mark> marks_of(const Profile& profile) {
+  const double readiness = profile.reading.pipeline.readiness.share();
+  std::vector<Mark> marks{
+      {.name = "variation",
+       .measured = profile.variation,
+       .grade = kVariation.grade(profile.variation)},
+      {.name = "readiness", .measured = readiness, .grade = kReadiness.grade(readiness)}};
+  if (const auto use = use_of(profile.reading.model)) {
+    marks.insert(marks.begin(),
+                 {.name = "model GPU use", .measured = *use, .grade = kModelUse.grade(*use)});
+  }
+  return marks;
+}
+
+Grade grade_of(const std::vector<Mark>& marks) {
+  Grade worst = Grade::Excellent;
+  for (const Mark& mark : marks) worst = std::min(worst, mark.grade);
+  return worst;
 }
 
 }  // namespace myxtts

@@ -6,16 +6,15 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "diagnose/html_page.h"
-#include "diagnose/profile/grades.h"
-#include "diagnose/profile/profile_text.h"
+#include "diagnose/profile/profile.h"
+#include "diagnose/report/html_page.h"
 
 namespace myxtts {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kStyle = R"(
+constexpr std::string_view kProfileStyle = R"(
 :root { --wait-in: #c9853b; --wait-out: #b9c1cf; --bad: #b3362b; --fine: #2c7a4b; }
 @media (prefers-color-scheme: dark) { :root { --wait-in: #e0a765; --wait-out: #4a5567;
   --bad: #f08a7e; --fine: #7fd0a0; } }
@@ -186,7 +185,7 @@ std::string to_html(const Profile& profile) {
       fmt::format("{} in {} mode, {} clips in a step", profile.setup.model_size,
                   name_of(profile.setup.plan.mode),
                   profile.setup.plan.batch_size * profile.setup.plan.grad_accum);
-  return page_head("Profile: " + title, kStyle) + "<h1>" + escaped(title) + "</h1>\n" +
+  return page_head("Profile: " + title, kProfileStyle) + "<h1>" + escaped(title) + "</h1>\n" +
          findings_html(json) + figures(json) + "<h2>Timeline</h2>\n" + timeline(json) +
          "<h2>Stages</h2>\n" + stages(json) + thresholds_table(json) + devices_table(json) +
          "</body></html>\n";

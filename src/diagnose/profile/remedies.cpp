@@ -3,13 +3,41 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 
-#include "diagnose/profile/knobs.h"
+#include "base/error.h"
+#include "config/field.h"
 
 namespace myxtts {
+namespace {
+
+// One of the two, never both.
+std::string_view batch_key(const DevicePlan& plan) {
+  return plan.batch_tokens ? "train.batch_tokens" : "train.batch_size";
+}
+
+}  // namespace
+
+std::optional<Knob> number_knob(std::string_view key, std::int64_t value) {
+  const Field* field = find_field(key);
+  MYXTTS_CHECK(field != nullptr, "there is no setting {}", key);
+  const std::string text = std::to_string(value);
+  RunConfig unused;
+  if (!field->assign({.text = text}, unused)) return std::nullopt;
+  return Knob{fmt::format("{} {}", field->flag, text), field->key, text};
+}
+
+std::optional<Knob> larger_batch(const DevicePlan& plan, std::int64_t factor) {
+  return number_knob(batch_key(plan), factor * plan.batch_tokens.value_or(plan.batch_size));
+}
+
+bool is_batch_knob(const Knob& knob, const DevicePlan& plan) {
+  return knob.key == batch_key(plan);
+}
+
 namespace {
 
 constexpr double kHeadroom = 1.2;           // a stage that is just fast enough is not fast enough
@@ -17,14 +45,6 @@ constexpr double kMemoryBandwidth = 2e9;    // bytes a second that no copy withi
 constexpr double kClearlySlower = 0.1;      // a step beside other work than alone
 constexpr std::int64_t kMostBuffer = 1000;  // batches
 constexpr std::int64_t kLargestBatchFactor = 8;
-
-std::string milliseconds(double seconds) {
-  return fmt::format("{:.3g} ms", 1000 * seconds);
-}
-
-double share_of(double part, double whole) {
-  return whole > 0 ? part / whole : 0.0;
-}
 
 const Knob kCache{"--cache-dataset", "data.cache_dataset", "true"};
 
@@ -103,7 +123,7 @@ Remedy reading(const Profile& profile, const StepModel& model) {
   remedy.reason = fmt::format(
       "asking for files takes the reader {} a step, and waiting for them takes each of {:.0f} "
       "decoders {}",
-      milliseconds(model.listing), model.workers, milliseconds(model.files / model.workers));
+      in_milliseconds(model.listing), model.workers, in_milliseconds(model.files / model.workers));
   add_cache(remedy, profile, model);
   return remedy;
 }
@@ -134,8 +154,8 @@ Remedy decoding(const Profile& profile, const StepModel& model) {
   remedy.without.decoding_cpu = 0;
   remedy.without = with_holes_scaled(remedy.without, model);
   remedy.reason = fmt::format("decoding keeps each of {:.0f} decoders busy for {} of a step of {}",
-                              model.workers, milliseconds(model.decoding / model.workers),
-                              milliseconds(model.step()));
+                              model.workers, in_milliseconds(model.decoding / model.workers),
+                              in_milliseconds(model.step()));
   StepModel others = model;
   others.files = 0;
   others.decoding = 0;
@@ -158,12 +178,13 @@ Remedy features(const Profile& profile, const StepModel& model) {
   remedy.without.encoding = 0;
   remedy.without.prompts = 0;
   remedy.without = with_holes_scaled(remedy.without, model);
-  remedy.reason = fmt::format(
-      "codes take the data device {} a step and prompts {}, of a step of {}",
-      milliseconds(model.encoding), milliseconds(model.prompts), milliseconds(model.step()));
+  remedy.reason =
+      fmt::format("codes take the data device {} a step and prompts {}, of a step of {}",
+                  in_milliseconds(model.encoding), in_milliseconds(model.prompts),
+                  in_milliseconds(model.step()));
   if (beside > 0) {
     remedy.reason +=
-        fmt::format("; the model's own work takes {} longer beside them", milliseconds(beside));
+        fmt::format("; the model's own work takes {} longer beside them", in_milliseconds(beside));
   }
   add_cache(remedy, profile, model);
   return remedy;
@@ -225,7 +246,8 @@ Remedy transfer(const Profile& profile, const StepModel& model) {
   remedy.without = with_holes_scaled(remedy.without, model);
   remedy.reason = fmt::format(
       "copies to the model device take {} a step, by {}, and those to the data device {}",
-      milliseconds(model.transfer), name_of(profile.setup.plan.path), milliseconds(model.upload));
+      in_milliseconds(model.transfer), name_of(profile.setup.plan.path),
+      in_milliseconds(model.upload));
   remedy.after = remedy.without;
   if (profile.setup.host_path_was_asked) {
     remedy.knob = Knob{"--transfer-path auto", "devices.transfer_path", "auto"};
@@ -247,7 +269,7 @@ Remedy oscillation(const Profile& profile, const StepModel& model) {
   remedy.reason = fmt::format(
       "steps differ by {:.0f} % (the longest took {}), although no stage is busy all the time: "
       "batches come in bursts",
-      100 * profile.steps.variation, milliseconds(profile.steps.highest));
+      100 * profile.steps.variation, in_milliseconds(profile.steps.highest));
   const double batches = static_cast<double>(profile.setup.plan.grad_accum) *
                          profile.steps.highest / std::max(1e-9, remedy.without.step());
   const auto more = static_cast<std::int64_t>(std::ceil(kHeadroom * batches));

@@ -1,15 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "device/plan/device_plan.h"
 #include "diagnose/profile/profile.h"
 #include "diagnose/profile/step_model.h"
 
 namespace myxtts {
+
+inline std::string in_milliseconds(double seconds) {
+  return fmt::format("{:.3g} ms", 1000 * seconds);
+}
+
+// A setting with a number, as a flag. Nothing: the configuration does not allow that number, and
+// nobody must be told to type it.
+std::optional<Knob> number_knob(std::string_view key, std::int64_t value);
+
+// What sets the size of a batch in that plan, for one that is `factor` times as large.
+std::optional<Knob> larger_batch(const DevicePlan& plan, std::int64_t factor);
+
+// Whether it sets the size of a batch in that plan.
+bool is_batch_knob(const Knob& knob, const DevicePlan& plan);
 
 // Something that holds a training up, the one knob against it, and the training as it would be once
 // that is turned.
@@ -44,5 +62,12 @@ Finding model_bound(const Profile& profile, const StepModel& model);
 // A role's memory that is nearly used up: nothing is slow yet, but the next longer clip may end the
 // run.
 std::optional<Finding> memory_pressure(const Profile& profile);
+
+// The budget of tokens that would fill what is computed with clips. Nothing: too little of it is
+// padding to be worth a look, or no budget would change it.
+std::optional<Knob> padding_knob(const Profile& profile);
+
+// See Note [What padding costs]. Nothing: there is no padding worth a look.
+std::optional<Remedy> padding_remedy(const Profile& profile, const StepModel& model);
 
 }  // namespace myxtts

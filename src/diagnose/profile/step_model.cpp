@@ -14,10 +14,6 @@ constexpr double StepModel::*kParts[] = {
     &StepModel::prompts,  &StepModel::transfer,   &StepModel::feeding,  &StepModel::sending,
     &StepModel::model,    &StepModel::unevenness, &StepModel::clips,    &StepModel::places};
 
-double seconds_in(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double>(time).count();
-}
-
 // Seconds that a stage needs for the work of one step, by what it did in the measured time: its
 // share of that work may be more than was used, while a buffer filled.
 double for_a_step(double busy, double done, double a_step) {

@@ -17,4 +17,10 @@ inline constexpr double kWorthSaying = 0.05;
 // follow from waiting].
 std::vector<Finding> find_causes(const Profile& profile);
 
+// Settings of the step that are worth trying, because what was measured with the present ones says
+// that they may be the better ones: graphs where the host cannot keep a GPU busy, a budget of
+// tokens where much is padding, larger batches where each copy waits. What they do to a step cannot
+// be worked out. Empty in most cases.
+std::vector<Knob> worth_trying(const Profile& profile);
+
 }  // namespace myxtts

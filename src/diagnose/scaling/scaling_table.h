@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "diagnose/scaling/cluster_file.h"
+#include "diagnose/scaling/cluster.h"
 #include "diagnose/scaling/step_time.h"
 
 namespace myxtts {

@@ -2,23 +2,115 @@
 #include "diagnose/validate/model_checks.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include <ATen/ATen.h>
+#include <ATen/record_function.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "base/error.h"
+#include "base/message_text.h"
 #include "base/random.h"
 #include "device/torch_device.h"
-#include "diagnose/validate/activation_watch.h"
-#include "diagnose/validate/tensor_places.h"
 
 namespace myxtts {
+namespace {
+
+constexpr std::size_t kExamples = 3;
+
+// Empty: it is where it should be.
+std::string stray_place(const at::Tensor& tensor, const RoleDevice& device) {
+  const int gpu = tensor.is_cuda() ? tensor.get_device() : -1;
+  if (gpu != device.gpu()) return fmt::format("on {}", tensor.device().str());
+  if (tensor.numel() == 0) return {};
+  const RoleMemory* owner = owner_of(tensor);
+  if (owner == &device.memory()) return {};
+  return owner == nullptr ? "in memory that no role took" : "in the memory of another role";
+}
+
+}  // namespace
+
+void TensorPlaces::look_at(const std::string& name, const at::Tensor& tensor,
+                           const RoleDevice& device) {
+  ++tensors;
+  numbers += tensor.numel();
+  std::string where = stray_place(tensor, device);
+  if (where.empty()) return;
+  ++strays;
+  if (examples.size() < kExamples) examples.push_back({name, std::move(where)});
+}
+
+std::string TensorPlaces::describe() const {
+  if (strays == 0) return fmt::format("{} tensors, {} numbers", tensors, human_count(numbers));
+  std::vector<std::string> named;
+  for (const Stray& stray : examples)
+    named.push_back(fmt::format("{} ({})", stray.name, stray.where));
+  return fmt::format("{} of {} tensors are elsewhere: {}{}", strays, tensors,
+                     fmt::join(named, ", "), strays > std::ssize(examples) ? ", ..." : "");
+}
+
+namespace {
+
+// LibTorch calls plain functions: they find the watch here. Threads of a backward pass do too.
+std::atomic<ActivationWatch*> at_work = nullptr;
+
+constexpr std::int64_t kFewNumbers = 2;
+
+bool counts(const at::Tensor& tensor) {
+  if (!tensor.defined() || !tensor.has_storage()) return false;
+  if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) return false;
+  return tensor.is_floating_point() || tensor.numel() > kFewNumbers;
+}
+
+}  // namespace
+
+ActivationWatch::ActivationWatch(const RoleDevice& device) : device_(device) {
+  ActivationWatch* nobody = nullptr;
+  MYXTTS_CHECK(at_work.compare_exchange_strong(nobody, this), "two watches at a time");
+  callback_ = at::addThreadLocalCallback(
+      at::RecordFunctionCallback(
+          [](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> { return nullptr; },
+          [](const at::RecordFunction& operation, at::ObserverContext*) { look(operation); })
+          .needsOutputs(true)
+          .scopes({at::RecordScope::FUNCTION}));
+}
+
+ActivationWatch::~ActivationWatch() {
+  at::removeCallback(callback_);
+  at_work = nullptr;
+}
+
+TensorPlaces ActivationWatch::seen() const {
+  const std::lock_guard lock(mutex_);
+  return places_;
+}
+
+void ActivationWatch::look(const at::RecordFunction& operation) {
+  ActivationWatch* watch = at_work;
+  if (watch == nullptr) return;
+  for (const c10::IValue& output : operation.outputs()) {
+    if (output.isTensor()) watch->look_at(operation.name(), output.toTensor());
+    if (!output.isTensorList()) continue;
+    for (const at::Tensor& tensor : output.toTensorVector()) {
+      watch->look_at(operation.name(), tensor);
+    }
+  }
+}
+
+void ActivationWatch::look_at(const char* operation, const at::Tensor& tensor) {
+  if (!counts(tensor)) return;
+  const std::lock_guard lock(mutex_);
+  places_.look_at(operation, tensor, device_);
+}
+
 namespace {
 
 constexpr std::int64_t kText = 40;     // tokens of a clip
 constexpr std::int64_t kCodes = 90;    // some four seconds
 constexpr std::int64_t kFrames = 517;  // of a prompt
-constexpr const char* kReport =
+constexpr const char* kWrongMemory =
     "Training would compute with another device's memory; report it with: myxtts doctor --bundle "
     "FILE";
 
@@ -28,8 +120,8 @@ bool is_gradient(const std::string& name) {
 
 CheckResult check_places(const std::string& id, const std::string& name, const TensorPlaces& places,
                          const RoleDevice& device) {
-  if (places.tensors == 0) return failed(id, name, "none was seen", kReport);
-  if (places.strays > 0) return failed(id, name, places.describe(), kReport);
+  if (places.tensors == 0) return failed(id, name, "none was seen", kWrongMemory);
+  if (places.strays > 0) return failed(id, name, places.describe(), kWrongMemory);
   return passed(id, name, fmt::format("{}, all on {}", places.describe(), device.name()));
 }
 

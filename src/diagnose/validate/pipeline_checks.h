@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "diagnose/validate/verdict.h"
+#include "diagnose/validate/validation_report.h"
 #include "pipeline/pipeline_reading.h"
 
 namespace myxtts {

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <cctype>
 
+#include <ATen/ATen.h>
+#include <c10/util/Exception.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "device/plan/gpu_words.h"
+#include "base/error.h"
+#include "device/plan/gpu_choice.h"
 
 namespace myxtts {
 namespace {
@@ -114,6 +117,20 @@ CheckResult check_split(const DevicePlan& plan, const std::vector<int>& used) {
                               plan.data.gpu->listed, given + 8));
   }
   return passed(id, name, fmt::format("data work ran on {} of the card's", used.size()));
+}
+
+bool can_take(RoleDevice& device, std::int64_t bytes) {
+  const auto scope = device.enter(device.stream());
+  const auto on = device.gpu() < 0
+                      ? c10::Device(c10::kCPU)
+                      : c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(device.gpu()));
+  try {
+    return at::empty({bytes}, at::TensorOptions(on).dtype(at::kByte)).defined();
+  } catch (const c10::OutOfMemoryError&) {
+    return false;
+  } catch (const DeviceError&) {
+    return false;
+  }
 }
 
 }  // namespace myxtts

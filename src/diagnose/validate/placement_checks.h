@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "device/device_plan.h"
+#include "device/plan/device_plan.h"
 #include "device/role_device.h"
-#include "diagnose/validate/verdict.h"
+#include "diagnose/validate/validation_report.h"
 
 namespace myxtts {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "device/role_device.h"
-#include "diagnose/validate/verdict.h"
+#include "diagnose/validate/validation_report.h"
 
 namespace myxtts {
 

@@ -6,16 +6,21 @@
 #include <vector>
 
 #include "config/model.h"
-#include "device/device_plan.h"
+#include "device/plan/device_plan.h"
 #include "device/role_device.h"
 #include "diagnose/doctor/checklist.h"
 #include "diagnose/validate/model_checks.h"
 #include "diagnose/validate/pipeline_checks.h"
 #include "diagnose/validate/placement_checks.h"
 #include "diagnose/validate/transfer_checks.h"
-#include "diagnose/validate/verdict.h"
+#include "diagnose/validate/validation_report.h"
 
 namespace myxtts {
+
+// The rows of doctor's checklist that a run depends on: everything that the CPU needs and, where
+// `with_gpu`, driver, plugin and cards; those are skipped otherwise. What a language alone needs is
+// left to doctor.
+CheckResults check_prerequisites(const std::vector<Check>& checklist, bool with_gpu);
 
 // What is validated. Tests put a broken part in place of a sound one.
 struct ValidationParts {

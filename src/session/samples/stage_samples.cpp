@@ -1,13 +1,289 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/samples/stage_samples.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include "audio/mel_spectrogram.h"
+#include "audio/resample.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "data/corpus.h"
+#include "model/dvae.h"
 #include "run/model_folder.h"
-#include "session/samples/clip_samples.h"
-#include "session/samples/spoken_samples.h"
-#include "synth/sampling_json.h"
+#include "session/samples/mel_picture.h"
+#include "synth/copy_synthesis.h"
+#include "synth/decode_engine.h"
+#include "synth/pieces.h"
+#include "synth/sampling.h"
+#include "synth/synthesizer.h"
+#include "text/tokenizer.h"
+#include "text/vocabulary.h"
 
 namespace myxtts {
 namespace {
+
+// A clip that samples are made of.
+struct SampleClip {
+  std::filesystem::path audio;
+  std::string text;
+  std::string language;
+  std::int64_t samples = 0;       // at kModelRate
+  std::vector<std::int64_t> ids;  // of the text, with the language's tag
+};
+
+constexpr std::int64_t kGoodReference = 3 * kModelRate;  // samples
+constexpr std::int64_t kShortest = 2 * kModelRate;
+constexpr std::int64_t kLongest = 8 * kModelRate;
+
+std::span<const ClipNumber> held_back(const Corpus& corpus) {
+  return corpus.validation().empty() ? corpus.training() : corpus.validation();
+}
+
+SampleClip describe_clip(const ClipView& clip, const Vocabulary& vocabulary) {
+  const TextEncoder encoder(vocabulary, parse_language(std::string(clip.language)));
+  const auto ids = encoder.encode(clip.text).ids;
+  return {.audio = std::filesystem::path(clip.audio),
+          .text = std::string(clip.text),
+          .language = std::string(clip.language),
+          .samples = clip.samples,
+          .ids = {ids.begin(), ids.end()}};
+}
+
+// The first `count` clips that are held back from training (of all clips where none is), those of
+// two to eight seconds before others. The same for the same corpus.
+std::vector<SampleClip> sample_clips(const Corpus& corpus, const Vocabulary& vocabulary,
+                                     std::int64_t count) {
+  const auto all = held_back(corpus);
+  std::vector<ClipNumber> order(all.begin(), all.end());
+  std::ranges::stable_partition(order, [&corpus](ClipNumber number) {
+    const std::int64_t samples = corpus.clip(number).samples;
+    return samples >= kShortest && samples <= kLongest;
+  });
+  order.resize(std::min(order.size(), static_cast<std::size_t>(count)));
+  std::vector<SampleClip> clips;
+  for (const ClipNumber number : order) {
+    clips.push_back(describe_clip(corpus.clip(number), vocabulary));
+  }
+  return clips;
+}
+
+// The clip whose voice speaks sentences that have none of their own: the first of three seconds and
+// more, else the longest.
+std::filesystem::path reference_clip(const Corpus& corpus) {
+  const auto clips = held_back(corpus);
+  ClipNumber best = clips.front();
+  for (const ClipNumber number : clips) {
+    const std::int64_t samples = corpus.clip(number).samples;
+    if (samples > corpus.clip(best).samples) best = number;
+    if (samples >= kGoodReference) return {corpus.clip(number).audio};
+  }
+  return {corpus.clip(best).audio};
+}
+
+// For the stage dvae: the mel spectrogram of each clip, and below it what comes back of it from its
+// codes.
+class ReconstructedClips final : public SampleMaker {
+ public:
+  explicit ReconstructedClips(std::vector<SampleClip> clips) : clips_(std::move(clips)) {}
+  void make(const OpenModel& model, const Take& take, const Wanted& wanted) override;
+
+ private:
+  const std::vector<SampleClip> clips_;
+};
+
+// For the stage decoder: each clip said again (CopySynthesis), with a picture of the recording
+// above one of the copy.
+class CopiedClips final : public SampleMaker {
+ public:
+  explicit CopiedClips(std::vector<SampleClip> clips) : clips_(std::move(clips)) {}
+  void make(const OpenModel& model, const Take& take, const Wanted& wanted) override;
+
+ private:
+  const std::vector<SampleClip> clips_;
+};
+
+std::string numbered(std::size_t index) {
+  return fmt::format("{:02}", index + 1);
+}
+
+void ReconstructedClips::make(const OpenModel& model, const Take& take, const Wanted& wanted) {
+  const Dvae dvae(model.config.dvae, model.dvae);
+  const MelSpectrogram mel(dvae_mel_config(), at::kCPU);
+  const at::Tensor& stats = model.model.at("mel_stats");
+  for (std::size_t index = 0; index < clips_.size() && wanted(); ++index) {
+    const auto clip = read_clip(clips_[index].audio, model.config.decoder.input_sample_rate);
+    const auto original = normalised_log_mel(mel(clip.unsqueeze(0)), stats);  // [1, bands, F]
+    const auto codes = dvae.quantise(dvae.encode(original));
+    const auto back = dvae.decode(dvae.look_up(codes)).narrow(2, 0, original.size(2));
+    const auto to_power = stats.view({1, -1, 1});
+    take(
+        {.name = numbered(index),
+         .picture = mel_picture({(original * to_power).squeeze(0), (back * to_power).squeeze(0)})});
+  }
+}
+
+void CopiedClips::make(const OpenModel& model, const Take& take, const Wanted& wanted) {
+  const CopySynthesis copy(model, at::kCPU);
+  for (std::size_t index = 0; index < clips_.size() && wanted(); ++index) {
+    const auto clip = read_clip(clips_[index].audio, copy.input_rate());
+    const auto copied = copy(clip, clips_[index].ids, wanted);
+    if (!copied.samples.defined()) return;
+    take({.name = numbered(index),
+          .sound = copied.samples,
+          .sample_rate = copy.sample_rate(),
+          .picture = mel_picture(
+              {log_mel(clip, copy.input_rate()), log_mel(copied.samples, copy.sample_rate())})});
+    take({.name = numbered(index) + "-original", .sound = clip, .sample_rate = copy.input_rate()});
+  }
+}
+
+// A text and whose voice says it.
+struct SpokenText {
+  std::vector<TextPiece> pieces = {};
+  std::filesystem::path reference = {};
+  std::int64_t most_codes =
+      0;  // a model that knows nothing yet does not stop; 0: as many as it can
+};
+
+// For the stage gpt: texts, spoken. A picture shows above what the DVAE makes of the codes that
+// were chosen, below the sound that the decoder makes of them: while there is no trained decoder,
+// the upper half alone tells how the GPT does.
+class SpokenSamples final : public SampleMaker {
+ public:
+  // Of `model` everything but the tensors is used, which come with each make().
+  SpokenSamples(SpeakingModel model, std::vector<SpokenText> texts);
+
+  void make(const OpenModel& model, const Take& take, const Wanted& wanted) override;
+
+ private:
+  SpeakingModel model_;
+  const std::vector<SpokenText> texts_;
+};
+
+constexpr std::size_t kLargestFile = 1 << 20;  // bytes
+constexpr std::int64_t kCodeStride = 1024;     // samples of a code
+constexpr std::int64_t kMuchLonger = 3;        // than the recording: it will not stop by itself
+
+std::span<float> values_of(at::Tensor& samples) {
+  return {samples.mutable_data_ptr<float>(), static_cast<std::size_t>(samples.numel())};
+}
+
+std::vector<TextPiece> pieces_of(const std::string& text, const std::string& language,
+                                 const SpeakingModel& model) {
+  const Language spoken = parse_language(language);
+  const TextEncoder encoder(model.vocabulary, spoken);
+  return text_pieces(text, spoken, encoder, most_text_tokens(model.config.gpt));
+}
+
+// What the DVAE hears in codes, as ln power.
+at::Tensor mel_of_codes(const Dvae& dvae, const OpenModel& model, std::vector<std::int64_t> codes) {
+  std::erase_if(codes, [&](std::int64_t code) { return code >= model.config.gpt.start_audio; });
+  if (codes.empty()) return at::zeros({dvae_mel_config().bands, 1}) - 100.0;
+  const auto row = at::tensor(codes, at::kLong).unsqueeze(0);
+  const auto mel = dvae.decode(dvae.look_up(row)).squeeze(0);  // [bands, F]
+  return mel * model.model.at("mel_stats").unsqueeze(1);
+}
+
+// Says one text, piece after piece.
+class OneText {
+ public:
+  OneText(Synthesizer& synthesizer, const SpokenText& text, const SampleMaker::Wanted& wanted)
+      : synthesizer_(synthesizer), text_(text), wanted_(wanted) {}
+
+  // False: nobody wants it any more.
+  bool speak(const Voice& voice, const SamplingSettings& sampling) {
+    for (std::size_t piece = 0; piece < text_.pieces.size(); ++piece) {
+      auto spoken = synthesizer_.speak({&text_.pieces[piece], 1}, voice, {.sampling = sampling},
+                                       [this](std::int64_t count) { return go_on(count); });
+      if (!wanted_()) return false;
+      const auto length = seam_length(synthesizer_.sample_rate());
+      const auto samples = values_of(spoken.front().samples);
+      if (piece > 0) fade_in(samples, length);
+      if (piece + 1 < text_.pieces.size()) fade_out(samples, length);
+      sound_.push_back(spoken.front().samples);
+      codes_.insert(codes_.end(), spoken.front().codes.begin(), spoken.front().codes.end());
+    }
+    return true;
+  }
+
+  at::Tensor sound() const { return at::cat(sound_); }
+  const std::vector<std::int64_t>& codes() const { return codes_; }
+
+ private:
+  bool go_on(std::int64_t count) {
+    made_ += count;
+    return wanted_() && (text_.most_codes == 0 || made_ < text_.most_codes);
+  }
+
+  Synthesizer& synthesizer_;
+  const SpokenText& text_;
+  const SampleMaker::Wanted& wanted_;
+  std::int64_t made_ = 0;  // codes
+  std::vector<at::Tensor> sound_;
+  std::vector<std::int64_t> codes_;
+};
+
+// The sentences of a file, one a line, in the voice of one clip. Throws DataError when it cannot be
+// read or is empty.
+std::vector<SpokenText> sentences_of_file(const std::filesystem::path& file,
+                                          const std::string& language, const SpeakingModel& model,
+                                          const std::filesystem::path& reference) {
+  std::vector<SpokenText> texts;
+  std::istringstream lines(read_text_file(file, "file of sentences", kLargestFile));
+  for (std::string line; std::getline(lines, line);) {
+    auto pieces = pieces_of(line, language, model);
+    if (!pieces.empty()) texts.push_back({.pieces = std::move(pieces), .reference = reference});
+  }
+  if (texts.empty()) {
+    throw DataError(fmt::format("{} holds no sentence; write one a line.", file.string()));
+  }
+  return texts;
+}
+
+// The texts of clips, each in the voice of its clip.
+std::vector<SpokenText> texts_of_clips(const std::vector<SampleClip>& clips,
+                                       const SpeakingModel& model) {
+  std::vector<SpokenText> texts;
+  for (const SampleClip& clip : clips) {
+    texts.push_back({.pieces = pieces_of(clip.text, clip.language, model),
+                     .reference = clip.audio,
+                     .most_codes = kMuchLonger * clip.samples / kCodeStride + 1});
+  }
+  return texts;
+}
+
+SpokenSamples::SpokenSamples(SpeakingModel model, std::vector<SpokenText> texts)
+    : model_(std::move(model)), texts_(std::move(texts)) {}
+
+void SpokenSamples::make(const OpenModel& model, const Take& take, const Wanted& wanted) {
+  model_.tensors = model.model;
+  Synthesizer synthesizer(model_, c10::kCPU, 1);
+  const Dvae dvae(model.config.dvae, model.dvae);
+  const auto lengths = reference_lengths(model.reference, model.config.decoder.input_sample_rate);
+  const ReferenceTreatment treatment{.most_samples = lengths.of_each,
+                                     .even_loudness = model.reference.sound_norm_refs};
+  for (std::size_t number = 0; number < texts_.size() && wanted(); ++number) {
+    OneText text(synthesizer, texts_[number], wanted);
+    const Voice voice = synthesizer.voice_of({texts_[number].reference}, treatment, lengths);
+    if (!text.speak(voice, model_.sampling)) return;
+    const auto sound = text.sound();
+    take({.name = fmt::format("{:02}", number + 1),
+          .sound = sound,
+          .sample_rate = synthesizer.sample_rate(),
+          .picture = mel_picture({mel_of_codes(dvae, model, text.codes()),
+                                  log_mel(sound, synthesizer.sample_rate())})});
+  }
+}
 
 SpeakingModel speaking_model(const StartingModel& start) {
   const std::string json = read_config_text(start.folder);

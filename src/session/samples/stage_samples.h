@@ -1,14 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
+
+#include <ATen/core/Tensor.h>
 
 #include "config/run_config.h"
 #include "data/corpus.h"
-#include "session/samples/sample_maker.h"
+#include "run/open_model.h"
+#include "run/png.h"
 #include "session/starting_model.h"
 
 namespace myxtts {
+
+// Something to hear or to look at of a model.
+struct Sample {
+  std::string name = {};  // of its files
+  at::Tensor sound = {};  // [S] fp32 on the CPU; undefined: there is nothing to hear
+  std::int64_t sample_rate = 0;
+  Picture picture = {};  // of width 0: there is nothing to see
+};
+
+// Makes the samples by which a stage is judged. One thread at a time, on the CPU.
+class SampleMaker {
+ public:
+  virtual ~SampleMaker() = default;
+
+  using Take = std::function<void(const Sample&)>;
+  using Wanted = std::function<bool()>;
+
+  // Hands over each sample of the model as it is done. Once `wanted` says no, it ends within about
+  // a second and hands over nothing more. Throws DataError.
+  virtual void make(const OpenModel& model, const Take& take, const Wanted& wanted) = 0;
+};
 
 // What the stage of a run is judged by, as --samples and --test-sentences ask for it; null:
 // nothing. Throws DataError when the sentences cannot be read. The vocabulary of `start` outlives

@@ -15,8 +15,8 @@
 
 #include "base/atomic_file.h"
 #include "base/checksum.h"
+#include "base/files.h"
 #include "base/log.h"
-#include "base/paths.h"
 #include "synth/sound_writer.h"
 
 namespace myxtts {

@@ -11,9 +11,9 @@
 #include "base/thread_group.h"
 #include "model/named_tensors.h"
 #include "run/event_file.h"
-#include "session/samples/sample_maker.h"
+#include "session/samples/stage_samples.h"
 #include "train/observer.h"
-#include "train/stage_training.h"
+#include "train/step/stage_training.h"
 
 namespace myxtts {
 

@@ -5,23 +5,22 @@
 
 #include "base/error.h"
 #include "device/torch_device.h"
-#include "model/decoder_specs.h"
-#include "model/discriminators/discriminator_specs.h"
-#include "model/initialise.h"
-#include "train/arithmetic.h"
-#include "train/decoder/gan_graphs.h"
+#include "model/discriminators.h"
+#include "model/named_tensors.h"
+#include "model/network_specs.h"
 #include "train/decoder/gan_step.h"
-#include "train/decoder/window_maker.h"
-#include "train/number_reader.h"
-#include "train/optimiser.h"
-#include "train/parameters.h"
+#include "train/decoder/training_windows.h"
+#include "train/step/number_reader.h"
+#include "train/step/optimiser.h"
+#include "train/step/parameters.h"
+#include "train/step/stage_training.h"
 
 namespace myxtts {
 namespace {
 
 constexpr const char* kJudgeWeight = "discriminator_weight.";  // in the optimiser's tensors
 
-const std::vector<std::string>& names_of_losses() {
+const std::vector<std::string>& names_of_decoder_losses() {
   static const std::vector<std::string> names = {"mel_loss", "feature_loss", "adversarial_loss",
                                                  "discriminator_loss"};
   return names;
@@ -84,9 +83,9 @@ struct DecoderTraining::State {
                first_judges(discriminators_for(config.decoder), settings.seed), torch_device(role),
                at::kFloat, /*fixed_gradients=*/true),
         gan(config.decoder, decoder, judges, settings),
-        optimiser(decoder, optimiser_settings(settings, names_of_losses().size()), role),
+        optimiser(decoder, optimiser_settings(settings, names_of_decoder_losses().size()), role),
         judge_optimiser(judges, optimiser_settings(settings, 0), role),
-        numbers(role, {std::ssize(names_of_losses())}) {
+        numbers(role, {std::ssize(names_of_decoder_losses())}) {
     if (settings.graphs) record(config.decoder);
   }
 
@@ -163,7 +162,7 @@ DecoderTraining::DecoderTraining(const ModelConfig& config, const NamedTensors& 
 DecoderTraining::~DecoderTraining() = default;
 
 const std::vector<std::string>& DecoderTraining::loss_names() const {
-  return names_of_losses();
+  return names_of_decoder_losses();
 }
 
 double DecoderTraining::total(std::span<const double> losses) const {

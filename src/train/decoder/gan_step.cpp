@@ -1,13 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/decoder/gan_step.h"
 
+#include <array>
+#include <utility>
+
 #include <ATen/ATen.h>
+#include <c10/util/Exception.h>
 #include <torch/csrc/autograd/autograd.h>
 
-#include "train/arithmetic.h"
-#include "train/decoder/gan_losses.h"
+#include "audio/exact_ops.h"
+#include "audio/mel_spectrogram.h"
+#include "base/error.h"
+#include "base/progress.h"
+#include "train/step/stage_training.h"
 
 namespace myxtts {
+namespace {
+
+constexpr double kLogFloor = 1e-5;
+
+struct Sizes {
+  std::int64_t fft_size;
+  std::int64_t bands;  // as many as leave none of them empty
+};
+constexpr std::array<Sizes, 4> kSizes = {{{2048, 160}, {1024, 100}, {512, 50}, {256, 25}}};
+
+}  // namespace
+
+MelError::MelError(std::int64_t sample_rate, c10::Device device) {
+  for (const auto& [fft_size, bands] : kSizes) {
+    const MelConfig mel = {.sample_rate = sample_rate,
+                           .fft_size = fft_size,
+                           .window = fft_size,
+                           .hop = fft_size / 4,
+                           .bands = bands,
+                           .high_hz = static_cast<double>(sample_rate) / 2};
+    resolutions_.push_back({.sizes = {.fft_size = fft_size, .hop = mel.hop},
+                            .window = mel_window(mel).to(device),
+                            .filters = mel_filters(mel).to(device)});
+  }
+}
+
+std::int64_t MelError::minimum_samples() {
+  return kSizes.front().fft_size / 2 + 1;
+}
+
+at::Tensor MelError::log_mel(const Resolution& resolution, const at::Tensor& sound) {
+  const auto spectrum = magnitudes(sound, resolution.window, resolution.sizes);  // [W, bins, F]
+  return exact_matmul(spectrum.transpose(1, 2), resolution.filters).clamp_min(kLogFloor).log();
+}
+
+at::Tensor MelError::operator()(const at::Tensor& made, const at::Tensor& wanted) const {
+  at::Tensor sum;
+  for (const auto& resolution : resolutions_) {
+    const auto difference = log_mel(resolution, made) - log_mel(resolution, wanted);
+    const auto error = difference.abs().mean({1, 2});  // [W]
+    sum = sum.defined() ? sum + error : error;
+  }
+  return sum / static_cast<double>(resolutions_.size());
+}
+
+namespace {
+
+at::Tensor squared_distance(const at::Tensor& scores, double wanted) {  // [W, ...] -> [W]
+  return (scores.to(at::kFloat) - wanted).square().flatten(1).mean(1);
+}
+
+void add(at::Tensor& sum, const at::Tensor& loss) {
+  sum = sum.defined() ? sum + loss : loss;
+}
+
+}  // namespace
+
+at::Tensor discriminator_loss(const Judgement& recorded, const Judgement& made) {
+  at::Tensor sum;
+  for (const auto& scores : recorded.scores) add(sum, squared_distance(scores, 1));
+  for (const auto& scores : made.scores) add(sum, squared_distance(scores, 0));
+  return sum;
+}
+
+at::Tensor adversarial_loss(const Judgement& made) {
+  at::Tensor sum;
+  for (const auto& scores : made.scores) add(sum, squared_distance(scores, 1));
+  return sum;
+}
+
+at::Tensor feature_loss(const Judgement& recorded, const Judgement& made) {
+  at::Tensor sum;
+  for (std::size_t i = 0; i < made.features.size(); ++i) {
+    const auto distance = (recorded.features[i].detach() - made.features[i]).abs();
+    add(sum, distance.mean({1, 2, 3}, /*keepdim=*/false, at::kFloat));
+  }
+  return sum;
+}
+
 namespace {
 
 // The mean over the windows that count.
@@ -83,6 +169,56 @@ GanLosses GanStep::measure(const DecoderWindows& windows, bool with_discriminato
           .feature = feature_loss(of_recorded, of_made),
           .adversarial = adversarial_loss(of_made),
           .discriminator = discriminator_loss(of_recorded, of_made)};
+}
+
+GanGraphs::GanGraphs(RoleDevice& device, DecoderWindows inputs, const GanWork& mel_only,
+                     const GanWork& with_discriminators)
+    : inputs_(std::move(inputs)), recorder_(device.make_graph_recorder()) {
+  MYXTTS_CHECK(recorder_ != nullptr, "{} has no graphs", device.name());
+  Progress progress({.title = "Recording steps as CUDA graphs", .total = 2});
+  with_discriminators_ = record(device, with_discriminators);  // the largest first
+  progress.advance();
+  mel_only_ = record(device, mel_only);
+  progress.advance();
+}
+
+GanGraphs::~GanGraphs() = default;
+
+std::unique_ptr<RecordedGraph> GanGraphs::record(RoleDevice& device, const GanWork& work) {
+  try {
+    work(inputs_);
+    return recorder_->record([&] { work(inputs_); });
+  } catch (const c10::OutOfMemoryError&) {
+    throw;  // it says itself what would help
+  } catch (const c10::Error& error) {
+    throw DeviceError(
+        fmt::format("The decoder's step on {} windows cannot be recorded as a CUDA graph on {}: {} "
+                    "Type --disable-static-shapes to train without graphs.",
+                    inputs_.sound.size(0), device.name(), error.what_without_backtrace()));
+  }
+}
+
+void GanGraphs::replay(const DecoderWindows& windows, bool with_discriminators) {
+  MYXTTS_CHECK(windows.sound.sizes() == inputs_.sound.sizes(),
+               "{} windows of {} samples came where a step of {} windows of {} was recorded",
+               windows.sound.size(0), windows.sound.size(1), inputs_.sound.size(0),
+               inputs_.sound.size(1));
+  inputs_.frames.copy_(windows.frames);
+  inputs_.speaker.copy_(windows.speaker);
+  inputs_.sound.copy_(windows.sound);
+  inputs_.weights.copy_(windows.weights);
+  (with_discriminators ? with_discriminators_ : mel_only_)->replay();
+}
+
+DecoderWindows empty_windows(const DecoderConfig& config, const DecoderTrainingSettings& settings,
+                             c10::Device device) {
+  const auto fp32 = at::TensorOptions(device).dtype(at::kFloat);
+  const std::int64_t count = settings.windows;
+  const std::int64_t frames = settings.window_frames;
+  return {.frames = at::zeros({count, frames, config.input_dim}, fp32).transpose(1, 2),
+          .speaker = at::zeros({count, config.speaker_dim, 1}, fp32),
+          .sound = at::zeros({count, frames * config.output_hop}, fp32),
+          .weights = at::ones({count}, fp32)};
 }
 
 }  // namespace myxtts

@@ -1,24 +1,146 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/speaker/speaker_training.h"
 
+#include <cmath>
+#include <numbers>
+
 #include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
 
 #include "base/error.h"
 #include "device/torch_device.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
+#include "model/network_specs.h"
 #include "model/speaker_encoder.h"
-#include "model/speaker_encoder_specs.h"
+#include "model/tensor_spec.h"
 #include "train/frozen.h"
-#include "train/parameters.h"
-#include "train/speaker/running_statistics.h"
-#include "train/window_step.h"
+#include "train/step/parameters.h"
+#include "train/step/window_step.h"
 
 namespace myxtts {
 namespace {
 
+// What batch normalisation keeps of the batches it saw: means, variances, and how many there were.
+// Passes write into a draft, which counts once their step does.
+class RunningStatistics {
+ public:
+  // `tensors` are the network's, by the names of `specs` behind `prefix`; means and variances are
+  // shared. The counters come from `weights` and are copied to the device of the others.
+  RunningStatistics(const TensorSpecs& specs, const std::string& prefix,
+                    const NamedTensors& tensors, const NamedTensors& weights);
+
+  // `tensors` with the draft's means and variances in their places: for the network in training.
+  NamedTensors with_draft(NamedTensors tensors) const;
+
+  void count_pass() { passes_.add_(1); }
+
+  // The draft counts, unless `skipped`, int32 [1], is not 0. Then the next draft begins.
+  void update(const at::Tensor& skipped);
+  void clear();
+
+  // By the names of the public checkpoint, int64, sharing memory.
+  NamedTensors counters() const;
+
+ private:
+  struct Pair {
+    at::Tensor kept;
+    at::Tensor draft;
+  };
+
+  std::map<std::string, Pair, std::less<>> pairs_;
+  std::vector<std::string> counter_names_;
+  at::Tensor counts_;  // [counters] int64
+  at::Tensor passes_;  // [1] int64: of the draft
+};
+
+RunningStatistics::RunningStatistics(const TensorSpecs& specs, const std::string& prefix,
+                                     const NamedTensors& tensors, const NamedTensors& weights) {
+  std::vector<at::Tensor> counts;
+  for (const auto& spec : specs) {
+    const std::string name = prefix + spec.name;
+    if (spec.role == TensorRole::Counter) {
+      counter_names_.push_back(name);
+      counts.push_back(find_tensor(weights, name, spec.shape).to(at::kCPU, at::kLong));
+    } else if (name.ends_with(".running_mean") || name.ends_with(".running_var")) {
+      const auto& kept = tensors.at(name);
+      pairs_.emplace(name, Pair{.kept = kept, .draft = kept.clone()});
+    }
+  }
+  const auto device = pairs_.begin()->second.kept.device();
+  counts_ = at::stack(counts).to(device);
+  passes_ = at::zeros({1}, counts_.options());
+}
+
+NamedTensors RunningStatistics::with_draft(NamedTensors tensors) const {
+  for (const auto& [name, pair] : pairs_) tensors.at(name) = pair.draft;
+  return tensors;
+}
+
+void RunningStatistics::update(const at::Tensor& skipped) {
+  const at::NoGradGuard no_grad;
+  const auto good = skipped.eq(0);
+  for (const auto& [name, pair] : pairs_) {
+    pair.kept.copy_(at::where(good, pair.draft, pair.kept));
+  }
+  counts_.add_(passes_ * good);
+  clear();
+}
+
+void RunningStatistics::clear() {
+  for (const auto& [name, pair] : pairs_) pair.draft.copy_(pair.kept);
+  passes_.zero_();
+}
+
+NamedTensors RunningStatistics::counters() const {
+  NamedTensors named;
+  for (std::size_t i = 0; i < counter_names_.size(); ++i) {
+    named.emplace(counter_names_[i], counts_.select(0, static_cast<std::int64_t>(i)));
+  }
+  return named;
+}
+
+constexpr double kLeastLength = 1e-12;
+constexpr double kLeastSquare = 1e-6;  // of a sine, whose root has no gradient at 0
+
+at::Tensor of_length_one(const at::Tensor& rows) {
+  return rows / rows.norm(2, 1, /*keepdim=*/true).clamp_min(kLeastLength);
+}
+
+}  // namespace
+
+at::Tensor speaker_cosines(const at::Tensor& vectors, const at::Tensor& directions) {
+  return at::matmul(of_length_one(vectors), of_length_one(directions).t());
+}
+
+at::Tensor speaker_logits(const at::Tensor& cosines, const at::Tensor& speakers,
+                          const SpeakerHeadRule& rule) {
+  const auto sines = (1 - cosines.square()).clamp_min(kLeastSquare).sqrt();
+  const auto wider = cosines * std::cos(rule.margin) - sines * std::sin(rule.margin);
+  const double last = std::cos(std::numbers::pi - rule.margin);
+  const auto right =
+      at::where(cosines > last, wider, cosines - rule.margin * std::sin(rule.margin));
+  const auto all = at::arange(cosines.size(1), speakers.options());
+  return at::where(speakers.unsqueeze(1).eq(all), right, cosines) * rule.scale;
+}
+
+at::Tensor cosine_gap(const at::Tensor& vectors, const at::Tensor& speakers,
+                      const at::Tensor& weights) {
+  const auto cosines = speaker_cosines(vectors, vectors);  // [W, W]
+  const auto others = 1 - at::eye(vectors.size(0), weights.options());
+  const auto pairs = weights.unsqueeze(1) * weights.unsqueeze(0) * others;
+  const auto same = speakers.unsqueeze(1).eq(speakers.unsqueeze(0)).to(at::kFloat);
+  const auto mean = [&](const at::Tensor& mask) {
+    return (cosines * mask).sum() / mask.sum().clamp_min(1);
+  };
+  const auto both = (same * pairs).sum().gt(0) & ((1 - same) * pairs).sum().gt(0);
+  return (mean(same * pairs) - mean((1 - same) * pairs)) * both;
+}
+
+namespace {
+
 const std::string kHead = "speaker_head.weight";  // [speakers, dim]; no tensor of the model
 
-const std::vector<std::string>& names_of_losses() {
+const std::vector<std::string>& names_of_speaker_losses() {
   static const std::vector<std::string> names = {"speaker_loss", "accuracy", "cosine_gap"};
   return names;
 }
@@ -68,7 +190,7 @@ WindowStepSettings step_settings(const SpeakerTrainingSettings& settings) {
           .optimiser = {.update = settings.update,
                         .batches_a_step = settings.batches_a_step,
                         .seed = settings.seed,
-                        .losses = std::ssize(names_of_losses())},
+                        .losses = std::ssize(names_of_speaker_losses())},
           .graphs = settings.graphs,
           .deterministic = settings.deterministic,
           .windows = windows,
@@ -166,7 +288,7 @@ SpeakerTraining::SpeakerTraining(const SpeakerEncoderConfig& config, const Named
 SpeakerTraining::~SpeakerTraining() = default;
 
 const std::vector<std::string>& SpeakerTraining::loss_names() const {
-  return names_of_losses();
+  return names_of_speaker_losses();
 }
 
 double SpeakerTraining::total(std::span<const double> losses) const {

@@ -30,7 +30,7 @@ extern "C" int flock(int file, int operation) noexcept {
   return -1;
 }
 
-namespace myxtts::test {
+namespace myxtts::test::feature_cache_disk_test {
 namespace {
 
 constexpr FeatureKey kKey{0xabc};
@@ -300,4 +300,4 @@ TEST(FeatureCacheOnDisk, AFullDiskStopsTheWritingAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::feature_cache_disk_test

@@ -9,10 +9,10 @@
 
 #include "base/error.h"
 #include "data/cache/cache_clips.h"
-#include "data/cache/cache_room.h"
+#include "data/cache/shard_format.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts::test {
+namespace myxtts::test::feature_cache_test {
 namespace {
 
 constexpr FeatureKey kKey{0x1234};
@@ -183,4 +183,4 @@ TEST(CacheRoom, TellsWhatAClipWillTakeAndWhatTheDiskHas) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::feature_cache_test

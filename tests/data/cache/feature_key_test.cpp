@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts::test {
+namespace myxtts::test::feature_key_test {
 namespace {
 
 FeatureKey key_of(const MelConfig& mel, const std::vector<float>& weights,
@@ -49,4 +49,4 @@ TEST(FeatureKey, IsWrittenAsSixteenDigits) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::feature_key_test

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/cache/model_key.h"
+#include "pipeline/feature_writer.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-namespace myxtts::test {
+namespace myxtts::test::model_key_test {
 namespace {
 
 NamedTensors some_weights() {
@@ -37,4 +37,4 @@ TEST(ModelKey, DoesNotDependOnHowATensorLiesInMemory) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::model_key_test

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "diagnose/auto/reading_json.h"
+#include "diagnose/auto/choice_file.h"
 
-namespace myxtts::test {
+namespace myxtts::test::calibration_test {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -275,4 +275,4 @@ TEST(ReadingOfMetrics, IsThatOfTheLineOfItsStep) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::calibration_test

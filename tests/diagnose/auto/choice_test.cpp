@@ -10,7 +10,7 @@
 #include "support/fake_gpus.h"
 #include "support/temporary_folder.h"
 
-namespace myxtts::test {
+namespace myxtts::test::choice_test {
 namespace {
 
 const Placement kSplit{.mode = Mode::Split, .split_gpu = SplitGpu{0, 16}, .cached = true};
@@ -102,4 +102,4 @@ TEST(AutoChoice, TheFileHasTableReasonsAndFlags) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::choice_test

@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "config/field.h"
-#include "diagnose/memory/saving_plan.h"
+#include "diagnose/memory/memory_plan.h"
 #include "support/fake_gpus.h"
 
-namespace myxtts::test {
+namespace myxtts::test::placement_test {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -157,4 +157,4 @@ TEST(AutoPlacement, TheCacheIsFreeToBeTurnedOnWhereNobodyDecidedAboutIt) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::placement_test

@@ -9,9 +9,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "diagnose/corpus/corpus_report_html.h"
-
-namespace myxtts::test {
+namespace myxtts::test::corpus_report_test {
 namespace {
 
 // Readers between 13 and 17 characters a second.
@@ -154,4 +152,4 @@ TEST(CorpusReport, LinesForPeopleNameWhatMatters) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::corpus_report_test

@@ -11,10 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "diagnose/doctor/tar_archive.h"
 #include "support/environment.h"
 
-namespace myxtts {
+namespace myxtts::bundle_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -132,4 +131,4 @@ TEST(Redaction, TheIdentityOfThisProcessHoldsItsHomeUserAndHost) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::bundle_test

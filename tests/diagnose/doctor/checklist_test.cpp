@@ -9,7 +9,7 @@
 #include "support/environment.h"
 #include "support/fake_machine.h"
 
-namespace myxtts {
+namespace myxtts::checklist_test {
 namespace {
 
 const CudaPluginPlaces kNoCuda{"/no/such/plugin.so", "libabsent-cuda.so.1"};
@@ -115,4 +115,4 @@ TEST(Checklist, ALibTorchOtherThanTheOneBuiltAgainstIsAWarning) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::checklist_test

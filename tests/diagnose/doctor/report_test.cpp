@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "diagnose/doctor/report.h"
+#include "diagnose/doctor/checklist.h"
 
 #include <cstdlib>
 #include <fstream>
@@ -11,7 +11,7 @@
 #include "diagnose/doctor/measure.h"
 #include "support/fake_machine.h"
 
-namespace myxtts {
+namespace myxtts::report_test {
 namespace {
 
 // Everything there but a GPU; all made up, so that the text does not depend on where the test runs.
@@ -120,4 +120,4 @@ TEST(Report, ANameThatIsNotUtf8DoesNotBreakTheJson) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::report_test

@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include "diagnose/memory/memory_model.h"
+#include "diagnose/memory/memory_plan.h"
 #include "support/fake_gpus.h"
 
-namespace myxtts {
+namespace myxtts::run_checklist_test {
 namespace {
 
 // A run of the public model on an H200 that lacks nothing.
@@ -158,4 +158,4 @@ TEST(RunChecklist, ACorpusSmallerThanABatchIsAWarningAndAnEmptyOneAFailure) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::run_checklist_test

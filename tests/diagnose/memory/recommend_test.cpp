@@ -9,9 +9,9 @@
 #include "config/field.h"
 #include "config/model.h"
 #include "config/run_config.h"
-#include "diagnose/memory/saving_plan.h"
+#include "diagnose/memory/memory_plan.h"
 
-namespace myxtts {
+namespace myxtts::recommend_test {
 namespace {
 
 constexpr std::int64_t kMegabyte = 1 << 20;
@@ -149,4 +149,4 @@ TEST(Recommend, TheTextHasARowAndACommandForEachCardAndTheJsonTheSame) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::recommend_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "diagnose/memory/saving_plan.h"
+#include "diagnose/memory/memory_plan.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "support/fake_gpus.h"
 
-namespace myxtts::test {
+namespace myxtts::test::saving_plan_test {
 namespace {
 
 // xtts-v2 on one big card, under a cap for training.
@@ -90,4 +90,4 @@ TEST(SavingPlan, WhereNoSaversHelpTheErrorIsThePlansOwn) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::saving_plan_test

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "diagnose/profile/grades.h"
+#include "diagnose/profile/profile.h"
 
 #include <gtest/gtest.h>
 
-#include "diagnose/profile/alternatives.h"
 #include "diagnose/profile/made_reading.h"
+#include "diagnose/profile/verdict.h"
 
-namespace myxtts {
+namespace myxtts::grades_test {
 namespace {
 
 const Threshold& named(const std::vector<Threshold>& all, const std::string& name) {
@@ -113,4 +113,4 @@ TEST(Alternatives, LargerBatchesAreTriedWhereEachCopyWaits) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::grades_test

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "diagnose/profile/made_reading.h"
-#include "diagnose/profile/profile_text.h"
+#include "diagnose/profile/profile.h"
 
-namespace myxtts {
+namespace myxtts::html_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -78,4 +78,4 @@ TEST(ProfileJson, TheSecondGainIsOnTopOfTheFirst) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::html_test

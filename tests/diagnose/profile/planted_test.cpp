@@ -11,9 +11,9 @@
 
 #include "base/random.h"
 #include "diagnose/profile/planted_training.h"
-#include "diagnose/profile/profile_text.h"
+#include "diagnose/profile/profile.h"
 
-namespace myxtts {
+namespace myxtts::planted_test {
 namespace {
 
 using test::PlantedTraining;
@@ -161,4 +161,4 @@ TEST(PlantedNothing, AHealthyTrainingRaisesNoAlarm) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::planted_test

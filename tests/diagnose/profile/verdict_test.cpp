@@ -7,7 +7,7 @@
 
 #include "diagnose/profile/made_reading.h"
 
-namespace myxtts {
+namespace myxtts::verdict_test {
 namespace {
 
 using test::MadeTraining;
@@ -310,4 +310,4 @@ TEST(Verdict, AlmostFullMemoryIsToldBesideTheVerdict) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::verdict_test

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "diagnose/scaling/cluster_file.h"
+#include "diagnose/scaling/cluster.h"
 
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 
-namespace myxtts {
+namespace myxtts::cluster_file_test {
 namespace {
 
 std::string refusal_of(const std::string& text) {
@@ -73,4 +73,4 @@ TEST(ClusterFile, NamesTheKeyThatIsWrong) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::cluster_file_test

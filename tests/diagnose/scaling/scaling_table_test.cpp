@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "support/fake_machine.h"
 
-namespace myxtts {
+namespace myxtts::scaling_table_test {
 namespace {
 
 // So many GPUs, each pair with so many NVLinks.
@@ -148,4 +148,4 @@ TEST(ScalingTable, OfTheCpuWantsAMeasuredStep) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::scaling_table_test

@@ -7,9 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "diagnose/scaling/reference_step.h"
-
-namespace myxtts {
+namespace myxtts::step_time_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -264,4 +262,4 @@ TEST(ReferenceStep, IsStretchedToWhatACardTakes) {
 }
 
 }  // namespace
-}  // namespace myxtts
+}  // namespace myxtts::step_time_test

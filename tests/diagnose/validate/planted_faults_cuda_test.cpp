@@ -7,9 +7,9 @@
 
 #include "device/cuda_plugin.h"
 #include "diagnose/validate/broken_parts.h"
-#include "diagnose/validate/validate_report.h"
+#include "diagnose/validate/validation_report.h"
 
-namespace myxtts::test {
+namespace myxtts::test::planted_faults_cuda_test {
 namespace {
 
 class PlantedFaultsCuda : public ::testing::Test {
@@ -109,4 +109,4 @@ TEST_F(PlantedFaultsCuda, OneByteThatArrivesChangedIsFound) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::planted_faults_cuda_test

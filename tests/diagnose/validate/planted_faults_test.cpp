@@ -6,11 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "diagnose/validate/broken_parts.h"
-#include "diagnose/validate/validate_report.h"
 #include "diagnose/validate/validation.h"
+#include "diagnose/validate/validation_report.h"
 #include "support/training_batches.h"
 
-namespace myxtts::test {
+namespace myxtts::test::planted_faults_test {
 namespace {
 
 using Broken = std::function<void(BrokenDevice& device)>;
@@ -300,4 +300,4 @@ TEST(PlantedFaults, AStepThatThrowsFailsAndWhatStandsOnItIsSkipped) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::planted_faults_test

@@ -7,9 +7,9 @@
 #include <ATen/ATen.h>
 
 #include "base/random.h"
-#include "model/decoder.h"
-#include "model/decoder_specs.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
+#include "model/network_specs.h"
+#include "model/vocoder.h"
 #include "support/training_batches.h"
 
 namespace myxtts::test {

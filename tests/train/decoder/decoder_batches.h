@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "config/model.h"
-#include "data/device_batch.h"
+#include "data/batches/device_batch.h"
 #include "device/role_device.h"
 #include "model/named_tensors.h"
 

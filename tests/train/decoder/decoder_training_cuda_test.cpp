@@ -14,7 +14,7 @@
 // The decoder's training on a GPU: graphs and shorter arithmetic change how a step is computed, not
 // what.
 
-namespace myxtts::test {
+namespace myxtts::test::decoder_training_cuda_test {
 namespace {
 
 class DecoderTrainingCuda : public ::testing::Test {
@@ -93,4 +93,4 @@ TEST_F(DecoderTrainingCuda, Bf16TrainsNearlyAsWell) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::decoder_training_cuda_test

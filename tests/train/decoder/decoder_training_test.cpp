@@ -10,11 +10,11 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "model/decoder.h"
-#include "model/decoder_specs.h"
+#include "model/network_specs.h"
+#include "model/vocoder.h"
 #include "train/decoder/decoder_batches.h"
 
-namespace myxtts::test {
+namespace myxtts::test::decoder_training_test {
 namespace {
 
 constexpr double kRate = 2e-3;
@@ -263,4 +263,4 @@ TEST_F(DecoderTrainingOnCpu, SaysWhichSettingsCannotBe) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::decoder_training_test

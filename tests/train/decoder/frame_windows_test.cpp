@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/decoder/frame_windows.h"
+#include "train/decoder/training_windows.h"
 
 #include <vector>
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "model/decoder.h"
-#include "model/decoder_specs.h"
+#include "model/network_specs.h"
+#include "model/vocoder.h"
 #include "support/formula_weights.h"
 #include "support/golden.h"
 #include "support/small_networks.h"
 
-namespace myxtts::test {
+namespace myxtts::test::frame_windows_test {
 namespace {
 
 constexpr std::int64_t kFrames = 32;
@@ -68,4 +68,4 @@ TEST(FrameWindows, BehindAClipsEndRepeatItsLastFrame) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::frame_windows_test

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/decoder/gan_losses.h"
+#include "train/decoder/gan_step.h"
 
 #include <cmath>
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "model/discriminators/discriminators.h"
-#include "model/initialise.h"
+#include "model/discriminators.h"
+#include "model/named_tensors.h"
 #include "support/every_tensor_matters.h"
 #include "support/golden.h"
-#include "train/decoder/mel_error.h"
 
-namespace myxtts::test {
+namespace myxtts::test::gan_losses_test {
 namespace {
 
 constexpr std::int64_t kRate = 24000;
@@ -144,4 +143,4 @@ TEST(MelError, HearsWhenAndAtWhichPitch) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::gan_losses_test

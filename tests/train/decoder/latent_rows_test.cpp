@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/decoder/latent_rows.h"
+#include "train/decoder/training_windows.h"
 
 #include <vector>
 
@@ -10,7 +10,7 @@
 #include "support/golden.h"
 #include "support/training_batches.h"
 
-namespace myxtts::test {
+namespace myxtts::test::latent_rows_test {
 namespace {
 
 struct Clips {
@@ -78,4 +78,4 @@ TEST(LatentRows, KeepTheSizesOfTheBatch) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::latent_rows_test

@@ -7,15 +7,15 @@
 #include <gtest/gtest.h>
 
 #include "device/cuda_plugin.h"
-#include "model/dvae_specs.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
+#include "model/network_specs.h"
 #include "support/small_networks.h"
 #include "train/dvae/dvae_training.h"
 #include "train/dvae/mel_windows.h"
 
 // The DVAE's training on a GPU: graphs change how a step is computed, not what.
 
-namespace myxtts::test {
+namespace myxtts::test::dvae_training_cuda_test {
 namespace {
 
 class DvaeTrainingCuda : public ::testing::Test {
@@ -107,4 +107,4 @@ TEST_F(DvaeTrainingCuda, AStepIsThatOfTheCpu) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::dvae_training_cuda_test

@@ -10,14 +10,14 @@
 
 #include "base/error.h"
 #include "model/dvae.h"
-#include "model/dvae_specs.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
+#include "model/network_specs.h"
 #include "support/formula_weights.h"
 #include "support/golden.h"
 #include "support/small_networks.h"
 #include "train/dvae/mel_windows.h"
 
-namespace myxtts::test {
+namespace myxtts::test::dvae_training_test {
 namespace {
 
 // As DvaeTraining::loss_names() has them.
@@ -287,4 +287,4 @@ TEST_F(SmallDvaeTraining, CheckpointsHoldEveryTensorOfThePublicLayout) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::dvae_training_test

@@ -7,8 +7,8 @@
 
 #include "audio/mel_spectrogram.h"
 #include "config/model.h"
-#include "model/dvae_specs.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
+#include "model/network_specs.h"
 #include "support/corpus_maker.h"
 #include "support/small_networks.h"
 #include "train/dvae/dvae_training.h"
@@ -16,7 +16,7 @@
 
 // Whether a DVAE learns: four clips by heart, and a codebook that is used.
 
-namespace myxtts::test {
+namespace myxtts::test::learning_test {
 namespace {
 
 enum Loss : std::size_t { Reconstruction, Commitment, Perplexity, CodesUsed, MelError };
@@ -101,4 +101,4 @@ TEST(DvaeLearning, WithoutThemTheCodebookCollapses) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::learning_test

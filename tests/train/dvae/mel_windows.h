@@ -3,10 +3,10 @@
 
 #include <cstdint>
 
-#include "data/device_batch.h"
+#include "data/batches/device_batch.h"
 #include "device/role_device.h"
 #include "model/named_tensors.h"
-#include "train/stage_training.h"
+#include "train/step/stage_training.h"
 
 namespace myxtts::test {
 

@@ -9,14 +9,14 @@
 #include "config/model.h"
 #include "device/cuda_plugin.h"
 #include "device/torch_device.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
+#include "model/network_specs.h"
 #include "model/speaker_encoder.h"
-#include "model/speaker_encoder_specs.h"
 #include "train/speaker/speaker_training.h"
 
 // The speaker encoder's training on a GPU: graphs change how a step is computed, not what.
 
-namespace myxtts::test {
+namespace myxtts::test::speaker_training_cuda_test {
 namespace {
 
 constexpr std::int64_t kWindows = 6;
@@ -116,4 +116,4 @@ TEST_F(SpeakerTrainingCuda, AStepIsThatOfTheCpu) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::speaker_training_cuda_test

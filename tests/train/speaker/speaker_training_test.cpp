@@ -13,15 +13,15 @@
 
 #include "base/error.h"
 #include "config/model.h"
-#include "model/initialise.h"
+#include "model/named_tensors.h"
+#include "model/network_specs.h"
 #include "model/speaker_encoder.h"
-#include "model/speaker_encoder_specs.h"
 #include "support/formula_weights.h"
 #include "support/golden.h"
 #include "support/small_networks.h"
 #include "train/dvae/mel_windows.h"
 
-namespace myxtts::test {
+namespace myxtts::test::speaker_training_test {
 namespace {
 
 enum Loss : std::size_t { SpeakerLoss, Accuracy, CosineGap };
@@ -201,4 +201,4 @@ TEST_F(ThreeVoices, OneSpeakerIsRefusedWithWhatTheVectorThenIs) {
 }
 
 }  // namespace
-}  // namespace myxtts::test
+}  // namespace myxtts::test::speaker_training_test

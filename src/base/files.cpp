@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/files.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/message_text.h"
+
+namespace myxtts {
+namespace {
+
+class OpenFile {
+ public:
+  explicit OpenFile(int file) : file_(file) {}
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile() {
+    if (file_ >= 0) close(file_);
+  }
+  int get() const { return file_; }
+
+ private:
+  const int file_;
+};
+
+[[noreturn]] void fail_read(const std::string& named, int code) {
+  switch (code) {
+    case ENOENT:
+      throw DataError(fmt::format("{} does not exist. Check the path.", named));
+    case EACCES:
+      throw DataError(
+          fmt::format("{} may not be read by you. Change its permissions with chmod.", named));
+    case EISDIR:
+      throw DataError(fmt::format("{} is a folder. Give the path of a file.", named));
+    default:
+      throw DataError(fmt::format("{} cannot be read: {}. Check the path and the disk.", named,
+                                  std::generic_category().message(code)));
+  }
+}
+
+}  // namespace
+
+std::string read_text_file(const std::filesystem::path& path, const std::string& what,
+                           std::size_t limit) {
+  const std::string named = fmt::format("The {} {}", what, path.string());
+  const OpenFile file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) fail_read(named, errno);
+  const auto fail_size = [&](const std::string& size) {
+    throw DataError(fmt::format("{} has {}; at most {} are read. Is it the right file?", named,
+                                size, human_size(limit)));
+  };
+  struct stat status {};
+  if (fstat(file.get(), &status) != 0) fail_read(named, errno);
+  if (S_ISREG(status.st_mode) && static_cast<std::size_t>(status.st_size) > limit) {
+    fail_size(human_size(static_cast<std::size_t>(status.st_size)));
+  }
+
+  std::string text;
+  std::array<char, 65536> buffer{};
+  while (true) {
+    const ssize_t count = read(file.get(), buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail_read(named, errno);
+    if (count == 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(count));
+    if (text.size() > limit) fail_size("more");  // a pipe, or a file that grows
+  }
+}
+
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+[[noreturn]] void fail(const std::filesystem::path& path, const char* what) {
+  throw DataError(fmt::format("{} cannot be {}: {}.", path.string(), what,
+                              std::generic_category().message(errno)));
+}
+
+}  // namespace
+
+std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
+  // A pipe would keep us waiting for whoever writes to it.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.number() < 0) fail(path, "opened");
+  struct stat status = {};
+  if (::fstat(file.number(), &status) != 0) fail(path, "examined");
+  if (!S_ISREG(status.st_mode)) {
+    throw DataError(fmt::format("{} is not a regular file.", path.string()));
+  }
+  const auto size = static_cast<std::size_t>(status.st_size);
+  std::span<const std::byte> bytes;
+  if (size > 0) {
+    void* start = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
+                         file.number(), 0);
+    if (start == MAP_FAILED) fail(path, "mapped into memory");
+    bytes = {static_cast<const std::byte*>(start), size};
+  }
+  return std::shared_ptr<const MappedFile>(new MappedFile(path, bytes));
+}
+
+MappedFile::MappedFile(std::filesystem::path path, std::span<const std::byte> bytes)
+    : path_(std::move(path)), bytes_(bytes) {}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+void MappedFile::forget(std::span<const std::byte> part) const {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<std::uintptr_t>(part.data()) + page - 1) / page * page;
+  const auto end = (reinterpret_cast<std::uintptr_t>(part.data()) + part.size()) / page * page;
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
+namespace fs = std::filesystem;
+
+ScratchFolder::ScratchFolder(const std::string& name) {
+  std::error_code failed;
+  const fs::path parent = fs::temp_directory_path(failed);
+  std::string path = (parent / fmt::format("myxtts-{}-XXXXXX", name)).string();
+  if (failed || ::mkdtemp(path.data()) == nullptr) {
+    throw DataError(fmt::format(
+        "A folder for temporary files cannot be made in {}: {}. Set TMPDIR to another place.",
+        parent.string(), failed ? failed.message() : std::generic_category().message(errno)));
+  }
+  path_ = path;
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code failed;
+  fs::remove_all(path_, failed);
+  if (failed) log_warning("base", "{} could not be removed: {}", path_.string(), failed.message());
+}
+
+}  // namespace myxtts

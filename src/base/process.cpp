@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/process.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <malloc.h>
+#include <utility>
+
+namespace myxtts {
+
+DynamicLibrary::DynamicLibrary(const std::string& name)
+    // Global: a plugin's own libraries must see the symbols of those opened before them.
+    : handle_(dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL)) {
+  if (handle_ != nullptr) return;
+  const char* said = dlerror();
+  reason_ = said != nullptr ? said : name + " could not be opened";
+}
+
+DynamicLibrary::DynamicLibrary(DynamicLibrary&& other) noexcept
+    : handle_(std::exchange(other.handle_, nullptr)),
+      reason_(std::move(other.reason_)),
+      closes_(other.closes_) {}
+
+DynamicLibrary::~DynamicLibrary() {
+  if (handle_ != nullptr && closes_) dlclose(handle_);
+}
+
+std::string DynamicLibrary::path() const {
+  link_map* map = nullptr;
+  if (handle_ == nullptr || dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0) return {};
+  return map->l_name;
+}
+
+void* DynamicLibrary::address(const char* symbol) const {
+  return handle_ != nullptr ? dlsym(handle_, symbol) : nullptr;
+}
+
+void keep_freed_memory() {
+#ifdef M_MMAP_THRESHOLD                 // glibc's allocator; others do as they like
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the largest it allows
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+#endif
+}
+
+}  // namespace myxtts

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/batches/prompt_slice.h"
+
+#include "base/checksum.h"
+#include "base/random.h"
+
+namespace myxtts {
+namespace {
+
+constexpr std::int64_t kShortestPrompt = 66'150;
+constexpr std::int64_t kEvaluationPrompt = 99'225;
+constexpr std::int64_t kCode = 1024;  // samples that a code stands for
+
+// A clip that is shorter than the prompt drawn for it gives half of itself.
+std::int64_t fitting(std::int64_t length, std::int64_t samples) {
+  return samples < length ? samples / 2 : length;
+}
+
+std::uint64_t visit_seed(const PromptDraw& draw) {
+  FastChecksum clip(static_cast<std::uint64_t>(draw.epoch));
+  clip.add(bytes_of(draw.clip_id));
+  return draw.seed ^ clip.value();
+}
+
+}  // namespace
+
+PromptSpan training_prompt(const PromptDraw& draw, std::int64_t samples) {
+  const RandomStream random(visit_seed(draw), "data/prompt");
+  const std::uint64_t first_draw = std::uint64_t{2} * draw.repeat;
+  const auto length = fitting(random.integer(first_draw, kShortestPrompt, kLongestPrompt), samples);
+  const auto first = random.integer(first_draw + 1, 0, samples - length);
+  return {.first = first, .last = first + length};
+}
+
+std::int64_t training_shift(const PromptDraw& draw) {
+  return RandomStream(visit_seed(draw), "data/shift").integer(draw.repeat, 0, kCode - 1);
+}
+
+std::vector<ReplacedCode> training_noise(const PromptDraw& draw, double share, std::int64_t count,
+                                         std::int64_t codes) {
+  const RandomStream random(visit_seed(draw), "data/noise");
+  const std::uint64_t first_draw = std::uint64_t{draw.repeat} << 32U;
+  std::vector<ReplacedCode> replaced;
+  for (std::int64_t place = 0; place < count; ++place) {
+    const std::uint64_t index = first_draw + 2 * static_cast<std::uint64_t>(place);
+    if (random.uniform(index) >= share) continue;
+    replaced.push_back({.place = place, .code = random.integer(index + 1, 0, codes - 1)});
+  }
+  return replaced;
+}
+
+PromptSpan evaluation_prompt(std::int64_t samples) {
+  return {.first = 0, .last = fitting(kEvaluationPrompt, samples)};
+}
+
+}  // namespace myxtts

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "config/run_config.h"
+#include "data/skipped.h"
+#include "text/language.h"
+#include "text/vocabulary.h"
+
+namespace myxtts {
+
+// Whether a clip can be trained on, by what is known of it without decoding. Each check gives the
+// first thing that is wrong, or nothing. Pure functions.
+
+struct Fault {
+  SkipReason reason = SkipReason::Unreadable;
+  std::string measured = {};  // "31.7 s, at most 11.6 s"
+
+  friend bool operator==(const Fault&, const Fault&) = default;
+};
+
+// The shortest and the longest clips that are kept, in samples at 22,050 Hz.
+std::int64_t least_samples(const DataConfig& limits);
+std::int64_t most_samples(const DataConfig& limits);
+
+// The text as the manifest has it: UTF-8, something in it, and no book.
+std::optional<Fault> check_text(std::string_view text);
+
+// The language a clip's words are in, by its code; a fault where the vocabulary lacks it.
+std::variant<Language, Fault> check_language(std::string_view code, const Vocabulary& vocabulary);
+
+// The text's tokens, the language's tag among them: known, and not too many.
+std::optional<Fault> check_tokens(std::span<const TokenId> ids, const Vocabulary& vocabulary,
+                                  const DataConfig& limits);
+
+// `samples` are those at 22,050 Hz, resampled.
+std::optional<Fault> check_length(std::int64_t samples, const DataConfig& limits);
+
+// Letters and digits a second; blanks, marks and punctuation do not count.
+double chars_per_second(std::string_view text, double seconds);
+std::optional<Fault> check_pace(std::string_view text, double seconds, const DataConfig& limits);
+
+}  // namespace myxtts

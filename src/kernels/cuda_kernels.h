@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <typeindex>
+#include <typeinfo>
+#include <vector>
+
+namespace myxtts {
+
+// Note [Kernels of the plugin]
+// An operation that has kernels of our own names them in a struct of functions on plain pointers,
+// its table. The CUDA plugin registers its table of each kind while it is opened; operations look
+// for it when they are given tensors on a GPU, and compute the plain expression where there is no
+// table or where a shape does not fit it.
+
+// The elements of the tensors that a kernel is given.
+enum class Number { Fp32, Bf16, Fp16 };
+
+void register_cuda_kernels(const std::type_info& kind, const void* table);
+const void* find_cuda_kernels(const std::type_info& kind);  // null: none
+
+template <typename Table>
+const Table* cuda_kernels() {
+  return static_cast<const Table*>(find_cuda_kernels(typeid(Table)));
+}
+
+// How the plugin makes a table known: an object of this type for the life of the process.
+template <typename Table>
+struct CudaKernelRegistration {
+  explicit CudaKernelRegistration(const Table& table) {
+    static const Table kept = table;
+    register_cuda_kernels(typeid(Table), &kept);
+  }
+};
+
+// While one lives on this thread, operations that begin there compute their plain expressions in
+// place of the kernels named, or of all: to compare results and times.
+class PlainExpressions {
+ public:
+  PlainExpressions();  // of all
+  explicit PlainExpressions(std::vector<std::type_index> kinds);
+  PlainExpressions(const PlainExpressions&) = delete;
+  PlainExpressions& operator=(const PlainExpressions&) = delete;
+  ~PlainExpressions();
+
+  bool covers(const std::type_info& kind) const;
+
+ private:
+  const PlainExpressions* before_;
+  std::vector<std::type_index> kinds_;  // empty: all
+};
+
+// A matrix on the current GPU, row after row.
+struct Matrix {
+  const void* data = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t stride = 0;  // from row to row, in numbers
+  bool transposed = false;  // it enters the product as its transpose
+
+  std::int64_t height() const { return transposed ? columns : rows; }
+  std::int64_t breadth() const { return transposed ? rows : columns; }
+};
+
+// out = left · right, and what the product's kernel does besides while it has the numbers at hand.
+// At most one of the three groups below `added`.
+struct Product {
+  Number number = Number::Bf16;  // half precision; sums are fp32
+  Matrix left;
+  Matrix right;
+  void* out = nullptr;
+  std::int64_t out_stride = 0;
+
+  // Like out, and not the same memory: out = left · right + added. Null: nothing is. Not with gelu.
+  const void* added = nullptr;
+
+  // out = left · right + bias, or gelu of that, with what was before gelu kept. Tanh's gelu.
+  const void* bias = nullptr;   // [columns of out]
+  void* before_gelu = nullptr;  // like out
+
+  // out = (left · right) · gelu'(gelu_of). Tanh's gelu.
+  const void* gelu_of = nullptr;  // like out
+
+  // The sums of right over its rows, and of left over its columns: a bias's gradient beside a
+  // weight's.
+  void* right_sums = nullptr;  // [columns of out]
+  void* left_sums = nullptr;   // [rows of out]
+};
+
+struct MatmulKernels {
+  // `tune`: may try several ways at the first product of its kind and take the fastest, so that
+  // rounding may differ from one start of the program to the next.
+  void (*multiply)(const Product& product, bool tune) = nullptr;
+};
+
+// Back through tanh's gelu and the bias before it: rows of `width` numbers on the current GPU, one
+// after another, in its current stream.
+struct GeluBackward {
+  Number number = Number::Fp32;
+  std::int64_t rows = 0;
+  std::int64_t width = 0;        // a multiple of kGeluWidthMultiple
+  const void* before = nullptr;  // [rows, width] what gelu was taken of
+  void* slopes = nullptr;        // [rows, width] of gelu's result; replaced by those of `before`
+  void* d_bias = nullptr;        // [width] their sums over rows; null: not wanted
+};
+
+// The sums of columns over rows, where the derivative is taken inside a matrix product.
+struct ColumnTotals {
+  Number number = Number::Fp32;
+  std::int64_t rows = 0;
+  std::int64_t width = 0;         // a multiple of kGeluWidthMultiple
+  const void* numbers = nullptr;  // [rows, width]
+  void* totals = nullptr;         // [width]
+};
+
+struct GeluKernels {
+  void (*backward)(const GeluBackward&) = nullptr;
+  void (*sum_columns)(const ColumnTotals&) = nullptr;
+};
+
+inline constexpr std::int64_t kGeluWidthMultiple = 8;
+
+// Three matrices side by side, stretch by stretch of their columns, and the sums of the columns: on
+// the current GPU, in its current stream.
+struct Join {
+  Number number = Number::Fp32;
+  std::int64_t rows = 0;
+  std::int64_t width = 0;     // of each part, a multiple of `stretch`
+  std::int64_t stretch = 0;   // columns of one part that stay together, a multiple of kJoinMultiple
+  const void* parts[3] = {};  // [rows, width] each
+  void* joined = nullptr;     // [rows, width / stretch, 3, stretch]
+  void* sums = nullptr;       // [3 · width] of `joined` over rows; null: not wanted
+};
+
+struct JoinKernels {
+  void (*join)(const Join&) = nullptr;
+};
+
+inline constexpr std::int64_t kJoinMultiple = 8;
+
+// The kernels behind kernels/ops/residual_norm.h: pointers to rows of `width` numbers on the
+// current GPU, in its current stream.
+struct NormForward {
+  Number number = Number::Fp32;
+  std::int64_t rows = 0;  // of the output
+  std::int64_t width = 0;
+  const void* x = nullptr;
+  const void* branch = nullptr;            // added to x with dropout; null: nothing is
+  const std::int64_t* selected = nullptr;  // [rows] rows of x; null: all of them
+  const void* weight = nullptr;            // [width]
+  const void* bias = nullptr;              // [width]
+  double epsilon = 0;
+  double dropout = 0;
+  void* sum = nullptr;           // [rows, width] where there is a branch
+  void* normed = nullptr;        // [rows, width]
+  float* mean = nullptr;         // [rows]
+  float* inverse = nullptr;      // [rows] of the deviation
+  std::uint8_t* kept = nullptr;  // [rows, width / 8] bits, where there is dropout
+};
+
+struct NormBackward {
+  Number number = Number::Fp32;
+  std::int64_t rows = 0;
+  std::int64_t width = 0;
+  const void* d_normed = nullptr;          // [rows, width]
+  const void* d_sum = nullptr;             // [rows, width]; null: 0
+  const void* sum = nullptr;               // what was normalised
+  const std::int64_t* selected = nullptr;  // [rows] where rows of `sum` and `dx` are; null: all
+  const void* weight = nullptr;
+  const float* mean = nullptr;
+  const float* inverse = nullptr;
+  const std::uint8_t* kept = nullptr;  // null: no dropout
+  double dropout = 0;
+  void* dx = nullptr;
+  void* d_branch = nullptr;  // null where it equals dx
+  void* d_weight = nullptr;  // null: not wanted
+  void* d_bias = nullptr;
+  void* d_branch_sums = nullptr;  // [width] over rows, of d_branch, or of dx where that is null
+};
+
+struct NormKernels {
+  void (*forward)(const NormForward&) = nullptr;
+  void (*backward)(const NormBackward&) = nullptr;
+};
+
+// What the kernels ask of a width.
+inline constexpr std::int64_t kNormWidthMultiple = 8;
+inline constexpr std::int64_t kNormWidest = 2048;
+
+// The kernels behind kernels/ops/group_norm.h: [clips, frames, width] on the current GPU.
+struct GroupNormShape {
+  Number number = Number::Fp32;
+  std::int64_t clips = 0;
+  std::int64_t frames = 0;
+  std::int64_t width = 0;
+  std::int64_t groups = 0;
+};
+
+struct GroupNormForward {
+  GroupNormShape shape;
+  const void* x = nullptr;
+  const void* weight = nullptr;  // [width]
+  const void* bias = nullptr;    // [width]
+  double epsilon = 0;
+  void* y = nullptr;
+  float* mean = nullptr;     // [clips, groups]
+  float* inverse = nullptr;  // [clips, groups] of the deviation
+};
+
+struct GroupNormBackward {
+  GroupNormShape shape;
+  const void* dy = nullptr;
+  const void* x = nullptr;
+  const void* weight = nullptr;
+  const float* mean = nullptr;
+  const float* inverse = nullptr;
+  void* dx = nullptr;
+  void* d_weight = nullptr;  // null: not wanted
+  void* d_bias = nullptr;
+};
+
+struct GroupNormKernels {
+  void (*forward)(const GroupNormForward&) = nullptr;
+  void (*backward)(const GroupNormBackward&) = nullptr;
+};
+
+// What the kernels ask of a shape.
+inline constexpr std::int64_t kGroupWidthMultiple = 8;
+inline constexpr std::int64_t kMostGroups = 64;
+inline constexpr std::int64_t kGroupNormWidest = 4096;
+
+// The kernels behind kernels/ops/cross_entropy.h: rows of logits on the current GPU, each at a
+// multiple of kLogitsMultiple numbers.
+struct LogitRows {
+  Number number = Number::Fp32;
+  std::int64_t rows = 0;
+  std::int64_t ids = 0;
+  std::int64_t stride = 0;
+  const void* logits = nullptr;           // [rows, ids]
+  const std::int64_t* targets = nullptr;  // [rows], negative: ignored
+};
+
+struct CrossEntropyKernels {
+  // losses and log_sums [rows]
+  void (*forward)(const LogitRows& rows, float* losses, float* log_sums) = nullptr;
+  // d_losses, log_sums [rows] -> d_logits with the rows' stride
+  void (*backward)(const LogitRows& rows, const float* d_losses, const float* log_sums,
+                   void* d_logits) = nullptr;
+};
+
+inline constexpr std::int64_t kLogitsMultiple = 8;
+
+// The kernels behind kernels/ops/packed_embedding.h, on the current GPU.
+
+// Where the rows of text ids, codes and latents are, and of their positions; or of the gradients.
+struct EmbeddingTables {
+  void* text = nullptr;
+  void* codes = nullptr;
+  void* latents = nullptr;
+  void* text_positions = nullptr;
+  void* code_positions = nullptr;
+};
+
+struct EmbeddingShape {
+  Number number = Number::Fp32;
+  std::int64_t rows = 0;
+  std::int64_t width = 0;
+  std::int64_t text_ids = 0;
+  std::int64_t code_ids = 0;
+  std::int64_t latent_rows = 0;
+  std::int64_t text_positions = 0;
+  std::int64_t code_positions = 0;
+  const std::int64_t* tokens = nullptr;     // [rows]
+  const std::int64_t* positions = nullptr;  // [rows]
+};
+
+struct EmbeddingKernels {
+  // out [rows, width]; kept [rows, width / 8] bits, null: no dropout.
+  void (*forward)(const EmbeddingShape& shape, const EmbeddingTables& tables, double dropout,
+                  void* out, std::uint8_t* kept) = nullptr;
+  // Every row of each gradient is written; null ones are not wanted.
+  void (*backward)(const EmbeddingShape& shape, const void* d_out, const std::uint8_t* kept,
+                   double dropout, const EmbeddingTables& gradients) = nullptr;
+};
+
+inline constexpr std::int64_t kEmbeddingMultiple = 8;
+
+// The kernels behind kernels/attention/attention.h: causal attention within the
+// segments of packed rows, on the current GPU, in its current stream. Nothing is added with
+// atomics, and nothing but `ends` says where segments lie, so that a graph may hold it.
+struct RowAttention {
+  Number number = Number::Bf16;  // or Fp16
+  std::int64_t rows = 0;
+  std::int64_t heads = 0;
+  std::int64_t segments = 0;
+  std::int64_t longest = 0;            // at least the length of the longest segment
+  const std::int32_t* ends = nullptr;  // [segments + 1] from 0 to `rows`
+  const void* qkv = nullptr;           // [rows, 3, heads, kHeadWidth]
+  double dropout = 0;
+  void* mixed = nullptr;          // [rows, heads, kHeadWidth]
+  float* log_sums = nullptr;      // [heads, rows] of 2 to the power of scores, to the base of 2
+  std::uint32_t* kept = nullptr;  // [kept_words()], where there is dropout
+};
+
+struct RowAttentionGradients {
+  const void* d_mixed = nullptr;  // [rows, heads, kHeadWidth]
+  void* d_qkv = nullptr;          // [rows, 3, heads, kHeadWidth]
+  void* d_bias = nullptr;         // [3, heads, kHeadWidth] sums of d_qkv; null: not wanted
+};
+
+struct RowAttentionKernels {
+  bool (*fits_gpu)() = nullptr;  // the current one
+  std::int64_t (*kept_words)(const RowAttention&) = nullptr;
+  void (*forward)(const RowAttention&) = nullptr;
+  void (*backward)(const RowAttention&, const RowAttentionGradients&) = nullptr;
+};
+
+inline constexpr std::int64_t kHeadWidth = 64;
+
+}  // namespace myxtts

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace myxtts {
+
+inline constexpr const char* kChecksums = "checksums.json";
+
+// What checksums.json says besides the checksums.
+struct FolderFacts {
+  std::int64_t step = 0;
+  std::optional<double> validation_loss = {};
+};
+
+// Reads every file of the folder, writes checksums.json and brings all of it to the disk. Throws
+// DataError.
+void seal_folder(const std::filesystem::path& folder, const FolderFacts& facts);
+
+// The facts alone. Throws DataError when checksums.json is missing or not ours.
+FolderFacts read_folder_facts(const std::filesystem::path& folder);
+
+// What is wrong with a sealed folder, e.g. "model.safetensors was changed"; empty: nothing. Reads
+// every file.
+std::string find_damage(const std::filesystem::path& folder);
+
+// Gives the folder `staged` the name `target`. A folder that has that name changes places with it,
+// so that there is no moment without one. Both on one disk. Throws DataError.
+void put_folder(const std::filesystem::path& staged, const std::filesystem::path& target);
+
+// The same for disks that cannot exchange two names, as NFS: there is a moment in which neither has
+// it.
+void put_folder_in_steps(const std::filesystem::path& staged, const std::filesystem::path& target);
+
+}  // namespace myxtts

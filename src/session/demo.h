@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace myxtts {
+
+// A program that speaks: espeak-ng, or flite where that is all there is.
+struct SpeechSynthesiser {
+  std::string program = {};
+  bool is_flite = false;
+
+  // Speaks `text` into a WAV file, in one of a few voices.
+  std::vector<std::string> command(const std::string& text, int voice,
+                                   const std::filesystem::path& wav) const;
+};
+
+// Throws ConfigError that says how to install one.
+SpeechSynthesiser find_speech_synthesiser();
+
+// So many different English sentences of a few seconds each; always the same ones.
+std::vector<std::string> demo_sentences(int count);
+
+// A corpus in the layout of LJSpeech: the sentences as spoken by the synthesiser in two voices.
+// Shows progress. Throws DataError.
+void make_demo_corpus(const std::filesystem::path& folder, const SpeechSynthesiser& synthesiser,
+                      int clips);
+
+// What training made of the codes of a corpus, and what two models would make of them that never
+// learnt anything from sequences. Losses are nats for each code.
+struct DemoOutcome {
+  struct Point {
+    std::int64_t step = 0;
+    double loss = 0;  // of the codes
+  };
+
+  double blind = 0;                    // every code equally likely: the logarithm of their number
+  double by_frequency = 0;             // each code as likely as it is frequent: their entropy
+  std::vector<Point> training = {};    // of single batches, as metrics.jsonl has them
+  std::vector<Point> validation = {};  // of clips that were not trained on
+};
+
+// Reads the run's metrics and computes the codes of every clip with the run's own frozen DVAE.
+// Shows progress. Throws DataError.
+DemoOutcome demo_outcome(const std::filesystem::path& corpus, const std::filesystem::path& run);
+
+// A few lines, with a verdict.
+std::string describe(const DemoOutcome& outcome);
+
+}  // namespace myxtts

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/feed/run_data.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "pipeline/feature_writer.h"
+
+namespace myxtts {
+namespace {
+
+BatchSettings settings_of(const RunConfig& config, const DevicePlan& plan,
+                          const RunDataOptions& options) {
+  BatchSettings settings{
+      .batch_size = plan.batch_size,
+      .batch_tokens = plan.batch_tokens,
+      // Padding is for graphs, which only GPUs replay.
+      .static_shapes = config.train.enable_static_shapes && plan.model.gpu.has_value(),
+      .seed = static_cast<std::uint64_t>(config.train.seed),
+      .rank = options.rank,
+      .world_size = options.world_size};
+  if (options.probe != nullptr && options.probe->token_counts > 0) {
+    settings.static_shapes = true;
+    settings.most_token_counts = options.probe->token_counts;
+    settings.least_tokens = options.probe->least_tokens;
+  }
+  return settings;
+}
+
+BatchSettings in_order(BatchSettings settings) {
+  settings.shuffle = false;
+  return settings;
+}
+
+BatchSettings padded(BatchSettings settings) {
+  settings.static_shapes = true;
+  return settings;
+}
+
+// No batch is larger than the largest size that it could be padded to.
+BatchBounds bounds_of(const BatchPlan& batches) {
+  return {.clips = batches.slots(), .rows = batches.sizes().back()};
+}
+
+std::unique_ptr<FeatureCache> open_cache(const RunConfig& config, const StartingModel& start,
+                                         const std::filesystem::path& run) {
+  if (!config.data.cache_dataset) return nullptr;
+  const OpenModel& network = start.network;
+  auto cache = std::make_unique<FeatureCache>(
+      config.data.cache_dir.value_or(run),
+      model_key(network.dvae, network.model.at("mel_stats"), dvae_mel_config()));
+  log_info("train", "the feature cache {} holds {} clips", cache->folder().string(), cache->size());
+  return cache;
+}
+
+WindowPlan windows_of(const RunConfig& config, const StartingModel& start, std::int64_t slots) {
+  return plan_windows(config.train.stage, start.network.config,
+                      {.per_clip = config.train.windows_per_clip, .seconds = config.train.window},
+                      slots);
+}
+
+bool swaps_prompts(const RunConfig& config) {
+  return config.train.prompt_from == PromptFrom::Speaker;
+}
+
+// What the memory allowed may be too little to hear another clip in.
+void check_prompts(const RunConfig& config, const DevicePlan& plan) {
+  if (!swaps_prompts(config) || plan.batch_size > 1) return;
+  throw ConfigError(
+      "--prompt-from speaker cuts a clip's prompt from another clip of the batch, and the batch is "
+      "one clip; give --batch-size 2 or more, or --prompt-from clip.");
+}
+
+// The decoder hears the GPT's states of codes as they are.
+double noise_of(const RunConfig& config) {
+  return config.train.stage == Stage::Gpt ? config.train.code_noise : 0;
+}
+
+const char* name_of(PromptMask mask) {
+  switch (mask) {
+    case PromptMask::Clip:
+      return "clip";
+    case PromptMask::None:
+      return "none";
+    case PromptMask::Peer:
+      return "peer";
+  }
+  return "?";
+}
+
+}  // namespace
+
+RunData::Part::Part(const Corpus& corpus, std::span<const ClipNumber> clips, const GptConfig& gpt,
+                    const BatchSettings& settings)
+    : batches(corpus, clips, gpt, settings),
+      bounds(bounds_of(BatchPlan(corpus, clips, gpt, padded(settings)))) {}
+
+RunData::Part::Part(const Corpus& corpus, const GptConfig& gpt, const BatchSettings& settings,
+                    const EpochStart& start)
+    : batches(corpus, gpt, settings, start),
+      bounds(bounds_of(BatchPlan(corpus, gpt, padded(settings)))) {}
+
+RunData::RunData(const RunConfig& config, const DevicePlan& plan, const StartingModel& start,
+                 const std::filesystem::path& run, const RunDataOptions& options)
+    : config_(config),
+      settings_(settings_of(config, plan, options)),
+      batches_a_step_(plan.grad_accum),
+      corpus_(Corpus::open(config.data, start.vocabulary, run)),
+      speakers_(corpus_),
+      cache_(open_cache(config, start, run)),
+      state_(first_state(start, options.resumed)) {
+  check_prompts(config, plan);
+  if (corpus_.training().empty()) {
+    throw DataError(
+        fmt::format("No clip is left to train on; {} says why.", (run / "skipped.jsonl").string()));
+  }
+  const GptConfig& gpt = start.network.config.gpt;
+  const bool owns_run = options.rank == 0;
+  training_ = std::make_unique<Part>(corpus_, gpt, settings_, state_.division);
+  training_->source = std::make_unique<CorpusBatches>(
+      corpus_, training_->batches, start.vocabulary, config.data,
+      CorpusBatchesOptions{
+          .prompt_seed = settings_.seed,
+          .swap_prompts = swaps_prompts(config),
+          .shift = config.train.shift_clips,
+          .noise = noise_of(config),
+          .cache = cache_.get(),
+          .skipped_file = owns_run ? run / "skipped.jsonl" : std::filesystem::path{},
+          .probe = options.probe,
+          .speakers = &speakers_});
+  training_->windows = windows_of(config, start, training_->batches.slots());
+  if (corpus_.validation().empty()) return;
+  validation_ = std::make_unique<Part>(corpus_, corpus_.validation(), gpt, in_order(settings_));
+  validation_->source =
+      std::make_unique<CorpusBatches>(corpus_, validation_->batches, start.vocabulary, config.data,
+                                      CorpusBatchesOptions{.prompt_seed = std::nullopt,
+                                                           .swap_prompts = swaps_prompts(config),
+                                                           .cache = cache_.get(),
+                                                           .speakers = &speakers_});
+  validation_->windows = windows_of(config, start, validation_->batches.slots());
+}
+
+RunData::~RunData() = default;
+
+std::int64_t RunData::steps_of_epoch(std::int64_t epoch) const {
+  const std::int64_t batches = training_->batches.steps_per_epoch(epoch);
+  return (batches + batches_a_step_ - 1) / batches_a_step_;
+}
+
+bool RunData::steps_are_exact() const {
+  return !settings_.batch_tokens;
+}
+
+std::int64_t RunData::steps_of_run() const {
+  const EpochStart& began = state_.division;
+  const std::int64_t whole_epoch = began.visits == 0 ? began.epoch : began.epoch + 1;
+  const std::int64_t by_epochs =
+      state_.division_step + steps_of_epoch(began.epoch) +
+      (config_.train.epochs - began.epoch - 1) * steps_of_epoch(whole_epoch);
+  return std::min(by_epochs, config_.train.max_steps.value_or(by_epochs));
+}
+
+// A step has the same clips for every way of sharing it out to ranks; a token budget is one rank's.
+DataSettings RunData::data_settings(const StartingModel& start) const {
+  const std::int64_t world = settings_.world_size;
+  const WindowPlan windows = windows_of(config_, start, settings_.batch_size);
+  return {
+      .corpus = fmt::format("{:016x}", corpus_.fingerprint()),
+      .rows = fmt::format(
+          "seed={} prompt_mask={}{}{}{}{}", settings_.seed, name_of(config_.train.prompt_mask),
+          swaps_prompts(config_) ? " prompts=speaker" : "",
+          config_.train.shift_clips ? " shifted" : "",
+          noise_of(config_) > 0 ? fmt::format(" code_noise={}", noise_of(config_)) : "",
+          windows.empty() ? "" : fmt::format(" windows={}x{}", windows.per_clip, windows.length)),
+      .batches = fmt::format("batch_size={} batch_tokens={}{} batches_a_step={} static_shapes={}",
+                             settings_.batch_size * world, settings_.batch_tokens.value_or(0),
+                             settings_.batch_tokens && world > 1 ? fmt::format("x{}", world) : "",
+                             batches_a_step_, settings_.static_shapes)};
+}
+
+TrainingState RunData::first_state(const StartingModel& start,
+                                   const std::optional<TrainingState>& resumed) const {
+  const DataSettings now = data_settings(start);
+  if (resumed) return continue_with(*resumed, now);
+  return {.stage = std::string(name_of(config_.train.stage)),
+          .corpus = now.corpus,
+          .rows = now.rows,
+          .batches = now.batches};
+}
+
+}  // namespace myxtts

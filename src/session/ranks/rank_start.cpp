@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/ranks/rank_start.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "device/machine.h"
+#include "parallel/rank_processes.h"
+#include "parallel/rank_share.h"
+#include "parallel/world.h"
+#include "session/console.h"
+#include "session/plan_run.h"
+
+namespace myxtts {
+namespace {
+
+// Rank 0's bar may stand in the last line of the terminal; it draws it again with its next step.
+ShowLine above_the_bar() {
+  const bool may_have_bar = standard_screen().abilities().terminal;
+  return [may_have_bar](const std::string& line) {
+    standard_screen().write_line(may_have_bar ? "\r\x1b[K" + line : line);
+  };
+}
+
+}  // namespace
+
+int launch_ranks(const RankLaunch& launch) {
+  std::vector<std::string> command = launch.arguments;
+  command.insert(command.begin(), std::filesystem::read_symlink("/proc/self/exe").string());
+  RankProcesses processes({.ranks = launch.ranks,
+                           .command = std::move(command),
+                           .port = launch.port.value_or(0),
+                           .show = above_the_bar()});
+  const auto outcome = processes.run();
+  if (!outcome.cause.empty()) {
+    log_to_files(LogLevel::Error, outcome.cause);
+    report_error(outcome.cause);
+  }
+  return outcome.exit_code;
+}
+
+std::vector<std::string> own_arguments() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  if (!words.empty()) words.erase(words.begin());
+  return words;
+}
+
+namespace {
+
+// What one process alone can do. Each sentence says what to type.
+void refuse_what_ranks_cannot(const RunConfig& config) {
+  const std::string ranks = "With several ranks ";
+  if (config.devices.mode == Mode::Auto) {
+    throw ConfigError(
+        ranks +
+        "--mode auto cannot measure placements; leave it out, or name one, as in --mode cpu.");
+  }
+  if (config.train.stages) {
+    throw ConfigError(ranks +
+                      "the stage gpt alone is trained so far; give --stage gpt in place of "
+                      "--stages.");
+  }
+  if (config.train.stage_budget) {
+    throw ConfigError(ranks +
+                      "--stage-budget has no meaning, as the stage gpt alone is trained; "
+                      "give --max-steps or --max-minutes.");
+  }
+}
+
+// Ranks are processes of a launcher or threads of one process.
+[[noreturn]] void refuse_launched_threads(const RunConfig& config, const World& world) {
+  const std::string flag = config.parallel.ranks ? "--ranks" : "--gpus with --data-gpu";
+  throw ConfigError(fmt::format(
+      "{} makes the ranks of a run in one process, but a launcher has started this one as rank {} "
+      "of {}; leave it out, or type myxtts train without the launcher.",
+      flag, world.rank, world.size));
+}
+
+// A step's clips are divided by what one rank holds, so all must hold equally many.
+void require_equal_batches(RankTeam& team, const DevicePlan& plan) {
+  const std::array<double, 3> own{static_cast<double>(plan.batch_size),
+                                  static_cast<double>(plan.batch_tokens.value_or(0)),
+                                  static_cast<double>(plan.grad_accum)};
+  const std::vector<double> all = team.gather(own);
+  for (std::size_t i = own.size(); i < all.size(); ++i) {
+    if (all[i] == all[i % own.size()]) continue;
+    throw DeviceError(fmt::format(
+        "Rank {} has planned other batches than rank 0, by the memory of its device; give one size "
+        "for all, as in --batch-size {:.0f} --grad-accum {:.0f}.",
+        i / own.size(), std::min(all[0], all[i / own.size() * own.size()]), all[2]));
+  }
+}
+
+}  // namespace
+
+RankStart::RankStart(const RunConfig& config)
+    : config_(config), world_(world_of(process_environment())) {
+  if (world_ || has_rank_threads(config) || has_rank_processes(config)) {
+    refuse_what_ranks_cannot(config);
+  }
+  if (!world_) return;
+  if (has_rank_threads(config)) refuse_launched_threads(config, *world_);
+  keep_to_share_of_cores(*world_);
+  if (!world_->leads()) configure_log({.level = LogLevel::Error, .progress = false});
+}
+
+RunConfig RankStart::own_settings() const {
+  if (!world_) return config_;
+  SystemProbe probe;
+  return settings_of_rank(config_, *world_, discover_machine(probe).gpus);
+}
+
+bool RankStart::starts_processes() const {
+  return !world_ && has_rank_processes(config_);
+}
+
+void RankStart::join(const DevicePlan& plan) {
+  if (!world_) return;
+  using Milliseconds = std::chrono::milliseconds;
+  const auto timeout = std::chrono::duration<double>(config_.parallel.rank_timeout);
+  team_ = std::make_unique<RankTeam>(
+      *world_, RankTeamSettings{.timeout = std::chrono::duration_cast<Milliseconds>(timeout)});
+  require_equal_batches(*team_, plan);
+  log_info("ranks", "{} rank{} one model{}; this is rank 0", world_->size,
+           world_->size == 1 ? " trains" : "s train", plan.model.gpu ? " over NCCL" : "");
+}
+
+RankStart::~RankStart() = default;
+
+std::filesystem::path RankStart::folder_of(const std::filesystem::path& run) const {
+  if (team_ == nullptr || team_->world().leads()) return run;
+  return run / "ranks" / fmt::format("rank-{}", team_->world().rank);
+}
+
+std::filesystem::path RankStart::own_file(const std::filesystem::path& file) const {
+  if (!world_ || world_->leads()) return file;
+  std::filesystem::path own = file;
+  return own.replace_extension(fmt::format("rank-{}{}", world_->rank, file.extension().string()));
+}
+
+std::string RankStart::started(const std::string& command) const {
+  const int size = world_ ? world_->size : 1;
+  if (size == 1) return command;
+  constexpr std::string_view kProgram = "myxtts ";
+  const bool on_one_host = world_->local_size == size;
+  if (on_one_host && has_rank_processes(config_)) return command;  // train starts them itself
+  const bool by_launch = on_one_host && command.starts_with(kProgram);
+  return by_launch
+             ? fmt::format("myxtts launch --ranks {} -- {}", size, command.substr(kProgram.size()))
+             : fmt::format("{} (by the launcher of its {} ranks)", command, size);
+}
+
+int RankStart::share_failures(const std::function<int()>& work) const {
+  if (team_ == nullptr) return work();
+  try {
+    return work();
+  } catch (const std::exception& error) {
+    team_->say_why(error.what());
+    throw;
+  }
+}
+
+}  // namespace myxtts

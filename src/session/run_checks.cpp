@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/run_checks.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "config/value_text.h"
+#include "data/batches/batch_plan.h"
+#include "data/corpus.h"
+#include "data/generated_corpus.h"
+#include "device/cuda_plugin.h"
+#include "device/machine.h"
+#include "device/plan/gpu_choice.h"
+#include "diagnose/doctor/measure.h"
+#include "diagnose/validate/validation.h"
+#include "run/model_folder.h"
+#include "session/plan_run.h"
+#include "session/starting_model.h"
+#include "session/trial/trial.h"
+#include "text/vocabulary.h"
+
+namespace myxtts {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The folder itself, or the nearest above it that exists.
+fs::path existing_folder(fs::path folder) {
+  std::error_code unreadable;
+  folder = fs::absolute(folder);
+  while (!fs::exists(folder, unreadable) && folder.has_relative_path()) {
+    folder = folder.parent_path();
+  }
+  return folder;
+}
+
+BatchShape shape_of(const BatchPlan& batches, const CorpusFacts& corpus) {
+  BatchShape shape{.clips = batches.slots()};
+  if (!batches.sizes().empty()) {
+    const RowSizes& largest = batches.sizes().back();
+    shape.tokens = largest.tokens;
+    shape.text_targets = largest.text_targets;
+    shape.audio_targets = largest.audio_targets;
+    shape.segments = largest.segments;
+    shape.longest = largest.longest;
+  }
+  const auto seconds_per_clip =
+      corpus.training_hours * 3600.0 / static_cast<double>(corpus.training_clips);
+  shape.samples = static_cast<std::int64_t>(seconds_per_clip * kModelRate) * shape.clips;
+  return shape;
+}
+
+// Of --init, of --vocab, or learnt as the run itself would learn it.
+Vocabulary vocabulary_of(const RunConfig& config) {
+  if (config.train.init) return Vocabulary::load(*config.train.init / files::kVocabulary);
+  return Vocabulary::parse(vocabulary_of_new_model(config), "the new vocabulary");
+}
+
+CorpusFacts facts_of_corpus(const RunConfig& config, const GptConfig& gpt, const DevicePlan& plan) {
+  const auto vocabulary = vocabulary_of(config);
+  fs::create_directories(config.run.checkpoint_dir);
+  const Corpus corpus = Corpus::open(config.data, vocabulary, config.run.checkpoint_dir);
+  CorpusFacts facts{.training_clips = static_cast<std::int64_t>(corpus.training().size()),
+                    .validation_clips = static_cast<std::int64_t>(corpus.validation().size()),
+                    .left_out = static_cast<std::int64_t>(corpus.skipped().size())};
+  for (const ClipNumber number : corpus.training()) {
+    const ClipView clip = corpus.clip(number);
+    facts.training_hours += static_cast<double>(clip.samples) / (3600.0 * kModelRate);
+    facts.source_bytes += 2 * clip.source_frames;
+  }
+  if (facts.training_clips == 0) return facts;
+  // Sizes are wanted for every run; without static shapes a batch is no larger than these.
+  const BatchPlan batches(corpus, gpt,
+                          {.batch_size = plan.batch_size,
+                           .batch_tokens = plan.batch_tokens,
+                           .static_shapes = true,
+                           .seed = static_cast<std::uint64_t>(config.train.seed)});
+  facts.batches_per_epoch = batches.steps_per_epoch();
+  facts.largest_batch = shape_of(batches, facts);
+  facts.useful_share = batches.useful_share();
+  return facts;
+}
+
+// What `part` gives, or the sentence it failed with.
+template <typename Part, typename T>
+void gather(Part part, std::optional<T>& result, std::string& fault) {
+  try {
+    result = part();
+  } catch (const Error& error) {
+    fault = one_line(error.what());
+  } catch (const fs::filesystem_error& error) {
+    fault = fmt::format("{}: {}.", error.path1().string(), error.code().message());
+  }
+}
+
+}  // namespace
+
+ModelFacts facts_of_model(const TrainConfig& config) {
+  return {.config = sizes_to_train(config),
+          .source = config.init ? config.init->string() : config.model_size};
+}
+
+RunFacts gather_run_facts(const RunConfig& config) {
+  SystemProbe probe;
+  RunFacts facts{.config = config, .machine = discover_machine(probe)};
+  facts.disk = probe.disk(existing_folder(config.run.checkpoint_dir));
+  gather([&] { return facts_of_model(config.train); }, facts.model, facts.model_fault);
+  const ModelConfig sizes =
+      facts.model ? facts.model->config : model_preset(config.train.model_size);
+  gather([&] { return plan_and_open_devices(config, sizes); }, facts.plan, facts.device_fault);
+  // A corpus can be looked at without its devices.
+  const DevicePlan plan =
+      facts.plan.value_or(DevicePlan{.batch_size = config.train.batch_size.value_or(1)});
+  gather([&] { return facts_of_corpus(config, sizes.gpt, plan); }, facts.corpus,
+         facts.corpus_fault);
+  return facts;
+}
+
+namespace {
+
+constexpr const char* kUsualSize = "tiny";
+constexpr std::int64_t kUsualBatch = 2;  // clips
+constexpr std::int64_t kWarmUp = 4;      // steps
+constexpr std::int64_t kSteps = 20;
+constexpr GeneratedCorpus kCorpus = {.clips = 48, .shortest = 1.5, .longest = 3.0};
+
+bool is_default(const EffectiveConfig& settings, const char* key) {
+  return settings.origins.empty() || settings.origin_of(key).kind == Origin::Kind::Default;
+}
+
+std::vector<Check> checklist_for(const DevicePlan& plan) {
+  SystemProbe probe;
+  const CudaPlugin plugin =
+      plan.model.gpu ? cuda_plugin() : find_cuda_plugin(CudaPluginPlaces::usual());
+  Findings findings = measure(probe, plugin, std::filesystem::current_path());
+  findings.libtorch = libtorch_facts();
+  return make_checklist(findings);
+}
+
+VisibleDevices visible_now(const DevicePlan& plan) {
+  VisibleDevices visible{.cuda_is_open = cuda_plugin_is_open()};
+  if (const char* variable = std::getenv("CUDA_VISIBLE_DEVICES")) visible.variable = variable;
+  if (!plan.model.gpu) return visible;
+  for (const CudaDevice& device : require_cuda().devices()) {
+    visible.shown.push_back(device.pci_bus_id);
+  }
+  return visible;
+}
+
+double seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+PipelineTrial try_pipeline(EffectiveConfig settings, const DevicePlan& plan) {
+  const ScratchFolder corpus("validate");
+  generate_corpus(corpus.path(), kCorpus);
+  settings.values.data.train_data = {{.path = corpus.path().string()}};
+  settings.values.data.val_data.clear();
+  settings.values.data.val_fraction = 0.0;
+  settings.values.data.cache_dataset = false;
+  settings.values.data.model_start_delay = 0.0;
+  settings.values.train.init.reset();
+  const TrialReading reading =
+      run_trial(settings, plan, {.warm_up = kWarmUp, .steps = kSteps, .resident = 0});
+  const PipelineReading& pipeline = reading.pipeline;
+  return {.wanted_batches = kSteps,
+          .batches = reading.batches,
+          .clips = reading.clips,
+          .whole_seconds = reading.wall_seconds,
+          .feature_seconds = pipeline.data_device.busy_seconds,
+          .step_seconds = pipeline.model_device.busy_seconds,
+          .starved_seconds = seconds(pipeline.stage("features").load.waiting_for_input),
+          .readiness = pipeline.readiness};
+}
+
+}  // namespace
+
+EffectiveConfig with_validation_defaults(EffectiveConfig settings) {
+  TrainConfig& train = settings.values.train;
+  if (is_default(settings, "train.model_size")) train.model_size = kUsualSize;
+  if (!train.batch_size) train.batch_size = kUsualBatch;
+  train.grad_accum = 1;
+  // A placement is tried with the GPT, whichever stage the settings are of.
+  train.stage = Stage::Gpt;
+  train.windows_per_clip.reset();
+  train.window.reset();
+  return settings;
+}
+
+Validation validate_run(const EffectiveConfig& given) {
+  const EffectiveConfig settings = with_validation_defaults(given);
+  const ModelConfig model = model_preset(settings.values.train.model_size);
+  const DevicePlan plan = plan_and_open_devices(settings.values, model);
+  const ValidationParts parts{
+      .plan = plan,
+      .model = model,
+      .checklist = checklist_for(plan),
+      .visible = visible_now(plan),
+      .multiprocessors =
+          [](const RoleDevice& data) { return require_cuda().multiprocessors_of(data.stream()); },
+      .pipeline = [&] { return try_pipeline(settings, plan); }};
+  return {.plan = plan, .steps = run_steps(validation_steps(parts))};
+}
+
+}  // namespace myxtts

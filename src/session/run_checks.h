@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "config/effective_config.h"
+#include "config/run_config.h"
+#include "device/plan/device_plan.h"
+#include "diagnose/doctor/run_checklist.h"
+#include "diagnose/validate/validation_report.h"
+
+namespace myxtts {
+
+// The sizes a run would train: those of --init, whose files are checked, else of --model-size.
+// Throws DataError.
+ModelFacts facts_of_model(const TrainConfig& config);
+
+// Everything that can be known of a run before it starts; what cannot be had is a fault, not an
+// error. The corpus is scanned where its index is missing or old, with progress, into the run
+// directory or --cache-dir.
+RunFacts gather_run_facts(const RunConfig& config);
+
+// What a person did not set, for a validation: a tiny network and small batches, which every
+// machine can try within a minute.
+EffectiveConfig with_validation_defaults(EffectiveConfig settings);
+
+struct Validation {
+  DevicePlan plan;
+  std::vector<StepResult> steps;
+};
+
+// Plans and opens the devices of the settings and takes the five steps on them, the last with a
+// generated corpus that is gone afterwards. Shows progress. Throws ConfigError and DeviceError
+// where there is no plan.
+Validation validate_run(const EffectiveConfig& settings);
+
+}  // namespace myxtts

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/progress.h"
+#include "config/effective_config.h"
+#include "config/run_config.h"
+#include "device/nvml.h"
+#include "device/plan/device_plan.h"
+#include "device/plan/start_messages.h"
+#include "pipeline/pipeline_reading.h"
+#include "run/run_directory.h"
+#include "train/observer.h"
+
+namespace myxtts {
+
+// Writes RUN/config.yaml. Throws DataError.
+void write_settings(const RunDirectory& run, const EffectiveConfig& config);
+
+// Each line on its own, to the screen and to RUN/log.txt.
+void say(const Lines& lines);
+
+// What continues the run: "myxtts train --config RUN/config.yaml --resume".
+std::string resume_command(const RunDirectory& run);
+
+// What can be advised to a run, as not every run may have it.
+struct Advice {
+  bool cache = true;    // --cache-dataset
+  bool profile = true;  // myxtts profile with the same settings
+};
+Advice advice_for(const RunConfig& config);
+
+// Whether the model device had its batches in time, and if not, which stage held it up and the one
+// thing to change: a sentence or two. From the waiting times of the stages alone.
+std::string pipeline_verdict(const PipelineReading& reading, const Advice& advice = {});
+
+// Time the model device spent waiting, of all its time.
+double waited_share(const PipelineReading& reading);
+
+// What a run did, for its end.
+struct RunSummary {
+  std::int64_t first_step = 0;
+  std::int64_t last_step = 0;
+  std::int64_t skipped_steps = 0;
+  double seconds = 0;  // of this process' training
+  double audio_seconds = 0;
+  std::optional<double> first_loss = {};  // mean of the first few steps
+  std::optional<double> last_loss = {};   // of the last few
+  std::optional<double> best_validation_loss = {};
+  PipelineReading pipeline = {};
+  Advice advice = {};
+};
+
+// Several lines: steps and speed, losses, the stages, the verdict.
+std::string describe(const RunSummary& summary);
+
+// Adds up what the summary at the end of a run tells. The trainer's thread.
+class RunTally final : public TrainingObserver {
+ public:
+  static constexpr std::size_t kFew = 10;  // steps that a loss is the mean of, at most
+
+  void stepped(const StepReport& report) override;
+  void evaluated(const EvaluationReport&) override {}
+
+  double audio_seconds() const { return audio_seconds_; }
+  std::optional<double> first_loss() const;  // of the first few steps that counted
+  std::optional<double> last_loss() const;   // of the last few
+
+ private:
+  std::size_t few() const;
+
+  std::size_t steps_ = 0;  // that counted
+  double audio_seconds_ = 0;
+  std::deque<double> first_;
+  std::deque<double> last_;
+};
+
+struct TrainingProgressOptions {
+  std::string title = "Training";
+  std::int64_t first_step = 0;
+  std::optional<std::int64_t> last_step = {};  // nothing: not known
+  std::optional<double> most_seconds = {};     // of training, where a clock ends it
+  double seconds_before = 0;                   // of training, by earlier processes
+  std::vector<std::string> loss_names = {};    // StageTraining's
+  std::function<PipelineReading()> meters;     // of the pipeline that feeds it
+};
+
+// Shows a run while it trains: a bar on a terminal, plain lines elsewhere.
+//
+//   Training [====    ] 45 %  450 of 1,000  3.1/s  3 min left  epoch 3  loss 4.321  lr 5e-06
+//   24.8 clips/s  61 h/h  ready 100 %  GPU 98 % 31 GB
+//
+// Rates are those since the last time it drew. The trainer's thread; nothing waits for a device.
+class ProgressObserver final : public TrainingObserver {
+ public:
+  // Asks the GPU of the plan's model role for its use, where there is one.
+  ProgressObserver(const DevicePlan& plan, const TrainingProgressOptions& options,
+                   Screen& screen = standard_screen(), const Clock& clock = system_clock());
+
+  void stepped(const StepReport& report) override;
+  void evaluated(const EvaluationReport& report) override;
+
+  // The bar gives way to a line with the sum. Nothing may be told afterwards.
+  void finish() { progress_.reset(); }
+
+ private:
+  std::string note(const StepReport& report);
+
+  const TrainingProgressOptions options_;
+  const Clock& clock_;
+  std::unique_ptr<GpuMeter> gpu_;
+  std::optional<Progress> progress_;  // until finish()
+
+  // Since the last note.
+  Clock::Time since_;
+  const Clock::Time begun_;
+  std::int64_t clips_ = 0;
+  double audio_seconds_ = 0;
+};
+
+}  // namespace myxtts

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/clock.h"
+#include "config/run_config.h"
+
+namespace myxtts {
+
+// When a run writes checkpoints: every so many steps, every so many minutes, or both. What it says
+// never changes what is trained. The clock outlives it.
+class SaveRhythm {
+ public:
+  explicit SaveRhythm(const RunDirectoryConfig& config, const Clock& clock = system_clock());
+
+  // Whether a checkpoint of this step is to be written now.
+  bool due(std::int64_t step) const;
+
+  void saved(std::int64_t step);
+  std::int64_t last() const { return last_; }  // step
+
+ private:
+  const std::optional<std::int64_t> steps_;
+  const std::optional<Clock::Time::duration> time_;
+  const Clock& clock_;
+  Clock::Time since_;
+  std::int64_t last_ = -1;
+};
+
+// When a run measures on its validation clips: every so many steps, or at the end of each epoch.
+class MeasureRhythm {
+ public:
+  explicit MeasureRhythm(const RunDirectoryConfig& config) : steps_(config.eval_steps) {}
+
+  bool due(std::int64_t step, bool ends_epoch) const {
+    return steps_ ? step % *steps_ == 0 : ends_epoch;
+  }
+
+ private:
+  const std::optional<std::int64_t> steps_;
+};
+
+}  // namespace myxtts

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/trial/auto_placement.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/atomic_file.h"
+#include "base/checksum.h"
+#include "base/child_process.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/interruption.h"
+#include "base/log.h"
+#include "config/effective_config.h"
+#include "config/run_config.h"
+#include "data/corpus.h"
+#include "device/machine.h"
+#include "diagnose/auto/calibration.h"
+#include "diagnose/auto/choice_file.h"
+#include "diagnose/auto/placement.h"
+#include "run/model_folder.h"
+#include "session/console.h"
+#include "session/starting_model.h"
+#include "text/vocabulary.h"
+
+namespace myxtts {
+namespace {
+
+namespace fs = std::filesystem;
+
+Vocabulary vocabulary_for(RunConfig& config, const fs::path& scratch) {
+  TrainConfig& train = config.train;
+  if (train.init) return Vocabulary::load(*train.init / files::kVocabulary);
+  const std::string json = vocabulary_of_new_model(config);
+  train.vocab = scratch / files::kVocabulary;
+  write_file_atomically(*train.vocab, bytes_of(json));
+  return Vocabulary::parse(json, "the new vocabulary");
+}
+
+}  // namespace
+
+double RunOutline::first_epoch_share(const DevicePlan& plan) const {
+  const TrainConfig& train = settings.values.train;
+  const auto clips_a_step = static_cast<double>(plan.batch_size * plan.grad_accum);
+  const double epoch = std::max(1.0, static_cast<double>(visits) / clips_a_step);
+  const double all = static_cast<double>(train.epochs) * epoch;
+  const double steps = std::min(all, static_cast<double>(train.max_steps.value_or(INT64_MAX)));
+  return std::min(1.0, epoch / steps);
+}
+
+RunOutline outline_run(EffectiveConfig settings, const std::optional<fs::path>& model,
+                       const OutlineFolders& folders) {
+  RunOutline outline{.settings = std::move(settings)};
+  RunConfig& config = outline.settings.values;
+  if (model) {
+    config.train.init = model;
+    config.train.vocab.reset();
+  }
+  const Vocabulary vocabulary = vocabulary_for(config, folders.scratch);
+  const Corpus corpus = Corpus::open(config.data, vocabulary, folders.indexes);
+  outline.corpus = fmt::format("{:016x}", corpus.fingerprint());
+  for (const VisitGroup& group : corpus.training_groups()) outline.visits += group.visits;
+  return outline;
+}
+
+namespace {
+
+// Measures settings by starting `myxtts profile` with them, so that each has its own visible
+// devices, contexts, threads and memory, and leaves nothing behind. `profile` looks into one
+// training; ranks are trained by `myxtts train`, for as few steps, into a run directory that is
+// thrown away. One thread.
+class PlacementTrials {
+ public:
+  // `folder` is for files in passing. A signal to us goes to the process that measures.
+  PlacementTrials(std::filesystem::path folder, std::int64_t steps,
+                  const Interruption& interruption);
+
+  // Throws DataError with what the process complained of, also when a signal ended it.
+  PlacementReading measure(const RunConfig& config);
+
+ private:
+  PlacementReading measure_alone(const RunConfig& config);
+  PlacementReading measure_ranks(const RunConfig& config);
+  // Runs this program with the settings as a file. Throws as measure() does.
+  void run(const RunConfig& config, const std::vector<std::string>& words);
+
+  const std::filesystem::path folder_;
+  const std::int64_t steps_;
+  const Interruption& interruption_;
+};
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kLargestOutput = 64 << 20;
+constexpr std::int64_t kFewestWarmUp = 3;  // steps
+constexpr std::int64_t kRankWarmUp = 16;   // steps that use up what was decoded ahead of time
+constexpr std::int64_t kEndlessEpochs = 1'000'000;  // as many as the settings allow
+constexpr const char* kSettings = "settings.yaml";
+constexpr const char* kReading = "reading.json";
+constexpr const char* kOutput = "output.txt";
+constexpr const char* kRun = "run";
+
+int finish(ChildProcess& process, const Interruption& interruption) {
+  bool asked = false;
+  for (;;) {
+    if (const auto code = process.wait_for(200ms)) return *code;
+    if (asked || !interruption.came()) continue;
+    process.send(SIGTERM);
+    asked = true;
+  }
+}
+
+// What the process said last, which is its complaint where it failed.
+std::string last_line(const std::string& output) {
+  std::istringstream lines(output);
+  std::string last;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty()) last = line;
+  }
+  constexpr std::string_view kPrefix = "myxtts: ";
+  return last.starts_with(kPrefix) ? last.substr(kPrefix.size()) : last;
+}
+
+// The same steps in one process.
+RunConfig without_ranks(RunConfig config) {
+  config.train.batch_size = *config.train.batch_size * *config.parallel.ranks;
+  config.parallel.ranks.reset();
+  return config;
+}
+
+// A run of so many steps that does nothing but train, and tells of every `every` of them.
+RunConfig short_run(RunConfig config, std::int64_t steps, std::int64_t every) {
+  config.data.val_data.clear();
+  config.data.val_fraction = 0;
+  config.train.hand_on = HandOn::Latest;
+  config.train.epochs = kEndlessEpochs;
+  config.train.max_steps = steps;
+  config.train.max_minutes.reset();
+  config.train.warmup_steps = 0;
+  config.run.log_steps = every;
+  return config;
+}
+
+PlacementTrials::PlacementTrials(fs::path folder, std::int64_t steps,
+                                 const Interruption& interruption)
+    : folder_(std::move(folder)), steps_(steps), interruption_(interruption) {}
+
+PlacementReading PlacementTrials::measure(const RunConfig& config) {
+  return config.parallel.ranks ? measure_ranks(config) : measure_alone(config);
+}
+
+PlacementReading PlacementTrials::measure_alone(const RunConfig& config) {
+  const std::int64_t warm_up = std::max<std::int64_t>(kFewestWarmUp, steps_ / 4);
+  fs::remove(folder_ / kReading);
+  run(config,
+      {"profile", "--num-steps", std::to_string(steps_), "--warm-up-steps", std::to_string(warm_up),
+       "--resident-steps", "0", "--json", (folder_ / kReading).string()});
+  return reading_from_json(read_text_file(folder_ / kReading, "measurement", kLargestOutput));
+}
+
+PlacementReading PlacementTrials::measure_ranks(const RunConfig& config) {
+  const std::int64_t rounds = 1 + (kRankWarmUp + steps_ - 1) / steps_;  // the last one counts
+  RunConfig trial = short_run(config, rounds * steps_, steps_);
+  trial.run.checkpoint_dir = folder_ / kRun;
+  if (trial.data.cache_dataset) measure_alone(without_ranks(trial));  // fills the cache
+  fs::remove_all(folder_ / kRun);
+  run(trial, {"train"});
+  const std::string metrics =
+      read_text_file(folder_ / kRun / "metrics.jsonl", "measurement", kLargestOutput);
+  fs::remove_all(folder_ / kRun);
+  PlacementReading reading = reading_from_metrics(metrics, rounds * steps_);
+  const auto clips =
+      static_cast<double>(*trial.train.batch_size * *trial.parallel.ranks * trial.train.grad_accum);
+  reading.step_seconds = clips / reading.clips_per_second;
+  return reading;
+}
+
+void PlacementTrials::run(const RunConfig& config, const std::vector<std::string>& words) {
+  write_file_atomically(folder_ / kSettings, bytes_of(print_differences(config)));
+  std::vector<std::string> command{fs::read_symlink("/proc/self/exe").string()};
+  command.insert(command.end(), words.begin(), words.end());
+  command.insert(command.end(), {"--quiet", "--config", (folder_ / kSettings).string()});
+  ChildProcess process(command, (folder_ / kOutput).string());
+  const int code = finish(process, interruption_);
+  if (interruption_.came()) throw DataError("interrupted");
+  if (code == 0) return;
+  const std::string said = last_line(read_text_file(folder_ / kOutput, "output", kLargestOutput));
+  throw DataError(said.empty() ? fmt::format("the measurement ended with code {}", code) : said);
+}
+
+// Measured in each placement, after those that warm it up. Steps on a CPU are longer.
+constexpr std::int64_t kGpuSteps = 40;
+constexpr std::int64_t kCpuSteps = 24;
+// Batches decoded ahead of time would hide how fast clips really come.
+constexpr std::int64_t kBuffer = 8;
+
+// What a short training needs of the settings; the run's own files are none of its business.
+RunConfig trial_settings(RunConfig config, const PlacementQuestion& question) {
+  const std::int64_t buffer = config.data.pipeline_buffer_size.value_or(kBuffer);
+  config.data.pipeline_buffer_size = std::min(buffer, kBuffer);
+  const bool named = question.settings.origin_of("data.cache_dir").kind != Origin::Kind::Default;
+  if (!config.data.cache_dir || (config.data.cache_dataset && !named)) {
+    config.data.cache_dir = question.cache;
+  }
+  config.run = RunDirectoryConfig{};
+  config.run.checkpoint_dir = question.folder / "run";
+  return config;
+}
+
+void log_placement(const MeasuredPlacement& line) {
+  const std::string name = name_of(line.placement);
+  if (!line.reading) {
+    log_info("auto", "{}: not measured: {}", name, line.reason);
+  } else {
+    log_info("auto", "{}: {:.1f} clips/s, {:.1f} ms a step", name, line.clips_per_second,
+             line.reading->step_seconds * 1000);
+  }
+}
+
+}  // namespace
+
+RunConfig without_auto(RunConfig config) {
+  if (config.devices.mode == Mode::Auto) config.devices.mode.reset();
+  return config;
+}
+
+PlacementAnswer compare_placements(const PlacementQuestion& question,
+                                   const Interruption& interruption) {
+  const RunConfig& config = question.settings.values;
+  const auto placements = possible_placements(config, question.machine, question.usual);
+  const bool on_cpu = !question.usual.model.gpu;
+  const std::int64_t steps = question.steps.value_or(on_cpu ? kCpuSteps : kGpuSteps);
+  PlacementTrials trials(question.folder, steps, interruption);
+  const auto measure = [&](const Placement& placement) {
+    return trials.measure(trial_settings(placed(config, placement, question.usual), question));
+  };
+  const CalibrationSettings settings{.may_cache = question.may_cache,
+                                     .first_epoch_share = question.first_epoch_share,
+                                     .noisy = on_cpu,
+                                     .stopped = [&interruption] { return interruption.came(); },
+                                     .begins =
+                                         [steps](const Placement& placement) {
+                                           log_info("auto", "measuring {} for {} steps",
+                                                    name_of(placement), steps);
+                                         },
+                                     .ended = log_placement};
+  PlacementAnswer answer{.table = calibrate(placements, measure, settings)};
+  if (const auto* best = fastest(answer.table, on_cpu ? kCpuTie : kGpuTie)) {
+    answer.fastest = best->placement;
+  }
+  return answer;
+}
+
+namespace {
+
+// RUN/calibration while placements are measured.
+class CalibrationFolder {
+ public:
+  explicit CalibrationFolder(const RunDirectory& run) : path_(run / "calibration") {
+    fs::remove_all(path_);
+    fs::create_directories(path_);
+  }
+  CalibrationFolder(const CalibrationFolder&) = delete;
+  CalibrationFolder& operator=(const CalibrationFolder&) = delete;
+  ~CalibrationFolder() {
+    std::error_code ignored;  // it is in nobody's way
+    fs::remove_all(path_, ignored);
+  }
+  const fs::path& path() const { return path_; }
+
+ private:
+  const fs::path path_;
+};
+
+std::set<fs::path> features_in(const fs::path& folder) {
+  std::set<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().filename().string().starts_with("features-")) found.insert(entry.path());
+  }
+  return found;
+}
+
+EffectiveConfig with_placement(EffectiveConfig settings, const Placement& placement,
+                               const DevicePlan& usual) {
+  settings.values = placed(settings.values, placement, usual);
+  return settings;
+}
+
+// Whether the choice of an earlier start of this run still holds; else why not is said.
+bool still_holds(const std::optional<AutoChoice>& kept, const AutoConditions& now) {
+  if (!kept) return false;
+  if (const std::string change = what_changed(kept->conditions, now); !change.empty()) {
+    log_info("auto", "placements are measured again, as something has changed: {}", change);
+    return false;
+  }
+  log_info("auto", "{} was the fastest when it was measured for this run, and nothing has changed",
+           name_of(kept->placement));
+  return true;
+}
+
+void forget_features(const fs::path& folder, const std::set<fs::path>& before) {
+  for (const fs::path& features : features_in(folder)) {
+    if (!before.contains(features)) fs::remove_all(features);
+  }
+}
+
+}  // namespace
+
+std::optional<EffectiveConfig> settle_placement(const EffectiveConfig& settings,
+                                                const DevicePlan& usual, const RunDirectory& run,
+                                                const std::optional<Checkpoint>& resumed,
+                                                const Interruption& interruption) {
+  const CalibrationFolder folder(run);
+  const RunOutline outline =
+      outline_run(settings, resumed ? std::optional(resumed->folder) : std::nullopt,
+                  {.scratch = folder.path(), .indexes = run.path()});
+  SystemProbe probe;
+  const Machine machine = discover_machine(probe);
+  const AutoConditions conditions = auto_conditions(settings.values, machine, outline.corpus);
+  const auto kept = read_choice(run.path());
+  if (still_holds(kept, conditions)) return with_placement(settings, kept->placement, usual);
+  const auto before = kept ? std::optional(kept->placement) : std::nullopt;
+
+  const auto features_before = features_in(run.path());
+  const PlacementAnswer answer =
+      compare_placements({.settings = outline.settings,
+                          .machine = machine,
+                          .usual = usual,
+                          .folder = folder.path(),
+                          .cache = run.path(),
+                          .first_epoch_share = outline.first_epoch_share(usual),
+                          .may_cache = may_cache(settings, before)},
+                         interruption);
+  if (!answer.fastest || !answer.fastest->cached || interruption.came()) {
+    forget_features(run.path(), features_before);
+  }
+  if (interruption.came()) return std::nullopt;
+  print(describe(answer.table, answer.fastest ? &*answer.fastest : nullptr));
+  if (!answer.fastest) {
+    throw DeviceError(
+        "No placement could be measured, for the reasons in the table; name one to see it fail by "
+        "itself, as in --mode single or --device cpu.");
+  }
+  write_choice({.conditions = conditions, .table = answer.table, .placement = *answer.fastest},
+               run.path());
+  return with_placement(settings, *answer.fastest, usual);
+}
+
+}  // namespace myxtts

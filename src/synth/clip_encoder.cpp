@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "synth/clip_encoder.h"
+
+#include <ATen/ATen.h>
+
+namespace myxtts {
+namespace {
+
+constexpr double kEvenLoudness = 0.75;  // the peak that a clip is scaled to
+constexpr double kSilence = 1e-8;       // a peak below it is not scaled
+
+at::Tensor evened(const at::Tensor& clip) {
+  return clip * (kEvenLoudness / clip.abs().max().clamp_min(kSilence));
+}
+
+}  // namespace
+
+ClipEncoder::ClipEncoder(const OpenModel& model, const ReferenceLengths& lengths)
+    : sample_rate_(model.config.decoder.input_sample_rate),
+      lengths_(lengths),
+      mel_stats_(model.model.at("mel_stats")),
+      evens_loudness_(model.reference.sound_norm_refs),
+      dvae_(model.config.dvae, model.dvae),
+      gpt_(model.config.gpt, model.model),
+      speaker_encoder_(model.config.speaker_encoder, model.model),
+      dvae_mel_(dvae_mel_config(), at::kCPU),
+      conditioning_mel_(conditioning_mel_config(), at::kCPU),
+      reference_(gpt_, speaker_encoder_, mel_stats_, sample_rate_,
+                 model.config.speaker_encoder.sample_rate) {}
+
+ClipEncoder::Features ClipEncoder::features(const at::Tensor& clip) const {
+  const auto rows = clip.unsqueeze(0);
+  const auto mel = normalised_log_mel(dvae_mel_(rows), mel_stats_);
+  return {.mel_dvae = mel.squeeze(0),
+          .mel_cond = normalised_log_mel(conditioning_mel_(rows), mel_stats_).squeeze(0),
+          .codes = dvae_.quantise(dvae_.encode(mel)).squeeze(0)};
+}
+
+Voice ClipEncoder::voice(const std::vector<at::Tensor>& clips) const {
+  if (!evens_loudness_) return reference_(clips, lengths_);
+  std::vector<at::Tensor> even;
+  for (const auto& clip : clips) {
+    even.push_back(evened(clip.narrow(0, 0, std::min(lengths_.of_each, clip.size(0)))));
+  }
+  return reference_(even, lengths_);
+}
+
+}  // namespace myxtts

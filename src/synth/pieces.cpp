@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "synth/pieces.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include <unicode/utf8.h>
+
+#include "base/error.h"
+#include "text/sentences.h"
+#include "text/unicode.h"
+
+namespace myxtts {
+namespace {
+
+// Where to cut: at the blank nearest the middle, or between the two letters there.
+std::size_t middle_of(std::string_view text) {
+  const std::size_t half = text.size() / 2;
+  for (std::size_t away = 0; away < half; ++away) {
+    if (text[half - away] == ' ') return half - away;
+    if (text[half + away] == ' ') return half + away;
+  }
+  std::size_t at = half;
+  while (at < text.size() && U8_IS_TRAIL(text[at])) ++at;
+  return at;
+}
+
+void add_pieces(std::string_view text, const TextEncoder& encoder, std::int64_t most_tokens,
+                std::vector<TextPiece>& pieces) {
+  const auto stripped = strip_spaces(text);
+  if (stripped.empty()) return;
+  const auto encoded = encoder.encode(to_lower(stripped));
+  const auto count = static_cast<std::int64_t>(encoded.ids.size());
+  if (count <= most_tokens || stripped.size() < 2) {
+    MYXTTS_CHECK(count <= most_tokens, "one letter became {} tokens", count);
+    pieces.push_back({std::string(stripped),
+                      {encoded.ids.begin(), encoded.ids.end()},
+                      static_cast<std::uint32_t>(pieces.size())});
+    return;
+  }
+  const std::size_t middle = middle_of(stripped);
+  add_pieces(stripped.substr(0, middle), encoder, most_tokens, pieces);
+  add_pieces(stripped.substr(middle), encoder, most_tokens, pieces);
+}
+
+}  // namespace
+
+std::vector<TextPiece> text_pieces(std::string_view text, Language language,
+                                   const TextEncoder& encoder, std::int64_t most_tokens) {
+  std::vector<TextPiece> pieces;
+  const std::string valid = repair_utf8(text);
+  for (const auto& part : split_text(valid, language)) {
+    add_pieces(part, encoder, most_tokens, pieces);
+  }
+  return pieces;
+}
+
+namespace {
+
+constexpr double kSeconds = 0.005;
+
+// Half a cosine: from 0 at i = 0 towards 1.
+float share(std::size_t i, std::size_t length) {
+  const double angle = std::numbers::pi * static_cast<double>(i) / static_cast<double>(length);
+  return static_cast<float>(0.5 - 0.5 * std::cos(angle));
+}
+
+std::size_t faded(std::span<float> samples, std::int64_t length) {
+  return std::min(samples.size(), static_cast<std::size_t>(length));
+}
+
+}  // namespace
+
+std::int64_t seam_length(std::int64_t sample_rate) {
+  return static_cast<std::int64_t>(kSeconds * static_cast<double>(sample_rate));
+}
+
+void fade_in(std::span<float> samples, std::int64_t length) {
+  const std::size_t count = faded(samples, length);
+  for (std::size_t i = 0; i < count; ++i) samples[i] *= share(i, count);
+}
+
+void fade_out(std::span<float> samples, std::int64_t length) {
+  const std::size_t count = faded(samples, length);
+  for (std::size_t i = 0; i < count; ++i) samples[samples.size() - 1 - i] *= share(i, count);
+}
+
+std::vector<float> StreamJoiner::add(std::span<const float> samples, bool is_last) {
+  const auto overlap = static_cast<std::size_t>(overlap_);
+  // A piece must have room for the fade at its start and leave the overlap at its end.
+  if (!is_last && samples.size() < 2 * overlap) return {};
+  const std::size_t count = is_last ? samples.size() : samples.size() - overlap;
+  std::vector<float> piece(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(count));
+  for (std::size_t i = 0; i < held_.size() && i < count && overlap > 1; ++i) {
+    const auto share = static_cast<float>(i) / static_cast<float>(overlap - 1);
+    piece[i] = held_[i] * (1.0F - share) + piece[i] * share;
+  }
+  held_.assign(samples.begin() + static_cast<std::ptrdiff_t>(count), samples.end());
+  sent_ += static_cast<std::int64_t>(count);
+  return piece;
+}
+
+}  // namespace myxtts

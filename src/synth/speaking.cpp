@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "synth/speaking.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include <ATen/ATen.h>
+
+#include "base/log.h"
+#include "synth/pieces.h"
+#include "text/unicode.h"
+#include "weights/tensor_files.h"
+
+namespace myxtts {
+namespace {
+
+constexpr std::size_t kShownBytes = 40;
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// The start of a piece, for messages.
+std::string shown(const std::string& text) {
+  if (text.size() <= kShownBytes) return text;
+  return repair_utf8(text.substr(0, kShownBytes)) + "…";
+}
+
+struct PieceOfJob {
+  std::size_t job = 0;
+  std::size_t piece = 0;
+};
+
+std::vector<PieceOfJob> all_pieces(const std::vector<SpeakingJob>& jobs) {
+  std::vector<PieceOfJob> pieces;
+  for (std::size_t job = 0; job < jobs.size(); ++job) {
+    for (std::size_t piece = 0; piece < jobs[job].pieces.size(); ++piece) {
+      pieces.push_back({job, piece});
+    }
+  }
+  return pieces;
+}
+
+}  // namespace
+
+Speaking::Speaking(Synthesizer& synthesizer, const Voice& voice, const SpeakSettings& settings,
+                   const Interruption& interruption)
+    : synthesizer_(synthesizer),
+      voice_(voice),
+      settings_(settings),
+      interruption_(interruption),
+      progress_({.title = "Speaking (codes)"}) {}
+
+bool Speaking::speak(const std::vector<SpeakingJob>& jobs, std::int64_t batch) {
+  const auto pieces = all_pieces(jobs);
+  std::map<std::size_t, std::unique_ptr<SoundWriter>> writers;
+  const auto on_codes = [this](std::int64_t count) {
+    codes_ += count;
+    progress_.advance(static_cast<std::uint64_t>(count));
+    return !interruption_.came();
+  };
+  for (std::size_t at = 0; at < pieces.size(); at += static_cast<std::size_t>(batch)) {
+    const auto count = std::min(static_cast<std::size_t>(batch), pieces.size() - at);
+    std::vector<TextPiece> texts;
+    for (const auto& [job, piece] : std::span(pieces).subspan(at, count)) {
+      texts.push_back(jobs[job].pieces[piece]);
+    }
+    auto spoken = synthesizer_.speak(texts, voice_, settings_, on_codes);
+    if (interruption_.came()) return false;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto [job, piece] = pieces[at + i];
+      auto& writer = writers[job];
+      if (!writer) {
+        writer = open_sound_writer(jobs[job].out, synthesizer_.sample_rate(), Appears::Whole);
+      }
+      add_piece(jobs[job], piece, std::move(spoken[i]), *writer);
+      if (piece + 1 < jobs[job].pieces.size()) continue;
+      if (jobs.size() > 1) progress_.tell(fmt::format("{} of {} texts", job + 1, jobs.size()));
+      writer->finish();
+      writers.erase(job);
+    }
+  }
+  return true;
+}
+
+void Speaking::add_piece(const SpeakingJob& job, std::size_t piece, SpokenPiece spoken,
+                         SoundWriter& writer) {
+  judge(job, piece, spoken);
+  fade(values_of(spoken.samples), job, piece, true, true);
+  write(writer, values_of(spoken.samples));
+  if (keeps_) kept_.push_back(std::move(spoken));
+}
+
+bool Speaking::stream(const SpeakingJob& job, const StreamSettings& settings) {
+  const auto writer = open_sound_writer(job.out, synthesizer_.sample_rate(), Appears::Growing);
+  for (std::size_t piece = 0; piece < job.pieces.size() && !interruption_.came(); ++piece) {
+    bool starts = true;
+    std::vector<float> sent;
+    const auto on_sound = [&](std::span<const float> samples, bool is_last) {
+      std::vector<float> sound(samples.begin(), samples.end());
+      fade(sound, job, piece, std::exchange(starts, starts && sound.empty()), is_last);
+      write(*writer, sound);
+      if (keeps_) sent.insert(sent.end(), sound.begin(), sound.end());
+      progress_.advance(static_cast<std::uint64_t>(settings.chunk_codes));
+      return !interruption_.came();
+    };
+    auto spoken = synthesizer_.stream(job.pieces[piece], voice_, settings_, settings, on_sound);
+    codes_ += static_cast<std::int64_t>(spoken.codes.size());
+    if (!interruption_.came()) judge(job, piece, spoken);
+    if (!keeps_) continue;
+    spoken.samples = at::tensor(sent, at::kFloat);
+    kept_.push_back(std::move(spoken));
+  }
+  writer->finish();
+  return !interruption_.came();
+}
+
+// Where another piece follows or came before, the sound goes down to nothing there.
+void Speaking::fade(std::span<float> samples, const SpeakingJob& job, std::size_t piece,
+                    bool starts, bool ends) const {
+  const auto length = seam_length(synthesizer_.sample_rate());
+  if (starts && piece > 0) fade_in(samples, length);
+  if (ends && piece + 1 < job.pieces.size()) fade_out(samples, length);
+}
+
+void Speaking::write(SoundWriter& writer, std::span<float> samples) {
+  writer.write(samples);
+  samples_ += static_cast<std::int64_t>(samples.size());
+  if (!first_sound_ && !samples.empty()) first_sound_ = seconds_since(begin_);
+}
+
+void Speaking::judge(const SpeakingJob& job, std::size_t piece, const SpokenPiece& spoken) const {
+  const auto& text = job.pieces[piece].text;
+  const auto where = job.name.empty() ? std::string() : fmt::format(" of {}", job.name);
+  if (!spoken.stopped) {
+    log_warning("synthesize",
+                "\"{}\"{} did not come to an end by itself and was cut off after {} codes, the "
+                "most there can be; try another --seed, a lower --temperature or shorter text.",
+                shown(text), where, spoken.codes.size());
+  } else if (spoken.codes.size() <= 1) {
+    log_warning("synthesize",
+                "\"{}\"{} gave no speech: the model stopped at once; try another --seed, more "
+                "words, or a longer reference.",
+                shown(text), where);
+  }
+}
+
+void Speaking::write_dump(const std::filesystem::path& path,
+                          const std::vector<SpeakingJob>& jobs) const {
+  std::vector<at::Tensor> ids;
+  std::vector<at::Tensor> codes;
+  std::vector<at::Tensor> latents;
+  std::vector<at::Tensor> samples;
+  std::vector<std::int64_t> counts;
+  const auto pieces = all_pieces(jobs);
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    ids.push_back(at::tensor(jobs[pieces[i].job].pieces[pieces[i].piece].ids, at::kLong));
+    codes.push_back(at::tensor(kept_[i].codes, at::kLong));
+    latents.push_back(kept_[i].latents);
+    samples.push_back(kept_[i].samples);
+    counts.insert(counts.end(), {ids.back().size(0), codes.back().size(0), latents.back().size(0),
+                                 samples.back().size(0)});
+  }
+  write_tensors(path, {{"text_ids", at::cat(ids)},
+                       {"codes", at::cat(codes)},
+                       {"latents", at::cat(latents)},
+                       {"wav", at::cat(samples)},
+                       {"pieces", at::tensor(counts, at::kLong).view({-1, 4})}});
+}
+
+std::string Speaking::summary() const {
+  const double seconds = seconds_since(begin_);
+  const double sound =
+      static_cast<double>(samples_) / static_cast<double>(synthesizer_.sample_rate());
+  return fmt::format(
+      "{:.2f} s of speech in {:.2f} s (real-time factor {:.2f}), {} codes at {:.0f}/s, first sound "
+      "after {:.2f} s",
+      sound, seconds, sound > 0.0 ? seconds / sound : 0.0, codes_,
+      static_cast<double>(codes_) / seconds, first_sound_.value_or(seconds));
+}
+
+}  // namespace myxtts

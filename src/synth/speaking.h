@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/interruption.h"
+#include "base/progress.h"
+#include "synth/sound_writer.h"
+#include "synth/synthesizer.h"
+
+namespace myxtts {
+
+// A text with its pieces and the file it goes to.
+struct SpeakingJob {
+  std::string name;  // for messages: "line 3", or nothing
+  std::filesystem::path out;
+  std::vector<TextPiece> pieces;
+};
+
+// Speaks jobs into their files, and counts on the way. One thread; what it is made of outlives it.
+class Speaking {
+ public:
+  Speaking(Synthesizer& synthesizer, const Voice& voice, const SpeakSettings& settings,
+           const Interruption& interruption);
+
+  // All pieces of all jobs, `batch` at a time; each file appears when its last piece was spoken.
+  // False: interrupted.
+  bool speak(const std::vector<SpeakingJob>& jobs, std::int64_t batch);
+
+  // One job, piece after piece, into a file that grows. False: interrupted, with a valid file of
+  // what was made.
+  bool stream(const SpeakingJob& job, const StreamSettings& settings);
+
+  // Keeps what --dump writes from now on.
+  void keep_everything() { keeps_ = true; }
+  bool kept_any() const { return !kept_.empty(); }
+  // What was kept, of which there must be something.
+  void write_dump(const std::filesystem::path& path, const std::vector<SpeakingJob>& jobs) const;
+
+  // "3.42 s of speech in 1.10 s (real-time factor 0.32), ...".
+  std::string summary() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void write(SoundWriter& writer, std::span<float> samples);
+  void add_piece(const SpeakingJob& job, std::size_t piece, SpokenPiece spoken,
+                 SoundWriter& writer);
+  void judge(const SpeakingJob& job, std::size_t piece, const SpokenPiece& spoken) const;
+  void fade(std::span<float> samples, const SpeakingJob& job, std::size_t piece, bool starts,
+            bool ends) const;
+
+  Synthesizer& synthesizer_;
+  const Voice& voice_;
+  SpeakSettings settings_;
+  const Interruption& interruption_;
+  Progress progress_;
+  Clock::time_point begin_ = Clock::now();
+  std::optional<double> first_sound_;  // seconds
+  std::int64_t samples_ = 0;
+  std::int64_t codes_ = 0;
+  bool keeps_ = false;
+  std::vector<SpokenPiece> kept_;
+};
+
+}  // namespace myxtts

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include <ATen/core/Tensor.h>
+
+#include "config/model.h"
+#include "config/model_json.h"
+#include "model/reference_voice.h"
+
+namespace myxtts {
+
+// What is done to each reference clip, in this order, before it is listened to.
+struct ReferenceTreatment {
+  std::int64_t most_samples = 0;       // what is taken of it, from its start
+  bool even_loudness = false;          // scale its peak to 0.75
+  std::optional<double> trim_db = {};  // cut what is this much quieter off both ends
+};
+
+// How much of reference clips a model's config.json listens to.
+ReferenceLengths reference_lengths(const ReferenceConfig& config, std::int64_t sample_rate);
+
+// The clip [S] at the sample rate. Throws DataError that names the file: missing, not audio,
+// shorter than what a voice can be heard in, or silent.
+at::Tensor read_reference(const std::filesystem::path& path, std::int64_t sample_rate,
+                          const ReferenceTreatment& treatment);
+
+// [S] without the ends in which every window of 2048 samples is more than `db` below the loudest.
+at::Tensor trim_silence(const at::Tensor& clip, double db);
+
+// A voice on disk: a safetensors file with gpt_cond_latent [1, latents, D] and speaker_embedding
+// [1, speaker_dim, 1], as the public list of speakers has them. All throw DataError.
+
+void write_voice(const std::filesystem::path& path, const Voice& voice);
+
+// Checks the shapes against the model that is to speak with it.
+Voice read_voice(const std::filesystem::path& path, const ModelConfig& config);
+
+// The voice called `name` of a model folder's voices.safetensors; the message lists the names when
+// there is none.
+Voice read_speaker(const std::filesystem::path& model_folder, const std::string& name,
+                   const ModelConfig& config);
+
+}  // namespace myxtts

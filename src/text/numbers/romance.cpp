@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Spanish and French. Italian and Portuguese have files of their own.
+#include <array>
+
+#include "text/numbers/numbers.h"
+#include "text/numbers/spell_rules.h"
+
+namespace myxtts {
+namespace {
+
+// Spanish
+// -------------------------------------------------------------------------------------------
+
+// The peer says "veintiuno mil", never "veintiún mil".
+constexpr std::string_view kSpanish = R"(
+cardinal:
+0: cero; uno; dos; tres; cuatro; cinco; seis; siete; ocho; nueve; diez
+11: once; doce; trece; catorce; quince; dieciséis; diecisiete; dieciocho; diecinueve; veinte
+21: veintiuno; veintidós; veintitrés; veinticuatro; veinticinco; veintiséis; veintisiete
+28: veintiocho; veintinueve
+30: treinta[ y >>]
+40: cuarenta[ y >>]
+50: cincuenta[ y >>]
+60: sesenta[ y >>]
+70: setenta[ y >>]
+80: ochenta[ y >>]
+90: noventa[ y >>]
+100: cien
+101: ciento >>
+200: doscientos[ >>]
+300: trescientos[ >>]
+400: cuatrocientos[ >>]
+500: quinientos[ >>]
+600: seiscientos[ >>]
+700: setecientos[ >>]
+800: ochocientos[ >>]
+900: novecientos[ >>]
+1000: mil[ >>]
+2000: << mil[ >>]
+1000000: un millón[ >>]
+2000000: << millones[ >>]
+1000000000000: un billón[ >>]
+2000000000000: << billones[ >>]
+)";
+
+// The multiple stands in front of its milésimo without a blank.
+constexpr std::string_view kSpanishOrdinals = R"(
+ordinal:
+0: ; primero; segundo; tercero; cuarto; quinto; sexto; séptimo; octavo; noveno; décimo
+11: décimoprimero; décimosegundo
+13: décimo >>
+20: vigésimo[ >>]
+30: trigésimo[ >>]
+40: quadragésimo[ >>]
+50: quincuagésimo[ >>]
+60: sexagésimo[ >>]
+70: septuagésimo[ >>]
+80: octogésimo[ >>]
+90: nonagésimo[ >>]
+100: centésimo[ >>]
+200: ducentésimo[ >>]
+300: tricentésimo[ >>]
+400: cuadrigentésimo[ >>]
+500: quingentésimo[ >>]
+600: sexcentésimo[ >>]
+700: septigentésimo[ >>]
+800: octigentésimo[ >>]
+900: noningentésimo[ >>]
+1000: milésimo[ >>]
+2000: <cardinal<milésimo[ >>]
+1000000: millonésimo[ >>]
+2000000: <cardinal<millonésimo[ >>]
+1000000000: billonésimo[ >>]
+2000000000: <cardinal<billonésimo[ >>]
+1000000000000: trillonésimo[ >>]
+2000000000000: <cardinal<trillonésimo[ >>]
+)";
+
+constexpr MoneyTable kSpanishMoney{.separator = " con",
+                                   .gbp = {{"libra", "", "libras"}, {"penique", "", "peniques"}},
+                                   .usd = {{"dólar", "", "dólares"}, {"centavo", "", "centavos"}},
+                                   .eur = {{"euro", "", "euros"}, {"céntimo", "", "céntimos"}}};
+
+std::string spanish_cardinal(std::uint64_t number) {
+  static const SpellRules rules(kSpanish);
+  return rules.spell(number);
+}
+
+std::string spanish_ordinal(std::uint64_t number) {
+  static const SpellRules rules(std::string(kSpanishOrdinals) + std::string(kSpanish));
+  return rules.spell(number);
+}
+
+std::string spanish_decimal(const Decimal& number) {
+  return spell_decimal(number, "punto", spanish_cardinal);
+}
+
+std::optional<std::string> spanish_amount(const Amount& amount, Currency currency) {
+  const MoneyNames& names = kSpanishMoney.names(currency);
+  MoneyPhrase phrase{spanish_cardinal(amount.units), names.unit[amount.units == 1 ? 0 : 2],
+                     spanish_cardinal(amount.cents), names.cent[amount.cents == 1 ? 0 : 2]};
+  if (currency == Currency::Gbp) {
+    replace_all(phrase.units, "uno", "una");
+    replace_all(phrase.units, "cientos", "cientas");
+  }
+  std::string words = join_money(phrase, kSpanishMoney.separator);
+  replace_all(words, "veintiuno", "veintiún");
+  replace_all(words, "uno", "un");
+  return drop_cents_if_whole(std::move(words), amount, kSpanishMoney.separator);
+}
+
+// French
+// --------------------------------------------------------------------------------------------
+
+constexpr std::string_view kFrench = R"(
+cardinal:
+0: zéro; un; deux; trois; quatre; cinq; six; sept; huit; neuf; dix
+11: onze; douze; treize; quatorze; quinze; seize; dix-sept; dix-huit; dix-neuf
+20: vingt; vingt et un
+22: vingt->>
+30: trente; trente et un
+32: trente->>
+40: quarante; quarante et un
+42: quarante->>
+50: cinquante; cinquante et un
+52: cinquante->>
+60: soixante; soixante et un
+62/20: soixante->>
+71: soixante et onze
+72/20: soixante->>
+80/20: quatre-vingt[->>|s]
+100: cent[ >>]
+200: << cent[ >>|s]
+1000: mille[ >>]
+2000: <thousands< mille[ >>]
+1000000: un million[ >>]
+2000000: << millions[ >>]
+1000000000: un milliard[ >>]
+2000000000: << milliards[ >>]
+1000000000000: un billion[ >>]
+2000000000000: << billions[ >>]
+thousands:
+0: =cardinal=
+80: quatre-vingt
+81: =cardinal=
+100: cent[ >>]
+200: <cardinal< cent[ >>]
+)";
+
+constexpr MoneyTable kFrenchMoney{.separator = " et",
+                                  .gbp = {{"livre", "", "livres"}, {"penny", "", "pence"}},
+                                  .usd = {{"dollar", "", "dollars"}, {"cent", "", "cents"}},
+                                  .eur = {{"euro", "", "euros"}, {"centime", "", "centimes"}}};
+
+std::string french_cardinal(std::uint64_t number) {
+  static const SpellRules rules(kFrench);
+  return rules.spell(number);
+}
+
+std::string french_ordinal(std::uint64_t number) {
+  if (number == 1) return "premier";
+  std::string words = french_cardinal(number);
+  if (words.ends_with("cinq")) return words + "uième";
+  if (words.ends_with("neuf")) return words.substr(0, words.size() - 1) + "vième";
+  if (words.ends_with("e")) words.pop_back();
+  return words + "ième";
+}
+
+std::string french_decimal(const Decimal& number) {
+  return spell_decimal(number, "virgule", french_cardinal);
+}
+
+std::optional<std::string> french_amount(const Amount& amount, Currency currency) {
+  return spell_money(amount, kFrenchMoney.names(currency), kFrenchMoney.separator, french_cardinal);
+}
+
+}  // namespace
+
+constinit const NumberWords kSpanishNumbers{spanish_cardinal, spanish_ordinal, spanish_decimal,
+                                            spanish_amount};
+constinit const NumberWords kFrenchNumbers{french_cardinal, french_ordinal, french_decimal,
+                                           french_amount};
+
+}  // namespace myxtts

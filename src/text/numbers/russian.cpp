@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+
+#include "text/numbers/numbers.h"
+#include "text/numbers/spell_rules.h"
+
+namespace myxtts {
+namespace {
+
+constexpr std::string_view kRussian = R"(
+cardinal:
+0: ноль; один; два; три; четыре; пять; шесть; семь; восемь; девять; десять; одиннадцать
+12: двенадцать; тринадцать; четырнадцать; пятнадцать; шестнадцать; семнадцать; восемнадцать
+19: девятнадцать
+20: двадцать[ >>]
+30: тридцать[ >>]
+40: сорок[ >>]
+50: пятьдесят[ >>]
+60: шестьдесят[ >>]
+70: семьдесят[ >>]
+80: восемьдесят[ >>]
+90: девяносто[ >>]
+100: сто[ >>]
+200: двести[ >>]
+300: триста[ >>]
+400: четыреста[ >>]
+500: пятьсот[ >>]
+600: шестьсот[ >>]
+700: семьсот[ >>]
+800: восемьсот[ >>]
+900: девятьсот[ >>]
+1000: <feminine< (тысяча|тысячи|тысяч)[ >>]
+1000000: << (миллион|миллиона|миллионов)[ >>]
+1000000000: << (миллиард|миллиарда|миллиардов)[ >>]
+1000000000000: << (триллион|триллиона|триллионов)[ >>]
+feminine:
+0: =cardinal=; одна; две
+3: =cardinal=
+20: двадцать[ >>]
+30: тридцать[ >>]
+40: сорок[ >>]
+50: пятьдесят[ >>]
+60: шестьдесят[ >>]
+70: семьдесят[ >>]
+80: восемьдесят[ >>]
+90: девяносто[ >>]
+100: сто[ >>]
+200: двести[ >>]
+300: триста[ >>]
+400: четыреста[ >>]
+500: пятьсот[ >>]
+600: шестьсот[ >>]
+700: семьсот[ >>]
+800: восемьсот[ >>]
+900: девятьсот[ >>]
+)";
+
+// "last" is a group of three digits at the end of an ordinal. "counted" is one before its тысяча:
+// the peer makes it an ordinal unless it ends in a unit (20,001 is "двадцатый тысяч первый"),
+// "feminine" the same before тысяча. "glued" stands in front of тысячный.
+constexpr std::string_view kRussianOrdinals = R"(
+last:
+0: нулевой; первый; второй; третий; четвёртый; пятый; шестой; седьмой; восьмой; девятый; десятый
+11: одиннадцатый; двенадцатый; тринадцатый; четырнадцатый; пятнадцатый; шестнадцатый
+17: семнадцатый; восемнадцатый; девятнадцатый
+20: [двадцать >>|двадцатый]
+30: [тридцать >>|тридцатый]
+40: [сорок >>|сороковой]
+50: [пятьдесят >>|пятидесятый]
+60: [шестьдесят >>|шестидесятый]
+70: [семьдесят >>|семидесятый]
+80: [восемьдесят >>|восьмидесятый]
+90: [девяносто >>|девяностый]
+100: [сто >>|сотый]
+200: [двести >>|двухсотый]
+300: [триста >>|трёхсотый]
+400: [четыреста >>|четырёхсотый]
+500: [пятьсот >>|пятисотый]
+600: [шестьсот >>|шестисотый]
+700: [семьсот >>|семисотый]
+800: [восемьсот >>|восьмисотый]
+900: [девятьсот >>|девятисотый]
+counted:
+0: ; один; два; три; четыре; пять; шесть; семь; восемь; девять
+10: =last=
+20: [двадцать >>|двадцатый]
+30: [тридцать >>|тридцатый]
+40: [сорок >>|сороковой]
+50: [пятьдесят >>|пятидесятый]
+60: [шестьдесят >>|шестидесятый]
+70: [семьдесят >>|семидесятый]
+80: [восемьдесят >>|восьмидесятый]
+90: [девяносто >>|девяностый]
+100: [сто >>|сотый]
+200: [двести >>|двухсотый]
+300: [триста >>|трёхсотый]
+400: [четыреста >>|четырёхсотый]
+500: [пятьсот >>|пятисотый]
+600: [шестьсот >>|шестисотый]
+700: [семьсот >>|семисотый]
+800: [восемьсот >>|восьмисотый]
+900: [девятьсот >>|девятисотый]
+glued:
+0: ; одно; двух; трёх; четырёх; пяти; шести; семи; восьми; девяти; десяти; одиннадцати
+12: двенадцати; тринадцати; четырнадцати; пятнадцати; шестнадцати; семнадцати; восемнадцати
+19: девятнадцати
+20: двадцати[>>]
+30: тридцати[>>]
+40: сорока[>>]
+50: пятидесяти[>>]
+60: шестидесяти[>>]
+70: семидесяти[>>]
+80: восьмидесяти[>>]
+90: девяносто[>>]
+100: сто[>>]
+200: двухсот[>>]
+300: трёхсот[>>]
+400: четырёхсот[>>]
+500: пятисот[>>]
+600: шестисот[>>]
+700: семисот[>>]
+800: восьмисот[>>]
+900: девятисот[>>]
+)";
+
+struct RussianLarge {
+  std::array<std::string_view, 3> forms;
+  std::string_view ordinal_stem;  // without its ending -ый
+};
+constexpr std::array<RussianLarge, 5> kRussianLarge{{{},
+                                       {{"тысяча", "тысячи", "тысяч"}, "тысячн"},
+                                       {{"миллион", "миллиона", "миллионов"}, "миллионн"},
+                                       {{"миллиард", "миллиарда", "миллиардов"}, "миллиардн"},
+                                       {{"триллион", "триллиона", "триллионов"}, "триллионн"}}};
+
+constexpr MoneyTable kRussianMoney{.separator = ",",
+                            .gbp = {},
+                            .usd = {{"доллар", "доллара", "долларов"}, {"цент", "цента", "центов"}},
+                            .eur = {{"евро", "евро", "евро"}, {"цент", "цента", "центов"}}};
+
+std::size_t form_of(std::uint64_t count) {
+  return plural_form(count, PluralRule::EndingInOneIsSingular);
+}
+
+const SpellRules& ordinal_rules() {
+  static const SpellRules rules(kRussianOrdinals);
+  return rules;
+}
+
+std::string russian_cardinal(std::uint64_t number) {
+  static const SpellRules rules(kRussian, PluralRule::EndingInOneIsSingular);
+  return rules.spell(number);
+}
+
+// один and два in their feminine form, wherever they stand.
+std::string in_the_feminine(const std::string& words) {
+  std::string out;
+  for (std::size_t start = 0; start <= words.size();) {
+    const std::size_t end = std::min(words.find(' ', start), words.size());
+    const std::string_view word = std::string_view(words).substr(start, end - start);
+    if (start > 0) out += ' ';
+    out += word == "один" ? "одна" : word == "два" ? "две" : word;
+    start = end + 1;
+  }
+  return out;
+}
+
+void append_counted_group(std::string& words, std::uint64_t group, std::size_t level) {
+  if (group != 1) {
+    std::string counted = ordinal_rules().spell(group, "counted");
+    words += (level == 1 ? in_the_feminine(counted) : counted) + " ";
+  }
+  words.append(kRussianLarge[level].forms[form_of(group)]).append(" ");
+}
+
+// The ordinal without the ending of тысячный, if it ends in that; with its ending otherwise.
+struct Stem {
+  std::string words;
+  bool open;
+};
+
+Stem ordinal_stem(std::uint64_t number) {
+  std::size_t lowest = 0;
+  std::uint64_t unit = 1;
+  while (number != 0 && number / unit % 1000 == 0) {
+    unit *= 1000;
+    ++lowest;
+  }
+  std::string words;
+  std::uint64_t divisor = 1'000'000'000'000;
+  for (std::size_t level = kRussianLarge.size() - 1; level > lowest; --level, divisor /= 1000) {
+    const std::uint64_t group = number / divisor % 1000;
+    if (group != 0) append_counted_group(words, group, level);
+  }
+  const std::uint64_t group = number / unit % 1000;
+  if (lowest == 0) return {words + ordinal_rules().spell(group, "last"), false};
+  if (group != 1) words += ordinal_rules().spell(group, "glued");
+  return {words + std::string(kRussianLarge[lowest].ordinal_stem), true};
+}
+
+std::string russian_ordinal(std::uint64_t number) {
+  Stem stem = ordinal_stem(number);
+  return stem.open ? stem.words + "ый" : stem.words;
+}
+
+bool ends_in_one(std::uint64_t number) {
+  return number % 10 == 1 && number % 100 != 11;
+}
+
+// "десятая", "сотых", "десятитысячных": the denominator of a fraction of so many digits.
+std::string denominator(std::size_t digits, bool one) {
+  std::uint64_t power = 1;
+  for (std::size_t count = 0; count < digits; ++count) power *= 10;
+  Stem stem = ordinal_stem(power);
+  if (!stem.open) stem.words.resize(stem.words.size() - std::string_view("ый").size());
+  return stem.words + (one ? "ая" : "ых");
+}
+
+std::string russian_decimal(const Decimal& number) {
+  std::string words = in_the_feminine(russian_cardinal(number.whole));
+  words += ends_in_one(number.whole) ? " целая " : " целых ";
+  if (number.fraction.size() >= 15) return words + spell_digits(number.fraction, russian_cardinal);
+  const std::uint64_t fraction = to_integer(number.fraction);
+  words += in_the_feminine(russian_cardinal(fraction));
+  return words + " " + denominator(number.fraction.size(), ends_in_one(fraction));
+}
+
+std::optional<std::string> russian_amount(const Amount& amount, Currency currency) {
+  const MoneyNames& names = kRussianMoney.names(currency);
+  if (!names.known()) return std::nullopt;
+  const MoneyPhrase phrase{russian_cardinal(amount.units), names.unit[form_of(amount.units)],
+                           russian_cardinal(amount.cents), names.cent[form_of(amount.cents)]};
+  return drop_cents_if_whole(join_money(phrase, kRussianMoney.separator), amount, kRussianMoney.separator);
+}
+
+}  // namespace
+
+constinit const NumberWords kRussianNumbers{russian_cardinal, russian_ordinal, russian_decimal,
+                                            russian_amount};
+
+}  // namespace myxtts

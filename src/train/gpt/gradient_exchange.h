@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "config/run_config.h"
+#include "parallel/rank_share.h"
+#include "parallel/rank_tensors.h"
+#include "train/step/parameters.h"
+
+namespace torch::autograd {
+struct Node;
+}
+
+namespace myxtts {
+
+// Note [Gradients of several ranks]
+// Each rank divides its losses by the targets of all ranks' batches, so the sum of gradients over
+// the ranks is the gradient that one large batch would have. The flat array of gradients is cut
+// into buckets. While the backward pass of a step's last batch runs, each gradient that it has
+// found is counted, and a bucket whose gradients are all there goes on its way to the other ranks.
+// Buckets go in one order on every rank and in every graph: that in which they became complete in
+// the first pass on rank 0. What was told of the step is summed with them. Every rank then has the
+// same sums, to the bit, and makes the same update.
+//
+// Where several batches are summed apart from their gradients, the sums go in one piece after the
+// last pass.
+//
+// Note [When a gradient is there]
+// Autograd visits the end of a parameter's path once for each backward pass that leads there, also
+// where an operation of ours has written the gradient to its place itself and hands nothing on:
+// only then has everything been added. Layers that are recomputed run passes of their own inside
+// the large one, so a parameter may be visited more than once. The first pass shows how often; in
+// it, and for a parameter that had no part in it, nothing is sent on the way.
+
+struct GradientExchangeSettings {
+  Wire wire = Wire::Fp32;
+  // Few enough to pay the latency, many to overlap.
+  std::int64_t bucket_bytes = std::int64_t{8} << 20;
+};
+
+// Parameters, team and tensors outlive it. The trainer's thread only; autograd's own count.
+class GradientExchange {
+ public:
+  GradientExchange(RankTeam& team, RankTensors& tensors, Parameters& parameters,
+                   const GradientExchangeSettings& settings);
+  GradientExchange(const GradientExchange&) = delete;
+  GradientExchange& operator=(const GradientExchange&) = delete;
+  ~GradientExchange();
+
+  // Before the last backward pass of a step: from now on, gradients that are found go. Not where
+  // sums are kept apart.
+  void open();
+
+  // After it. `apart` are the sums of several batches where these are kept apart, or undefined;
+  // `losses` what was told of the step. What the role computes from now on sees sums over all
+  // ranks. May stand in a graph, together with open(), once a pass was made without one.
+  void finish(const at::Tensor& apart, const at::Tensor& losses);
+
+  // The time that finish() waited for other ranks, since the last call.
+  std::chrono::nanoseconds take_waited();
+
+ private:
+  struct Gradient {
+    std::size_t bucket = 0;
+    int visits = 1;                                   // of autograd in each pass
+    int seen = 0;                                     // of these, in this pass
+    std::shared_ptr<torch::autograd::Node> end = {};  // of the parameter's path
+    std::uintptr_t hook = 0;
+  };
+  struct Bucket {
+    std::int64_t first = 0;
+    std::int64_t count = 0;
+    int gradients = 0;
+    int missing = 0;             // gradients that were not found yet
+    std::int64_t completed = 0;  // after so many gradients of the pass
+  };
+  class Visit;
+
+  void cut(const ParameterLayout& layout);
+  void watch(const at::Tensor& parameter, Gradient& gradient, std::size_t place);
+  void visited(std::size_t place);
+  void send_complete();
+  void send(const at::Tensor& numbers, std::int64_t first);
+  void receive();
+  void learn_visits();
+  void agree_on_order();
+
+  RankTeam& team_;
+  RankTensors& tensors_;
+  Parameters& parameters_;
+  const GradientExchangeSettings settings_;
+  at::Tensor on_wire_;  // bf16 [trained], where others are sent as it; or undefined
+  std::vector<Gradient> gradients_;
+  std::vector<Bucket> buckets_;
+  std::vector<std::size_t> order_;  // empty until the first pass has shown it
+  std::size_t next_ = 0;            // of order_
+  bool knows_visits_ = false;
+  bool open_ = false;
+  std::int64_t visits_ = 0;  // of this pass
+  std::chrono::nanoseconds waited_{0};
+};
+
+// Who of several ranks updates which part of a model's trained numbers, and how the others get it.
+// With parts, a rank keeps AdamW's averages of its own alone. Tensors and parameters outlive it;
+// the trainer's thread only, with work of the role.
+class WeightShares {
+ public:
+  // `in_parts`: --shard-optimiser; else every rank updates all.
+  WeightShares(int ranks, RankTensors& tensors, Parameters& parameters, bool in_parts);
+
+  // Rank 0's weights for all: every rank made or read the same, and those are the ones that count.
+  void begin_with_equal_weights() const;
+
+  // After an update: every part from the rank that made it.
+  void gather_weights() const;
+
+  // The same for another flat array of the trained numbers, of which one stands for `unit` of them.
+  void gather(const at::Tensor& flat, std::int64_t unit) const;
+
+ private:
+  const int ranks_;
+  RankTensors& tensors_;
+  Parameters& parameters_;
+  const bool in_parts_;
+};
+
+// The part of `trained` numbers that this rank updates.
+ArrayPart own_share(const World& world, std::int64_t trained);
+
+}  // namespace myxtts
