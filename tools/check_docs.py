@@ -4,7 +4,8 @@
 
 - A relative link leads to a file or folder that is there, its #anchor to a heading of that page. README.md,
   CONTRIBUTING.md and CHANGELOG.md of the root are held to this, too.
-- Every page of docs/ can be reached from docs/README.md, and docs/NAME.md in sources, tools and configs exists.
+- Every page of docs/ can be reached from docs/README.md.
+- docs/NAME.md in sources, tools and configs exists, and so does what a page names as `src/FILE` or `MODULE/FILE.h`.
 - What stands behind a line `<!-- printed by the program -->` may be wider: it is not written by hand.
 
     tools/check_docs.py [ROOT]
@@ -19,6 +20,8 @@ PRINTED = "<!-- printed by the program -->"
 LINK = re.compile(r"\]\(([^()\s]+(?:\([^()\s]*\)[^()\s]*)*)\)")
 NAMED = re.compile(r"\bdocs/[\w./-]+\.md\b")
 CODE_FOLDERS = ["src", "tests", "tools", "examples", "configs", "benchmarks", "cmake"]
+SOURCE = re.compile(r"(?:src|tests|tools|benchmarks|configs|examples|cmake)/[\w./*-]*\w")
+MODULE_FILE = re.compile(r"[a-z_]+/[\w/]+\.(?:h|cpp|cu|cuh)")
 CODE_SUFFIXES = {".h", ".cpp", ".cu", ".cuh", ".py", ".sh", ".txt", ".cmake", ".yaml", ""}
 
 
@@ -78,6 +81,17 @@ def wide_lines(root, page, text):
             yield f"{page.relative_to(root).as_posix()}:{number}: {len(line)} columns; {COLUMNS} is the limit"
 
 
+def missing_sources(root, page, text):
+    for number, line in lines_outside_code(text):
+        for code in re.findall(r"`([^`]*)`", line):
+            names = [code] if SOURCE.fullmatch(code.rstrip("/")) else []
+            if MODULE_FILE.fullmatch(code) and (root / "src" / code.split("/")[0]).is_dir():
+                names = [f"src/{code}"]
+            for name in names:
+                if not any(root.glob(name.rstrip("/"))):
+                    yield f"{page.relative_to(root).as_posix()}:{number}: {code} is not there"
+
+
 def unreached(root, pages, leads_to):
     open_pages, reached = [root / "docs/README.md"], set()
     while open_pages:
@@ -110,6 +124,8 @@ def main():
         leads_to[page] = set()
         found += page_faults(root, page, text, leads_to[page])
         found += wide_lines(root, page, text)
+        if page in pages:
+            found += missing_sources(root, page, text)
     found += unreached(root, pages, leads_to)
     found += names_in_code(root)
     for fault in found:
