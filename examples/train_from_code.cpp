@@ -22,7 +22,8 @@ namespace {
 
 using namespace myxtts;
 
-// Every setting that is not named keeps its default: docs/configuration.md lists them all.
+// Every setting that is not named keeps its default: docs/reference/configuration.md lists them
+// all.
 RunConfig settings(const std::string& corpus, std::int64_t steps) {
   return {.data = {.pipeline_buffer_size = 8,  // batches that wait decoded, in host memory
                    .prefetch_buffer_size = 3,  // batches that wait on the model device

@@ -131,7 +131,7 @@ std::unique_ptr<DecodeEngine> make_cpu_engine(const GptConfig& config, const Nam
                                               const DecodeCapacity& capacity, c10::Device device);
 
 // LibTorch reads the prefixes, kernels/ makes the steps and chooses the codes, all on one GPU; see
-// docs/decode-engine.md. Throws DeviceError where there is none.
+// docs/internals/decode-engine.md. Throws DeviceError where there is none.
 std::unique_ptr<DecodeEngine> make_cuda_engine(const GptConfig& config, const NamedTensors& weights,
                                                const DecodeCapacity& capacity, c10::Device device);
 

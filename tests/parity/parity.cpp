@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Computes with our network what the Python peer's trainer computes, for anyone to compare: takes
-// and gives named tensors in safetensors files. docs/model.md lists the names.
+// and gives named tensors in safetensors files. docs/internals/network.md lists the names.
 #include <exception>
 #include <filesystem>
 #include <string>

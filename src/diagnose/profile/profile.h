@@ -204,7 +204,7 @@ Grade grade_of(const std::vector<Mark>& marks);  // the worst of them
 // Several lines for a terminal: speed, stages, thresholds, grade, verdict, knob.
 std::string describe(const Profile& profile);
 
-// One object; docs/profile.md has the schema.
+// One object; docs/guides/profile.md has the schema.
 std::string to_json(const Profile& profile);
 
 // A page with the same numbers and pictures of them; needs nothing but itself.

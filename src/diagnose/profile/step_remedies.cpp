@@ -19,7 +19,7 @@ namespace {
 // and the prediction is what was measured.
 
 constexpr double kUsualShare =
-    0.95;  // of the tokens that is useful with a budget; see corpus-batches.md
+    0.95;  // of the tokens that is useful with a budget; see docs/internals/batches.md
 constexpr double kSameSize = 1.1;  // batches that differ by less are as large
 
 double useful_share(const TrialReading& reading) {

@@ -70,9 +70,9 @@ struct ClusterFacts {
   std::optional<std::int64_t> parameters = {};  // nothing: those of the model's size
 };
 
-// The facts that a JSON file adds to `known`; docs/distributed.md has its keys. Throws ConfigError,
-// which names the key, when one is unknown or its value is out of range, DataError when the file
-// cannot be read.
+// The facts that a JSON file adds to `known`; docs/guides/distributed.md has its keys. Throws
+// ConfigError, which names the key, when one is unknown or its value is out of range, DataError
+// when the file cannot be read.
 ClusterFacts read_cluster_file(const std::filesystem::path& path, const Cluster& known);
 ClusterFacts parse_cluster(std::string_view text, const Cluster& known);
 

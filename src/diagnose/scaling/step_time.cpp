@@ -190,11 +190,11 @@ std::optional<std::int64_t> batch_for_efficiency(const Cluster& cluster, RankTra
 namespace {
 
 constexpr const char* kMeasured = "xtts-v2";
-// Fitted to steps of 3 to 64 clips on an H200 (docs/benchmarks.md).
+// Fitted to steps of 3 to 64 clips on an H200 (docs/results/training-speed.md).
 constexpr double kFixedMs = 2.8;
 constexpr double kClipMs = 2.06;
 constexpr double kUpdateMs = 3.5;
-// A core decodes 498 clips of FLAC a second (docs/benchmarks.md).
+// A core decodes 498 clips of FLAC a second (docs/results/data.md).
 constexpr double kCoreClipMs = 2.0;
 
 }  // namespace

@@ -47,7 +47,7 @@ struct DecoderTrainingSettings {
 
 // The decoder while it is trained: from the latents of the frozen GPT and a speaker vector to sound
 // whose mel spectra are those of the recording, and which the discriminators take for one. See
-// docs/decoder-training.md.
+// docs/internals/parts.md.
 //
 // A batch has rows with codes, prompts, and sound windows with their voices. Nothing is random but
 // the discriminators' first weights.

@@ -65,7 +65,7 @@ class StageTraining {
 
   // Everything that a checkpoint keeps, as it is on the device now: valid until the next update().
   // The model's own tensors in fp32 by their names in the public checkpoint; and what else a
-  // resumed run needs, by names of its own (docs/checkpoint-format.md).
+  // resumed run needs, by names of its own (docs/reference/checkpoint-format.md).
   virtual NamedTensors weights() const = 0;
   virtual NamedTensors optimiser() const = 0;
 
