@@ -68,18 +68,21 @@ TEST(SpeakerEncoder, ANewEncodersTablesEqualTheGolden) {
 }
 
 TEST(SpeakerEncoder, EveryTensorMattersButWhatTheNetworkDividesOut) {
-  const auto outputs = [](const NamedTensors& tensors) {
-    return SpeakerEncoder(small_speaker_encoder(), tensors, "").unscaled(small_wave());
+  // As short as leaves attention several times to choose from: there is a pass for each tensor.
+  const auto wave = small_wave().narrow(0, 0, 1).narrow(1, 0, 3200);
+  const auto weights = small_weights();
+  const auto outputs = [&](const NamedTensors& tensors) {
+    return SpeakerEncoder(small_speaker_encoder(), tensors, "").unscaled(wave);
   };
   // A softmax over time does not see what is the same at every time, and the counters count batches
   // of a training long past.
   std::vector<std::string> without = {"attention.2.bias", "attention.2.running_mean",
                                       "attention.3.bias"};
-  for (const auto& [name, tensor] : small_weights()) {
+  for (const auto& [name, tensor] : weights) {
     if (name.ends_with("num_batches_tracked")) without.push_back(name);
   }
   std::ranges::sort(without);
-  EXPECT_EQ(tensors_without_effect(small_weights(), outputs), without);
+  EXPECT_EQ(tensors_without_effect(weights, outputs), without);
 }
 
 }  // namespace
