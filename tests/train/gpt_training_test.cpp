@@ -333,14 +333,17 @@ TEST_F(GptTrainingOnCpu, AGuideIsALossOfItsOwnThatFalls) {
   ASSERT_EQ(training.loss_names(),
             (std::vector<std::string>{"text_loss", "audio_loss", "guide_loss"}));
   auto repeated = batch(1);
-  const auto numbers = train(training, std::vector<DeviceBatch*>(30, &repeated), 1e-3);
+  const std::vector<DeviceBatch*> steps(30, &repeated);
+  const auto numbers = train(training, steps, 1e-3);
   const auto& first = numbers.front();
-  EXPECT_LT(numbers.back().losses[2], 0.7 * first.losses[2]);
+  auto unguided = make({.dropout = 0.0, .guide = 1e-9});  // measured, and not striven for
+  const double without = train(unguided, steps, 1e-3).back().losses[2];
+  EXPECT_LT(numbers.back().losses[2], 0.8 * without);
   EXPECT_NEAR(first.loss, training.total(first.losses), 1e-5)
       << "the guide is not a loss of speech";
   const auto sums = training.evaluate(repeated);
   ASSERT_EQ(sums.sizes(), (std::vector<std::int64_t>{2, 3}));
-  EXPECT_LT((sums[0][2] / sums[1][2]).item<double>(), 0.7 * first.losses[2]);
+  EXPECT_LT((sums[0][2] / sums[1][2]).item<double>(), 0.8 * without);
 }
 
 TEST_F(GptTrainingOnCpu, WithoutAGuideItsHeadIsLeftAlone) {

@@ -15,7 +15,7 @@
 namespace myxtts::overfit_test {
 namespace {
 
-constexpr int kSteps = 60;
+constexpr int kSteps = 40;
 constexpr std::size_t kClips = 8;
 
 struct Clips {
@@ -83,17 +83,16 @@ std::vector<double> train(bool shuffled) {
   return losses.audio;
 }
 
-TEST(Overfit, TheTinyModelLearnsEightClipsByHeart) {
-  const auto losses = train(/*shuffled=*/false);
-  ASSERT_EQ(losses.size(), static_cast<std::size_t>(kSteps));
-  EXPECT_GT(losses.front(), 5.0) << "it knew nothing at first: ln 258 is 5.55";
-  EXPECT_LT(losses.back(), 0.1 * losses.front());
-}
-
-// A model that could see the code it is to predict would learn these as well.
-TEST(Overfit, CodesInANewOrderInEachStepAreNotLearned) {
-  const auto losses = train(/*shuffled=*/true);
-  EXPECT_GT(*std::ranges::min_element(losses), 0.5 * losses.front());
+// Of codes in a new order in each step there is only to learn how frequent each one is. A model
+// that could see the code it is to predict would learn them as well; one that does not learn,
+// neither.
+TEST(Overfit, TheTinyModelLearnsEightClipsByHeartAndNotCodesInANewOrderInEachStep) {
+  const auto by_heart = train(/*shuffled=*/false);
+  ASSERT_EQ(by_heart.size(), static_cast<std::size_t>(kSteps));
+  EXPECT_GT(by_heart.front(), 5.0) << "it knew nothing at first: ln 258 is 5.55";
+  const auto shuffled = train(/*shuffled=*/true);
+  EXPECT_LT(by_heart.back(), 0.1 * *std::ranges::min_element(shuffled));
+  EXPECT_GT(*std::ranges::min_element(shuffled), 0.5 * shuffled.front());
 }
 
 }  // namespace
