@@ -303,7 +303,7 @@ void bench(const Options& options, const GptConfig& config, const NamedTensors& 
   }
   std::optional<RankTeam> team;
   if (options.ranks) {
-    team.emplace(World{.port = free_port()}, RankTeamSettings{});
+    team.emplace(World{.port = free_port()});
     settings.team = &*team;
     settings.wire = *options.ranks;
   }

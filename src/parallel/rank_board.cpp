@@ -137,7 +137,7 @@ std::optional<std::string> RankBoard::read(const std::string& key) {
   return client_->read(key);
 }
 
-void RankBoard::tell_cause(const std::string& cause) noexcept {
+void RankBoard::write_cause(const std::string& cause) noexcept {
   try {
     if (!client_->read(kCause)) write(kCause, cause);
   } catch (const std::exception&) {

@@ -36,7 +36,7 @@ class RankBoard {
 
   // Why the run ends: the first to say so counts. The pulse looks for it, so that it is known here
   // even when rank 0 has gone since.
-  void tell_cause(const std::string& cause) noexcept;
+  void write_cause(const std::string& cause) noexcept;
   std::optional<std::string> cause();
 
   // Those whose pulse stands still, as far as this rank can see within a few seconds; rank 0 alone

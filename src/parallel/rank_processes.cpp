@@ -32,6 +32,18 @@ void pass_on(int signal) {
   if (to_write >= 0 && ::write(to_write, &number, 1) < 0) errno = before;
 }
 
+using SteadyClock = std::chrono::steady_clock;
+
+bool is_readable(int file) {
+  pollfd ready{.fd = file, .events = POLLIN, .revents = 0};
+  return ::poll(&ready, 1, 0) > 0;
+}
+
+// What a person may not know of an end.
+std::string remark(const ProcessEnd& end) {
+  return end.signal == SIGKILL ? ", as the kernel does where memory runs out" : "";
+}
+
 }  // namespace
 
 CaughtSignals::CaughtSignals() {
@@ -64,22 +76,6 @@ int CaughtSignals::take() const {
   }
   return count == 1 ? number : 0;
 }
-
-namespace {
-
-using SteadyClock = std::chrono::steady_clock;
-
-bool is_readable(int file) {
-  pollfd ready{.fd = file, .events = POLLIN, .revents = 0};
-  return ::poll(&ready, 1, 0) > 0;
-}
-
-// What a person may not know of an end.
-std::string remark(const ProcessEnd& end) {
-  return end.signal == SIGKILL ? ", as the kernel does where memory runs out" : "";
-}
-
-}  // namespace
 
 int free_port() {
   const int file = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -25,7 +25,8 @@ struct StallWatchSettings {
 // ever, and whoever waits for the device with it, so a thread of its own looks: where no mark was
 // reached for too long, it gives up what the device waits for.
 //
-// The device outlives it. mark() and settle() are the trainer's thread's, the rest any thread's.
+// The device outlives it. mark() and wait_for_marks() are the trainer's thread's, the rest any
+// thread's.
 class StallWatch {
  public:
   StallWatch(RoleDevice& device, StallWatchSettings settings);
@@ -40,7 +41,7 @@ class StallWatch {
 
   // Whether the device got to every mark by itself. Waits for it no longer than patience says, and
   // then gives up.
-  bool settle();
+  bool wait_for_marks();
 
   // What the device has computed since cannot be trusted.
   bool gave_up() const;

@@ -173,7 +173,7 @@ struct TrainingRun::Parts {
 
   TrainerSettings trainer_settings_with(CheckpointStore& checkpoints) {
     TrainerSettings chosen = trainer_settings(settings.values, data);
-    if (team != nullptr) chosen.sum_over_ranks = [this](const at::Tensor& t) { team->sum(t); };
+    if (team != nullptr) chosen.sum_over_ranks = [this](const at::Tensor& t) { team->all_reduce(t); };
     chosen.checkpoint_until = [this, &checkpoints](std::int64_t step) {
       if (!leads()) return std::optional<std::int64_t>();  // it has none
       saver.finish();                                      // until then the store is its thread's
@@ -284,7 +284,7 @@ bool TrainingRun::train() {
         "saved before is whole. Make room, then type: {}",
         parts.trainer.state().step, resume_command(parts.run)));
   }
-  if (parts.team != nullptr) parts.team->meet();  // what rank 0 wrote is there for all
+  if (parts.team != nullptr) parts.team->barrier();  // what rank 0 wrote is there for all
   return ending == TrainingLoop::Ending::Done;
 }
 

@@ -99,7 +99,7 @@ struct GptTraining::State {
 
   // What the device computes with a rank that is lost would otherwise never end.
   ~State() {
-    if (ranks) ranks->settle();
+    if (ranks) ranks->wait_for_queued();
   }
 
   void join_ranks(RankTeam& team) {
@@ -211,7 +211,7 @@ double GptTraining::take_waited() {
 }
 
 bool GptTraining::settle() {
-  return !state_->ranks || state_->ranks->settle();
+  return !state_->ranks || state_->ranks->wait_for_queued();
 }
 
 at::Tensor GptTraining::evaluate(DeviceBatch& batch) {
