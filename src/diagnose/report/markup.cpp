@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "diagnose/report/html_page.h"
+#include "diagnose/report/markup.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 namespace myxtts {
 namespace {
 
-constexpr std::string_view kStyle = R"(
+constexpr std::string_view kPageStyle = R"(
 :root { color-scheme: light dark; --ink: #1c2330; --soft: #5b6577; --line: #d9dee7; --bar: #3566c8;
   --paper: #fff; --card: #f6f8fb; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e7ebf2; --soft: #9aa5b8; --line: #333c4b;
@@ -30,7 +30,18 @@ th, td { text-align: left; padding: .3rem .6rem .3rem 0; border-bottom: 1px soli
   vertical-align: top; } .number { text-align: right; font-variant-numeric: tabular-nums; }
 )";
 
+// A cell without what opens it: "<td" or "<th".
+void add_row(std::string& table, std::string_view opening, const std::vector<std::string>& cells) {
+  table += "<tr>";
+  for (const std::string& cell : cells) table.append(opening).append(cell);
+  table += "</tr>\n";
+}
+
 }  // namespace
+
+std::string json_text(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 std::string escaped(std::string_view text) {
   std::string safe;
@@ -59,12 +70,32 @@ std::string escaped(std::string_view text) {
   return safe;
 }
 
-std::string page_head(std::string_view title, std::string_view more_style) {
+std::string html_page(std::string_view title, std::string_view body, std::string_view more_style) {
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta name=\"viewport\" "
       "content=\"width=device-width, initial-scale=1\">\n<title>{}</title>\n<style>{}{}</style>"
-      "</head>\n<body>",
-      escaped(title), kStyle, more_style);
+      "</head>\n<body>{}</body></html>\n",
+      escaped(title), kPageStyle, more_style, body);
+}
+
+std::string html_figure(std::string_view value, std::string_view name) {
+  return fmt::format("<div><b>{}</b><span>{}</span></div>\n", value, name);
+}
+
+std::string html_cell(std::string_view text, std::string_view attributes) {
+  return fmt::format("{}{}>{}", attributes.empty() ? "" : " ", attributes, text);
+}
+
+std::string number_cell(std::string_view text) {
+  return html_cell(text, "class=\"number\"");
+}
+
+std::string html_table(std::string_view heading, std::string_view above,
+                       const std::vector<std::string>& titles, const Rows& rows) {
+  std::string table = fmt::format("<h2>{}</h2>\n{}<div class=\"wide\"><table>", heading, above);
+  add_row(table, "<th", titles);
+  for (const auto& row : rows) add_row(table, "<td", row);
+  return table + "</table></div>\n";
 }
 
 }  // namespace myxtts
