@@ -27,7 +27,7 @@ using Gloo = c10d::ProcessGroupGloo;
 
 constexpr auto kTimeToRead = 1500ms;  // what rank 0 leaves on its board before it ends
 constexpr auto kBetweenLooks = 1000ms;
-constexpr auto kPatience = 2s;  // before a person is told what is waited for
+constexpr auto kPatience = 2s;  // before it is logged who is waited for
 
 std::string listed(const std::vector<int>& ranks) {
   return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
@@ -42,7 +42,7 @@ void wait_for_all(RankBoard& board, const World& world, std::chrono::millisecond
   const auto key = [](int rank) { return fmt::format("here/{}", rank); };
   board.write(key(world.rank), "yes");
   const auto began = std::chrono::steady_clock::now();
-  for (bool told = false;; std::this_thread::sleep_for(20ms)) {
+  for (bool logged = false;; std::this_thread::sleep_for(20ms)) {
     std::vector<int> missing;
     for (int rank = 0; rank < world.size; ++rank) {
       if (!board.read(key(rank))) missing.push_back(rank);
@@ -55,7 +55,7 @@ void wait_for_all(RankBoard& board, const World& world, std::chrono::millisecond
                       "--rank-timeout says how long to wait.",
                       world.size, listed(missing), seconds(timeout)));
     }
-    if (waited < kPatience || std::exchange(told, true) || !world.leads()) continue;
+    if (waited < kPatience || std::exchange(logged, true) || !world.leads()) continue;
     log_info("ranks", "waiting for {} of {}", listed(missing), world.size);
   }
 }
@@ -77,8 +77,8 @@ c10::intrusive_ptr<Gloo> join(RankBoard& board, const World& world,
   }
 }
 
-// LibTorch writes down the last sums of a process for whoever looks for a stall. It does so without
-// a lock, and ranks that are threads of one process crash in it. Before any thread runs: the
+// LibTorch records the last collectives of a process for debugging stalls. It does so without a
+// lock, and ranks that are threads of one process crash in it. Before any thread runs: the
 // environment has no lock either.
 [[maybe_unused]] const int kNoFlightRecorder = ::setenv("TORCH_FR_BUFFER_SIZE", "0", /*replace=*/0);
 

@@ -20,7 +20,7 @@ std::string card_of(const RoleDevice& device);
 void require_own_cards(RankTeam& team, const std::string& card);
 
 // What ranks do together with tensors on their model devices: over Gloo on the CPU, over NCCL on
-// GPUs, where everything is queued and nobody waits.
+// GPUs, where everything is queued and the host does not wait.
 //
 // Every rank calls the same methods with tensors of the same shapes in the same order. What comes
 // out has the same bits on every rank. Throws LostRank as RankTeam does. Work that uses the results

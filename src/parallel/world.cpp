@@ -38,7 +38,7 @@ constexpr int kMostRanks = 1'000'000;
 constexpr int kHighestPort = 65535;
 constexpr const char* kThisHost = "127.0.0.1";
 
-// The variables by which a launcher says where a process stands.
+// The variables by which a launcher sets the rank of a process.
 struct Names {
   std::string rank;
   std::string size;
@@ -85,7 +85,7 @@ int needed(const Environment& environment, const std::string& name, const std::s
                   other, quote(environment(other).value_or("")), name));
 }
 
-// Where the process stands; not yet where rank 0 listens.
+// Everything but where rank 0 listens.
 World read_world(const Environment& environment, const Names& names) {
   World world;
   world.size = needed(environment, names.size, names.rank, {1, kMostRanks});
