@@ -91,13 +91,14 @@ ResidualStream Gpt::stream(const GptBatch& batch, const at::Tensor& latents, dou
 }
 
 at::Tensor Gpt::hidden(const GptBatch& batch, const at::Tensor& latents, double dropout) const {
-  return stream(batch, latents, dropout).settled(dropout);
+  return stream(batch, latents, dropout).sum(dropout);
 }
 
 at::Tensor Gpt::states(const GptBatch& batch, const at::Tensor& latents, double dropout,
                        GuideSums* guide) const {
   // Two norms in a row, as in the checkpoint.
-  const auto normed = stream(batch, latents, dropout, guide).settle(last_layer_norm_, dropout);
+  const auto normed =
+      stream(batch, latents, dropout, guide).add_and_norm(last_layer_norm_, dropout);
   return selected_norm(normed, batch.target_rows, final_norm_.weights());
 }
 

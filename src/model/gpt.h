@@ -18,8 +18,6 @@
 
 namespace myxtts {
 
-inline constexpr const char* kGptPrefix = "gpt.";
-
 // The dropout the public model was trained with.
 inline constexpr double kGptDropout = 0.1;
 

@@ -118,7 +118,7 @@ RunCheck check_windows(const RunFacts& facts) {
 }
 
 RunCheck check_batch(const RunFacts& facts) {
-  if (facts.config.train.stage != Stage::Gpt) return check_windows(facts);
+  if (facts_of(facts.config.train.stage).on_windows) return check_windows(facts);
   const std::int64_t need = batch_need(facts);
   const Limit limit = model_limit(facts);
   RunCheck check{

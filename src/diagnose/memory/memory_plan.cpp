@@ -147,7 +147,8 @@ void tell(DevicePlan& found, const MemorySavers& plain) {
   if (found.savers == plain) return;
   found.notes.push_back(fmt::format(
       "To fit into {}, {}: {} by estimate; --moments, --recompute and --release-gradients set it.",
-      size_above_zero(room_of(found)), what_is_saved(found.savers), size_above_zero(found.model.estimated_bytes)));
+      size_above_zero(room_of(found)), what_is_saved(found.savers),
+      size_above_zero(found.model.estimated_bytes)));
 }
 
 }  // namespace
@@ -182,7 +183,7 @@ namespace {
 DevicePlan plan_stage(RunConfig config, const Machine& machine, const ModelConfig& model,
                       const std::string& cuda_fault) {
   TrainConfig& train = config.train;
-  if (!train.batch_size && !train.batch_tokens) train.batch_size = usual_batch_size(train.stage);
+  if (!train.batch_size && !train.batch_tokens) train.batch_size = facts_of(train.stage).batch_size;
   DevicePlan plan = plan_devices(config, machine, stage_memory_model(model, train), cuda_fault);
   plan.savers.moments = train.moments.value_or(Moments::Fp32);
   plan.notes.push_back(
@@ -194,7 +195,8 @@ DevicePlan plan_stage(RunConfig config, const Machine& machine, const ModelConfi
 
 DevicePlan plan_with_savers(const RunConfig& config, const Machine& machine,
                             const ModelConfig& model, const std::string& cuda_fault) {
-  if (config.train.stage != Stage::Gpt) return plan_stage(config, machine, model, cuda_fault);
+  if (facts_of(config.train.stage).on_windows)
+    return plan_stage(config, machine, model, cuda_fault);
   const auto choices = saver_choices(config.train);
   const auto planned = [&](const MemorySavers& savers) {
     const auto memory = usual_memory_model(model, savers, config.train.guide > 0);
