@@ -90,9 +90,9 @@ at::Tensor Dvae::encode_masked(const at::Tensor& mel, const std::array<Mask, 3>&
 }
 
 at::Tensor Dvae::run_block(const Block& block, const at::Tensor& x, const Mask& mask) {
-  auto y = masked(convolve(block.convs[0], x).relu_(), mask);
-  y = convolve(block.convs[1], y).relu_();
-  return masked(convolve(block.convs[2], y) + x, mask);
+  auto y = masked(convolve(block[0], x).relu_(), mask);
+  y = convolve(block[1], y).relu_();
+  return masked(convolve(block[2], y) + x, mask);
 }
 
 at::Tensor Dvae::quantise(const at::Tensor& z) const {

@@ -82,8 +82,7 @@ ResidualStream Gpt::stream(const GptBatch& batch, const at::Tensor& latents, dou
     }
     at::Tensor qkv;
     stream = blocks_[layer](std::move(stream), batch, dropout, &qkv);
-    const GuideSums own =
-        text_guide({.qkv = qkv, .heads = heads_, .head = 0}, text_position_count_, batch);
+    const GuideSums own = text_guide(qkv, heads_, /*head=*/0, text_position_count_, batch);
     guide->sum = guide->sum.defined() ? guide->sum + own.sum : own.sum;
     guide->count = guide->count.defined() ? guide->count + own.count : own.count;
   }

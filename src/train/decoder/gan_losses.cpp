@@ -2,6 +2,7 @@
 #include "train/decoder/gan_losses.h"
 
 #include <array>
+#include <utility>
 
 #include <ATen/ATen.h>
 
@@ -12,11 +13,9 @@ namespace {
 
 constexpr double kLogFloor = 1e-5;
 
-struct Sizes {
-  std::int64_t fft_size;
-  std::int64_t bands;  // as many as leave none of them empty
-};
-constexpr std::array<Sizes, 4> kSizes = {{{2048, 160}, {1024, 100}, {512, 50}, {256, 25}}};
+// FFT sizes, and as many bands as leave none of them empty.
+constexpr std::array<std::pair<std::int64_t, std::int64_t>, 4> kSizes = {
+    {{2048, 160}, {1024, 100}, {512, 50}, {256, 25}}};
 
 }  // namespace
 
@@ -35,7 +34,7 @@ MelError::MelError(std::int64_t sample_rate, c10::Device device) {
 }
 
 std::int64_t MelError::minimum_samples() {
-  return kSizes.front().fft_size / 2 + 1;
+  return kSizes.front().first / 2 + 1;
 }
 
 at::Tensor MelError::log_mel(const Resolution& resolution, const at::Tensor& sound) {

@@ -122,17 +122,12 @@ class GptTraining final : public StageTraining {
     NamedTensors all;
     run_on(device(), [&] {
       all = optimiser_.tensors(
-          [this](const at::Tensor& flat, std::int64_t unit) { shares_->gather(flat, unit); });
+          [this](const at::Tensor& flat, std::int64_t unit) { gather(flat, unit); });
     });
     return all;
   }
 
  private:
-  struct Losses {
-    GptLosses tokens;
-    GuideSums guide;  // where there is a guide
-  };
-
   std::vector<Network> networks() const override { return {{parameters_, optimiser_}}; }
 
   void pass(const DeviceBatch& batch) override;
@@ -150,6 +145,7 @@ class GptTraining final : public StageTraining {
 
   OptimiserSettings own_optimiser_settings() const;
   void join_ranks(RankTeam& team);
+  void gather(const at::Tensor& flat, std::int64_t unit) const;
   RememberRandom remember_random();
   void record_graphs(const GptConfig& config);
 
@@ -158,8 +154,8 @@ class GptTraining final : public StageTraining {
   void seed_dropout(std::uint64_t batch);
   void compute(const StepInputs& inputs, bool sums);
   void backward(const StepInputs& inputs);
-  Losses forward(const StepInputs& inputs, double dropout) const;
-  at::Tensor add_losses(const Losses& found, const StepInputs& inputs);
+  GptLosses forward(const StepInputs& inputs, double dropout, GuideSums& guide) const;
+  at::Tensor add_losses(const StepInputs& inputs, const GptLosses& losses, const GuideSums& guide);
   bool gradients_are_zero() const;
   void sum_over_ranks();
 
@@ -168,7 +164,6 @@ class GptTraining final : public StageTraining {
   Gpt gpt_;
   Optimiser optimiser_;
   std::unique_ptr<RankTensors> ranks_;        // where there are others
-  std::optional<WeightShares> shares_;        // likewise
   std::optional<GradientExchange> exchange_;  // likewise
   at::Generator random_;                      // of dropout
   std::unique_ptr<GraphRecorder> recorder_;
@@ -186,18 +181,32 @@ OptimiserSettings GptTraining::own_optimiser_settings() const {
       optimiser_settings(settings_.step, /*beta1=*/0.9, /*beta2=*/0.96, loss_names().size());
   chosen.moments = settings_.savers.moments;
   if (settings_.team != nullptr && settings_.shard) {
-    chosen.part = own_share(settings_.team->world(), parameters_.layout().trained);
+    const World& world = settings_.team->world();
+    chosen.part =
+        part_of_rank(parameters_.layout().trained, kAdamWAlignment, world.rank, world.size);
   }
   return chosen;
 }
 
 void GptTraining::join_ranks(RankTeam& team) {
   ranks_ = make_rank_tensors(team, device());
-  shares_.emplace(team.world().size, *ranks_, parameters_, settings_.shard);
-  shares_->begin_with_equal_weights();
+  // Every rank made or read the same weights; those of rank 0 count.
+  ranks_->share({parameters_.weights()});
+  parameters_.refresh_copy();
   GradientExchangeSettings chosen{.wire = settings_.wire};
   if (device().gpu() >= 0) chosen.bucket_bytes = kBucketBytesOfGpus;
   exchange_.emplace(team, *ranks_, parameters_, chosen);
+}
+
+// Every rank's part of a flat array of the trained numbers, of which one stands for `unit` of them.
+void GptTraining::gather(const at::Tensor& flat, std::int64_t unit) const {
+  std::vector<at::Tensor> parts;
+  const int ranks = settings_.team->world().size;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto part = part_of_rank(parameters_.layout().trained, kAdamWAlignment, rank, ranks);
+    parts.push_back(flat.narrow(0, part.first / unit, part.count / unit));
+  }
+  ranks_->share(parts);
 }
 
 RememberRandom GptTraining::remember_random() {
@@ -237,7 +246,10 @@ void GptTraining::apply(double learning_rate) {
     run(batches() - 1);
   } else {
     optimiser_.update(step() + 1, learning_rate);
-    if (shares_) shares_->gather_weights();
+    if (ranks_ && settings_.shard) {
+      gather(parameters_.weights(), 1);
+      parameters_.refresh_copy();
+    }
   }
 }
 
@@ -286,7 +298,9 @@ void GptTraining::compute(const StepInputs& inputs, bool sums) {
 void GptTraining::backward(const StepInputs& inputs) {
   std::optional<ZeroGradientPromise> promise;
   if (gradients_are_zero()) promise.emplace();
-  const auto loss = add_losses(forward(inputs, settings_.dropout), inputs);
+  GuideSums guide;
+  const GptLosses losses = forward(inputs, settings_.dropout, guide);
+  const auto loss = add_losses(inputs, losses, guide);
   if (settings_.savers.release_gradients) optimiser_.begin();
   const auto& scale = optimiser_.loss_scale();
   (scale.defined() ? loss * scale : loss).backward();
@@ -297,27 +311,27 @@ void GptTraining::backward(const StepInputs& inputs) {
   }
 }
 
-GptTraining::Losses GptTraining::forward(const StepInputs& inputs, double dropout) const {
-  Losses found;
+// Where there is a guide, `guide` becomes its sums.
+GptLosses GptTraining::forward(const StepInputs& inputs, double dropout, GuideSums& guide) const {
   const auto latents = gpt_.conditioning(inputs.prompt_mel);
   poll();
   const auto states =
-      gpt_.states(inputs.rows, latents, dropout, settings_.guide > 0 ? &found.guide : nullptr);
+      gpt_.states(inputs.rows, latents, dropout, settings_.guide > 0 ? &guide : nullptr);
   poll();
-  found.tokens = gpt_losses(inputs.rows, gpt_.logits(inputs.rows, states));
-  return found;
+  return gpt_losses(inputs.rows, gpt_.logits(inputs.rows, states));
 }
 
 // Adds the losses to those of the step. Gives the one to train: their sum and the guide's part.
-at::Tensor GptTraining::add_losses(const Losses& found, const StepInputs& inputs) {
-  std::vector<at::Tensor> all{found.tokens.total, found.tokens.text, found.tokens.audio};
-  auto loss = found.tokens.total;
+at::Tensor GptTraining::add_losses(const StepInputs& inputs, const GptLosses& losses,
+                                   const GuideSums& guide) {
+  std::vector<at::Tensor> all{losses.total, losses.text, losses.audio};
+  auto trained = losses.total;
   if (settings_.guide > 0) {
-    all.push_back(found.guide.sum / (inputs.rows.audio_count * kGuidedLayers));
-    loss = loss + all.back() * settings_.guide;
+    all.push_back(guide.sum / (inputs.rows.audio_count * kGuidedLayers));
+    trained = trained + all.back() * settings_.guide;
   }
   optimiser_.losses().add_(at::stack(all).detach());
-  return loss;
+  return trained;
 }
 
 // Before each backward pass: after an update, and after each batch where sums are kept apart.
@@ -337,8 +351,9 @@ at::Tensor GptTraining::measure(const DeviceBatch& batch) const {
   if (batch.rows.clips == 0) {
     return at::zeros({2, std::ssize(loss_names())}, at::TensorOptions(torch_device(device())));
   }
-  const auto [losses, guide] =
-      forward({.rows = batch.rows, .prompt_mel = batch.prompt_mel}, /*dropout=*/0.0);
+  GuideSums guide;
+  const GptLosses losses =
+      forward({.rows = batch.rows, .prompt_mel = batch.prompt_mel}, /*dropout=*/0.0, guide);
   const auto counted = [](const at::Tensor& targets) { return targets.ne(-1).sum(at::kFloat); };
   std::vector<at::Tensor> found{losses.text_tokens.sum(), losses.audio_tokens.sum()};
   std::vector<at::Tensor> over{counted(batch.rows.text_targets), counted(batch.rows.audio_targets)};
