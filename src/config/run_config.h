@@ -139,7 +139,12 @@ enum class Precision { Auto, Fp32, Tf32, Bf16, Fp16 };
 enum class ScheduleKind { Steps, Constant, Cosine, Exponential };
 
 // Which codes of the span that a clip's prompt was cut from do not count in the loss.
-enum class PromptMask { Clip, None, Peer };
+enum class PromptMask {
+  Clip,  // all of each clip's span
+  None,
+  Peer,  // a slip of coqui-tts: the last clip's span only, in mel frames of 256 samples in place of
+         // codes. For comparing with it, never for training.
+};
 
 // Where the prompt of a clip comes from: the clip itself, or another one of its speaker.
 enum class PromptFrom { Clip, Speaker };
