@@ -23,7 +23,7 @@ at::Tensor packed_attention(const Projection& qkv, std::int64_t heads, const Gpt
 // Note [Text guide]
 // Speech goes through its text from the beginning to the end, at nearly one pace. A GPT from
 // nothing has to find that out from the codes alone, and with little speech it has learnt the codes
-// by heart before it does. The guide tells one head of two layers: it is the more to be minimised
+// by heart before it does. The guide is a loss on one head of two layers: it is the larger
 // the less attention the head gives, from each code, to the text around the place that is as far
 // through the text as the code is through the speech. What it does there precisely, and what all
 // other heads do, stays the code loss's to teach.

@@ -105,7 +105,7 @@ at::Tensor Dvae::look_up(const at::Tensor& codes) const {
 
 at::Tensor Dvae::nearest(const at::Tensor& z, const at::Tensor& embed) {
   const auto rows = z.transpose(1, 2).reshape({-1, z.size(1)});  // [B * n, dim]
-  // ‖z‖² is the same for every code, but belongs to the sum that the peer rounds.
+  // ‖z‖² is the same for every code, but belongs to the sum that coqui-tts rounds.
   const auto distance = rows.square().sum(1, /*keepdim=*/true) - exact_matmul(rows * 2, embed) +
                         embed.square().sum(0, /*keepdim=*/true);
   return distance.argmin(1).view({z.size(0), z.size(2)});

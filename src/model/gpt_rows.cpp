@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kIgnored = -1;
 constexpr std::int64_t kStopTargets = 4;    // of each row
-constexpr std::int64_t kSlipSamples = 256;  // the peer counts its span in mel frames
+constexpr std::int64_t kSlipSamples = 256;  // coqui-tts counts the span in mel frames
 
 void check_ids(std::span<const std::int64_t> ids, std::int64_t limit, std::string_view what,
                std::size_t clip) {

@@ -60,7 +60,7 @@ struct RowSizes {
 // have none. Every text and code input has a target: x1 .. xt STOP, and c1 .. cn stop stop stop
 // stop. Padding, if the total is to be larger, is segments of its own at the end, so it can
 // influence nothing, and its targets are -1. It is cut into pieces of at most RowSizes::longest, as
-// attention must be told the longest segment beforehand.
+// attention must know the longest segment beforehand.
 //
 // A token is a row of the table [text embedding; code embedding; conditioning latents of the
 // batch], a position a row of [zeros; text positions; code positions].

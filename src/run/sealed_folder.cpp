@@ -42,7 +42,7 @@ class Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
   ~Descriptor() { ::close(file_); }
 
-  // `after` hears how many bytes were read, piece by piece.
+  // `after` is given how many bytes were read, piece by piece.
   std::string checksum(const std::function<void(std::size_t)>& after = {}) const {
     FastChecksum sum;
     std::vector<std::byte> piece(kPiece);

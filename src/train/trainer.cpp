@@ -200,7 +200,7 @@ bool Trainer::done() const {
 }
 
 EvaluationReport Trainer::evaluate(const std::function<DeviceBatch*()>& next) {
-  finish();  // so that observers hear of the steps before
+  finish();  // observers are called for the steps before
   const Clock& clock = *settings_.clock;
   const auto began = clock.now();
   EvaluationReport report = measure(training_, next, settings_.sum_over_ranks);

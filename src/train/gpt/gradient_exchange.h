@@ -22,10 +22,10 @@ namespace myxtts {
 // Each rank divides its losses by the targets of all ranks' batches, so the sum of gradients over
 // the ranks is the gradient that one large batch would have. The flat array of gradients is cut
 // into buckets. While the backward pass of a step's last batch runs, each gradient that it has
-// found is counted, and a bucket whose gradients are all there goes on its way to the other ranks.
-// Buckets go in one order on every rank and in every graph: that in which they became complete in
-// the first pass on rank 0. What was told of the step is summed with them. Every rank then has the
-// same sums, to the bit, and makes the same update.
+// found is counted, and the all-reduce of a bucket begins once its gradients are complete. Buckets
+// go in one order on every rank and in every graph: that in which they became complete in the first
+// pass on rank 0. The losses of the step are summed with them. Every rank then has the same sums,
+// to the bit, and makes the same update.
 //
 // Where several batches are summed apart from their gradients, the sums go in one piece after the
 // last pass.
@@ -35,7 +35,7 @@ namespace myxtts {
 // where an operation of ours has written the gradient to its place itself and hands nothing on:
 // only then has everything been added. Layers that are recomputed run passes of their own inside
 // the large one, so a parameter may be visited more than once. The first pass shows how often; in
-// it, and for a parameter that had no part in it, nothing is sent on the way.
+// it, and for a parameter that had no part in it, nothing is sent before the pass ends.
 
 struct GradientExchangeSettings {
   Wire wire = Wire::Fp32;
@@ -57,7 +57,7 @@ class GradientExchange {
   void open();
 
   // After it. `apart` are the sums of several batches where these are kept apart, or undefined;
-  // `losses` what was told of the step. What the role computes from now on sees sums over all
+  // `losses` those of the step. What the role computes from now on sees sums over all
   // ranks. May stand in a graph, together with open(), once a pass was made without one.
   void finish(const at::Tensor& apart, const at::Tensor& losses);
 

@@ -36,7 +36,7 @@ class Optimiser {
   ~Optimiser();
 
   // Sums over the batches of a step, fp32 [1 + losses] on the device: what is trained, then what is
-  // told beside it.
+  // reported beside it.
   const at::Tensor& losses() const { return losses_; }
   // What the loss is multiplied by before the backward pass: fp32 scalar on the device, undefined
   // where it is always 1.
