@@ -96,14 +96,6 @@ struct GptLosses {
 
 GptLosses gpt_losses(const GptBatch& batch, const GptLogits& logits);
 
-// The mean over each clip's own targets, without gradient; 0 for a clip that has none.
-struct ClipLosses {
-  at::Tensor text;   // [clips]
-  at::Tensor audio;  // [clips]
-};
-
-ClipLosses clip_losses(const GptBatch& batch, const GptLosses& losses);
-
 // The rows that a new row starts as the mean of: old ones, or new ones before it. Empty: all old
 // rows.
 using RowSources = std::vector<std::int64_t>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/decoder/decoder_training.h"
 
-#include <functional>
+#include <array>
 
 #include <ATen/ATen.h>
 #include <c10/util/Exception.h>
@@ -83,14 +83,9 @@ at::Tensor mean_of(const at::Tensor& losses, const at::Tensor& weights) {
   return (losses * weights).sum() / weights.sum().clamp_min(1);
 }
 
-// The losses of windows, fp32, in the order in which they are reported. Those that the
-// discriminators have part in are 0 until they do.
-struct GanLosses {
-  at::Tensor mel;
-  at::Tensor feature;
-  at::Tensor adversarial;
-  at::Tensor discriminator;
-};
+// The losses of windows, fp32, in the order in which they are reported: mel, feature, adversarial
+// and discriminator. Those that the discriminators have part in are 0 until they do.
+using GanLosses = std::array<at::Tensor, 4>;
 
 // Note [Both sides at once]
 // The discriminators judge what was made once. Two backward passes go through that judgement: one
@@ -248,10 +243,10 @@ void DecoderTraining::pass(const DeviceBatch& batch) {
 // Forward and backward of one batch, and its losses.
 void DecoderTraining::compute(const DecoderWindows& windows, bool with_discriminators) {
   const GanLosses losses = backward(windows, with_discriminators);
-  const auto trained = settings_.mel_weight * losses.mel +
-                       settings_.feature_weight * losses.feature + losses.adversarial;
-  const auto all =
-      at::stack({trained, losses.mel, losses.feature, losses.adversarial, losses.discriminator});
+  const auto& [mel, feature, adversarial, discriminator] = losses;
+  const auto trained =
+      settings_.mel_weight * mel + settings_.feature_weight * feature + adversarial;
+  const auto all = at::stack({trained, mel, feature, adversarial, discriminator});
   optimiser_.losses().add_(all / static_cast<double>(settings_.step.batches_a_step));
   optimiser_.add_up();
   if (with_discriminators) discriminator_optimiser_.add_up();
@@ -268,7 +263,7 @@ GanLosses DecoderTraining::backward(const DecoderWindows& windows, bool with_dis
   if (!with_discriminators) {
     trained.backward();
     const auto none = at::zeros_like(mel.detach());
-    return {.mel = mel.detach(), .feature = none, .adversarial = none, .discriminator = none};
+    return {mel.detach(), none, none, none};
   }
 
   const auto shown = made.detach().requires_grad_(true);
@@ -286,10 +281,7 @@ GanLosses DecoderTraining::backward(const DecoderWindows& windows, bool with_dis
                             /*create_graph=*/false, discriminator_tensors_);
   poll();
   torch::autograd::backward({trained, made}, {at::ones_like(trained), gradient});
-  return {.mel = mel.detach(),
-          .feature = feature.detach(),
-          .adversarial = adversarial.detach(),
-          .discriminator = discriminator.detach()};
+  return {mel.detach(), feature.detach(), adversarial.detach(), discriminator.detach()};
 }
 
 at::Tensor DecoderTraining::sound_of(const DecoderWindows& windows) const {
@@ -320,21 +312,17 @@ GanLosses DecoderTraining::losses_of_each(const DecoderWindows& windows) const {
   const auto mel = mel_error_(made, windows.sound);
   const auto none = at::zeros_like(mel);
   if (!with_discriminators()) {
-    return {.mel = mel, .feature = none, .adversarial = none, .discriminator = none};
+    return {mel, none, none, none};
   }
   const auto of_recorded = discriminators_(windows.sound, dtype_);
   const auto of_made = discriminators_(made, dtype_);
-  return {.mel = mel,
-          .feature = feature_loss(of_recorded, of_made),
-          .adversarial = adversarial_loss(of_made),
-          .discriminator = discriminator_loss(of_recorded, of_made)};
+  return {mel, feature_loss(of_recorded, of_made), adversarial_loss(of_made),
+          discriminator_loss(of_recorded, of_made)};
 }
 
 at::Tensor DecoderTraining::measure(const DeviceBatch& batch) const {
   const DecoderWindows windows = windows_of_(batch);
-  const GanLosses losses = losses_of_each(windows);
-  const auto each =
-      at::stack({losses.mel, losses.feature, losses.adversarial, losses.discriminator});
+  const auto each = at::stack(losses_of_each(windows));
   const auto counted = windows.weights.sum().expand({each.size(0)});
   return at::stack({(each * windows.weights).sum(1), counted});
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/dvae/dvae_training.h"
 
+#include <array>
 #include <cmath>
 
 #include <ATen/ATen.h>
@@ -231,47 +232,43 @@ class DvaeTraining final : public WindowTraining {
   }
 
  private:
-  // Of each window of a batch: [W].
-  struct Errors {
-    at::Tensor reconstruction;
-    at::Tensor commitment;
-    at::Tensor mel;
-  };
-
   at::Tensor encoded(const at::Tensor& mel) const {
     MYXTTS_CHECK(mel.size(2) % 4 == 0, "windows of {} frames do not make whole codes", mel.size(2));
     return dvae_.encode(mel);
   }
 
-  Errors errors_of(const at::Tensor& mel, const at::Tensor& z, const at::Tensor& entries) const {
+  // Of each window [W]: the squared error of the mel, the squared distance of z from its entry, and
+  // the error of the mel in its own units.
+  std::array<at::Tensor, 3> errors_of(const at::Tensor& mel, const at::Tensor& z,
+                                      const at::Tensor& entries) const {
     const auto mean = [](const at::Tensor& values) { return values.mean({1, 2}); };
     // Straight through: the value of the entries, the gradient of z.
     const auto difference = dvae_.decode(z + (entries - z).detach()) - mel;
-    return {.reconstruction = mean(difference.square()),
-            .commitment = mean((entries.detach() - z).square()),
-            .mel = mean(difference.detach().abs() * mel_stats_)};
+    return {mean(difference.square()), mean((entries.detach() - z).square()),
+            mean(difference.detach().abs() * mel_stats_)};
   }
 
   Losses losses(const SoundWindows& windows) override {
     const auto z = encoded(windows.mel);
     poll();
-    const auto errors = errors_of(windows.mel, z, codebook_.quantise(z, windows.weights));
+    const auto [error, distance, mel_error] =
+        errors_of(windows.mel, z, codebook_.quantise(z, windows.weights));
     poll();
     const auto shares = windows.weights / windows.weights.sum().clamp_min(1);
     const auto mean = [&shares](const at::Tensor& values) { return values.dot(shares); };
-    const auto reconstruction = mean(errors.reconstruction);
-    const auto commitment = mean(errors.commitment);
+    const auto reconstruction = mean(error);
+    const auto commitment = mean(distance);
     return {
         .trained = reconstruction + commitment * settings_.commitment,
         .reported = at::stack({reconstruction.detach(), commitment.detach(), codebook_.perplexity(),
-                               codebook_.share_in_use(), mean(errors.mel)})};
+                               codebook_.share_in_use(), mean(mel_error)})};
   }
 
   // With the codebook as it is, in fp32.
   at::Tensor measure_windows(const SoundWindows& windows) const override {
     const auto z = encoded(windows.mel);
     const auto codes = dvae_.quantise(z);  // [W, n]
-    const auto errors = errors_of(windows.mel, z, dvae_.look_up(codes));
+    const auto [error, distance, mel_error] = errors_of(windows.mel, z, dvae_.look_up(codes));
     const auto count = parameters().tensors().at("codebook.cluster_size").size(0);
     const auto numbers = at::arange(count, codes.options());
     const auto counts =
@@ -280,9 +277,8 @@ class DvaeTraining final : public WindowTraining {
     const auto windows_seen = windows.weights.sum();
     const auto sum = [&windows](const at::Tensor& values) { return values.dot(windows.weights); };
     const auto used = counts.gt(0).to(at::kFloat).mean();
-    const auto sums =
-        at::stack({sum(errors.reconstruction), sum(errors.commitment),
-                   perplexity_of(counts) * windows_seen, used * windows_seen, sum(errors.mel)});
+    const auto sums = at::stack({sum(error), sum(distance), perplexity_of(counts) * windows_seen,
+                                 used * windows_seen, sum(mel_error)});
     return at::stack({sums, windows_seen.expand_as(sums)});
   }
 

@@ -8,6 +8,7 @@
 #include "config/model.h"
 #include "config/run_config.h"
 #include "device/role_device.h"
+#include "model/gpt.h"
 #include "model/gpt_rows.h"
 #include "model/named_tensors.h"
 #include "train/parts.h"
@@ -20,7 +21,7 @@ class RankTeam;
 struct GptTrainingSettings {
   StepSettings step = {};  // graphs: one for each size of `sizes`, largest first
   MemorySavers savers = {};
-  double dropout = 0.1;
+  double dropout = kGptDropout;
   double guide = 0;  // weight of the guide beside the losses: Note [Text guide]; 0: none
   std::vector<RowSizes> sizes = {};  // that batches have; empty: any
   std::int64_t slots = 0;            // clips a batch holds at most

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/speaker/speaker_training.h"
 
+#include <array>
 #include <cmath>
 #include <map>
 #include <numbers>
@@ -114,15 +115,14 @@ at::Tensor speaker_cosines(const at::Tensor& vectors, const at::Tensor& directio
 // What the softmax takes: the cosines, scaled, with the angle to the right one of `speakers` [W]
 // widened by the margin. Beyond half a turn, where a wider angle would count as a smaller one, the
 // cosine itself is lowered.
-at::Tensor speaker_logits(const at::Tensor& cosines, const at::Tensor& speakers,
-                          const SpeakerHeadRule& rule) {
+at::Tensor speaker_logits(const at::Tensor& cosines, const at::Tensor& speakers, double margin,
+                          double scale) {
   const auto sines = (1 - cosines.square()).clamp_min(kLeastSquare).sqrt();
-  const auto wider = cosines * std::cos(rule.margin) - sines * std::sin(rule.margin);
-  const double last = std::cos(std::numbers::pi - rule.margin);
-  const auto right =
-      at::where(cosines > last, wider, cosines - rule.margin * std::sin(rule.margin));
+  const auto wider = cosines * std::cos(margin) - sines * std::sin(margin);
+  const double last = std::cos(std::numbers::pi - margin);
+  const auto right = at::where(cosines > last, wider, cosines - margin * std::sin(margin));
   const auto all = at::arange(cosines.size(1), speakers.options());
-  return at::where(speakers.unsqueeze(1).eq(all), right, cosines) * rule.scale;
+  return at::where(speakers.unsqueeze(1).eq(all), right, cosines) * scale;
 }
 
 // The mean cosine of two different windows of one speaker, less that of windows of two speakers:
@@ -219,42 +219,34 @@ class SpeakerTraining final : public WindowTraining {
   }
 
  private:
-  // Of each window [W]; and of the batch.
-  struct Found {
-    at::Tensor loss;
-    at::Tensor right;  // 1 or 0
-    at::Tensor gap;
-  };
-
-  Found found(const at::Tensor& vectors, const SoundWindows& windows,
-              const SpeakerHeadRule& rule) const {
+  // Of each window [W] its loss, and 1 or 0 where its nearest direction is right or not; and the
+  // cosine gap of the batch.
+  std::array<at::Tensor, 3> measured(const at::Tensor& vectors, const SoundWindows& windows,
+                                     double margin) const {
     const auto cosines = speaker_cosines(vectors, parameters().tensors().at(kHead));
-    const auto logits = speaker_logits(cosines, windows.speakers, rule);
-    return {.loss = at::cross_entropy_loss(logits, windows.speakers, {}, at::Reduction::None),
-            .right = cosines.detach().argmax(1).eq(windows.speakers).to(at::kFloat),
-            .gap = cosine_gap(vectors.detach(), windows.speakers, windows.weights)};
+    const auto logits = speaker_logits(cosines, windows.speakers, margin, settings_.scale);
+    return {at::cross_entropy_loss(logits, windows.speakers, {}, at::Reduction::None),
+            cosines.detach().argmax(1).eq(windows.speakers).to(at::kFloat),
+            cosine_gap(vectors.detach(), windows.speakers, windows.weights)};
   }
 
   Losses losses(const SoundWindows& windows) override {
     const auto vectors = encoder_.unscaled(without_silence(windows));
     statistics_.count_pass();
     poll();
-    const auto batch = found(vectors, windows, settings_.head);
+    const auto [each, right, gap] = measured(vectors, windows, settings_.margin);
     const auto shares = windows.weights / windows.weights.sum().clamp_min(1);
-    const auto loss = batch.loss.dot(shares);
-    return {.trained = loss,
-            .reported = at::stack({loss.detach(), batch.right.dot(shares), batch.gap})};
+    const auto loss = each.dot(shares);
+    return {.trained = loss, .reported = at::stack({loss.detach(), right.dot(shares), gap})};
   }
 
   // With stored statistics, as the encoder is used.
   at::Tensor measure_windows(const SoundWindows& windows) const override {
     const SpeakerEncoder frozen(config_, parameters().tensors());
-    SpeakerHeadRule rule = settings_.head;
-    rule.margin = 0;
-    const auto batch = found(frozen.unscaled(windows.sound), windows, rule);
+    const auto [each, right, gap] = measured(frozen.unscaled(windows.sound), windows, /*margin=*/0);
     const auto seen = windows.weights.sum();
-    const auto sums = at::stack(
-        {batch.loss.dot(windows.weights), batch.right.dot(windows.weights), batch.gap * seen});
+    const auto sums =
+        at::stack({each.dot(windows.weights), right.dot(windows.weights), gap * seen});
     return at::stack({sums, seen.expand_as(sums)});
   }
 

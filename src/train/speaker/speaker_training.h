@@ -11,15 +11,10 @@
 
 namespace myxtts {
 
-// How speakers are told apart while the encoder is trained.
-struct SpeakerHeadRule {
-  double margin = 0.2;  // in radians, by which the right speaker must be nearer than it is
-  double scale = 30.0;  // of cosines, before the softmax
-};
-
 struct SpeakerTrainingSettings {
-  StepSettings step = {};  // in fp32 or tf32
-  SpeakerHeadRule head = {};
+  StepSettings step = {};     // in fp32 or tf32
+  double margin = 0.2;        // in radians, by which the right speaker must be nearer than it is
+  double scale = 30.0;        // of cosines, before the softmax
   std::int64_t speakers = 0;  // of the corpus
   std::int64_t windows = 0;   // of each batch; graphs need to know
   std::int64_t samples = 0;   // of each window at 16,000 Hz
