@@ -21,7 +21,7 @@ std::int64_t bytes_of(Precision precision) {
   return precision == Precision::Bf16 || precision == Precision::Fp16 ? 2 : kFloat;
 }
 
-// Note [Kept bits] in kernels/attention/row_attention.cuh tells the layout.
+// Note [Kept bits] in kernels/attention/row_attention.cuh has the layout.
 std::int64_t attention_mask_bytes(const GptConfig& gpt, const BatchShape& batch) {
   constexpr std::int64_t kGroup = 32;
   constexpr std::int64_t kBlock = kGroup * kGroup / 8;

@@ -61,9 +61,10 @@ std::vector<double> train(bool shuffled) {
   gpt.text_ids = 300;
   at::set_num_threads(1);
   const auto device = test::one_cpu();
-  GptTraining training(gpt, test::random_gpt_weights(gpt), *device, test::plain_settings());
-  Trainer trainer(training, {.schedule = {.kind = ScheduleKind::Constant, .learning_rate = 2e-3},
-                             .last_step = kSteps});
+  const auto training =
+      make_gpt_training(gpt, test::random_gpt_weights(gpt), *device, test::plain_settings());
+  Trainer trainer(*training, {.schedule = {.kind = ScheduleKind::Constant, .learning_rate = 2e-3},
+                              .last_step = kSteps});
   Losses losses;
   trainer.observe(losses);
   Clips clips = drawn_clips(gpt);

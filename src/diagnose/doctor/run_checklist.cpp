@@ -113,7 +113,7 @@ Check check_windows(const RunFacts& facts) {
 }
 
 Check check_batch(const RunFacts& facts) {
-  if (facts.config.train.stage != Stage::Gpt) return check_windows(facts);
+  if (facts_of(facts.config.train.stage).on_windows) return check_windows(facts);
   const std::int64_t need = batch_need(facts);
   const auto [limit, set_by] = model_limit(facts);
   Check check{

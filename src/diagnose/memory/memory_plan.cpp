@@ -128,7 +128,7 @@ void add_note(DevicePlan& found, const MemorySavers& plain) {
 DevicePlan plan_stage(RunConfig config, const Machine& machine, const ModelConfig& model,
                       const std::string& cuda_fault) {
   TrainConfig& train = config.train;
-  if (!train.batch_size && !train.batch_tokens) train.batch_size = usual_batch_size(train.stage);
+  if (!train.batch_size && !train.batch_tokens) train.batch_size = facts_of(train.stage).batch_size;
   DevicePlan plan = plan_devices(config, machine, stage_memory_model(model, train), cuda_fault);
   plan.savers.moments = train.moments.value_or(Moments::Fp32);
   plan.notes.push_back(
@@ -186,7 +186,8 @@ std::vector<MemorySavers> saver_choices(const TrainConfig& train) {
 
 DevicePlan plan_with_savers(const RunConfig& config, const Machine& machine,
                             const ModelConfig& model, const std::string& cuda_fault) {
-  if (config.train.stage != Stage::Gpt) return plan_stage(config, machine, model, cuda_fault);
+  if (facts_of(config.train.stage).on_windows)
+    return plan_stage(config, machine, model, cuda_fault);
   const auto choices = saver_choices(config.train);
   const auto planned = [&](const MemorySavers& savers) {
     const auto memory = usual_memory_model(model, savers, config.train.guide > 0);

@@ -97,10 +97,10 @@ Checks on_device(const RoleDevice& device, const std::function<Checks()>& checks
 // Without graphs, whose tensors are made once and for all: here each is made while it is watched.
 Checks try_model(const ValidationParts& parts, RoleDevice& device) {
   return on_device(device, [&] {
-    GptTraining training(parts.model.gpt, new_weights(parts.model.gpt), device,
-                         {.precision = parts.plan.precision});
+    const auto training = make_gpt_training(parts.model.gpt, new_weights(parts.model.gpt), device,
+                                            {.step = {.precision = parts.plan.precision}});
     DeviceBatch batch = made_up_batch(parts.model.gpt, device, kClips);
-    ModelTrial trial(training, batch);
+    ModelTrial trial(*training, batch);
     if (parts.before_model) parts.before_model(trial);
     return check_model(trial);
   });

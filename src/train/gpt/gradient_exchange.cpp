@@ -146,31 +146,4 @@ std::chrono::nanoseconds GradientExchange::take_waited() {
   return std::exchange(waited_, std::chrono::nanoseconds(0));
 }
 
-WeightShares::WeightShares(int ranks, RankTensors& tensors, Parameters& parameters, bool in_parts)
-    : ranks_(ranks), tensors_(tensors), parameters_(parameters), in_parts_(in_parts) {}
-
-void WeightShares::begin_with_equal_weights() const {
-  tensors_.all_gather({parameters_.weights()});
-  parameters_.refresh_copy();
-}
-
-void WeightShares::gather_weights() const {
-  if (!in_parts_) return;
-  gather(parameters_.weights(), 1);
-  parameters_.refresh_copy();
-}
-
-void WeightShares::gather(const at::Tensor& flat, std::int64_t unit) const {
-  std::vector<at::Tensor> parts;
-  for (int rank = 0; rank < ranks_; ++rank) {
-    const auto part = part_of_rank(parameters_.layout().trained, kAdamWAlignment, rank, ranks_);
-    parts.push_back(flat.narrow(0, part.first / unit, part.count / unit));
-  }
-  tensors_.all_gather(parts);
-}
-
-ArrayPart own_share(const World& world, std::int64_t trained) {
-  return part_of_rank(trained, kAdamWAlignment, world.rank, world.size);
-}
-
 }  // namespace myxtts

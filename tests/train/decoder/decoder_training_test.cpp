@@ -39,18 +39,21 @@ class DecoderTrainingOnCpu : public ::testing::Test {
   void SetUp() override { at::set_num_threads(1); }
 
   static DecoderTrainingSettings settings() {
-    return {.windows = kTestWindows, .window_frames = kTestFrames, .mel_only_steps = 0, .seed = 5};
+    return {.step = {.weight_decay = 0.0, .seed = 5},
+            .windows = kTestWindows,
+            .window_frames = kTestFrames,
+            .mel_only_steps = 0};
   }
 
-  std::unique_ptr<DecoderTraining> make(const DecoderTrainingSettings& wanted) {
-    return std::make_unique<DecoderTraining>(config_, weights_, *device_, wanted);
+  std::unique_ptr<StageTraining> make(const DecoderTrainingSettings& wanted) {
+    return make_decoder_training(config_, weights_, *device_, wanted);
   }
 
   DeviceBatch batch(const BatchSeeds& seeds = {}) {
     return decoder_batch(config_, *device_, seeds);
   }
 
-  static StepNumbers step(DecoderTraining& training, DeviceBatch& batch, double rate = kRate) {
+  static StepNumbers step(StageTraining& training, DeviceBatch& batch, double rate = kRate) {
     training.accumulate(batch);
     training.update(rate);
     return training.finish_numbers().at(0);
@@ -155,7 +158,7 @@ TEST_F(DecoderTrainingOnCpu, ContinuesBitForBitFromACheckpoint) {
   wanted.mel_only_steps = 2;
   auto first = batch({.codes = 1, .sound = 1});
   auto second = batch({.codes = 2, .sound = 2});
-  const auto train = [&](DecoderTraining& training, int steps) {
+  const auto train = [&](StageTraining& training, int steps) {
     for (int i = 0; i < steps; ++i) {
       step(training, training.step() % 2 == 0 ? first : second);
     }
@@ -166,7 +169,7 @@ TEST_F(DecoderTrainingOnCpu, ContinuesBitForBitFromACheckpoint) {
   const auto before = make(wanted);
   train(*before, 3);
   auto other = wanted;
-  other.seed = 99;  // the discriminators come from the checkpoint, not from the seed
+  other.step.seed = 99;  // the discriminators come from the checkpoint, not from the seed
   const auto after = make(other);
   after->restore(3, copies(before->weights()), copies(before->optimiser()));
   train(*after, 2);
@@ -203,7 +206,7 @@ TEST_F(DecoderTrainingOnCpu, AFaultOfTheDecodersSideAloneStopsTheDiscriminatorsT
 
 TEST_F(DecoderTrainingOnCpu, BatchesOfAStepAreAveraged) {
   auto twice = settings();
-  twice.batches_a_step = 2;
+  twice.step.batches_a_step = 2;
   const auto once = make(settings());
   const auto summed = make(twice);
   auto one = batch();
@@ -254,7 +257,7 @@ TEST_F(DecoderTrainingOnCpu, IsGivenUpOnTheWayWithoutAChange) {
   struct GaveUp : std::exception {};
   bool give_up = false;
   auto wanted = settings();
-  wanted.on_the_way = [&] {
+  wanted.step.poll = [&] {
     if (give_up) throw GaveUp();
   };
   const auto training = make(wanted);

@@ -55,9 +55,10 @@ double by_heart(const CodebookRule& rule, bool new_codebook, int steps) {
   if (!new_codebook) weights.at("codebook.cluster_size").fill_(1);
   const auto clips = four_clips();
   const auto device = one_core();
-  DvaeTraining training(config, weights, clips.stats, *device, {.codebook = rule});
+  const auto training =
+      make_dvae_training(config, weights, clips.stats, *device, {.codebook = rule});
   auto batch = mel_batch(clips.mel, *device);
-  return train(training, {&batch}, steps, kRate).back().losses[Reconstruction];
+  return train(*training, {&batch}, steps, kRate).back().losses[Reconstruction];
 }
 
 // Codes that say nothing leave the mean to be said, and so does a codebook that stays at random
@@ -78,15 +79,15 @@ double perplexity_share(double least_use) {
   auto weights = initialise(dvae_specs(small_dvae()), 2);
   weights.at("codebook.cluster_size").fill_(1);  // random numbers that count as learned
   const auto device = one_core();
-  DvaeTraining training(small_dvae(), weights, at::ones({80}), *device,
-                        {.codebook = {.least_use = least_use}});
+  const auto training = make_dvae_training(small_dvae(), weights, at::ones({80}), *device,
+                                           {.codebook = {.least_use = least_use}});
   std::vector<DeviceBatch> batches;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     batches.push_back(mel_batch(speechlike_mel(16, 64, seed), *device));
   }
   std::vector<DeviceBatch*> all;
   for (auto& batch : batches) all.push_back(&batch);
-  const auto numbers = train(training, all, 360, 1e-3);
+  const auto numbers = train(*training, all, 360, 1e-3);
   return numbers.back().losses[Perplexity] / 64;
 }
 

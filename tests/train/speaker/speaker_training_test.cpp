@@ -92,8 +92,8 @@ class ThreeVoices : public ::testing::Test {
     for (auto& [name, tensor] : made) weights_.emplace(kSpeakerEncoderPrefix + name, tensor);
   }
 
-  std::unique_ptr<SpeakerTraining> make(const SpeakerTrainingSettings& settings = {.speakers = 3}) {
-    return std::make_unique<SpeakerTraining>(config_, weights_, *device_, settings);
+  std::unique_ptr<StageTraining> make(const SpeakerTrainingSettings& settings = {.speakers = 3}) {
+    return make_speaker_training(config_, weights_, *device_, settings);
   }
 
   DeviceBatch batch(std::uint64_t seed, std::int64_t windows = 12) {
@@ -145,7 +145,8 @@ TEST_F(ThreeVoices, ContinueBitForBitWhenRestored) {
   const auto weights = copies(whole->weights());
   const auto optimiser = copies(whole->optimiser());
   const auto wanted = train(*whole, {&one, &two}, 3, 1e-3);
-  auto resumed = make({.speakers = 3, .seed = 9});  // another head, which restoring replaces
+  auto resumed =
+      make({.step = {.seed = 9}, .speakers = 3});  // another head, which restoring replaces
   resumed->restore(4, weights, optimiser);
   const auto found = train(*resumed, {&one, &two}, 3, 1e-3);
   EXPECT_EQ(found.back().losses, wanted.back().losses);
