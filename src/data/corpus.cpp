@@ -89,7 +89,7 @@ class CorpusOpener {
   std::vector<CorpusPiece> pieces_;
 };
 
-void judge_skipped(const Corpus& corpus, const DataConfig& config,
+void check_skipped(const Corpus& corpus, const DataConfig& config,
                    const std::filesystem::path& folder) {
   make_folder(folder);
   SkipList list(config);
@@ -100,7 +100,7 @@ void judge_skipped(const Corpus& corpus, const DataConfig& config,
     log_warning("data", "{} clips are left out ({}); see {}", human_count(list.size()),
                 summary_of(list.counts()), path.string());
   }
-  list.judge(static_cast<std::int64_t>(corpus.size()) + list.size(), path);
+  list.check_limit(static_cast<std::int64_t>(corpus.size()) + list.size(), path);
 }
 
 std::string visits_of(const VisitGroup& group) {
@@ -112,7 +112,7 @@ std::string visits_of(const VisitGroup& group) {
                      whole + 1, human_count(clips - rest), whole);
 }
 
-void say_visits(const Corpus& corpus) {
+void log_visits(const Corpus& corpus) {
   for (const VisitGroup& group : corpus.training_groups()) {
     log_info("data", "an epoch visits the {} clips of {} {}: {} visits (weight {})",
              human_count(static_cast<std::int64_t>(group.clips.size())), group.name,
@@ -134,8 +134,8 @@ Corpus Corpus::open(const DataConfig& config, const Vocabulary& vocabulary,
   for (const CorpusSource& source : config.val_data) opener.add_validation(source);
   Corpus corpus(opener.take(), {.languages = config.language_weights.value_or(Weights{}),
                                 .speakers = config.speaker_weights.value_or(Weights{})});
-  judge_skipped(corpus, config, folder);
-  say_visits(corpus);
+  check_skipped(corpus, config, folder);
+  log_visits(corpus);
   return corpus;
 }
 

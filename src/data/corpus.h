@@ -87,12 +87,12 @@ class SpeakerTable {
   explicit SpeakerTable(const Corpus& corpus);
 
   std::int64_t size() const { return size_; }  // those who are trained on
-  // Of a clip of the corpus; below 0, another one for each: nobody who is trained on.
+  // Of a clip of the corpus; below 0, a different one each, for speakers that are not trained on.
   std::int64_t number(const ClipView& clip) const;
 
  private:
   // Note [A speaker's place]
-  // An index has each name once. Where a name stands in memory therefore tells the speaker and the
+  // An index has each name once. The address of a name therefore identifies the speaker and the
   // corpus.
   using Place = std::pair<const char*, std::size_t>;
 

@@ -41,7 +41,7 @@ class ClipDecoding {
   ClipDecoding(const BatchSource& source, BoundedQueue<ClipJob>& jobs, BatchWindow& window,
                const DecoderOptions& options);
 
-  // Works until the jobs end or nobody wants more. Never throws: a failure goes to whoever takes
+  // Works until the jobs end or it is stopped. Never throws: a failure goes to whoever takes
   // from the window.
   void run(std::size_t worker);
 

@@ -4,14 +4,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/message_text.h"
 
 namespace myxtts {
-namespace {
-
-constexpr std::chrono::milliseconds kWorthSaying(50);  // of a wait for the delay
-
-}  // namespace
 
 std::size_t first_workers(const CpuInfo& cpu) {
   return static_cast<std::size_t>(std::max(1, cpu.usable_cores() / 4));
@@ -35,8 +29,8 @@ PipelineOptions pipeline_options(const DataConfig& data, const TrainConfig& trai
                                  const MemoryInfo& memory) {
   PipelineOptions options;
   HostOptions& host = options.host;
-  host.mask = mask_of(train);
-  host.batches_a_step = train.grad_accum;
+  host.rows.mask = mask_of(train);
+  host.rows.batches_a_step = train.grad_accum;
   host.workers =
       data.num_workers ? static_cast<std::size_t>(*data.num_workers) : first_workers(cpu);
   host.most_workers = data.num_workers
@@ -55,17 +49,6 @@ PipelineOptions pipeline_options(const DataConfig& data, const TrainConfig& trai
         std::chrono::duration<double>(data.model_start_delay));
   }
   return options;
-}
-
-std::string describe(const StartReport& report, std::size_t ring_slots) {
-  std::string text =
-      fmt::format("The pipeline was ready after {}: {} until the ring of {} was full",
-                  human_duration(report.for_data + report.for_delay),
-                  human_duration(report.for_data), ring_slots);
-  if (report.for_delay >= kWorthSaying) {
-    text += fmt::format(", then {} of --model-start-delay", human_duration(report.for_delay));
-  }
-  return text + ".";
 }
 
 }  // namespace myxtts

@@ -84,7 +84,7 @@ SoundWindows ClipWindows::empty_windows(c10::Device device) const {
   if (plan_.stage == Stage::Speaker) {
     made.speakers = at::zeros({count}, ids);
   } else {
-    made.first_frames = at::zeros({count}, ids);
+    made.starts = at::zeros({count}, ids);
     made.voices = at::zeros({plan_.slots, speaker_dim_}, floats);
   }
   return made;

@@ -18,7 +18,7 @@
 
 namespace myxtts {
 
-// A clip as the speaker encoder hears it: whole, whatever a visit passes over.
+// A clip as the speaker encoder takes it: whole, whatever a visit passes over.
 struct HeardClip {
   ClipNumber number = 0;
   ClipSound sound;

@@ -25,8 +25,8 @@ struct BenchOptions {
 
 inline PipelineOptions pipeline_options(const BenchOptions& options) {
   PipelineOptions pipeline;
-  pipeline.host.gpt = tiny_gpt();
-  pipeline.host.batches_a_step = options.batches_a_step;
+  pipeline.host.rows.gpt = tiny_gpt();
+  pipeline.host.rows.batches_a_step = options.batches_a_step;
   pipeline.host.end = options.end;
   pipeline.host.workers = options.workers;
   pipeline.host.most_workers = std::max(options.workers, options.most_workers);
@@ -60,11 +60,11 @@ inline std::vector<SeenBatch> run_pipeline(MemoryCorpus& corpus, const BenchOpti
   pipeline.start(position);
   std::vector<SeenBatch> batches;
   while (batches.size() < most) {
-    const auto slot = pipeline.next();
+    const auto slot = pipeline.outlet().next();
     if (!slot) break;
     batches.push_back(seen(**slot));
   }
-  pipeline.stop();
+  pipeline.outlet().finish();
   return batches;
 }
 

@@ -45,13 +45,13 @@ TEST(PipelineSettings, TheTrainersSettingsReachTheRows) {
   const auto host = [](const TrainConfig& train) {
     return pipeline_options({}, train, {}, kSixteenCores, kMemory).host;
   };
-  EXPECT_EQ(host({}).mask, MaskPromptSpan::Intended);
-  EXPECT_EQ(host({.prompt_mask = PromptMask::Clip}).mask, MaskPromptSpan::Intended);
-  EXPECT_EQ(host({.prompt_mask = PromptMask::None}).mask, MaskPromptSpan::None);
-  EXPECT_EQ(host({.prompt_mask = PromptMask::Peer}).mask, MaskPromptSpan::PeerSlip);
-  EXPECT_EQ(host({.prompt_from = PromptFrom::Speaker}).mask, MaskPromptSpan::None);
-  EXPECT_EQ(host({}).batches_a_step, 1);
-  EXPECT_EQ(host({.grad_accum = 6}).batches_a_step, 6);
+  EXPECT_EQ(host({}).rows.mask, MaskPromptSpan::Intended);
+  EXPECT_EQ(host({.prompt_mask = PromptMask::Clip}).rows.mask, MaskPromptSpan::Intended);
+  EXPECT_EQ(host({.prompt_mask = PromptMask::None}).rows.mask, MaskPromptSpan::None);
+  EXPECT_EQ(host({.prompt_mask = PromptMask::Peer}).rows.mask, MaskPromptSpan::PeerSlip);
+  EXPECT_EQ(host({.prompt_from = PromptFrom::Speaker}).rows.mask, MaskPromptSpan::None);
+  EXPECT_EQ(host({}).rows.batches_a_step, 1);
+  EXPECT_EQ(host({.grad_accum = 6}).rows.batches_a_step, 6);
 }
 
 TEST(PipelineSettings, OnlyTwoDevicesAndASplitOneWaitForTheDelay) {
@@ -63,15 +63,6 @@ TEST(PipelineSettings, OnlyTwoDevicesAndASplitOneWaitForTheDelay) {
   EXPECT_EQ(delay(Mode::Split), milliseconds(1500));
   EXPECT_EQ(delay(Mode::Single).count(), 0);
   EXPECT_EQ(delay(Mode::Cpu).count(), 0);
-}
-
-TEST(PipelineSettings, TheStartSaysHowLongItWaitedAndForWhat) {
-  EXPECT_EQ(describe({.for_data = milliseconds(3100), .for_delay = {}}, 3),
-            "The pipeline was ready after 3.1 s: 3.1 s until the ring of 3 was full.");
-  EXPECT_EQ(
-      describe({.for_data = milliseconds(500), .for_delay = milliseconds(1500)}, 4),
-      "The pipeline was ready after 2.0 s: 500 ms until the ring of 4 was full, then 1.5 s of "
-      "--model-start-delay.");
 }
 
 }  // namespace

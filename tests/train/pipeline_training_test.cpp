@@ -127,7 +127,7 @@ class PipelineTraining : public testing::Test {
 
     pipeline.start(start.position);
     for (std::int64_t taken = 0; taken != options.stop_after && !trainer.done(); ++taken) {
-      auto slot = pipeline.next();
+      auto slot = pipeline.outlet().next();
       if (options.on_batch) options.on_batch(**slot);
       trainer.step(**slot);
     }
@@ -137,8 +137,8 @@ class PipelineTraining : public testing::Test {
 
   PipelineOptions pipeline_options(const RunOptions& options) const {
     PipelineOptions settings;
-    settings.host.gpt = model_.gpt;
-    settings.host.batches_a_step = options.grad_accum;
+    settings.host.rows.gpt = model_.gpt;
+    settings.host.rows.batches_a_step = options.grad_accum;
     settings.host.workers = options.workers;
     settings.host.most_workers = options.workers;
     settings.host.buffer.batches = options.buffer;

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "audio/phase_filter.h"
-#include "base/checksum.h"
 #include "base/random.h"
 #include "config/model.h"
 #include "data/clip.h"
@@ -17,8 +16,8 @@ constexpr std::int64_t kCodeFrames = 4;
 constexpr std::int64_t kCodeSamples = 1024;      // at kModelRate
 constexpr std::uint64_t kMostWindows = 1 << 16;  // of a clip
 
-// What a stage takes unless somebody asks for something else.
-struct Usual {
+// The defaults of a stage.
+struct Defaults {
   std::int64_t per_clip;
   double seconds;
   std::int64_t unit;  // samples at `rate`
@@ -26,7 +25,7 @@ struct Usual {
   std::int64_t multiple;  // units that a length is a multiple of
 };
 
-Usual usual_of(Stage stage, const ModelConfig& model) {
+Defaults defaults_of(Stage stage, const ModelConfig& model) {
   switch (stage) {
     case Stage::Dvae:
       return {.per_clip = 4,
@@ -66,18 +65,19 @@ std::int64_t stretched(std::int64_t count, double scale) {
 
 }  // namespace
 
-WindowPlan plan_windows(Stage stage, const ModelConfig& model, const WindowWishes& wishes,
+WindowPlan plan_windows(Stage stage, const ModelConfig& model, const WindowRequest& request,
                         std::int64_t slots) {
   if (stage == Stage::Gpt) return {};
-  const Usual usual = usual_of(stage, model);
-  const double units = wishes.seconds.value_or(usual.seconds) * ratio(usual.rate, usual.unit);
-  const auto multiples = std::llround(units / static_cast<double>(usual.multiple));
+  const Defaults defaults = defaults_of(stage, model);
+  const double units =
+      request.seconds.value_or(defaults.seconds) * ratio(defaults.rate, defaults.unit);
+  const auto multiples = std::llround(units / static_cast<double>(defaults.multiple));
   return {.stage = stage,
           .slots = slots,
-          .per_clip = wishes.per_clip.value_or(usual.per_clip),
-          .length = std::max<std::int64_t>(multiples, 1) * usual.multiple,
-          .unit = usual.unit,
-          .rate = usual.rate};
+          .per_clip = request.per_clip.value_or(defaults.per_clip),
+          .length = std::max<std::int64_t>(multiples, 1) * defaults.multiple,
+          .unit = defaults.unit,
+          .rate = defaults.rate};
 }
 
 std::int64_t units_of(const WindowPlan& plan, std::int64_t samples, std::int64_t codes) {
@@ -95,11 +95,9 @@ std::int64_t units_of(const WindowPlan& plan, std::int64_t samples, std::int64_t
   return 0;
 }
 
-std::int64_t training_window(const WindowDraw& draw, std::int64_t last) {
-  FastChecksum clip(static_cast<std::uint64_t>(draw.epoch));
-  clip.add(bytes_of(draw.clip_id));
-  const RandomStream random(draw.seed ^ clip.value(), "data/window");
-  const std::uint64_t number = kMostWindows * draw.repeat + static_cast<std::uint64_t>(draw.window);
+std::int64_t training_window(const VisitDraw& draw, std::int64_t window, std::int64_t last) {
+  const RandomStream random(draw.key(), "data/window");
+  const std::uint64_t number = kMostWindows * draw.repeat + static_cast<std::uint64_t>(window);
   return random.integer(number, 0, last);
 }
 

@@ -99,6 +99,7 @@ class BusyFeatures {
   }
 
   std::vector<Times> take_times() { return std::exchange(times_, {}); }
+  void finish() {}
 
  private:
   const BusyWork work_;
@@ -114,23 +115,23 @@ inline PipelineTrial busy_pipeline(const BusyWork& work) {
   BusyFeatures features(work, permits);
   DataPipeline<BusyFeatures> pipeline(corpus, features, pipeline_options({}));
   pipeline.start({});
-  pipeline.wait_until_ready();
+  pipeline.outlet().wait_until_ready();
   const auto seconds = [](auto time) { return std::chrono::duration<double>(time).count(); };
-  const PipelineReading before = pipeline.meters();
+  const PipelineReading before = pipeline.outlet().meters();
   const auto began = system_clock().now();
   PipelineTrial trial{.wanted_batches = kWanted};
   while (trial.batches < kWanted) {
-    if (pipeline.meters().queue("ring").depth.current == 0) permits.release();
-    const auto slot = pipeline.next();
+    if (pipeline.outlet().meters().queue("ring").depth.current == 0) permits.release();
+    const auto slot = pipeline.outlet().next();
     if (!slot) break;
     busy_for(work.step);
     ++trial.batches;
     trial.clips += 4;
   }
   trial.whole_seconds = seconds(system_clock().now() - began);
-  const PipelineReading after = pipeline.meters();
+  const PipelineReading after = pipeline.outlet().meters();
   permits.release(static_cast<std::ptrdiff_t>(work.batches));  // so that nobody is left waiting
-  pipeline.stop();
+  pipeline.outlet().finish();
   const auto starved = [](const PipelineReading& reading) {
     return reading.stage("features").load.waiting_for_input;
   };
