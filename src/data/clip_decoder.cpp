@@ -67,9 +67,7 @@ class SoundFile {
    private:
     int file_;
   };
-  struct Close {
-    void operator()(SNDFILE* file) const { sndfile_library().close(file); }
-  };
+  using Close = decltype([](SNDFILE* file) { sndfile_library().close(file); });
 
   SoundFile(Descriptor descriptor, SNDFILE* file, const SF_INFO& info);
 

@@ -28,12 +28,6 @@ struct CorpusPiece {
   double held_back = 0.0;  // the share of its clips that is for validation: 1 is all of it
 };
 
-// How often clips are visited, besides the weights of their corpora.
-struct VisitWeights {
-  Weights languages = {};
-  Weights speakers = {};
-};
-
 // The kept clips of all corpora of a run. Only read after it was made: any thread may ask.
 class Corpus {
  public:
@@ -43,7 +37,9 @@ class Corpus {
   static Corpus open(const DataConfig& config, const Vocabulary& vocabulary,
                      const std::filesystem::path& folder);
 
-  explicit Corpus(std::vector<CorpusPiece> pieces, const VisitWeights& weights = {});
+  // Clips are visited by the weights of their corpora, languages and speakers.
+  explicit Corpus(std::vector<CorpusPiece> pieces, const Weights& languages = {},
+                  const Weights& speakers = {});
   // One corpus in memory, for tests and for clips that are given by hand.
   static Corpus of(std::vector<ClipRow> rows, double held_back = 0.0);
 

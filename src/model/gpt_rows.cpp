@@ -149,11 +149,11 @@ GptRows RowPacker::finish(const RowSizes& sizes) {
 }
 
 // The targets [first, last) of a clip that the prompt was cut from; may reach beyond the last one.
-PromptSpan masked_targets(const GptConfig& config, const PromptSpan& prompt, MaskPromptSpan mask,
+PromptSpan masked_targets(const GptConfig& config, const PromptSpan& prompt, PromptMask mask,
                           bool is_last) {
-  if (mask == MaskPromptSpan::None) return {};
-  if (mask == MaskPromptSpan::PeerSlip && !is_last) return {};
-  const std::int64_t unit = mask == MaskPromptSpan::PeerSlip ? kSlipSamples : config.code_stride;
+  if (mask == PromptMask::None) return {};
+  if (mask == PromptMask::Peer && !is_last) return {};
+  const std::int64_t unit = mask == PromptMask::Peer ? kSlipSamples : config.code_stride;
   return {.first = prompt.first / unit, .last = prompt.last / unit};
 }
 
@@ -210,7 +210,7 @@ void set_counts(GptRows& rows, const TargetCounts& counts) {
   rows.audio_count = {static_cast<float>(std::max<std::int64_t>(counts.audio, 1))};
 }
 
-GptRows pack_rows(const GptConfig& config, std::span<const GptClip> clips, MaskPromptSpan mask,
+GptRows pack_rows(const GptConfig& config, std::span<const GptClip> clips, PromptMask mask,
                   const RowSizes& sizes) {
   RowPacker packer(config);
   for (std::size_t i = 0; i < clips.size(); ++i) {
@@ -228,7 +228,7 @@ GptRows pack_rows(const GptConfig& config, std::span<const GptClip> clips, MaskP
   return rows;
 }
 
-TargetCounts count_targets(const GptConfig& config, const RowOutline& row, MaskPromptSpan mask) {
+TargetCounts count_targets(const GptConfig& config, const RowOutline& row, PromptMask mask) {
   const std::int64_t targets = row.codes + kStopTargets;
   const PromptSpan masked = masked_targets(config, row.prompt, mask, row.is_last);
   const std::int64_t hidden = std::min(masked.last, targets) - std::min(masked.first, targets);

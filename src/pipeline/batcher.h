@@ -20,6 +20,7 @@
 #include "data/cache/feature_cache.h"
 #include "data/clip_decoder.h"
 #include "pipeline/batch_source.h"
+#include "pipeline/pipeline_options.h"
 
 namespace myxtts {
 
@@ -55,12 +56,6 @@ struct ClipJob {
   std::int64_t batch = 0;
   std::size_t index = 0;  // in the batch
   ClipNumber clip = 0;
-};
-
-// How much a window may hold.
-struct WindowLimits {
-  std::size_t batches = 50;
-  std::size_t bytes = SIZE_MAX;  // of decoded samples
 };
 
 // Where decoded clips come together as batches, in order, whatever order they are decoded in.

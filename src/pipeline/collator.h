@@ -14,17 +14,9 @@
 #include "pipeline/batch_source.h"
 #include "pipeline/batcher.h"
 #include "pipeline/host_batch.h"
+#include "pipeline/pipeline_options.h"
 
 namespace myxtts {
-
-// How the rows of batches are made, and how many batches make a step.
-struct RowOptions {
-  GptConfig gpt = {};
-  MaskPromptSpan mask = MaskPromptSpan::Intended;  // --prompt-mask
-  std::int64_t batches_a_step = 1;                 // --grad-accum
-  WindowPlan windows = {};                         // of stages that train on sound
-  std::int64_t trainers = 1;  // the ranks that are fed: Note [Batches of several trainers]
-};
 
 // Note [Steps of several batches]
 // The batches of an epoch are taken N by N, by their position: a step ends with its N-th batch or

@@ -19,14 +19,12 @@
 #include "base/log.h"
 #include "base/thread_group.h"
 #include "base/trace.h"
-#include "config/run_config.h"
-#include "device/machine.h"
-#include "device/plan/device_plan.h"
 #include "device/plan/start_messages.h"
 #include "device/role_device.h"
 #include "device/stream.h"
 #include "pipeline/host_batch.h"
 #include "pipeline/host_stages.h"
+#include "pipeline/pipeline_options.h"
 #include "pipeline/pipeline_reading.h"
 #include "pipeline/step_clock.h"
 #include "pipeline/transfer_ring.h"
@@ -155,14 +153,6 @@ class FeatureLoop {
   FeatureTimeReading feature_time_;  // where the features measure that much
 };
 
-struct PipelineOptions {
-  HostOptions host = {};
-  std::size_t ring_slots = 3;                 // on the model device
-  std::chrono::nanoseconds start_delay = {};  // --model-start-delay; 0 where it does not apply
-  // The model device of each trainer, which outlives the pipeline; null: the CPU.
-  std::vector<const RoleDevice*> trainers = {nullptr};
-};
-
 // The whole way of a batch, from the files of a corpus to the model device:
 //
 //   reader ▶ decoder ▶ batcher ▶ collator ▶ feature stage ▶ transfer ring ▶ Outlet::next()
@@ -186,7 +176,7 @@ class DataPipeline {
   DataPipeline(BatchSource& source, F& features, const PipelineOptions& options)
       : options_(options),
         features_(features),
-        host_(source, host_options(options)),
+        host_(source, options),
         outlets_(make_outlets()),
         loop_(features, host_.output(), rings()),
         open_(outlets_.size()) {}
@@ -202,7 +192,6 @@ class DataPipeline {
  private:
   using Outlets = std::vector<std::unique_ptr<Outlet>>;
 
-  static HostOptions host_options(const PipelineOptions& options);
   Outlets make_outlets();
   std::vector<Ring*> rings() const;
   void finish();
@@ -289,8 +278,8 @@ class DataPipeline<F>::Outlet {
   // For the messages of the start.
   PipelineFacts facts() const {
     const PipelineOptions& options = pipeline_.options_;
-    return {.workers = static_cast<std::int64_t>(options.host.workers),
-            .buffer_batches = static_cast<std::int64_t>(options.host.buffer.batches),
+    return {.workers = static_cast<std::int64_t>(options.workers),
+            .buffer_batches = static_cast<std::int64_t>(options.buffer.batches),
             .ring_slots = static_cast<std::int64_t>(options.ring_slots)};
   }
   std::chrono::nanoseconds start_delay() const { return pipeline_.options_.start_delay; }
@@ -333,13 +322,6 @@ void DataPipeline<F>::join() {
 }
 
 template <Features F>
-HostOptions DataPipeline<F>::host_options(const PipelineOptions& options) {
-  HostOptions host = options.host;
-  host.rows.trainers = static_cast<std::int64_t>(options.trainers.size());
-  return host;
-}
-
-template <Features F>
 auto DataPipeline<F>::make_outlets() -> Outlets {
   Outlets outlets;
   for (const RoleDevice* trainer : options_.trainers) {
@@ -355,24 +337,5 @@ auto DataPipeline<F>::rings() const -> std::vector<Ring*> {
   for (const auto& outlet : outlets_) rings.push_back(&outlet->ring_);
   return rings;
 }
-
-// What --num-workers auto begins with: a quarter of the cores. It may end with all of them.
-std::size_t first_workers(const CpuInfo& cpu);
-
-// Batches that --buffer-size auto begins with.
-inline constexpr std::size_t kFirstBuffer = 8;
-
-// Decoded clips may take this share of the memory that is free at the start.
-inline constexpr double kBufferShare = 0.25;
-
-// The settings of a run as a pipeline takes them; the devices' own (events, streams, host memory)
-// are left to whoever opens those. The start waits for --model-start-delay in `dual` and `split`
-// only.
-PipelineOptions pipeline_options(const DataConfig& data, const TrainConfig& train,
-                                 const DevicePlan& plan, const CpuInfo& cpu,
-                                 const MemoryInfo& memory);
-
-// --prompt-mask as the rows take it; prompts of other clips hide nothing.
-MaskPromptSpan mask_of(const TrainConfig& train);
 
 }  // namespace myxtts

@@ -226,9 +226,9 @@ void FeatureStage::make_prompts(const HostBatch& host, std::span<const EncodedCl
     prompts.push_back(clip.codes_known ? batch.inputs.samples.narrow(0, clip.first_sample, length)
                                        : (next++)->samples.narrow(0, clip.prompt.first, length));
   }
-  std::vector<at::Tensor> heard;
-  for (const HostClip& clip : host.host_clips) heard.push_back(prompts[clip.prompt_row]);
-  prompts_->make(heard, batch.prompt_mel, data_.stream());
+  std::vector<at::Tensor> chosen;
+  for (const HostClip& clip : host.host_clips) chosen.push_back(prompts[clip.prompt_row]);
+  prompts_->make(chosen, batch.prompt_mel, data_.stream());
 }
 
 void FeatureStage::make_windows(const HostBatch& host, std::span<const ClipSound> sounds,
@@ -240,7 +240,7 @@ void FeatureStage::make_windows(const HostBatch& host, std::span<const ClipSound
 
 void FeatureStage::make_voices(const HostBatch& host, Batch<TensorOf>& batch) {
   if (!voices_) return;
-  std::vector<HeardClip> clips;
+  std::vector<SpeakerClip> clips;
   for (const HostClip& clip : host.host_clips) {
     clips.push_back({.number = clip.number,
                      .sound = {.samples = batch.inputs.samples.narrow(

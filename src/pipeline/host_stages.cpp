@@ -14,22 +14,25 @@ constexpr std::size_t kClipsAhead = 64;
 
 constexpr std::size_t kMostBuffer = 200;  // batches that autotune goes up to
 
+RowOptions rows_of(const PipelineOptions& options) {
+  RowOptions rows = options.rows;
+  rows.trainers = static_cast<std::int64_t>(options.trainers.size());
+  return rows;
+}
+
 }  // namespace
 
-HostStages::HostStages(BatchSource& source, const HostOptions& options)
+HostStages::HostStages(BatchSource& source, const PipelineOptions& options)
     : options_(options),
       window_(options.buffer),
       jobs_(kClipsAhead),
       settled_(1),
-      blocks_(options.staging_blocks, options.allocate),
+      blocks_(options.staging_blocks(), options.allocate),
       staged_(1),
-      reader_(source, window_, jobs_, options.rows.trainers),
-      decoder_(source, jobs_, window_,
-               {.workers = options.workers,
-                .most_workers = options.most_workers,
-                .code_stride = options.rows.gpt.code_stride}),
+      reader_(source, window_, jobs_, static_cast<std::int64_t>(options.trainers.size())),
+      decoder_(source, jobs_, window_, options),
       batcher_(source, window_, settled_, [this] { after_batch(); }),
-      collator_(source, options.rows, settled_, blocks_),
+      collator_(source, rows_of(options), settled_, blocks_),
       autotune_({.workers = options.most_workers > options.workers,
                  .buffer = options.tune_buffer,
                  .most_workers = options.most_workers,

@@ -8,28 +8,16 @@
 
 #include "base/bounded_queue.h"
 #include "base/thread_group.h"
-#include "config/model.h"
 #include "pipeline/autotune.h"
 #include "pipeline/batcher.h"
 #include "pipeline/clip_loader.h"
 #include "pipeline/collator.h"
+#include "pipeline/pipeline_options.h"
 #include "pipeline/pipeline_reading.h"
 #include "pipeline/reader.h"
 #include "pipeline/staging_pool.h"
 
 namespace myxtts {
-
-struct HostOptions {
-  RowOptions rows = {};
-  std::optional<DataPosition> end = {};  // nothing: one epoch after another, for ever
-
-  std::size_t workers = 1;         // that decode, at first
-  std::size_t most_workers = 1;    // more than `workers`: autotune decides
-  WindowLimits buffer = {};        // --buffer-size batches, and their bytes
-  bool tune_buffer = false;        // autotune may enlarge it
-  std::size_t staging_blocks = 5;  // slots of the ring + 2
-  StagingPool::Allocate allocate = plain_memory;
-};
 
 // The stages that need no device, and what is between them:
 //
@@ -39,7 +27,7 @@ struct HostOptions {
 // outlives it.
 class HostStages {
  public:
-  HostStages(BatchSource& source, const HostOptions& options);
+  HostStages(BatchSource& source, const PipelineOptions& options);
   HostStages(const HostStages&) = delete;
   HostStages& operator=(const HostStages&) = delete;
   ~HostStages();
@@ -64,7 +52,7 @@ class HostStages {
   void apply(const TuneDecision& decision);
   void log_if_bytes_are_the_limit();
 
-  const HostOptions options_;
+  const PipelineOptions options_;
   BatchWindow window_;
   BoundedQueue<ClipJob> jobs_;
   BoundedQueue<LoadedBatch> settled_;

@@ -19,8 +19,7 @@ constexpr std::int64_t kWidth = 8;  // of a head
 class TextGuide : public ::testing::Test {
  protected:
   GptBatch pack(const RowSizes& sizes = {}) const {
-    return to_batch(pack_rows(config_, views(golden_clips()), MaskPromptSpan::None, sizes),
-                    c10::kCPU);
+    return to_batch(pack_rows(config_, views(golden_clips()), PromptMask::None, sizes), c10::kCPU);
   }
 
   at::Tensor random_qkv(const GptBatch& batch) const {

@@ -108,12 +108,11 @@ class BatchStream : public testing::Test {
                           {.clips = plan.slots(), .rows = plan.sizes().back()});
     if (options.fill_cache) features.keep_in(*options.cache, 100);
     PipelineOptions settings;
-    settings.host.rows.gpt = model_.gpt;
-    settings.host.end = options.end;
-    settings.host.workers = options.workers;
-    settings.host.most_workers = options.workers;
-    settings.host.buffer.batches = options.buffer;
-    settings.host.staging_blocks = options.ring + 2;
+    settings.rows.gpt = model_.gpt;
+    settings.end = options.end;
+    settings.workers = options.workers;
+    settings.most_workers = options.workers;
+    settings.buffer.batches = options.buffer;
     settings.ring_slots = options.ring;
     settings.trainers.resize(targets.size());
     DataPipeline<FeatureStage> pipeline(batches, features, settings);

@@ -27,14 +27,14 @@ LoadedBatch settled(const MemoryCorpus& corpus, DataPosition position) {
 }
 
 HostBatch collate(const MemoryCorpus& corpus, const LoadedBatch& batch, StagingPool& pool,
-                  MaskPromptSpan mask = MaskPromptSpan::Intended) {
+                  PromptMask mask = PromptMask::Clip) {
   LaidOutBatch laid_out = lay_out(corpus, {.gpt = tiny_gpt(), .mask = mask}, batch);
   const std::size_t bytes = laid_out.block_bytes();
   return write_into(std::move(*pool.claim(bytes)), std::move(laid_out), batch);
 }
 
 // The rows as pack_rows() makes them when all codes are known.
-GptRows whole_rows(const MemoryCorpus& corpus, const LoadedBatch& batch, MaskPromptSpan mask) {
+GptRows whole_rows(const MemoryCorpus& corpus, const LoadedBatch& batch, PromptMask mask) {
   std::vector<std::vector<std::int64_t>> codes;
   std::vector<GptClip> clips;
   codes.reserve(batch.clips.size());
@@ -83,7 +83,7 @@ std::vector<std::int64_t> unknown_codes(const HostBatch& host) {
   return codes;
 }
 
-class RowLayout : public testing::TestWithParam<MaskPromptSpan> {};
+class RowLayout : public testing::TestWithParam<PromptMask> {};
 
 TEST_P(RowLayout, RowsThatAreCompletedLaterAreTheRowsThatKnewTheirCodes) {
   const MemoryCorpus corpus({.clips = 12, .batch_size = 5});
@@ -109,15 +109,14 @@ TEST_P(RowLayout, RowsThatAreCompletedLaterAreTheRowsThatKnewTheirCodes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Masks, RowLayout,
-                         testing::Values(MaskPromptSpan::None, MaskPromptSpan::Intended,
-                                         MaskPromptSpan::PeerSlip));
+                         testing::Values(PromptMask::None, PromptMask::Clip, PromptMask::Peer));
 
 TEST(RowLayout, CodesFromTheCacheAreInTheRowsAlready) {
   const MemoryCorpus corpus({.clips = 12, .batch_size = 5, .fill_cache = true});
   StagingPool pool(1, plain_memory);
   const LoadedBatch batch = settled(corpus, {0, 0});
   const HostBatch host = collate(corpus, batch, pool);
-  const GptRows rows = whole_rows(corpus, batch, MaskPromptSpan::Intended);
+  const GptRows rows = whole_rows(corpus, batch, PromptMask::Clip);
   EXPECT_TRUE(host.inputs.code_tokens.empty());
   EXPECT_TRUE(host.inputs.code_targets.empty());
   EXPECT_TRUE(std::ranges::equal(host.rows.tokens, rows.tokens));
@@ -137,7 +136,7 @@ TEST(RowLayout, WithSwappedPromptsARowHearsAnotherClipOfItsSpeaker) {
   const TwoVoices corpus({.clips = 12, .batch_size = 12});
   const LoadedBatch batch = settled(corpus, {0, 0});
   const LaidOutBatch laid_out =
-      lay_out(corpus, {.gpt = tiny_gpt(), .mask = MaskPromptSpan::None}, batch);
+      lay_out(corpus, {.gpt = tiny_gpt(), .mask = PromptMask::None}, batch);
   const std::vector<HostClip>& clips = laid_out.host_clips;
   std::vector<int> heard(clips.size(), 0);
   for (std::size_t row = 0; row < clips.size(); ++row) {
@@ -156,7 +155,7 @@ TEST(RowLayout, AClipThatIsAloneOfItsSpeakerOrComesTwiceHearsNoOther) {
   batch.clips.resize(1);
   batch.clips.push_back(batch.clips.front());
   const LaidOutBatch laid_out =
-      lay_out(corpus, {.gpt = tiny_gpt(), .mask = MaskPromptSpan::None}, batch);
+      lay_out(corpus, {.gpt = tiny_gpt(), .mask = PromptMask::None}, batch);
   EXPECT_EQ(laid_out.host_clips[0].prompt_row, 0U);
   EXPECT_EQ(laid_out.host_clips[1].prompt_row, 1U);
 }
@@ -165,7 +164,7 @@ TEST(RowLayout, UnlessPromptsAreSwappedARowHearsItself) {
   const MemoryCorpus corpus({.clips = 12, .batch_size = 5});
   const LoadedBatch batch = settled(corpus, {0, 0});
   const LaidOutBatch laid_out =
-      lay_out(corpus, {.gpt = tiny_gpt(), .mask = MaskPromptSpan::None}, batch);
+      lay_out(corpus, {.gpt = tiny_gpt(), .mask = PromptMask::None}, batch);
   for (std::size_t row = 0; row < 5; ++row) EXPECT_EQ(laid_out.host_clips[row].prompt_row, row);
 }
 
@@ -260,7 +259,7 @@ struct Bench {
   BoundedQueue<LoadedBatch> input{10};
   StagingPool pool;
   BoundedQueue<HostBatch> output{1};
-  Collator collator{corpus, {.gpt = tiny_gpt(), .mask = MaskPromptSpan::None}, input, pool};
+  Collator collator{corpus, {.gpt = tiny_gpt(), .mask = PromptMask::None}, input, pool};
 };
 
 TEST(Collator, PassesBatchesOnInOrderUntilTheEnd) {

@@ -117,10 +117,10 @@ std::vector<Seen> run(BatchSource& source, const DiskCorpus& disk, std::size_t w
   FakeFeatures features(disk.gpt.text_ids);
   features.stride = disk.gpt.code_stride;
   PipelineOptions options;
-  options.host.rows.gpt = disk.gpt;
-  options.host.end = end;
-  options.host.workers = workers;
-  options.host.most_workers = workers;
+  options.rows.gpt = disk.gpt;
+  options.end = end;
+  options.workers = workers;
+  options.most_workers = workers;
   DataPipeline<FakeFeatures> pipeline(source, features, options);
   pipeline.start(from);
   std::vector<Seen> batches;
@@ -206,8 +206,8 @@ TEST(CorpusBatches, ADiskThatIsGoneInMidEpochBecomesAnErrorThatCounts) {
     FakeFeatures features(disk.gpt.text_ids);
     features.stride = disk.gpt.code_stride;
     PipelineOptions options;
-    options.host.rows.gpt = disk.gpt;
-    options.host.buffer.batches = 1;
+    options.rows.gpt = disk.gpt;
+    options.buffer.batches = 1;
     DataPipeline<FakeFeatures> pipeline(batches, features, options);
     pipeline.start({});
     while (auto slot = pipeline.outlet().next()) {

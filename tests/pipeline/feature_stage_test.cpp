@@ -140,7 +140,7 @@ class FeatureStageTest : public ::testing::Test {
       rows.push_back(
           {.text = texts[i], .codes = codes[i], .prompt = source_.prompt(0, source_.clip(i), 0)});
     }
-    return to_batch(pack_rows(small_gpt(), rows, MaskPromptSpan::Intended, source_.batch({}).sizes),
+    return to_batch(pack_rows(small_gpt(), rows, PromptMask::Clip, source_.batch({}).sizes),
                     at::kCPU);
   }
 
@@ -342,7 +342,7 @@ TEST_F(FeatureStageTest, ADeviceThatIsLostInMidRunEndsItWithItsNameAndWhatToType
   data_ = std::make_unique<LosingDevice>(std::move(data_), Role::Data, kBatches);
   auto stage = make_stage();
   PipelineOptions options;
-  options.host.rows.gpt = small_gpt();
+  options.rows.gpt = small_gpt();
   DataPipeline<FeatureStage> pipeline(source_, stage, options);
   pipeline.start({});
   try {

@@ -25,14 +25,13 @@ struct BenchOptions {
 
 inline PipelineOptions pipeline_options(const BenchOptions& options) {
   PipelineOptions pipeline;
-  pipeline.host.rows.gpt = tiny_gpt();
-  pipeline.host.rows.batches_a_step = options.batches_a_step;
-  pipeline.host.end = options.end;
-  pipeline.host.workers = options.workers;
-  pipeline.host.most_workers = std::max(options.workers, options.most_workers);
-  pipeline.host.buffer = {.batches = options.buffer, .bytes = options.bytes};
-  pipeline.host.tune_buffer = options.tune_buffer;
-  pipeline.host.staging_blocks = options.ring + 2;
+  pipeline.rows.gpt = tiny_gpt();
+  pipeline.rows.batches_a_step = options.batches_a_step;
+  pipeline.end = options.end;
+  pipeline.workers = options.workers;
+  pipeline.most_workers = std::max(options.workers, options.most_workers);
+  pipeline.buffer = {.batches = options.buffer, .bytes = options.bytes};
+  pipeline.tune_buffer = options.tune_buffer;
   pipeline.ring_slots = options.ring;
   return pipeline;
 }

@@ -94,7 +94,7 @@ TEST(PipelineFaults, NoMemoryForStagingIsAnErrorWithItsCause) {
   MemoryCorpus corpus;
   FakeFeatures features(tiny_gpt().text_ids);
   PipelineOptions options = pipeline_options({});
-  options.host.allocate = [](std::size_t) -> StagingPool::Memory {
+  options.allocate = [](std::size_t) -> StagingPool::Memory {
     throw DeviceError("There is no page-locked memory left.");
   };
   FakePipeline pipeline(corpus, features, options);

@@ -104,13 +104,12 @@ class WindowStream : public testing::TestWithParam<Stage> {
                            .speaker_dim = model_.speaker_encoder.output_dim},
                           {.clips = plan_->slots(), .rows = plan_->sizes().back()});
     PipelineOptions settings;
-    settings.host.rows.gpt = model_.gpt;
-    settings.host.rows.windows = windows(stage);
-    settings.host.end = DataPosition{2, 0};
-    settings.host.workers = options.workers;
-    settings.host.most_workers = options.workers;
-    settings.host.buffer.batches = options.buffer;
-    settings.host.staging_blocks = options.ring + 2;
+    settings.rows.gpt = model_.gpt;
+    settings.rows.windows = windows(stage);
+    settings.end = DataPosition{2, 0};
+    settings.workers = options.workers;
+    settings.most_workers = options.workers;
+    settings.buffer.batches = options.buffer;
     settings.ring_slots = options.ring;
     DataPipeline<FeatureStage> pipeline(batches, features, settings);
     pipeline.start(options.start);

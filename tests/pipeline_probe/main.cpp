@@ -99,12 +99,11 @@ class Probe {
 
   PipelineOptions pipeline_options(std::int64_t steps) {
     const auto slots = static_cast<std::size_t>(options_.plan.ring_slots);
-    return {.host = {.rows = {.gpt = config_.gpt},
-                     .end = DataPosition{0, steps},
-                     .workers = options_.workers,
-                     .most_workers = options_.workers,
-                     .staging_blocks = slots + 2,
-                     .allocate = [this](std::size_t bytes) { return data_->host_memory(bytes); }},
+    return {.rows = {.gpt = config_.gpt},
+            .end = DataPosition{0, steps},
+            .workers = options_.workers,
+            .most_workers = options_.workers,
+            .allocate = [this](std::size_t bytes) { return data_->host_memory(bytes); },
             .ring_slots = slots,
             .trainers = {model_.get()}};
   }
@@ -191,7 +190,7 @@ class Probe {
     auto stage = make_stage();
     double features = 0;
     double steps = 0;
-    HostStages host(source_, pipeline_options(options_.warm_up + options_.steps).host);
+    HostStages host(source_, pipeline_options(options_.warm_up + options_.steps));
     auto slots = stage.make_slots(1);
     host.start({});
     StepMarks marks;

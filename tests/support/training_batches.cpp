@@ -60,8 +60,7 @@ DeviceBatch made_of(const GptConfig& config, const RoleDevice& device, std::span
   std::vector<GptClip> views;
   for (const auto& clip : clips) views.push_back({.text = clip.text, .codes = clip.codes});
   DeviceBatch batch;
-  batch.rows =
-      to_batch(pack_rows(config, views, MaskPromptSpan::None, sizes), torch_device(device));
+  batch.rows = to_batch(pack_rows(config, views, PromptMask::None, sizes), torch_device(device));
   batch.prompt_mel = mel.to(torch_device(device));
   batch.clips.resize(clips.size());
   batch.filled = device.make_event();

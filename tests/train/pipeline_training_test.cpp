@@ -137,12 +137,11 @@ class PipelineTraining : public testing::Test {
 
   PipelineOptions pipeline_options(const RunOptions& options) const {
     PipelineOptions settings;
-    settings.host.rows.gpt = model_.gpt;
-    settings.host.rows.batches_a_step = options.grad_accum;
-    settings.host.workers = options.workers;
-    settings.host.most_workers = options.workers;
-    settings.host.buffer.batches = options.buffer;
-    settings.host.staging_blocks = options.ring + 2;
+    settings.rows.gpt = model_.gpt;
+    settings.rows.batches_a_step = options.grad_accum;
+    settings.workers = options.workers;
+    settings.most_workers = options.workers;
+    settings.buffer.batches = options.buffer;
     settings.ring_slots = options.ring;
     return settings;
   }

@@ -17,7 +17,7 @@ constexpr std::int64_t kCodeSamples = 1024;      // at kModelRate
 constexpr std::uint64_t kMostWindows = 1 << 16;  // of a clip
 
 // The defaults of a stage.
-struct Defaults {
+struct Usual {
   std::int64_t per_clip;
   double seconds;
   std::int64_t unit;  // samples at `rate`
@@ -25,7 +25,7 @@ struct Defaults {
   std::int64_t multiple;  // units that a length is a multiple of
 };
 
-Defaults defaults_of(Stage stage, const ModelConfig& model) {
+Usual usual_of(Stage stage, const ModelConfig& model) {
   switch (stage) {
     case Stage::Dvae:
       return {.per_clip = 4,
@@ -65,19 +65,18 @@ std::int64_t stretched(std::int64_t count, double scale) {
 
 }  // namespace
 
-WindowPlan plan_windows(Stage stage, const ModelConfig& model, const WindowRequest& request,
+WindowPlan plan_windows(Stage stage, const ModelConfig& model, const WindowWishes& wishes,
                         std::int64_t slots) {
   if (stage == Stage::Gpt) return {};
-  const Defaults defaults = defaults_of(stage, model);
-  const double units =
-      request.seconds.value_or(defaults.seconds) * ratio(defaults.rate, defaults.unit);
-  const auto multiples = std::llround(units / static_cast<double>(defaults.multiple));
+  const Usual usual = usual_of(stage, model);
+  const double units = wishes.seconds.value_or(usual.seconds) * ratio(usual.rate, usual.unit);
+  const auto multiples = std::llround(units / static_cast<double>(usual.multiple));
   return {.stage = stage,
           .slots = slots,
-          .per_clip = request.per_clip.value_or(defaults.per_clip),
-          .length = std::max<std::int64_t>(multiples, 1) * defaults.multiple,
-          .unit = defaults.unit,
-          .rate = defaults.rate};
+          .per_clip = wishes.per_clip.value_or(usual.per_clip),
+          .length = std::max<std::int64_t>(multiples, 1) * usual.multiple,
+          .unit = usual.unit,
+          .rate = usual.rate};
 }
 
 std::int64_t units_of(const WindowPlan& plan, std::int64_t samples, std::int64_t codes) {

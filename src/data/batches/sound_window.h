@@ -30,12 +30,12 @@ struct WindowPlan {
 };
 
 // What the user asked for; nothing: what suits the stage.
-struct WindowRequest {
+struct WindowWishes {
   std::optional<std::int64_t> per_clip = {};
   std::optional<double> seconds = {};
 };
 
-WindowPlan plan_windows(Stage stage, const ModelConfig& model, const WindowRequest& request,
+WindowPlan plan_windows(Stage stage, const ModelConfig& model, const WindowWishes& wishes,
                         std::int64_t slots);
 
 // How many units a clip of `samples` at 22,050 Hz and `codes` codes has.

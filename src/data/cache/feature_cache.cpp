@@ -144,7 +144,7 @@ struct FeatureCache::State {
   void leave_shard();
 
   std::optional<CachedClip> read(std::uint64_t identity);
-  void say_damaged(std::uint64_t identity, const ClipEntry& entry);
+  void log_damaged(std::uint64_t identity, const ClipEntry& entry);
 
   const fs::path folder;
   const FeatureKey key;
@@ -273,11 +273,11 @@ std::optional<CachedClip> FeatureCache::State::read(std::uint64_t identity) {
       bad.push_back(entry);
     }
   }
-  for (const auto& entry : bad) say_damaged(identity, entry);
+  for (const auto& entry : bad) log_damaged(identity, entry);
   return clip;
 }
 
-void FeatureCache::State::say_damaged(std::uint64_t identity, const ClipEntry& entry) {
+void FeatureCache::State::log_damaged(std::uint64_t identity, const ClipEntry& entry) {
   const std::unique_lock lock(table_mutex);
   if (!damaged.insert(identity).second) return;
   log_warning("cache", "{} is damaged at byte {}; the clip there is made again.",

@@ -326,8 +326,8 @@ IndexChanges changes_since(const ClipIndex& index) {
     StampReader read_stamp;
     const std::size_t end = std::min((chunk + 1) * kChunk, index.size());
     for (std::size_t i = chunk * kChunk; i < end; ++i) {
-      const StampedFile file = index.file(i);
-      if (read_stamp(file.path) != file.stamp) ++changed;
+      const auto [path, stamp] = index.file(i);
+      if (read_stamp(path) != stamp) ++changed;
     }
   });
   changes.changed += changed;

@@ -24,13 +24,13 @@ PipelineOptions options_for(const FeedParts& parts, const RunData::Part& part) {
   PipelineOptions options = pipeline_options(parts.config.data, parts.config.train, parts.plan,
                                              probe.cpu(), probe.memory());
   RoleDevice& data = *parts.devices.data;
-  options.host.rows.gpt = parts.gpt;
-  options.host.rows.windows = part.windows;
-  options.host.rows.batches_a_step = parts.plan.grad_accum;  // may be more than was asked for
-  options.host.allocate = [&data](std::size_t bytes) { return data.host_memory(bytes); };
+  options.rows.gpt = parts.gpt;
+  options.rows.windows = part.windows;
+  options.rows.batches_a_step = parts.plan.grad_accum;  // may be more than was asked for
+  options.allocate = [&data](std::size_t bytes) { return data.host_memory(bytes); };
   options.trainers.clear();
   for (const BatchTarget& target : targets_of(parts)) options.trainers.push_back(&target.model);
-  options.host.buffer.batches *= options.trainers.size();  // --buffer-size is one rank's
+  options.buffer.batches *= options.trainers.size();  // --buffer-size is one rank's
   return options;
 }
 
@@ -62,21 +62,20 @@ std::shared_ptr<Pipeline> make_pipeline(const FeedParts& parts, const RunData::P
 
 std::shared_ptr<Pipeline> training_pipeline(const FeedParts& parts) {
   PipelineOptions options = options_for(parts, parts.data.training());
-  options.host.end = DataPosition{parts.config.train.epochs, 0};
+  options.end = DataPosition{parts.config.train.epochs, 0};
   return make_pipeline(parts, parts.data.training(), options);
 }
 
 std::shared_ptr<Pipeline> validation_pipeline(const FeedParts& parts) {
   PipelineOptions options = options_for(parts, *parts.data.validation());
-  options.host.end = DataPosition{1, 0};
-  options.host.rows.mask = MaskPromptSpan::None;
-  options.host.rows.batches_a_step = 1;
-  options.host.most_workers = options.host.workers;
-  options.host.tune_buffer = false;
-  options.host.buffer.batches =
-      std::min(options.host.buffer.batches, kValidationBuffer * options.trainers.size());
+  options.end = DataPosition{1, 0};
+  options.rows.mask = PromptMask::None;
+  options.rows.batches_a_step = 1;
+  options.most_workers = options.workers;
+  options.tune_buffer = false;
+  options.buffer.batches =
+      std::min(options.buffer.batches, kValidationBuffer * options.trainers.size());
   options.ring_slots = kValidationSlots;
-  options.host.staging_blocks = kValidationSlots + 2;
   options.start_delay = {};
   return make_pipeline(parts, *parts.data.validation(), options);
 }
