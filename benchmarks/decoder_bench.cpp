@@ -110,7 +110,7 @@ DeviceBatch batch_of(const ModelConfig& config, RoleDevice& device, std::int64_t
   const auto on = test::torch_device(device);
   batch.windows.weights = at::ones({windows}).to(on);
   batch.windows.clips = at::arange(windows, at::kLong).remainder(kClips).to(on);
-  batch.windows.first_frames = at::arange(windows, at::kLong).mul(5).to(on);
+  batch.windows.starts = at::arange(windows, at::kLong).mul(5).to(on);
   batch.windows.sound = (at::randn({windows, frames * config.decoder.output_hop}) * 0.1).to(on);
   batch.windows.voices = (at::randn({kClips, config.decoder.speaker_dim}) * 0.05).to(on);
   return batch;

@@ -63,21 +63,21 @@ void train(const RunConfig& config, const std::string& folder) {
   const GptConfig& gpt = start.network.config.gpt;
 
   const FeedParts parts{config, plan, gpt, data, devices};
-  const auto pipeline = BatchFeed::for_training(parts);
+  const auto batches = BatchFeeds(parts).training();
   const auto training = make_stage_training(
       {.config = config, .plan = plan, .start = start, .data = data, .device = *devices.model});
   Trainer trainer(*training, trainer_settings(config, data));
   Printer printer;
   trainer.observe(printer);
 
-  pipeline->start(DataPosition{});
-  pipeline->wait_until_ready();
-  while (auto batch = pipeline->next()) {
+  batches->start(DataPosition{});
+  batches->wait_until_ready();
+  while (auto batch = batches->next()) {
     trainer.step(**batch);  // queued on the model device; the batch's slot is free again after it
     if (trainer.done()) break;
   }
   trainer.finish();
-  pipeline->stop();
+  batches->finish();
 }
 
 }  // namespace

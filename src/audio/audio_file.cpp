@@ -145,9 +145,7 @@ constexpr std::int64_t kBlock = 65536;  // values decoded at a time
 constexpr int kLowestRate = 1000;
 constexpr int kHighestRate = 768000;
 
-struct CloseFile {
-  void operator()(SNDFILE* file) const { sndfile_library().close(file); }
-};
+using CloseFile = decltype([](SNDFILE* file) { sndfile_library().close(file); });
 using SoundFile = std::unique_ptr<SNDFILE, CloseFile>;
 
 SoundFile open_for_reading(const std::filesystem::path& path, SF_INFO& info) {

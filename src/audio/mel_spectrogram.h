@@ -38,7 +38,7 @@ class MelSpectrogram {
 
   // The same for rows padded to one length: row b has lengths[b] samples (int64, on the waveforms'
   // device) and gets the frames it would get alone, whatever stands behind its end. Frames beyond
-  // frame_count(lengths[b]) are meant for nobody; mask them.
+  // frame_count(lengths[b]) have no meaning; mask them.
   at::Tensor operator()(const at::Tensor& waveforms, const at::Tensor& lengths) const;
 
   // The same for rows whose samples were already reflected: frame f is made of the samples

@@ -120,7 +120,7 @@ class SoundOf {
                      .line = clip.line,
                      .measured = error.what()});
     }
-    left_out_.judge(static_cast<std::int64_t>(corpus_.size() + corpus_.skipped().size()), {});
+    left_out_.check_limit(static_cast<std::int64_t>(corpus_.size() + corpus_.skipped().size()), {});
     return std::nullopt;
   }
 

@@ -13,7 +13,7 @@ using ClipNumber = std::uint32_t;
 // Samples a second that the networks work with.
 inline constexpr std::int64_t kModelRate = 22'050;
 
-// What tells that a file is still the one it was.
+// Equal stamps: the file has not changed.
 struct FileStamp {
   std::int64_t size = -1;       // bytes; -1: there is no such file
   std::int64_t changed_ns = 0;  // since 1970

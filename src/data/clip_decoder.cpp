@@ -67,9 +67,7 @@ class SoundFile {
    private:
     int file_;
   };
-  struct Close {
-    void operator()(SNDFILE* file) const { sndfile_library().close(file); }
-  };
+  using Close = decltype([](SNDFILE* file) { sndfile_library().close(file); });
 
   SoundFile(Descriptor descriptor, SNDFILE* file, const SF_INFO& info);
 
@@ -121,12 +119,13 @@ std::variant<SoundFile, Skipped> SoundFile::open(const std::filesystem::path& pa
                 fmt::format("{} bytes less than the file itself promises", missing));
   }
   SF_INFO info{};
-  // A descriptor of its own: libsndfile closes it when it refuses the file, whatever it was told.
+  // A descriptor of its own: libsndfile closes it when it refuses the file, whatever its argument
+  // says.
   const int given = ::fcntl(descriptor.get(), F_DUPFD_CLOEXEC, 0);
   if (given < 0) return skip(SkipReason::Unreadable, std::strerror(errno));
   SNDFILE* opened = sndfile_library().open_fd(given, SFM_READ, &info, SF_TRUE);
   if (opened == nullptr) {
-    // Why, libsndfile tells only through a variable that all threads share.
+    // libsndfile reports the reason only in a variable that all threads share.
     return skip(SkipReason::Unreadable, "damaged, or not WAV, FLAC, OGG, Opus or MP3");
   }
   SoundFile sound(std::move(descriptor), opened, info);
@@ -245,14 +244,14 @@ class Decoder {
       if (got == 0) return;
       const auto values = block.first(static_cast<std::size_t>(got) * channels);
       if constexpr (std::is_same_v<Value, float>)
-        look_at(std::span<const float>(values), findings_);
+        inspect(std::span<const float>(values), findings_);
       mix_down(std::span<const Value>(values), channels, target.data());
       take(target.first(static_cast<std::size_t>(got)));
     }
   }
 
   void take(std::span<const std::int16_t> samples) {
-    look_at(samples, findings_);
+    inspect(samples, findings_);
     count_ += samples.size();
   }
 

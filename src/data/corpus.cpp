@@ -89,7 +89,7 @@ class CorpusOpener {
   std::vector<CorpusPiece> pieces_;
 };
 
-void judge_skipped(const Corpus& corpus, const DataConfig& config,
+void check_skipped(const Corpus& corpus, const DataConfig& config,
                    const std::filesystem::path& folder) {
   make_folder(folder);
   SkipList list(config);
@@ -100,7 +100,7 @@ void judge_skipped(const Corpus& corpus, const DataConfig& config,
     log_warning("data", "{} clips are left out ({}); see {}", human_count(list.size()),
                 summary_of(list.counts()), path.string());
   }
-  list.judge(static_cast<std::int64_t>(corpus.size()) + list.size(), path);
+  list.check_limit(static_cast<std::int64_t>(corpus.size()) + list.size(), path);
 }
 
 std::string visits_of(const VisitGroup& group) {
@@ -112,7 +112,7 @@ std::string visits_of(const VisitGroup& group) {
                      whole + 1, human_count(clips - rest), whole);
 }
 
-void say_visits(const Corpus& corpus) {
+void log_visits(const Corpus& corpus) {
   for (const VisitGroup& group : corpus.training_groups()) {
     log_info("data", "an epoch visits the {} clips of {} {}: {} visits (weight {})",
              human_count(static_cast<std::int64_t>(group.clips.size())), group.name,
@@ -132,10 +132,10 @@ Corpus Corpus::open(const DataConfig& config, const Vocabulary& vocabulary,
   CorpusOpener opener(config, vocabulary, folder);
   for (const CorpusSource& source : config.train_data) opener.add_training(source);
   for (const CorpusSource& source : config.val_data) opener.add_validation(source);
-  Corpus corpus(opener.take(), {.languages = config.language_weights.value_or(Weights{}),
-                                .speakers = config.speaker_weights.value_or(Weights{})});
-  judge_skipped(corpus, config, folder);
-  say_visits(corpus);
+  Corpus corpus(opener.take(), config.language_weights.value_or(Weights{}),
+                config.speaker_weights.value_or(Weights{}));
+  check_skipped(corpus, config, folder);
+  log_visits(corpus);
   return corpus;
 }
 
@@ -192,8 +192,8 @@ struct Corpus::State {
 
   void count();
   void split();
-  void weigh(const VisitWeights& weights);
-  void refuse_unused(const VisitWeights& weights) const;
+  void weigh(const Weights& languages, const Weights& speakers);
+  void refuse_unused(const Weights& languages, const Weights& speakers) const;
 };
 
 void Corpus::State::count() {
@@ -215,8 +215,8 @@ void Corpus::State::split() {
   }
 }
 
-void Corpus::State::weigh(const VisitWeights& weights) {
-  const bool by_corpus = weights.languages.empty() && weights.speakers.empty();
+void Corpus::State::weigh(const Weights& languages, const Weights& speakers) {
+  const bool by_corpus = languages.empty() && speakers.empty();
   std::map<std::tuple<std::size_t, std::string, std::string>, VisitGroup> found;
   VisitGroup* group = nullptr;
   std::size_t piece = pieces.size();  // of `group`
@@ -225,12 +225,12 @@ void Corpus::State::weigh(const VisitWeights& weights) {
     const auto p = static_cast<std::size_t>(after - firsts.begin()) - 1;
     if (!by_corpus || p != piece) {
       const ClipView clip = pieces[p].index.clip(number - firsts[p]);
-      const auto language = named_in(weights.languages, clip.language);
-      const auto speaker = named_in(weights.speakers, clip.speaker);
+      const auto language = named_in(languages, clip.language);
+      const auto speaker = named_in(speakers, clip.speaker);
       group = &found[{p, language, speaker}];
       group->name = group_name(pieces[p].name, language, speaker);
-      group->weight = pieces[p].weight * weight_in(weights.languages, language) *
-                      weight_in(weights.speakers, speaker);
+      group->weight =
+          pieces[p].weight * weight_in(languages, language) * weight_in(speakers, speaker);
       piece = p;
     }
     group->clips.push_back(number);
@@ -249,7 +249,7 @@ void Corpus::State::weigh(const VisitWeights& weights) {
   }
 }
 
-void Corpus::State::refuse_unused(const VisitWeights& weights) const {
+void Corpus::State::refuse_unused(const Weights& languages, const Weights& speakers) const {
   const auto check = [this](const Weights& named, const char* what, auto member) {
     for (const auto& [name, weight] : named) {
       const bool used = std::ranges::any_of(training, [&](ClipNumber number) {
@@ -263,17 +263,17 @@ void Corpus::State::refuse_unused(const VisitWeights& weights) const {
       }
     }
   };
-  check(weights.languages, "language", &ClipView::language);
-  check(weights.speakers, "speaker", &ClipView::speaker);
+  check(languages, "language", &ClipView::language);
+  check(speakers, "speaker", &ClipView::speaker);
 }
 
-Corpus::Corpus(std::vector<CorpusPiece> pieces, const VisitWeights& weights)
+Corpus::Corpus(std::vector<CorpusPiece> pieces, const Weights& languages, const Weights& speakers)
     : state_(std::make_unique<State>()) {
   state_->pieces = std::move(pieces);
   state_->count();
   state_->split();
-  state_->refuse_unused(weights);
-  state_->weigh(weights);
+  state_->refuse_unused(languages, speakers);
+  state_->weigh(languages, speakers);
 }
 
 Corpus Corpus::of(std::vector<ClipRow> rows, double held_back) {

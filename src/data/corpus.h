@@ -28,12 +28,6 @@ struct CorpusPiece {
   double held_back = 0.0;  // the share of its clips that is for validation: 1 is all of it
 };
 
-// How often clips are visited, besides the weights of their corpora.
-struct VisitWeights {
-  Weights languages = {};
-  Weights speakers = {};
-};
-
 // The kept clips of all corpora of a run. Only read after it was made: any thread may ask.
 class Corpus {
  public:
@@ -43,7 +37,9 @@ class Corpus {
   static Corpus open(const DataConfig& config, const Vocabulary& vocabulary,
                      const std::filesystem::path& folder);
 
-  explicit Corpus(std::vector<CorpusPiece> pieces, const VisitWeights& weights = {});
+  // Clips are visited by the weights of their corpora, languages and speakers.
+  explicit Corpus(std::vector<CorpusPiece> pieces, const Weights& languages = {},
+                  const Weights& speakers = {});
   // One corpus in memory, for tests and for clips that are given by hand.
   static Corpus of(std::vector<ClipRow> rows, double held_back = 0.0);
 
@@ -87,12 +83,12 @@ class SpeakerTable {
   explicit SpeakerTable(const Corpus& corpus);
 
   std::int64_t size() const { return size_; }  // those who are trained on
-  // Of a clip of the corpus; below 0, another one for each: nobody who is trained on.
+  // Of a clip of the corpus; below 0, a different one each, for speakers that are not trained on.
   std::int64_t number(const ClipView& clip) const;
 
  private:
   // Note [A speaker's place]
-  // An index has each name once. Where a name stands in memory therefore tells the speaker and the
+  // An index has each name once. The address of a name therefore identifies the speaker and the
   // corpus.
   using Place = std::pair<const char*, std::size_t>;
 

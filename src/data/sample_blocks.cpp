@@ -18,7 +18,7 @@ std::int16_t to_16_bits(float value) {
 
 }  // namespace
 
-void look_at(std::span<const std::int16_t> samples, SampleFindings& findings) {
+void inspect(std::span<const std::int16_t> samples, SampleFindings& findings) {
   constexpr std::size_t kPiece = 16'384;  // what a count of 16 bits can hold
   while (!samples.empty()) {
     const auto piece = samples.first(std::min(kPiece, samples.size()));
@@ -37,7 +37,7 @@ void look_at(std::span<const std::int16_t> samples, SampleFindings& findings) {
   }
 }
 
-void look_at(std::span<const float> values, SampleFindings& findings) {
+void inspect(std::span<const float> values, SampleFindings& findings) {
   int bad = 0;
   for (const float value : values) bad |= std::fabs(value) <= 1e30F ? 0 : 1;
   findings.has_nan = findings.has_nan || bad != 0;

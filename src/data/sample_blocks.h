@@ -9,15 +9,15 @@ namespace myxtts {
 
 // The loops over samples, apart from the rest so that the compiler can unroll them.
 
-// What one look at samples tells.
+// What inspect() found in samples.
 struct SampleFindings {
   std::int64_t at_full_scale = 0;
   int peak = 0;
   bool has_nan = false;  // or infinite
 };
 
-void look_at(std::span<const std::int16_t> samples, SampleFindings& findings);
-void look_at(std::span<const float> values, SampleFindings& findings);
+void inspect(std::span<const std::int16_t> samples, SampleFindings& findings);
+void inspect(std::span<const float> values, SampleFindings& findings);
 
 // Mixes interleaved values of `channels` down to one sample each, rounded to 16 bits. Full scale of
 // floats is 32,768, as libsndfile reads files of 16 bits; beyond it they are clipped, and what is

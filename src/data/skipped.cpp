@@ -121,7 +121,7 @@ std::int64_t SkipList::size() const {
   return static_cast<std::int64_t>(list_.size());
 }
 
-void SkipList::judge(std::int64_t all, const std::filesystem::path& written) const {
+void SkipList::check_limit(std::int64_t all, const std::filesystem::path& written) const {
   const auto skipped = size();
   if (static_cast<double>(skipped) <= most_share_ * static_cast<double>(all)) return;
   throw DataError(

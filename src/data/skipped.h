@@ -52,7 +52,7 @@ struct Skipped {
   std::string measured = {};  // "31.7 s, at most 11.6 s"
 };
 
-// The clips a run leaves out: collected by many threads, then told and judged by one.
+// The clips a run leaves out: collected by many threads, then listed and checked by one.
 class SkipList {
  public:
   explicit SkipList(const DataConfig& config)
@@ -69,7 +69,7 @@ class SkipList {
   // Throws DataError with the reasons and what to do when more than data.max_skipped of `all`
   // clips, kept and left out, are in the list. `written` is where skipped.jsonl was put; empty:
   // nowhere.
-  void judge(std::int64_t all, const std::filesystem::path& written) const;
+  void check_limit(std::int64_t all, const std::filesystem::path& written) const;
 
  private:
   const double most_share_;

@@ -1,40 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/gpt_batch.h"
 
-#include <algorithm>
-
 #include <ATen/ATen.h>
 
 namespace myxtts {
-namespace {
-
-template <typename Integer>
-at::Tensor upload(const std::vector<Integer>& values, c10::Device device) {
-  return at::tensor(at::ArrayRef<Integer>(values)).to(device);
-}
-
-// A batch without targets has loss 0, not 0 / 0.
-at::Tensor divisor(std::int64_t count, c10::Device device) {
-  return at::full({}, static_cast<double>(std::max<std::int64_t>(count, 1)),
-                  at::TensorOptions(at::kFloat).device(device));
-}
-
-}  // namespace
 
 GptBatch to_batch(const GptRows& rows, c10::Device device) {
-  return {.clips = rows.clips,
-          .lengths = rows.lengths,
-          .longest = rows.longest,
-          .segment_ends = upload(rows.segment_ends, device),
-          .tokens = upload(rows.tokens, device),
-          .positions = upload(rows.positions, device),
-          .target_rows = upload(rows.target_rows, device),
-          .text_targets = upload(rows.text_targets, device),
-          .text_clips = upload(rows.text_clips, device),
-          .audio_targets = upload(rows.audio_targets, device),
-          .audio_clips = upload(rows.audio_clips, device),
-          .text_count = divisor(rows.text_count, device),
-          .audio_count = divisor(rows.audio_count, device)};
+  GptBatch batch;
+  copy_row_info(rows, batch);
+  const auto upload = [device]<typename Value>(const std::vector<Value>& values,
+                                               at::Tensor& tensor) {
+    tensor = at::tensor(at::ArrayRef<Value>(values)).to(device);
+  };
+  for_each_row_array(upload, rows, batch);
+  batch.text_count = batch.text_count.squeeze(0);
+  batch.audio_count = batch.audio_count.squeeze(0);
+  return batch;
 }
 
 }  // namespace myxtts

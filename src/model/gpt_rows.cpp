@@ -125,8 +125,7 @@ GptRows RowPacker::finish(const RowSizes& sizes) {
   const auto counted = [](const std::vector<std::int64_t>& targets) {
     return static_cast<std::int64_t>(targets.size()) - std::ranges::count(targets, kIgnored);
   };
-  rows_.text_count = counted(rows_.text_targets);
-  rows_.audio_count = counted(rows_.audio_targets);
+  set_counts(rows_, {.text = counted(rows_.text_targets), .audio = counted(rows_.audio_targets)});
 
   pad(rows_.tokens, sizes.tokens, 0, "tokens");
   rows_.positions.resize(rows_.tokens.size(), 0);
@@ -205,6 +204,12 @@ void append_latent_row(RowPacker& packer, const GptConfig& config, const GptClip
 
 }  // namespace
 
+void set_counts(GptRows& rows, const TargetCounts& counts) {
+  rows.counts = counts;
+  rows.text_count = {static_cast<float>(std::max<std::int64_t>(counts.text, 1))};
+  rows.audio_count = {static_cast<float>(std::max<std::int64_t>(counts.audio, 1))};
+}
+
 GptRows pack_rows(const GptConfig& config, std::span<const GptClip> clips, PromptMask mask,
                   const RowSizes& sizes) {
   RowPacker packer(config);
@@ -215,7 +220,7 @@ GptRows pack_rows(const GptConfig& config, std::span<const GptClip> clips, Promp
                         masked_targets(config, clips[i].prompt, mask, is_last));
   }
   GptRows rows = packer.finish(sizes);
-  if (rows.audio_count == 0 && rows.clips > 0) {
+  if (rows.counts.audio == 0 && rows.clips > 0) {
     log_warning("model",
                 "every code of this batch of {} lies in its prompt; its code loss counts as 0",
                 rows.clips);

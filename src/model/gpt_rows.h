@@ -64,24 +64,65 @@ struct RowSizes {
 //
 // A token is a row of the table [text embedding; code embedding; conditioning latents of the
 // batch], a position a row of [zeros; text positions; code positions].
-struct GptRows {
+//
+// `Array` says where the arrays lie: GptRows are vectors, which rows are packed into; GptBatch is
+// on a device; in between they lie in a staging block.
+template <template <typename> class Array>
+struct PackedRows {
   std::int64_t clips = 0;
-  std::vector<std::int64_t> lengths;        // of each segment; behind the clips padding, maybe 0
-  std::vector<std::int32_t> segment_ends;   // 0 and the running sums of lengths
-  std::int64_t longest = 0;                 // at least the longest segment
-  std::vector<std::int64_t> tokens;         // [tokens]
-  std::vector<std::int64_t> positions;      // [tokens]
-  std::vector<std::int64_t> target_rows;    // [text targets + audio targets] where they are
-  std::vector<std::int64_t> text_targets;   // -1: ignored
-  std::vector<std::int64_t> text_clips;     // the clip of each target; `clips` for padding
-  std::vector<std::int64_t> audio_targets;  // -1: ignored
-  std::vector<std::int64_t> audio_clips;
-  std::int64_t text_count = 0;   // targets that are not ignored
-  std::int64_t audio_count = 0;  // may be 0 where spans are masked; said in the log
+  std::vector<std::int64_t> lengths = {};  // of each segment; behind the clips padding, maybe 0
+  std::int64_t longest = 0;                // at least the longest segment
+  TargetCounts counts = {};                // targets that are not ignored; see set_counts()
+
+  Array<std::int32_t> segment_ends = {};   // [segments + 1] 0 and the running sums of lengths
+  Array<std::int64_t> tokens = {};         // [N]
+  Array<std::int64_t> positions = {};      // [N]
+  Array<std::int64_t> target_rows = {};    // [Nt + Na] where they are
+  Array<std::int64_t> text_targets = {};   // [Nt] -1: ignored
+  Array<std::int64_t> text_clips = {};     // [Nt] the clip of each target; `clips` for padding
+  Array<std::int64_t> audio_targets = {};  // [Na] -1: ignored
+  Array<std::int64_t> audio_clips = {};    // [Na]
+  Array<float> text_count = {};            // one number, at least 1: what the loss is divided by
+  Array<float> audio_count = {};           // likewise
 };
 
-// The rows of a training or evaluation step. Throws DataError when a clip is longer than the model
-// allows or an id is outside its embedding.
+// Calls visit(array, array...) with each array of all these rows.
+template <typename Visit, typename... Rows>
+void for_each_row_array(Visit&& visit, Rows&... rows) {
+  visit(rows.segment_ends...);
+  visit(rows.tokens...);
+  visit(rows.positions...);
+  visit(rows.target_rows...);
+  visit(rows.text_targets...);
+  visit(rows.text_clips...);
+  visit(rows.audio_targets...);
+  visit(rows.audio_clips...);
+  visit(rows.text_count...);
+  visit(rows.audio_count...);
+}
+
+// Everything but the arrays.
+template <typename From, typename To>
+void copy_row_info(const From& from, To& to) {
+  to.clips = from.clips;
+  to.lengths = from.lengths;
+  to.longest = from.longest;
+  to.counts = from.counts;
+}
+
+template <typename Value>
+using VectorOf = std::vector<Value>;
+using GptRows = PackedRows<VectorOf>;
+
+// How many targets the losses of the rows are divided by. The code targets may be 0 where spans are
+// masked: such a batch has the loss 0, not 0 / 0.
+void set_counts(GptRows& rows, const TargetCounts& counts);
+
+// The rows of a training or evaluation step. The codes of a masked span do not count in the loss:
+// with PromptMask::Clip those that each clip's prompt was cut from; PromptMask::Peer is the Python
+// program's slip, the last clip's span only, in mel frames of 256 samples: for comparing with it,
+// never for training. Throws DataError when a clip is longer than the model allows or an id is
+// outside its embedding.
 GptRows pack_rows(const GptConfig& config, std::span<const GptClip> clips,
                   PromptMask mask = PromptMask::None, const RowSizes& sizes = {});
 

@@ -30,10 +30,10 @@ bool Autotune::is_due(std::int64_t batches, Clock::Time now) const {
                     batches - last_->reading.batches >= options_.batches);
 }
 
-std::optional<TuneDecision> Autotune::look(const PipelineReading& reading, Clock::Time now) {
+std::optional<TuneDecision> Autotune::update(const PipelineReading& reading, Clock::Time now) {
   if (!is_due(reading.batches, now)) return std::nullopt;
-  const std::optional<Look> before = std::exchange(last_, Look{now, reading});
-  if (!before || std::exchange(settling_, false)) return std::nullopt;
+  const std::optional<Sample> before = std::exchange(last_, Sample{now, reading});
+  if (!before || std::exchange(just_changed_, false)) return std::nullopt;
 
   const LoadReading batcher = reading.stage("batcher").load - before->reading.stage("batcher").load;
   const LoadReading decoder = reading.stage("decoder").load - before->reading.stage("decoder").load;
@@ -45,19 +45,19 @@ std::optional<TuneDecision> Autotune::look(const PipelineReading& reading, Clock
   const double rate = ratio(static_cast<double>(reading.batches - before->reading.batches),
                             seconds(now - before->at));
 
-  std::optional<TuneDecision> decision = judge_trial(rate);
+  std::optional<TuneDecision> decision = end_trial(rate);
   if (!decision) decision = more_workers(starved, busy, reading.stage("decoder").workers, rate);
   if (!decision && full > kOftenFull) {
     decision = more_buffer(starved, busy, reading.queue("buffer"));
   }
-  settling_ = decision.has_value();
+  just_changed_ = decision.has_value();
   return decision;
 }
 
-std::optional<TuneDecision> Autotune::judge_trial(double batches_a_second) {
+std::optional<TuneDecision> Autotune::end_trial(double batches_a_second) {
   const std::optional<Trial> trial = std::exchange(trial_, std::nullopt);
   if (!trial || batches_a_second >= kWorthIt * trial->batches_a_second_before) return std::nullopt;
-  workers_settled_ = true;
+  workers_are_final_ = true;
   return TuneDecision{.workers = trial->workers_before,
                       .reason = fmt::format(
                           "back to {} decoders: more of them gave {:.1f} batches/s in place of "
@@ -67,7 +67,7 @@ std::optional<TuneDecision> Autotune::judge_trial(double batches_a_second) {
 
 std::optional<TuneDecision> Autotune::more_workers(double starved, double busy, std::size_t workers,
                                                    double batches_a_second) {
-  if (!options_.workers || workers_settled_ || workers >= options_.most_workers)
+  if (!options_.workers || workers_are_final_ || workers >= options_.most_workers)
     return std::nullopt;
   if (starved < kStarved || busy < kAllBusy) return std::nullopt;
   trial_ = Trial{.workers_before = workers, .batches_a_second_before = batches_a_second};

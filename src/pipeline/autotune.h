@@ -14,9 +14,10 @@ struct AutotuneOptions {
   bool workers = true;  // may be changed
   bool buffer = false;
   std::size_t most_workers = 1;
-  std::size_t most_buffer = 200;                                       // batches
-  std::chrono::nanoseconds interval = std::chrono::milliseconds(500);  // at least, between looks
-  std::int64_t batches = 16;                                           // at least, between looks
+  std::size_t most_buffer = 200;  // batches
+  std::chrono::nanoseconds interval =
+      std::chrono::milliseconds(500);  // at least, between decisions
+  std::int64_t batches = 16;           // at least, between decisions
 };
 
 // What to change, and why, as a sentence for the log.
@@ -29,10 +30,10 @@ struct TuneDecision {
 // Looks at the stages' waiting meters while they run and says how many decoders and how large a
 // buffer they need. Neither has an influence on what a batch holds or on their order.
 //
-// Note [Autotune settles]
+// Note [Autotune converges]
 // Workers are added while batches are waited for and every decoder is busy, half as many again at a
-// time. When the next look finds less than 5 % more batches a second, decoders were not what was
-// lacking (the disk was, or the cores): the addition is taken back and nothing is added for the
+// time. When the next decision finds less than 5 % more batches a second, decoders were not what
+// was lacking (the disk was, or the cores): the addition is taken back and nothing is added for the
 // rest of the run. Otherwise it stays. The buffer is doubled while batches are waited for although
 // the decoders have time to spare and it is full at other times: then it is the unevenness of clips
 // that has to be bridged.
@@ -45,25 +46,26 @@ class Autotune {
   explicit Autotune(const AutotuneOptions& options) : options_(options) {}
 
   // After each batch. Nothing: go on as before.
-  std::optional<TuneDecision> look(const PipelineReading& reading, Clock::Time now);
+  std::optional<TuneDecision> update(const PipelineReading& reading, Clock::Time now);
 
-  // Whether a look would do more than say that it is too early. Cheap.
+  // Whether update() would do more than wait. Cheap.
   bool is_due(std::int64_t batches, Clock::Time now) const;
 
  private:
-  struct Look {
+  struct Sample {
     Clock::Time at{};
     PipelineReading reading;
   };
 
-  std::optional<TuneDecision> judge_trial(double batches_a_second);
+  std::optional<TuneDecision> end_trial(double batches_a_second);
   std::optional<TuneDecision> more_workers(double starved, double busy, std::size_t workers,
                                            double batches_a_second);
   std::optional<TuneDecision> more_buffer(double starved, double busy, const QueueReading& buffer);
 
   const AutotuneOptions options_;
-  std::optional<Look> last_;
-  bool settling_ = false;  // the look after a change measures a mixture: it only starts the next
+  std::optional<Sample> last_;
+  bool just_changed_ =
+      false;  // the interval after a change measures a mixture: it only starts the next
 
   // An addition of workers that has to prove itself.
   struct Trial {
@@ -71,7 +73,7 @@ class Autotune {
     double batches_a_second_before = 0;
   };
   std::optional<Trial> trial_;
-  bool workers_settled_ = false;
+  bool workers_are_final_ = false;
 };
 
 }  // namespace myxtts

@@ -37,8 +37,7 @@ class BatchSource {
   virtual PromptSpan prompt(std::int64_t epoch, const ClipView& clip,
                             std::uint32_t repeat) const = 0;
 
-  // Whether a clip hears the prompt of another clip of its speaker in the batch in place of its
-  // own.
+  // Whether a clip gets the prompt of another clip of its speaker in the batch in place of its own.
   virtual bool swaps_prompts() const { return false; }
 
   // By how many samples at 22,050 Hz its sound begins later, silence following at its end.
@@ -54,10 +53,11 @@ class BatchSource {
     return {};
   }
 
-  // Where the window `draw.window` of a clip begins that may begin from 0 to `last`; the source
-  // fills in the rest of the draw. Unless it draws them, where evaluation has them.
-  virtual std::int64_t window(WindowDraw draw, std::int64_t count, std::int64_t last) const {
-    return evaluation_window(draw.window, count, last);
+  // Where one of a clip's `count` windows begins, from 0 to `last`; the source fills in the seed of
+  // the draw. Unless it draws them, where evaluation has them.
+  virtual std::int64_t window(VisitDraw /*draw*/, std::int64_t window, std::int64_t count,
+                              std::int64_t last) const {
+    return evaluation_window(window, count, last);
   }
   // The number of a clip's speaker, from 0; below 0, each with its own: not trained on.
   virtual std::int64_t speaker(const ClipView&) const { return 0; }
@@ -66,7 +66,7 @@ class BatchSource {
   // clip. The views are good as long as the source.
   virtual std::optional<CachedClip> cached(const ClipView& clip) const = 0;
 
-  // The reader has come to an epoch. What other processes have added to a cache may be learned now.
+  // The reader begins an epoch: a cache may look for what other processes have added.
   virtual void begin_epoch(std::int64_t) const {}
 
   // Says that decode() will be asked for the clip soon. Does not wait for its bytes.

@@ -29,8 +29,8 @@ BatchTransfer::BatchTransfer(RoleDevice& data, RoleDevice& model, BatchPath path
       leaving_(data.make_stream()),
       arriving_(model.make_stream()) {
   if (path_ != BatchPath::PinnedHost) return;
-  for (int halt = 0; halt < 2; ++halt) {
-    halts_.push_back({data_.host_memory(largest), data_.make_event(), model_.make_event()});
+  for (int buffer = 0; buffer < 2; ++buffer) {
+    buffers_.push_back({data_.host_memory(largest), data_.make_event(), model_.make_event()});
   }
 }
 
@@ -58,7 +58,7 @@ BatchTransfer::Times BatchTransfer::send_directly(std::span<const TransferPiece>
   marks.free.hold_up(arriving_);
   Times times;
   Copy& copy = times.copies.emplace_back(begin(model_, arriving_));
-  if (probe_ != nullptr) probe_->tell(Work::Transfer);
+  if (probe_ != nullptr) probe_->report(Work::Transfer);
   for (const auto& piece : pieces) model_.copy(arriving_, piece.to, piece.from, piece.bytes);
   copy.ended.record(arriving_);
   marks.left.record(arriving_);
@@ -68,32 +68,32 @@ BatchTransfer::Times BatchTransfer::send_directly(std::span<const TransferPiece>
 
 BatchTransfer::Times BatchTransfer::send_through_host(std::span<const TransferPiece> pieces,
                                                       const Marks& marks) {
-  Halt& halt = halts_[next_halt_];
-  next_halt_ = (next_halt_ + 1) % halts_.size();
+  HostBuffer& buffer = buffers_[next_buffer_];
+  next_buffer_ = (next_buffer_ + 1) % buffers_.size();
   marks.made.hold_up(leaving_);
-  halt.read.hold_up(leaving_);  // what it held before has left
+  buffer.read.hold_up(leaving_);  // what it held before has left
   Times times;
   times.copies.push_back(begin(data_, leaving_));
-  if (probe_ != nullptr) probe_->tell(Work::Transfer);
+  if (probe_ != nullptr) probe_->report(Work::Transfer);
   std::vector<TransferPiece> second_half;
   std::size_t offset = 0;
   for (const auto& piece : pieces) {
     MYXTTS_CHECK(offset + piece.bytes <= largest_, "a batch does not fit into {} bytes", largest_);
-    const DeviceBytes stop = {halt.memory.get() + offset};
-    data_.copy(leaving_, stop, piece.from, piece.bytes);
-    second_half.push_back({.to = piece.to, .from = stop, .bytes = piece.bytes});
+    const DeviceBytes here = {buffer.memory.get() + offset};
+    data_.copy(leaving_, here, piece.from, piece.bytes);
+    second_half.push_back({.to = piece.to, .from = here, .bytes = piece.bytes});
     offset += aligned(piece.bytes);
   }
   times.copies.back().ended.record(leaving_);
-  halt.written.record(leaving_);
+  buffer.written.record(leaving_);
   marks.left.record(leaving_);
 
-  halt.written.hold_up(arriving_);
+  buffer.written.hold_up(arriving_);
   marks.free.hold_up(arriving_);
   times.copies.push_back(begin(model_, arriving_));
   for (const auto& piece : second_half) model_.copy(arriving_, piece.to, piece.from, piece.bytes);
   times.copies.back().ended.record(arriving_);
-  halt.read.record(arriving_);
+  buffer.read.record(arriving_);
   marks.arrived.record(arriving_);
   return times;
 }

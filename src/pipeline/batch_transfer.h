@@ -52,6 +52,8 @@ class BatchTransfer {
   };
   Times send(std::span<const TransferPiece> pieces, const Marks& marks);
 
+  RoleDevice& model() const { return model_; }
+
   // Where the model device's end of the copies runs; work queued on it comes after them.
   const Stream& stream() const { return arriving_; }
 
@@ -61,8 +63,8 @@ class BatchTransfer {
   Times send_directly(std::span<const TransferPiece> pieces, const Marks& marks);
   Times send_through_host(std::span<const TransferPiece> pieces, const Marks& marks);
 
-  // Host memory on the way, for one batch; two take turns.
-  struct Halt {
+  // Host memory for one batch on its way; two take turns.
+  struct HostBuffer {
     HostMemory memory;
     Event written;
     Event read;
@@ -74,8 +76,8 @@ class BatchTransfer {
   const std::size_t largest_;
   Stream leaving_;   // on the data device
   Stream arriving_;  // on the model device
-  std::vector<Halt> halts_;
-  std::size_t next_halt_ = 0;
+  std::vector<HostBuffer> buffers_;
+  std::size_t next_buffer_ = 0;
   const StageProbe* probe_ = nullptr;
 };
 

@@ -30,10 +30,10 @@ bool BatchWindow::reserve(std::int64_t number, const PlannedBatch& planned, std:
                "batch {} came out of order", number);
 
   const std::size_t clips = planned.clips.size();
-  entries_.push_back(
-      {.batch = {.number = number, .planned = planned, .clips = std::vector<ClipResult>(clips)},
-       .missing = clips,
-       .bytes = bytes});
+  entries_.push_back({.planned = planned,
+                      .clips = std::vector<ClipResult>(clips),
+                      .missing = clips,
+                      .bytes = bytes});
   bytes_ += bytes;
   if (clips == 0) {
     ++complete_;
@@ -55,9 +55,9 @@ bool BatchWindow::put(std::int64_t number, std::size_t index, ClipResult clip) {
   const auto place = static_cast<std::size_t>(number - first_);
   MYXTTS_CHECK(number >= first_ && place < entries_.size(), "batch {} has no place", number);
   Entry& entry = entries_[place];
-  MYXTTS_CHECK(entry.missing > 0 && index < entry.batch.clips.size(),
-               "batch {} has no room for clip {}", number, index);
-  entry.batch.clips[index] = std::move(clip);
+  MYXTTS_CHECK(entry.missing > 0 && index < entry.clips.size(), "batch {} has no room for clip {}",
+               number, index);
+  entry.clips[index] = std::move(clip);
   if (--entry.missing == 0) {
     ++complete_;
     note_depth();
@@ -75,7 +75,20 @@ void BatchWindow::fail(std::exception_ptr cause) {
   batch_completed_.notify_all();
 }
 
-std::optional<DecodedBatch> BatchWindow::take() {
+LoadedBatch BatchWindow::loaded(std::int64_t number, Entry entry) {
+  LoadedBatch batch{.number = number, .planned = std::move(entry.planned)};
+  for (std::size_t index = 0; index < entry.clips.size(); ++index) {
+    if (auto* skipped = std::get_if<Skipped>(&entry.clips[index])) {
+      batch.skipped.emplace_back(batch.planned.clips[index], std::move(*skipped));
+    } else {
+      auto& clip = batch.clips.emplace_back(std::move(std::get<LoadedClip>(entry.clips[index])));
+      if (!batch.planned.repeats.empty()) clip.repeat = batch.planned.repeats[index];
+    }
+  }
+  return batch;
+}
+
+std::optional<LoadedBatch> BatchWindow::take() {
   std::unique_lock lock(mutex_);
   batch_completed_.wait(lock, [this] {
     if (closed()) return true;
@@ -84,14 +97,15 @@ std::optional<DecodedBatch> BatchWindow::take() {
   if (failure_) std::rethrow_exception(failure_);
   if (stopped_ || entries_.empty()) return std::nullopt;
 
-  DecodedBatch batch = std::move(entries_.front().batch);
-  bytes_ -= entries_.front().bytes;
+  Entry entry = std::move(entries_.front());
   entries_.pop_front();
-  ++first_;
+  bytes_ -= entry.bytes;
+  const std::int64_t number = first_++;
   --complete_;
   note_depth();
   place_made_.notify_one();
-  return batch;
+  lock.unlock();
+  return loaded(number, std::move(entry));
 }
 
 void BatchWindow::stop() {
@@ -140,7 +154,7 @@ void BatchWindow::drop_entries(std::deque<Entry>& dropped) {
   note_depth();
 }
 
-Batcher::Batcher(BatchSource& source, BatchWindow& window, BoundedQueue<SettledBatch>& output,
+Batcher::Batcher(BatchSource& source, BatchWindow& window, BoundedQueue<LoadedBatch>& output,
                  std::function<void()> after_batch)
     : source_(source), window_(window), output_(output), after_batch_(std::move(after_batch)) {}
 
@@ -157,33 +171,22 @@ void Batcher::run() {
 void Batcher::work() {
   const auto busy = meter_.busy();
   while (true) {
-    std::optional<DecodedBatch> batch;
+    std::optional<LoadedBatch> batch;
     {
       const auto waiting = meter_.waiting_for_input();
       batch = window_.take();
     }
     if (!batch) return;
-    SettledBatch settled = settle(std::move(*batch));
+    {
+      const TraceScope trace("settle", batch->number);
+      for (const auto& [number, skipped] : batch->skipped) source_.leave_out(number, skipped);
+    }
     {
       const auto waiting = meter_.waiting_for_output();
-      if (!output_.push(std::move(settled))) return;
+      if (!output_.push(std::move(*batch))) return;
     }
     after_batch_();
   }
-}
-
-SettledBatch Batcher::settle(DecodedBatch batch) {
-  const TraceScope trace("settle", batch.number);
-  SettledBatch settled{.number = batch.number, .planned = std::move(batch.planned), .clips = {}};
-  for (std::size_t index = 0; index < batch.clips.size(); ++index) {
-    if (const auto* skipped = std::get_if<Skipped>(&batch.clips[index])) {
-      source_.leave_out(settled.planned.clips[index], *skipped);
-    } else {
-      auto& clip = settled.clips.emplace_back(std::move(std::get<LoadedClip>(batch.clips[index])));
-      if (!settled.planned.repeats.empty()) clip.repeat = settled.planned.repeats[index];
-    }
-  }
-  return settled;
 }
 
 }  // namespace myxtts

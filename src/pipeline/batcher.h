@@ -20,6 +20,7 @@
 #include "data/cache/feature_cache.h"
 #include "data/clip_decoder.h"
 #include "pipeline/batch_source.h"
+#include "pipeline/pipeline_options.h"
 
 namespace myxtts {
 
@@ -42,11 +43,12 @@ struct LoadedClip {
 // A clip that is there, or why it is not.
 using ClipResult = std::variant<LoadedClip, Skipped>;
 
-// A batch as the decoders leave it.
-struct DecodedBatch {
+// A batch as the decoders leave it: the clips that are there, which may be none.
+struct LoadedBatch {
   std::int64_t number = -1;
-  PlannedBatch planned;
-  std::vector<ClipResult> clips;  // in the order of planned.clips
+  PlannedBatch planned = {};
+  std::vector<LoadedClip> clips = {};                        // in the order of planned.clips
+  std::vector<std::pair<ClipNumber, Skipped>> skipped = {};  // the others, in that order
 };
 
 // One clip to be loaded into its place.
@@ -54,12 +56,6 @@ struct ClipJob {
   std::int64_t batch = 0;
   std::size_t index = 0;  // in the batch
   ClipNumber clip = 0;
-};
-
-// How much a window may hold.
-struct WindowLimits {
-  std::size_t batches = 50;
-  std::size_t bytes = SIZE_MAX;  // of decoded samples
 };
 
 // Where decoded clips come together as batches, in order, whatever order they are decoded in.
@@ -81,7 +77,7 @@ class BatchWindow {
  public:
   explicit BatchWindow(const WindowLimits& limits, const Clock& clock = system_clock());
 
-  // Reader. Waits for a place. False: nobody wants the batch any more; leave.
+  // Reader. Waits for a place. False: stopped; leave.
   [[nodiscard]] bool reserve(std::int64_t number, const PlannedBatch& planned, std::size_t bytes);
 
   // Reader. The batch reserved last is the last one.
@@ -94,7 +90,7 @@ class BatchWindow {
   void fail(std::exception_ptr cause);
 
   // Batcher. Waits until the oldest batch is complete; nothing after the last one or after stop().
-  [[nodiscard]] std::optional<DecodedBatch> take();
+  [[nodiscard]] std::optional<LoadedBatch> take();
 
   // Anybody. Nothing is wanted any more: everyone leaves.
   void stop();
@@ -109,7 +105,8 @@ class BatchWindow {
 
  private:
   struct Entry {
-    DecodedBatch batch;
+    PlannedBatch planned;
+    std::vector<ClipResult> clips;  // in the order of planned.clips
     std::size_t missing = 0;
     std::size_t bytes = 0;
   };
@@ -118,6 +115,7 @@ class BatchWindow {
   bool has_place(std::size_t bytes) const;
   void note_depth();
   void drop_entries(std::deque<Entry>& dropped);
+  static LoadedBatch loaded(std::int64_t number, Entry entry);
 
   // Everything below is guarded by mutex_.
   mutable std::mutex mutex_;
@@ -135,25 +133,17 @@ class BatchWindow {
   std::exception_ptr failure_;
 };
 
-// A batch of the clips that are really there; may be empty.
-struct SettledBatch {
-  std::int64_t number = -1;
-  PlannedBatch planned;
-  std::vector<LoadedClip> clips;
-};
-
-// Takes complete batches in order and settles what became of their clips: a bad one is reported and
-// its row left out, and all others of its batch go on. The third stage; runs in a thread of its
-// own.
+// Takes complete batches in order and reports their bad clips, whose rows are left out; all others
+// of the batch go on. The third stage; runs in a thread of its own.
 //
 // Everything it is given outlives it.
 class Batcher {
  public:
   // `after_batch` is called once for each batch, in the stage's thread.
-  Batcher(BatchSource& source, BatchWindow& window, BoundedQueue<SettledBatch>& output,
+  Batcher(BatchSource& source, BatchWindow& window, BoundedQueue<LoadedBatch>& output,
           std::function<void()> after_batch);
 
-  // Works until the last batch or until nobody wants more. Never throws: a failure goes to whoever
+  // Works until the last batch or until it is stopped. Never throws: a failure goes to whoever
   // takes from the output.
   void run();
 
@@ -161,11 +151,10 @@ class Batcher {
 
  private:
   void work();
-  SettledBatch settle(DecodedBatch batch);
 
   BatchSource& source_;
   BatchWindow& window_;
-  BoundedQueue<SettledBatch>& output_;
+  BoundedQueue<LoadedBatch>& output_;
   const std::function<void()> after_batch_;
   LoadMeter meter_;
 };

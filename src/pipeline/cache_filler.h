@@ -37,7 +37,9 @@ struct ComputedClip {
 // one that waits for the device. Device and cache outlive it.
 class CacheFiller {
  public:
-  CacheFiller(RoleDevice& device, FeatureCache& cache, std::size_t blocks = 4);
+  static constexpr std::size_t kBlocks = 4;
+
+  CacheFiller(RoleDevice& device, FeatureCache& cache, std::size_t blocks = kBlocks);
   CacheFiller(const CacheFiller&) = delete;
   CacheFiller& operator=(const CacheFiller&) = delete;
   ~CacheFiller();  // drops what has not been written

@@ -44,7 +44,7 @@ at::Tensor in_16_bits(const at::Tensor& wave);
 // What is made of a clip once and can be kept.
 struct EncodedClip {
   at::Tensor samples;  // [S] int16 at 22,050 Hz: what prompts are cut from
-  at::Tensor codes;    // [ceil(S / 1024)] int64; undefined where nobody wants them
+  at::Tensor codes;    // [ceil(S / 1024)] int64; undefined where they are not wanted
   at::Tensor wave;     // [S] fp32 within ±1 at 22,050 Hz; this one is not kept
 };
 

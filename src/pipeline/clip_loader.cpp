@@ -63,11 +63,11 @@ std::int64_t thread_nanoseconds() {
 }  // namespace
 
 ClipDecoding::ClipDecoding(const BatchSource& source, BoundedQueue<ClipJob>& jobs,
-                           BatchWindow& window, const DecoderOptions& options)
+                           BatchWindow& window, const PipelineOptions& options)
     : source_(source),
       jobs_(jobs),
       window_(window),
-      code_stride_(options.code_stride),
+      code_stride_(options.rows.gpt.code_stride),
       workers_(options.workers) {
   MYXTTS_CHECK(options.workers >= 1 && options.workers <= options.most_workers,
                "{} of {} workers cannot work", options.workers, options.most_workers);

@@ -25,12 +25,6 @@ inline std::int64_t codes_of(std::int64_t samples, std::int64_t code_stride) {
 // not as long as when the corpus was looked at is left out: its row would not fit into the plan.
 ClipResult load_clip(const BatchSource& source, ClipNumber number, std::int64_t code_stride);
 
-struct DecoderOptions {
-  std::size_t workers = 1;       // that work from the start
-  std::size_t most_workers = 1;  // that may ever work; each is a thread
-  std::int64_t code_stride = 1024;
-};
-
 // The workers that turn files into samples and text into ids, each clip into the place that was
 // reserved for it. The second stage; run() is called by `most_workers` threads, of which the first
 // `workers` work and the others stand by.
@@ -39,9 +33,9 @@ struct DecoderOptions {
 class ClipDecoding {
  public:
   ClipDecoding(const BatchSource& source, BoundedQueue<ClipJob>& jobs, BatchWindow& window,
-               const DecoderOptions& options);
+               const PipelineOptions& options);
 
-  // Works until the jobs end or nobody wants more. Never throws: a failure goes to whoever takes
+  // Works until the jobs end or it is stopped. Never throws: a failure goes to whoever takes
   // from the window.
   void run(std::size_t worker);
 

@@ -14,17 +14,9 @@
 #include "pipeline/batch_source.h"
 #include "pipeline/batcher.h"
 #include "pipeline/host_batch.h"
+#include "pipeline/pipeline_options.h"
 
 namespace myxtts {
-
-// How the rows of batches are made, and how many batches make a step.
-struct RowOptions {
-  GptConfig gpt = {};
-  PromptMask mask = PromptMask::Clip;
-  std::int64_t batches_a_step = 1;  // --grad-accum
-  WindowPlan windows = {};          // of stages that train on sound
-  std::int64_t trainers = 1;        // that batches go to in turn
-};
 
 // Note [Steps of several batches]
 // The batches of an epoch are taken N by N, by their position: a step ends with its N-th batch or
@@ -62,51 +54,23 @@ class StepTargets {
   const BatchSource& source_;
   const RowOptions options_;
 
-  struct Known {
-    DataPosition first;
-    TargetCounts counts;
-  };
-  std::optional<Known> known_;  // the step asked for last
+  std::optional<std::pair<DataPosition, TargetCounts>> known_;  // the step asked for last
 };
 
-// The windows of a batch as HostBatch has them; all empty where the plan is.
-struct WindowArrays {
-  std::vector<float> weights;
-  std::vector<std::int64_t> clips;
-  std::vector<std::int64_t> starts;
-  std::vector<std::int64_t> speakers;
-};
-
-// Of clips that are in `settled`, in the same order. A clip of a speaker that is not trained on
-// counts for nothing in the speaker stage.
-WindowArrays lay_out_windows(const BatchSource& source, const WindowPlan& plan,
-                             const SettledBatch& settled, std::span<const HostClip> clips);
-
-// A batch whose rows are known but which has no block of memory yet.
-struct LaidOutBatch {
-  HostBatch batch;  // everything but its arrays
-  GptRows rows;
-  std::vector<std::int64_t> code_tokens;  // these three as in Note [Unknown codes]
-  std::vector<std::int64_t> code_targets;
-  std::vector<std::int64_t> code_target_codes;
-  std::vector<std::int64_t> noise_tokens;
-  std::vector<std::int64_t> noise_ids;
-  WindowArrays windows;
-  std::int64_t samples = 0;  // that it takes along
+// A batch whose arrays are known but which has no block of memory yet.
+struct LaidOutBatch : Batch<VectorOf> {
+  std::vector<HostClip> host_clips = {};  // as in HostBatch
+  std::int64_t sample_count = 0;          // of the sound that it takes along, which is not in here
 
   std::size_t block_bytes() const;
 };
 
 // The rows of a batch from its clips' text, lengths and known codes, and where windows are cut.
-LaidOutBatch lay_out(const BatchSource& source, const GptConfig& gpt, PromptMask mask,
-                     const SettledBatch& settled, const WindowPlan& windows = {});
+LaidOutBatch lay_out(const BatchSource& source, const RowOptions& options,
+                     const LoadedBatch& loaded);
 
 // Copies rows and sound into `block`, which has block_bytes(), and gives the finished batch.
-HostBatch write_into(StagingPool::Block block, LaidOutBatch laid_out, const SettledBatch& settled);
-
-// An upper bound of block_bytes() for batches of these sizes without windows, with clips of at most
-// this rate; 0 where the sizes leave it open.
-std::size_t most_block_bytes(const GptConfig& gpt, const RowSizes& sizes, std::int64_t most_rate);
+HostBatch write_into(StagingPool::Block block, LaidOutBatch laid_out, const LoadedBatch& loaded);
 
 // Lays a batch's clips out as rows and writes rows and sound into a block of staging memory, ready
 // to be copied to the data device. The fourth stage and the last one on the host; runs in a thread
@@ -116,10 +80,10 @@ std::size_t most_block_bytes(const GptConfig& gpt, const RowSizes& sizes, std::i
 // Everything it is given outlives it.
 class Collator {
  public:
-  Collator(const BatchSource& source, const RowOptions& options, BoundedQueue<SettledBatch>& input,
+  Collator(const BatchSource& source, const RowOptions& options, BoundedQueue<LoadedBatch>& input,
            StagingPool& blocks);
 
-  // Works until the last batch or until nobody wants more. Never throws: a failure goes to whoever
+  // Works until the last batch or until it is stopped. Never throws: a failure goes to whoever
   // takes from the output.
   void run(BoundedQueue<HostBatch>& output);
 
@@ -127,13 +91,13 @@ class Collator {
 
  private:
   void work(BoundedQueue<HostBatch>& output);
-  void address(HostBatch& batch) const;
-  void set_step(HostBatch& batch);
+  void address(BatchInfo& batch) const;
+  void set_step(LaidOutBatch& batch);
 
   const BatchSource& source_;
   const RowOptions options_;
   StepTargets steps_;
-  BoundedQueue<SettledBatch>& input_;
+  BoundedQueue<LoadedBatch>& input_;
   StagingPool& blocks_;
   LoadMeter meter_;
 };

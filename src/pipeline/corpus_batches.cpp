@@ -19,7 +19,7 @@ DataConfig lenient(DataConfig config) {
   return config;
 }
 
-// Reads the file once, so that decoding it afterwards waits for no disk and the two can be told
+// Reads the file once, so that decoding it afterwards waits for no disk and the two can be measured
 // apart. A file that cannot be read is left to the decoder, which says why.
 void fetch(const std::string& path) {
   thread_local std::vector<char> block(std::size_t{1} << 18);
@@ -34,9 +34,9 @@ void fetch(const std::string& path) {
 void fetch_for(StageProbe& probe, std::string_view path) {
   const auto began = system_clock().now();
   fetch(std::string(path));
-  probe.tell(Work::ReadingFiles);
+  probe.report(Work::ReadingFiles);
   probe.file_nanoseconds += (system_clock().now() - began).count();
-  probe.tell(Work::Decoding);
+  probe.report(Work::Decoding);
 }
 
 }  // namespace
@@ -98,10 +98,11 @@ std::vector<ReplacedCode> CorpusBatches::noise(std::int64_t epoch, const ClipVie
       options_.noise, count, codes);
 }
 
-std::int64_t CorpusBatches::window(WindowDraw draw, std::int64_t count, std::int64_t last) const {
-  if (!options_.prompt_seed) return evaluation_window(draw.window, count, last);
+std::int64_t CorpusBatches::window(VisitDraw draw, std::int64_t window, std::int64_t count,
+                                   std::int64_t last) const {
+  if (!options_.prompt_seed) return evaluation_window(window, count, last);
   draw.seed = *options_.prompt_seed;
-  return training_window(draw, last);
+  return training_window(draw, window, last);
 }
 
 std::int64_t CorpusBatches::speaker(const ClipView& clip) const {
@@ -120,7 +121,7 @@ void CorpusBatches::begin_epoch(std::int64_t) const {
 // The kernel reads on its own while the decoders work on what came before.
 void CorpusBatches::read_ahead(const ClipView& clip) const {
   if (options_.cache != nullptr && options_.cache->contains(clip.identity)) return;
-  if (options_.probe != nullptr) options_.probe->tell(Work::ListingFiles);
+  if (options_.probe != nullptr) options_.probe->report(Work::ListingFiles);
   const int file = ::open(std::string(clip.audio).c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return;  // decode() will say why
   ::posix_fadvise(file, 0, 0, POSIX_FADV_WILLNEED);
@@ -148,7 +149,7 @@ void CorpusBatches::leave_out(ClipNumber number, const Skipped& skipped) {
     write_list();
     written_ = left_out_.size();
   }
-  list_.judge(clips_, options_.skipped_file);
+  list_.check_limit(clips_, options_.skipped_file);
 }
 
 std::size_t CorpusBatches::left_out() const {

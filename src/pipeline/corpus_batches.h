@@ -55,7 +55,8 @@ class CorpusBatches final : public BatchSource {
   std::int64_t shift(std::int64_t epoch, const ClipView& clip, std::uint32_t repeat) const override;
   std::vector<ReplacedCode> noise(std::int64_t epoch, const ClipView& clip, std::uint32_t repeat,
                                   std::int64_t count, std::int64_t codes) const override;
-  std::int64_t window(WindowDraw draw, std::int64_t count, std::int64_t last) const override;
+  std::int64_t window(VisitDraw draw, std::int64_t window, std::int64_t count,
+                      std::int64_t last) const override;
   std::int64_t speaker(const ClipView& clip) const override;
   std::optional<CachedClip> cached(const ClipView& clip) const override;
   void begin_epoch(std::int64_t epoch) const override;

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <concepts>
-#include <condition_variable>
 #include <cstddef>
 #include <exception>
 #include <functional>
@@ -19,12 +19,12 @@
 #include "base/log.h"
 #include "base/thread_group.h"
 #include "base/trace.h"
-#include "config/run_config.h"
-#include "device/machine.h"
-#include "device/plan/device_plan.h"
+#include "device/plan/start_messages.h"
+#include "device/role_device.h"
 #include "device/stream.h"
 #include "pipeline/host_batch.h"
 #include "pipeline/host_stages.h"
+#include "pipeline/pipeline_options.h"
 #include "pipeline/pipeline_reading.h"
 #include "pipeline/step_clock.h"
 #include "pipeline/transfer_ring.h"
@@ -37,8 +37,9 @@ namespace myxtts {
 //   fill(host, slot)    queues everything that fills the slot, which is one of the trainer that the
 //                       batch is for; records its `filled`
 //   take_times()        when the data device worked on batches whose work has ended
+//   finish()            waits until everything that was computed and is kept has been written
 //
-// One thread calls the last two.
+// One thread calls fill() and take_times(); finish() comes after it has ended, maybe twice.
 template <typename F>
 concept Features = requires(F features, HostBatch& host) {
   {
@@ -46,6 +47,7 @@ concept Features = requires(F features, HostBatch& host) {
     } -> std::convertible_to<const Event&>;
   features.fill(host, features.make_slots(std::size_t{3}, std::size_t{0}).front());
   features.take_times().front().began;
+  features.finish();
 };
 
 template <Features F>
@@ -148,74 +150,13 @@ class FeatureLoop {
   // Everything below is guarded by mutex_.
   mutable std::mutex mutex_;
   DeviceTimeReading device_time_;
-  FeatureTimeReading feature_time_;  // where the features tell that much
-};
-
-// The model device's side of a trainer.
-struct TrainerSide {
-  std::function<Event()> make_event = [] { return Event(); };  // on its model device
-  Stream stream = {};                                          // where it computes
-};
-
-// Where one trainer takes its batches from a pipeline, and what of the pipeline is its own: the
-// ring on its model device, and how long that device waited for batches.
-//
-// next() and wait_until_full() are the trainer's thread; leave() and the readings any thread's.
-template <typename Batch>
-class BatchOutlet {
- public:
-  using Ring = TransferRing<Batch>;
-  using Slot = typename Ring::Slot;
-
-  BatchOutlet(std::vector<Batch> slots, const TrainerSide& trainer)
-      : ring_(std::move(slots)), steps_(trainer.make_event, trainer.stream) {}
-
-  // Waits until every slot is filled, or all data is there. Throws what a stage failed with.
-  void wait_until_full() { ring_.wait_until_full(); }
-
-  // Waits for the next batch; nothing after the last one or after leave(). The model's stream waits
-  // for the batch's contents by itself. Throws what a stage failed with.
-  [[nodiscard]] std::optional<Slot> next() {
-    steps_.asked();
-    std::optional<Slot> slot = ring_.take();
-    if (slot) steps_.got((*slot)->filled, (*slot)->number);
-    return slot;
-  }
-
-  // This trainer wants no more; others that the pipeline feeds are not disturbed.
-  void leave() { ring_.stop(); }
-
-  Ring& ring() { return ring_; }
-
-  // Adds what is this trainer's own.
-  void add_to(PipelineReading& reading) const {
-    reading.queues.push_back({.name = "ring", .capacity = ring_.size(), .depth = ring_.depth()});
-    reading.readiness = steps_.readiness();
-    reading.model_device = steps_.device_time();
-  }
-
- private:
-  Ring ring_;
-  StepClock steps_;
-};
-
-struct PipelineOptions {
-  HostOptions host = {};
-  std::size_t ring_slots = 3;                 // on the model device
-  std::chrono::nanoseconds start_delay = {};  // --model-start-delay; 0 where it does not apply
-  std::vector<TrainerSide> trainers = std::vector<TrainerSide>(1);
-};
-
-// How long the start of training waited, and for what.
-struct StartReport {
-  std::chrono::nanoseconds for_data{};   // until every slot of the ring was filled
-  std::chrono::nanoseconds for_delay{};  // what was left of --model-start-delay then
+  FeatureTimeReading feature_time_;  // where the features measure that much
 };
 
 // The whole way of a batch, from the files of a corpus to the model device:
 //
-//   reader ▶ decoder ▶ batcher ▶ collator ▶ feature stage ▶ transfer ring ▶ next()
-//   └───────── HostStages ─────────────┘   └ FeatureLoop ┘ └─ BatchOutlet ───────┘
+//   reader ▶ decoder ▶ batcher ▶ collator ▶ feature stage ▶ transfer ring ▶ Outlet::next()
+//   └───────── HostStages ─────────────┘   └ FeatureLoop ┘ └───── Outlet ───────────────┘
 //
 // Batches come in the order of the plan, whatever the threads do. The device's part is a template
 // argument: FeatureStage, or in tests one without a device.
@@ -224,145 +165,177 @@ struct StartReport {
 // thread of its own: Note [Batches of several trainers]. Each gets the batches that a pipeline of
 // its own would give it, bit for bit.
 //
-// start() and stop() are the owner's thread, wait_until_ready() and next() the trainer's, each with
-// its own number; the others are any thread's. The source and the features outlive the pipeline,
-// the pipeline every Slot it gave.
+// The source and the features outlive the pipeline, the pipeline every Slot it gave.
 template <Features F>
 class DataPipeline {
  public:
-  using Outlet = BatchOutlet<SlotBatch<F>>;
-  using Slot = typename Outlet::Slot;
+  class Outlet;
+  using Ring = TransferRing<SlotBatch<F>>;
+  using Slot = typename Ring::Slot;
 
   DataPipeline(BatchSource& source, F& features, const PipelineOptions& options)
       : options_(options),
-        host_(source, host_options(options)),
-        outlets_(make_outlets(features, options)),
-        loop_(features, host_.output(), rings()) {}
+        features_(features),
+        host_(source, options),
+        outlets_(make_outlets()),
+        loop_(features, host_.output(), rings()),
+        open_(outlets_.size()) {}
   DataPipeline(const DataPipeline&) = delete;
   DataPipeline& operator=(const DataPipeline&) = delete;
-  ~DataPipeline() { stop(); }
+  ~DataPipeline();  // closes every outlet and waits for the threads' end
 
-  // Once. The first batch is that of `position`.
-  void start(DataPosition position) {
-    started_ = system_clock().now();
-    host_.start(position);
-    threads_.start("features", [this] { loop_.run(); });
-  }
+  // The first call starts the stages; the first batch is that of `position`. Any thread.
+  void start(DataPosition position);
 
-  // Waits until every slot is filled, or all data is there, and until --model-start-delay is over.
-  // Throws what a stage failed with.
-  StartReport wait_until_ready(std::size_t trainer = 0) {
-    outlets_[trainer]->wait_until_full();
-    const auto full = system_clock().now();
-    {
-      std::unique_lock lock(mutex_);
-      stop_called_.wait_until(lock, started_ + options_.start_delay, [this] { return stopped_; });
-    }
-    return {.for_data = full - started_, .for_delay = system_clock().now() - full};
-  }
-
-  // Waits for the next batch; nothing after the last one or after stop(). The model's stream waits
-  // for the batch's contents by itself. Throws what a stage failed with.
-  [[nodiscard]] std::optional<Slot> next(std::size_t trainer = 0) {
-    return outlets_[trainer]->next();
-  }
-
-  std::size_t trainers() const { return outlets_.size(); }
-
-  // One trainer wants no more; the others go on.
-  void leave(std::size_t trainer) { outlets_[trainer]->leave(); }
-
-  // Everybody leaves, whatever they wait for, after the clip or batch they are at. Any thread;
-  // waits for nothing.
-  void close() {
-    {
-      const std::lock_guard lock(mutex_);
-      stopped_ = true;
-      stop_called_.notify_all();
-    }
-    for (const auto& outlet : outlets_) outlet->leave();
-    host_.close();
-  }
-
-  // The same, and waits for the threads' end. May be called again, and by any thread while another
-  // one is in next().
-  void stop() {
-    const std::lock_guard one_at_a_time(stopping_);
-    close();
-    host_.stop();
-    threads_.join();
-  }
-
-  // What all trainers share, and what is the own of one.
-  PipelineReading meters(std::size_t trainer = 0) const {
-    PipelineReading reading = host_.read();
-    reading.stages.push_back({.name = "features", .load = loop_.load()});
-    reading.data_device = loop_.device_time();
-    reading.features = loop_.feature_time();
-    outlets_[trainer]->add_to(reading);
-    return reading;
-  }
+  Outlet& outlet(std::size_t trainer = 0) { return *outlets_[trainer]; }
 
  private:
   using Outlets = std::vector<std::unique_ptr<Outlet>>;
 
-  static HostOptions host_options(const PipelineOptions& options) {
-    HostOptions host = options.host;
-    host.trainers = static_cast<std::int64_t>(options.trainers.size());
-    return host;
-  }
-
-  static Outlets make_outlets(F& features, const PipelineOptions& options) {
-    Outlets outlets;
-    for (const TrainerSide& trainer : options.trainers) {
-      outlets.push_back(std::make_unique<Outlet>(
-          features.make_slots(options.ring_slots, outlets.size()), trainer));
-    }
-    return outlets;
-  }
-
-  std::vector<typename Outlet::Ring*> rings() const {
-    std::vector<typename Outlet::Ring*> rings;
-    for (const auto& outlet : outlets_) rings.push_back(&outlet->ring());
-    return rings;
-  }
+  Outlets make_outlets();
+  std::vector<Ring*> rings() const;
+  void finish();
+  void join();
 
   const PipelineOptions options_;
+  F& features_;
   HostStages host_;
   const Outlets outlets_;  // one for each trainer
   FeatureLoop<F> loop_;
+  std::once_flag start_once_;
   Clock::Time started_{};
-  std::mutex stopping_;
-
-  // These three are guarded by mutex_.
-  std::mutex mutex_;
-  std::condition_variable stop_called_;
-  bool stopped_ = false;
+  std::atomic<std::size_t> open_;  // outlets
+  std::mutex finishing_;
 
   ThreadGroup threads_;  // last: they use everything above
 };
 
-// What --num-workers auto begins with: a quarter of the cores. It may end with all of them.
-std::size_t first_workers(const CpuInfo& cpu);
+// Where one trainer takes its batches from a pipeline, and what of the pipeline is its own: the
+// ring on its model device, and how long that device waited for batches.
+//
+// The trainer's thread, except close() and meters(), which are any thread's.
+template <Features F>
+class DataPipeline<F>::Outlet {
+ public:
+  using Slot = typename Ring::Slot;
 
-// Batches that --buffer-size auto begins with.
-inline constexpr std::size_t kFirstBuffer = 8;
+  Outlet(DataPipeline& pipeline, std::vector<SlotBatch<F>> slots, const RoleDevice* device)
+      : pipeline_(pipeline),
+        ring_(std::move(slots)),
+        steps_([device] { return device == nullptr ? Event() : device->make_event(); },
+               device == nullptr ? Stream() : device->stream()) {}
 
-// Decoded clips may take this share of the memory that is free at the start.
-inline constexpr double kBufferShare = 0.25;
+  // As DataPipeline::start().
+  void start(DataPosition position) { pipeline_.start(position); }
 
-// The settings of a run as a pipeline takes them; the devices' own (events, streams, host memory)
-// are left to whoever opens those. The start waits for --model-start-delay in `dual` and `split`
-// only.
-PipelineOptions pipeline_options(const DataConfig& data, const TrainConfig& train,
-                                 const DevicePlan& plan, const CpuInfo& cpu,
-                                 const MemoryInfo& memory);
+  // Waits until every slot is filled, or all data is there, and until --model-start-delay is over.
+  // Throws what a stage failed with.
+  StartWait wait_until_ready() {
+    ring_.wait_until_full();
+    const auto full = system_clock().now();
+    ring_.wait_until(pipeline_.started_ + pipeline_.options_.start_delay);
+    return {.for_data = full - pipeline_.started_,
+            .for_delay = system_clock().now() - full,
+            .ready_batches = static_cast<std::int64_t>(ring_.depth().current)};
+  }
 
-// --prompt-mask as the rows take it; prompts of other clips hide nothing.
-PromptMask mask_of(const TrainConfig& train);
+  // Waits for the next batch; nothing after the last one or after close(). The model's stream waits
+  // for the batch's contents by itself. Throws what a stage failed with.
+  [[nodiscard]] std::optional<Slot> next() {
+    steps_.asked();
+    std::optional<Slot> slot = ring_.take();
+    if (slot) steps_.got((*slot)->filled, (*slot)->number);
+    return slot;
+  }
 
-// "The pipeline was ready after 3.1 s: 1.1 s until the ring of 3 was full, then 2.0 s of
-// --model-start-delay."
-std::string describe(const StartReport& report, std::size_t ring_slots);
+  // This trainer takes no more; others that the pipeline feeds go on. With the last one every stage
+  // ends, whatever it waits for, after the clip or batch it is at. Waits for nothing; may be called
+  // again.
+  void close() {
+    ring_.stop();
+    if (!closed_.exchange(true) && --pipeline_.open_ == 0) pipeline_.host_.close();
+  }
+
+  // The same. The last trainer to do so waits until the stages have ended and what they computed is
+  // in the feature cache, where there is one.
+  void finish() {
+    close();
+    if (pipeline_.open_ == 0) pipeline_.finish();
+  }
+
+  // What all trainers share, and this one's ring and device.
+  PipelineReading meters() const {
+    PipelineReading reading = pipeline_.host_.read();
+    reading.stages.push_back({.name = "features", .load = pipeline_.loop_.load()});
+    reading.queues.push_back({.name = "ring", .capacity = ring_.size(), .depth = ring_.depth()});
+    reading.readiness = steps_.readiness();
+    reading.data_device = pipeline_.loop_.device_time();
+    reading.features = pipeline_.loop_.feature_time();
+    reading.model_device = steps_.device_time();
+    return reading;
+  }
+
+  // For the messages of the start.
+  PipelineFacts facts() const {
+    const PipelineOptions& options = pipeline_.options_;
+    return {.workers = static_cast<std::int64_t>(options.workers),
+            .buffer_batches = static_cast<std::int64_t>(options.buffer.batches),
+            .ring_slots = static_cast<std::int64_t>(options.ring_slots)};
+  }
+  std::chrono::nanoseconds start_delay() const { return pipeline_.options_.start_delay; }
+
+ private:
+  friend class DataPipeline;
+
+  DataPipeline& pipeline_;
+  Ring ring_;
+  StepClock steps_;
+  std::atomic<bool> closed_ = false;
+};
+
+template <Features F>
+DataPipeline<F>::~DataPipeline() {
+  for (const auto& outlet : outlets_) outlet->close();
+  join();
+}
+
+template <Features F>
+void DataPipeline<F>::start(DataPosition position) {
+  std::call_once(start_once_, [&] {
+    started_ = system_clock().now();
+    host_.start(position);
+    threads_.start("features", [this] { loop_.run(); });
+  });
+}
+
+template <Features F>
+void DataPipeline<F>::finish() {
+  const std::lock_guard one_at_a_time(finishing_);
+  join();
+  features_.finish();
+}
+
+template <Features F>
+void DataPipeline<F>::join() {
+  host_.join();
+  threads_.join();
+}
+
+template <Features F>
+auto DataPipeline<F>::make_outlets() -> Outlets {
+  Outlets outlets;
+  for (const RoleDevice* trainer : options_.trainers) {
+    outlets.push_back(std::make_unique<Outlet>(
+        *this, features_.make_slots(options_.ring_slots, outlets.size()), trainer));
+  }
+  return outlets;
+}
+
+template <Features F>
+auto DataPipeline<F>::rings() const -> std::vector<Ring*> {
+  std::vector<Ring*> rings;
+  for (const auto& outlet : outlets_) rings.push_back(&outlet->ring_);
+  return rings;
+}
 
 }  // namespace myxtts

@@ -88,9 +88,12 @@ class FeatureStage {
   // `filled` is recorded; the staging block may go back at once, it knows until when it is read.
   void fill(HostBatch& host, DeviceBatch& slot);
 
-  // From now on, what is computed of clips goes there as well; nothing: nowhere. Outlives the
-  // stage.
-  void set_cache_filler(CacheFiller* filler) { filler_ = filler; }
+  // From now on, what is computed of clips goes there as well, through `blocks` of memory; before
+  // the first batch. The cache outlives the stage.
+  void keep_in(FeatureCache& cache, std::size_t blocks = CacheFiller::kBlocks);
+
+  // Waits until all of that is in the cache. No batch is filled any more.
+  void finish();
 
   void set_probe(const StageProbe* probe);  // of a trial; outlives the stage
 
@@ -98,27 +101,23 @@ class FeatureStage {
   std::vector<FeatureTimes> take_times();
 
  private:
-  struct Side;       // one of the two sets of tensors on the data device that take turns
-  struct SlotArray;  // one array of a batch, and where in the slot it goes to
-  struct Way {       // to one trainer
-    RoleDevice& model;
-    std::unique_ptr<BatchTransfer> transfer;
-  };
+  struct Side;  // one of the two sets of tensors on the data device that take turns
 
-  std::size_t largest_batch() const;  // bytes on the way
+  at::Tensor empty_prompts(c10::Device device) const;
+  Batch<TensorOf> largest_batch(c10::Device device) const;  // a slot's tensors
+  std::size_t largest_bytes() const;                        // that a batch sends
 
   void upload(HostBatch& host, Side& side);
   std::vector<ClipSound> unknown_sounds(const HostBatch& host, const Side& side) const;
   std::vector<EncodedClip> encode(std::span<const ClipSound> sounds);
-  void complete_rows(const HostBatch& host, std::span<const EncodedClip> encoded, Side& side);
-  static void add_noise(const HostBatch& host, Side& side);
-  void make_prompts(const HostBatch& host, std::span<const EncodedClip> encoded, Side& side);
+  void complete_rows(const HostBatch& host, std::span<const EncodedClip> encoded,
+                     Batch<TensorOf>& batch);
+  void make_prompts(const HostBatch& host, std::span<const EncodedClip> encoded,
+                    Batch<TensorOf>& batch);
   void keep(const HostBatch& host, std::span<const EncodedClip> encoded);
   void make_windows(const HostBatch& host, std::span<const ClipSound> sounds,
-                    std::span<const EncodedClip> encoded, Side& side);
-  void make_voices(const HostBatch& host, Side& side);
-  void send_windows(const HostBatch& host, const Side& side, DeviceBatch& slot,
-                    std::vector<SlotArray>& arrays) const;
+                    std::span<const EncodedClip> encoded, SoundWindows& windows);
+  void make_voices(const HostBatch& host, Batch<TensorOf>& batch);
   BatchTransfer::Times send(const HostBatch& host, Side& side, DeviceBatch& slot);
 
   RoleDevice& data_;
@@ -129,11 +128,11 @@ class FeatureStage {
   std::unique_ptr<ClipWindows> windows_;  // null: the stage takes none
   std::unique_ptr<ClipVoices> voices_;    // of the decoder's
   std::array<std::unique_ptr<Side>, 2> sides_;
-  std::vector<Way> ways_;
-  CacheFiller* filler_ = nullptr;
+  std::vector<std::unique_ptr<BatchTransfer>> transfers_;  // one for each trainer
   const StageProbe* probe_ = nullptr;
   std::int64_t filled_ = 0;
   std::vector<FeatureTimes> times_;
+  std::unique_ptr<CacheFiller> filler_;  // null: nothing is cached
 };
 
 }  // namespace myxtts

@@ -14,39 +14,36 @@ constexpr std::size_t kClipsAhead = 64;
 
 constexpr std::size_t kMostBuffer = 200;  // batches that autotune goes up to
 
+RowOptions rows_of(const PipelineOptions& options) {
+  RowOptions rows = options.rows;
+  rows.trainers = static_cast<std::int64_t>(options.trainers.size());
+  return rows;
+}
+
 }  // namespace
 
-HostStages::HostStages(BatchSource& source, const HostOptions& options)
+HostStages::HostStages(BatchSource& source, const PipelineOptions& options)
     : options_(options),
       window_(options.buffer),
       jobs_(kClipsAhead),
       settled_(1),
-      blocks_(options.staging_blocks, options.allocate),
+      blocks_(options.staging_blocks(), options.allocate),
       staged_(1),
-      reader_(source, window_, jobs_, options.trainers),
-      decoder_(source, jobs_, window_,
-               {.workers = options.workers,
-                .most_workers = options.most_workers,
-                .code_stride = options.gpt.code_stride}),
+      reader_(source, window_, jobs_, static_cast<std::int64_t>(options.trainers.size())),
+      decoder_(source, jobs_, window_, options),
       batcher_(source, window_, settled_, [this] { after_batch(); }),
-      collator_(source,
-                {.gpt = options.gpt,
-                 .mask = options.mask,
-                 .batches_a_step = options.batches_a_step,
-                 .windows = options.windows,
-                 .trainers = options.trainers},
-                settled_, blocks_),
+      collator_(source, rows_of(options), settled_, blocks_),
       autotune_({.workers = options.most_workers > options.workers,
                  .buffer = options.tune_buffer,
                  .most_workers = options.most_workers,
                  .most_buffer = kMostBuffer}) {}
 
 HostStages::~HostStages() {
-  stop();
+  close();
+  join();
 }
 
 void HostStages::start(DataPosition position) {
-  blocks_.reserve(options_.reserved_bytes);
   threads_.start("reader", [this, position] { reader_.run(position, options_.end); });
   for (std::size_t worker = 0; worker < options_.most_workers; ++worker) {
     threads_.start(fmt::format("decoder {}", worker), [this, worker] { decoder_.run(worker); });
@@ -64,8 +61,7 @@ void HostStages::close() {
   decoder_.stop();
 }
 
-void HostStages::stop() {
-  close();
+void HostStages::join() {
   threads_.join();
 }
 
@@ -97,8 +93,8 @@ void HostStages::after_batch() {
   if (!autotune_.is_due(batches_, now)) return;
   const PipelineReading reading = read();
   trace_reading(reading);
-  say_if_bytes_are_the_limit();
-  if (const auto decision = autotune_.look(reading, now)) apply(*decision);
+  log_if_bytes_are_the_limit();
+  if (const auto decision = autotune_.update(reading, now)) apply(*decision);
 }
 
 void HostStages::apply(const TuneDecision& decision) {
@@ -107,9 +103,9 @@ void HostStages::apply(const TuneDecision& decision) {
   if (decision.buffer) window_.set_batches(*decision.buffer);
 }
 
-void HostStages::say_if_bytes_are_the_limit() {
-  if (bytes_were_said_ || window_.waits_for_bytes() == 0) return;
-  bytes_were_said_ = true;
+void HostStages::log_if_bytes_are_the_limit() {
+  if (bytes_were_logged_ || window_.waits_for_bytes() == 0) return;
+  bytes_were_logged_ = true;
   const WindowLimits limits = window_.limits();
   log_info("pipeline",
            "the buffer holds fewer than --buffer-size {} batches: they would need more than the {} "

@@ -60,7 +60,7 @@ struct ReadinessReading {
 };
 
 // Everything a pipeline measures about itself, since it was started. The one thing that `profile`,
-// the metrics, autotune and the trace read; the difference of two readings tells about the time
+// the metrics, autotune and the trace read; the difference of two readings is about the time
 // between them.
 struct PipelineReading {
   std::vector<StageReading> stages;  // in order of flow
@@ -89,11 +89,11 @@ std::string describe(const PipelineReading& reading);
 // The depths of the queues as curves of the trace, where one is written.
 void trace_reading(const PipelineReading& reading);
 
-// Work of the pipeline and of the step that can be told apart.
+// Kinds of work of the pipeline and of the step.
 enum class Work { ListingFiles, ReadingFiles, Decoding, Features, Transfer, Step };
 
 // Looks into stages more closely than their meters do, for a trial: what part of decoding was
-// waiting for files. And where a test wants to make some work slow, it is told here. A run has no
+// waiting for files. A test that makes some work slow hooks in here. A run has no
 // probe.
 //
 // Any thread. It outlives the stages.
@@ -108,7 +108,7 @@ struct StageProbe {
 
   std::atomic<std::int64_t> file_nanoseconds = 0;  // of decoders, reading files
 
-  void tell(Work work) const {
+  void report(Work work) const {
     if (on_work) on_work(work);
   }
 };

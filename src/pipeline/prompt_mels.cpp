@@ -68,7 +68,7 @@ PromptMels::~PromptMels() = default;
 void PromptMels::make(std::span<const at::Tensor> prompts, at::Tensor& out,
                       const Stream& stream) const {
   if (!kernel_) {
-    make_plainly(prompts, out);
+    make_reference(prompts, out);
     return;
   }
   MYXTTS_CHECK(out.is_contiguous() && std::ssize(prompts) <= out.size(0), "{} prompts do not fit",
@@ -83,7 +83,7 @@ void PromptMels::make(std::span<const at::Tensor> prompts, at::Tensor& out,
                  pieces, out.mutable_data_ptr<float>(), stream);
 }
 
-void PromptMels::make_plainly(std::span<const at::Tensor> prompts, at::Tensor& out) const {
+void PromptMels::make_reference(std::span<const at::Tensor> prompts, at::Tensor& out) const {
   const auto rows = static_cast<std::size_t>(out.size(0));
   for (std::size_t first = 0; first < rows; first += kRowsAtATime) {
     const auto count = static_cast<std::int64_t>(std::min(kRowsAtATime, rows - first));

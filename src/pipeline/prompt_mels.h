@@ -31,7 +31,7 @@ class PromptMels {
   void make(std::span<const at::Tensor> prompts, at::Tensor& out, const Stream& stream) const;
 
   // The same on any device, operation by operation.
-  void make_plainly(std::span<const at::Tensor> prompts, at::Tensor& out) const;
+  void make_reference(std::span<const at::Tensor> prompts, at::Tensor& out) const;
 
   std::int64_t bands() const { return mel_stats_.size(0); }
   std::int64_t frames() const { return spectrogram_.frame_count(kSamples); }

@@ -17,10 +17,10 @@ namespace myxtts {
 // Where one pipeline feeds several ranks, each with a trainer of its own, the batches of all ranks
 // at a position follow one another, rank after rank, and then those of the next position: batch n
 // of the stages is number n / trainers of trainer n % trainers. Ranks wait for one another in every
-// step, so none can be more than a step ahead, and this one order starves nobody as long as a ring
+// step, so none can be more than a step ahead, and this order starves no rank as long as a ring
 // holds two batches.
 //
-// Walks through the plan: gives each batch its place in the window, tells the disk what will be
+// Walks through the plan: gives each batch its place in the window, asks the disk for what will be
 // wanted, and hands the clips out one by one. The first stage; runs in a thread of its own.
 //
 // Everything it is given outlives it.
@@ -30,7 +30,7 @@ class Reader {
   Reader(const BatchSource& source, BatchWindow& window, BoundedQueue<ClipJob>& jobs,
          std::int64_t trainers = 1);
 
-  // Works from `position` up to `end` (nothing: for ever), or until nobody wants more. Never
+  // Works from `position` up to `end` (nothing: for ever), or until it is stopped. Never
   // throws: a failure goes to whoever takes from the window.
   void run(DataPosition position, std::optional<DataPosition> end);
 

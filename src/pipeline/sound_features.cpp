@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kSpeakerRate = 16'000;
 
-// A clip is heard in whole pieces of this, in samples at kSpeakerRate: cuDNN makes a plan of each
+// A clip is encoded in whole pieces of this, in samples at kSpeakerRate: cuDNN makes a plan of each
 // convolution for each length that it has not met, which takes longer than the convolution.
 constexpr std::int64_t kPiece = 4'000;
 
@@ -24,25 +24,25 @@ std::int64_t whole_pieces(std::int64_t samples) {
 
 }  // namespace
 
-void ClipVoices::make(std::span<const HeardClip> clips, at::Tensor& out) {
+void ClipVoices::make(std::span<const SpeakerClip> clips, at::Tensor& out) {
   const auto rows = static_cast<std::int64_t>(clips.size());
   MYXTTS_CHECK(rows <= out.size(0), "{} voices for {} places", rows, out.size(0));
   std::vector<at::Tensor> voices;
-  for (const HeardClip& clip : clips) voices.push_back(voice_of(clip));
+  for (const SpeakerClip& clip : clips) voices.push_back(voice_of(clip));
   if (!voices.empty()) out.narrow(0, 0, rows).copy_(at::stack(voices));
   out.narrow(0, rows, out.size(0) - rows).zero_();
 }
 
-at::Tensor ClipVoices::voice_of(const HeardClip& clip) {
+at::Tensor ClipVoices::voice_of(const SpeakerClip& clip) {
   const auto found = kept_.find(clip.number);
   if (found != kept_.end()) return found->second;
-  const auto voice = hear(clip.sound);
+  const auto voice = encode(clip.sound);
   if (kept_.size() < most_kept_) kept_.emplace(clip.number, voice);
   return voice;
 }
 
-at::Tensor ClipVoices::hear(const ClipSound& sound) {
-  ++heard_;
+at::Tensor ClipVoices::encode(const ClipSound& sound) {
+  ++encoded_;
   const auto wave = resampler_(sound, ClipFeatures::kRate);
   const auto heard = resampler_.resampled(wave, ClipFeatures::kRate, kSpeakerRate);
   return encoder_(heard.narrow(0, 0, whole_pieces(heard.size(0))).unsqueeze(0)).squeeze(0);
@@ -84,7 +84,7 @@ SoundWindows ClipWindows::empty_windows(c10::Device device) const {
   if (plan_.stage == Stage::Speaker) {
     made.speakers = at::zeros({count}, ids);
   } else {
-    made.first_frames = at::zeros({count}, ids);
+    made.starts = at::zeros({count}, ids);
     made.voices = at::zeros({plan_.slots, speaker_dim_}, floats);
   }
   return made;

@@ -18,14 +18,15 @@
 
 namespace myxtts {
 
-// A clip as the speaker encoder hears it: whole, whatever a visit passes over.
-struct HeardClip {
+// A clip as the speaker encoder takes it: whole, whatever a visit passes over.
+struct SpeakerClip {
   ClipNumber number = 0;
   ClipSound sound;
 };
 
 // The speaker vectors of a corpus' clips, on the data device, by the frozen encoder. A vector
-// follows from its clip alone, so each clip is heard once, in its first epoch, and its vector kept.
+// follows from its clip alone, so each clip is encoded once, in its first epoch, and its vector
+// kept.
 //
 // One thread at a time. Nothing waits for the device.
 class ClipVoices {
@@ -37,19 +38,19 @@ class ClipVoices {
       : encoder_(encoder), resampler_(device), most_kept_(most_kept) {}
 
   // Vectors into the first rows of `out` [slots, dim], zeros into the others.
-  void make(std::span<const HeardClip> clips, at::Tensor& out);
+  void make(std::span<const SpeakerClip> clips, at::Tensor& out);
 
-  std::int64_t heard() const { return heard_; }  // times that the encoder was asked
+  std::int64_t encoded() const { return encoded_; }  // times that the encoder was asked
 
  private:
-  at::Tensor voice_of(const HeardClip& clip);
-  at::Tensor hear(const ClipSound& sound);
+  at::Tensor voice_of(const SpeakerClip& clip);
+  at::Tensor encode(const ClipSound& sound);
 
   const SpeakerEncoder& encoder_;
   ClipResampler resampler_;
   const std::size_t most_kept_;
   std::unordered_map<ClipNumber, at::Tensor> kept_;  // [dim]
-  std::int64_t heard_ = 0;
+  std::int64_t encoded_ = 0;
 };
 
 // Cuts the windows of stages that train on sound out of clips, on the data device: mel spectrograms

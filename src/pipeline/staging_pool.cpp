@@ -21,12 +21,6 @@ StagingPool::StagingPool(std::size_t blocks, Allocate allocate)
   for (std::size_t index = 0; index < blocks; ++index) free_.push_back(index);
 }
 
-void StagingPool::reserve(std::size_t bytes) {
-  for (Entry& entry : entries_) {
-    if (entry.capacity < bytes) grow(entry, bytes);
-  }
-}
-
 std::optional<StagingPool::Block> StagingPool::claim(std::size_t bytes) {
   std::size_t index = 0;
   {

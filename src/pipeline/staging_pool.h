@@ -39,9 +39,6 @@ class StagingPool {
 
   StagingPool(std::size_t blocks, Allocate allocate);
 
-  // Makes every block at least this large, before the first claim.
-  void reserve(std::size_t bytes);
-
   // Waits for a free block and for the device that read it last; makes it larger where `bytes` need
   // it. Nothing comes back after stop(). Throws what the allocator or the device throws.
   [[nodiscard]] std::optional<Block> claim(std::size_t bytes);
@@ -60,7 +57,7 @@ class StagingPool {
   struct Entry {
     Memory memory;
     std::size_t capacity = 0;
-    Wait until_read;  // empty: nobody reads it
+    Wait until_read;  // empty: no device reads it
   };
 
   Block prepared(std::size_t index, std::size_t bytes);

@@ -24,7 +24,7 @@ namespace myxtts {
 // a slow step on either side.
 //
 // The ring orders host threads only, and never waits for a GPU. Whether a device has finished with
-// a slot is told by the events inside the batch: see data/batches/device_batch.h.
+// a slot follows from the events inside the batch: see data/batches/device_batch.h.
 //
 // One producer thread, one consumer thread; stop() and fail() from any. The ring outlives every
 // Slot it handed out.
@@ -99,6 +99,12 @@ class TransferRing {
       return failure_ || finished_ || stopped_ || ready_.size() == batches_.size();
     });
     if (failure_) std::rethrow_exception(failure_);
+  }
+
+  // Consumer. Waits until that time or until stop().
+  void wait_until(Clock::Time time) {
+    std::unique_lock lock(mutex_);
+    slot_ready_.wait_until(lock, time, [this] { return stopped_; });
   }
 
   // Leaves early: claim() and take() give nothing, now and later.

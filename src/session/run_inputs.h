@@ -36,7 +36,7 @@ class RunInputs {
 
   const StartingModel& start() const { return start_; }
   const RunData& data() const { return data_; }
-  RankFeeds& feeds() { return feeds_; }
+  BatchFeeds& feeds() { return feeds_; }
 
   // Of a rank, by its place among those of this process.
   const DevicePlan& plan(std::size_t place) const { return ranks_.plans[place]; }
@@ -48,7 +48,7 @@ class RunInputs {
   RunData data_;
   std::vector<RunDevices> devices_;
   const FeedParts parts_;
-  RankFeeds feeds_;
+  BatchFeeds feeds_;
 };
 
 }  // namespace myxtts

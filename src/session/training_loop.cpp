@@ -87,7 +87,7 @@ bool TrainingLoop::train() {
   return !is_stopped();
 }
 
-std::optional<RankFeed::Slot> TrainingLoop::next_batch() {
+std::optional<BatchFeed::Slot> TrainingLoop::next_batch() {
   const auto began = std::chrono::steady_clock::now();
   auto slot = parts_.feed.next();
   times_.data += seconds_since(began);
@@ -155,13 +155,13 @@ bool TrainingLoop::measure() {
   if (parts_.data.validation() == nullptr) return true;
   const TraceScope trace("measure");
   const auto feed = parts_.validation_feed();
-  const auto set_validation = [this](RankFeed* now) {
+  const auto set_validation = [this](BatchFeed* now) {
     const std::lock_guard lock(mutex_);
     validation_ = now;
   };
   set_validation(feed.get());
   feed->start({});
-  std::optional<RankFeed::Slot> slot;
+  std::optional<BatchFeed::Slot> slot;
   const auto next = [&]() -> DeviceBatch* {
     slot.reset();
     slot = feed->next();

@@ -28,8 +28,8 @@ struct LoopParts {
   const RunConfig& config;
   const RunData& data;
   const RunDevices& devices;
-  RankFeed& feed;                                              // started
-  std::function<std::unique_ptr<RankFeed>()> validation_feed;  // a new one
+  BatchFeed& feed;                                              // started
+  std::function<std::shared_ptr<BatchFeed>()> validation_feed;  // a new one
   Trainer& trainer;
   CheckpointSaver& saver;
   std::function<std::uint64_t()> metrics_position;  // bytes of metrics.jsonl that were written
@@ -68,7 +68,7 @@ class TrainingLoop {
   void keep_what_was_done();
   bool measurement_is_missing() const;
   bool train();
-  std::optional<RankFeed::Slot> next_batch();
+  std::optional<BatchFeed::Slot> next_batch();
   bool agreed_to_go_on(DeviceBatch& batch);
   bool step(DeviceBatch& batch);
   void after_step(DataPosition position);
@@ -96,7 +96,7 @@ class TrainingLoop {
   // Everything below is guarded by mutex_.
   mutable std::mutex mutex_;
   bool stopped_ = false;
-  RankFeed* validation_ = nullptr;  // while it measures
+  BatchFeed* validation_ = nullptr;  // while it measures
 };
 
 }  // namespace myxtts

@@ -235,7 +235,7 @@ struct TrainingRun::Parts {
   RunDevices& devices;
   std::unique_ptr<StageTraining> training;
   CheckpointSaver saver;
-  std::unique_ptr<RankFeed> feed;
+  std::shared_ptr<BatchFeed> feed;
   const TrainingState state;  // that training began with
   Trainer trainer;
   RunMonitor monitor;

@@ -60,7 +60,7 @@ std::size_t read_all(const ClipIndex& index) {
   for (std::size_t i = 0; i < index.size(); ++i) {
     const ClipView clip = index.clip(i);
     for (const auto text : {clip.id, clip.audio, clip.text, clip.speaker, clip.language,
-                            clip.manifest, index.file(i).path, index.id(i)}) {
+                            clip.manifest, index.file(i).first, index.id(i)}) {
       bytes += std::string(text).size();
     }
     bytes += static_cast<std::size_t>(index.lengths(i).samples >= 0);
@@ -93,7 +93,7 @@ TEST(ClipIndex, GivesBackWhatItWasMadeOf) {
   EXPECT_EQ(index.clip(1).text, "");
   EXPECT_EQ(index.lengths(0).samples, 44'100);
   EXPECT_EQ(index.lengths(0).text_tokens, 9);
-  EXPECT_EQ(index.file(1).path, "/corpus/شعر.wav");
+  EXPECT_EQ(index.file(1).first, "/corpus/شعر.wav");
   EXPECT_EQ(index.witnesses(), content.witnesses);
   ASSERT_EQ(index.skipped().size(), 1U);
   const SkippedFile skipped = index.skipped()[0];

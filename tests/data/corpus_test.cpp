@@ -22,8 +22,9 @@ CorpusPiece piece_of(std::vector<ClipRow> rows, const std::string& name, double 
           .held_back = held_back};
 }
 
-Corpus corpus_of(std::vector<CorpusPiece> pieces, const VisitWeights& weights = {}) {
-  return Corpus(std::move(pieces), weights);
+Corpus corpus_of(std::vector<CorpusPiece> pieces, const Weights& languages = {},
+                 const Weights& speakers = {}) {
+  return Corpus(std::move(pieces), languages, speakers);
 }
 
 template <typename... Pieces>
@@ -122,7 +123,7 @@ TEST(Corpus, AFractionalWeightGoesRoundTheClipsAndStarvesNone) {
 
 TEST(Corpus, LanguagesAndSpeakersHaveWeightsOfTheirOwn) {
   const Corpus corpus = corpus_of(pieces(piece_of(test::generated_clips(30), "a", 2.0)),
-                                  {.languages = {{"de", 3.0}}, .speakers = {{"speaker-1", 2.0}}});
+                                  {{"de", 3.0}}, {{"speaker-1", 2.0}});
   const auto visits = counts(corpus, 0);
   for (ClipNumber clip = 0; clip < 30; ++clip) {
     const int expected = 2 * (clip % 3 == 0 ? 3 : 1) * (clip % 5 == 1 ? 2 : 1);
@@ -131,9 +132,8 @@ TEST(Corpus, LanguagesAndSpeakersHaveWeightsOfTheirOwn) {
 }
 
 TEST(Corpus, AWeightForASpeakerNobodyHasIsAConfigError) {
-  EXPECT_THROW(
-      corpus_of(pieces(piece_of(test::generated_clips(5), "a")), {.speakers = {{"nobody", 2.0}}}),
-      ConfigError);
+  EXPECT_THROW(corpus_of(pieces(piece_of(test::generated_clips(5), "a")), {}, {{"nobody", 2.0}}),
+               ConfigError);
 }
 
 TEST(Corpus, TheFingerprintFollowsWhatIsTrainedOn) {

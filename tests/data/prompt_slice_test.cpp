@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kTenSeconds = 220'500;
 
-std::pair<std::int64_t, std::int64_t> drawn(const PromptDraw& draw, std::int64_t samples) {
+std::pair<std::int64_t, std::int64_t> drawn(const VisitDraw& draw, std::int64_t samples) {
   const PromptSpan span = training_prompt(draw, samples);
   return {span.first, span.last};
 }
@@ -52,7 +52,7 @@ TEST(PromptSlice, AClipShorterThanTheDrawGivesHalfOfItself) {
 TEST(PromptSlice, AShiftIsLessThanACodeAndAnotherOnEachVisit) {
   std::set<std::int64_t> seen;
   for (std::int64_t epoch = 0; epoch < 400; ++epoch) {
-    const PromptDraw draw{.seed = 3, .epoch = epoch, .clip_id = "a"};
+    const VisitDraw draw{.seed = 3, .epoch = epoch, .clip_id = "a"};
     const std::int64_t shift = training_shift(draw);
     ASSERT_GE(shift, 0);
     ASSERT_LT(shift, 1024);
@@ -72,11 +72,11 @@ TEST(PromptSlice, EvaluationTakesTheBeginning) {
 }
 
 TEST(PromptSlice, DependsOnSeedEpochClipAndRepeatAndNothingElse) {
-  const PromptDraw draw{.seed = 1, .epoch = 2, .clip_id = "x", .repeat = 0};
+  const VisitDraw draw{.seed = 1, .epoch = 2, .clip_id = "x", .repeat = 0};
   EXPECT_EQ(drawn(draw, kTenSeconds), drawn(draw, kTenSeconds));
   std::set<std::pair<std::int64_t, std::int64_t>> spans;
-  for (const PromptDraw& other : {draw, PromptDraw{2, 2, "x", 0}, PromptDraw{1, 3, "x", 0},
-                                  PromptDraw{1, 2, "y", 0}, PromptDraw{1, 2, "x", 1}}) {
+  for (const VisitDraw& other : {draw, VisitDraw{2, 2, "x", 0}, VisitDraw{1, 3, "x", 0},
+                                 VisitDraw{1, 2, "y", 0}, VisitDraw{1, 2, "x", 1}}) {
     spans.insert(drawn(other, kTenSeconds));
   }
   EXPECT_EQ(spans.size(), 5U);
@@ -84,7 +84,7 @@ TEST(PromptSlice, DependsOnSeedEpochClipAndRepeatAndNothingElse) {
 
 TEST(CodeNoise, ReplacesItsShareOfTheCodesAnewOnEachVisit) {
   constexpr std::int64_t kCount = 4000;
-  const PromptDraw draw{.seed = 3, .epoch = 2, .clip_id = "clip"};
+  const VisitDraw draw{.seed = 3, .epoch = 2, .clip_id = "clip"};
   const auto replaced = training_noise(draw, 0.25, kCount, 16);
   EXPECT_NEAR(static_cast<double>(replaced.size()) / kCount, 0.25, 0.03);
   std::set<std::int64_t> codes;
@@ -101,11 +101,11 @@ TEST(CodeNoise, ReplacesItsShareOfTheCodesAnewOnEachVisit) {
 
   EXPECT_EQ(training_noise(draw, 0.25, kCount, 16), replaced);
   EXPECT_TRUE(training_noise(draw, 0.0, kCount, 16).empty());
-  for (const PromptDraw& other :
-       {PromptDraw{.seed = 4, .epoch = 2, .clip_id = "clip"},
-        PromptDraw{.seed = 3, .epoch = 3, .clip_id = "clip"},
-        PromptDraw{.seed = 3, .epoch = 2, .clip_id = "other"},
-        PromptDraw{.seed = 3, .epoch = 2, .clip_id = "clip", .repeat = 1}}) {
+  for (const VisitDraw& other :
+       {VisitDraw{.seed = 4, .epoch = 2, .clip_id = "clip"},
+        VisitDraw{.seed = 3, .epoch = 3, .clip_id = "clip"},
+        VisitDraw{.seed = 3, .epoch = 2, .clip_id = "other"},
+        VisitDraw{.seed = 3, .epoch = 2, .clip_id = "clip", .repeat = 1}}) {
     EXPECT_NE(training_noise(other, 0.25, kCount, 16), replaced);
   }
 }

@@ -27,7 +27,7 @@ Skipped skipped(std::int64_t line, SkipReason reason = SkipReason::Silent) {
 
 std::string verdict(const SkipList& list, std::int64_t all) {
   try {
-    list.judge(all, "run/skipped.jsonl");
+    list.check_limit(all, "run/skipped.jsonl");
   } catch (const DataError& error) {
     return error.what();
   }

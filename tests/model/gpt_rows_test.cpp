@@ -63,8 +63,8 @@ TEST(GptRows, TextPredictsItselfThenStopAndCodesThemselvesThenFourStops) {
   EXPECT_EQ(rows.text_targets, (Ids{3, 4, 5, 0}));
   EXPECT_EQ(rows.audio_targets, (Ids{6, 7, 9, 9, 9, 9}));
   EXPECT_EQ(rows.target_rows, (Ids{2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
-  EXPECT_EQ(rows.text_count, 4);
-  EXPECT_EQ(rows.audio_count, 6);
+  EXPECT_EQ(rows.counts.text, 4);
+  EXPECT_EQ(rows.counts.audio, 6);
 }
 
 TEST(GptRows, ClipsFollowOneAnotherAsSegmentsOfTheirOwn) {
@@ -89,8 +89,8 @@ TEST(GptRows, PaddingIsASegmentOfItsOwnWithIgnoredTargets) {
   EXPECT_EQ(std::ranges::count(rows.text_targets, -1), 2);
   EXPECT_EQ(std::ranges::count(rows.audio_targets, -1), 1);
   EXPECT_EQ(rows.text_clips.back(), 2);
-  EXPECT_EQ(rows.text_count, 6);
-  EXPECT_EQ(rows.audio_count, 11);
+  EXPECT_EQ(rows.counts.text, 6);
+  EXPECT_EQ(rows.counts.audio, 11);
 }
 
 TEST(GptRows, PaddingIsCutIntoPiecesThatAreNotLongerThanTheLongestSegment) {
@@ -115,7 +115,7 @@ TEST(GptRows, TheIntendedMaskIgnoresEachClipsSpanInCodes) {
   clips[1].prompt = {.first = 0, .last = 1024};
   const auto rows = pack_rows(config(), clips, PromptMask::Clip);
   EXPECT_EQ(rows.audio_targets, (Ids{6, -1, 9, 9, 9, 9, -1, 9, 9, 9, 9}));
-  EXPECT_EQ(rows.audio_count, 9);
+  EXPECT_EQ(rows.counts.audio, 9);
 }
 
 TEST(GptRows, ThePeersSlipIgnoresTheLastClipsSpanInMelFrames) {
@@ -130,8 +130,8 @@ TEST(GptRows, ABatchWhoseEveryCodeIsMaskedHasNoCodeTargetsAndIsNoError) {
   std::vector<GptClip> clips = {two_clips()[0]};
   clips[0].prompt = {.first = 0, .last = 100'000};
   const auto rows = pack_rows(config(), clips, PromptMask::Peer);
-  EXPECT_EQ(rows.audio_count, 0);
-  EXPECT_EQ(rows.text_count, 4);
+  EXPECT_EQ(rows.counts.audio, 0);
+  EXPECT_EQ(rows.counts.text, 4);
 }
 
 TEST(GptRows, LatentRowsShowTheTextsStopAndEndWithTheCodeBeforeTheLast) {

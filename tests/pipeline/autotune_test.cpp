@@ -62,7 +62,7 @@ struct SimulatedPipeline {
     std::vector<int> changes;
     for (int second = 0; second < duration; ++second) {
       pass_a_second();
-      const auto decision = autotune.look(read(), now);
+      const auto decision = autotune.update(read(), now);
       if (!decision) continue;
       EXPECT_FALSE(decision->reason.empty());
       changes.push_back(second);
@@ -153,13 +153,13 @@ TEST(Autotune, ALookThatComesTooEarlyDecidesNothing) {
   Autotune autotune({.most_workers = 16, .interval = seconds(10), .batches = 1});
   pipeline.pass_a_second();
   EXPECT_TRUE(autotune.is_due(0, pipeline.now));
-  EXPECT_FALSE(autotune.look(pipeline.read(), pipeline.now).has_value());
+  EXPECT_FALSE(autotune.update(pipeline.read(), pipeline.now).has_value());
   for (int second = 1; second < 10; ++second) {
     pipeline.pass_a_second();
-    EXPECT_FALSE(autotune.look(pipeline.read(), pipeline.now).has_value());
+    EXPECT_FALSE(autotune.update(pipeline.read(), pipeline.now).has_value());
   }
   pipeline.pass_a_second();
-  EXPECT_TRUE(autotune.look(pipeline.read(), pipeline.now).has_value());
+  EXPECT_TRUE(autotune.update(pipeline.read(), pipeline.now).has_value());
 }
 
 }  // namespace

@@ -106,19 +106,13 @@ class BatchStream : public testing::Test {
     FeatureStage features(*data, targets,
                           {.gpt = model_.gpt, .dvae = dvae_.get(), .mel_stats = mel_stats_},
                           {.clips = plan.slots(), .rows = plan.sizes().back()});
-    std::optional<CacheFiller> filler;
-    if (options.fill_cache) {
-      filler.emplace(*data, *options.cache, 100);
-      filler->start();
-      features.set_cache_filler(&*filler);
-    }
+    if (options.fill_cache) features.keep_in(*options.cache, 100);
     PipelineOptions settings;
-    settings.host.gpt = model_.gpt;
-    settings.host.end = options.end;
-    settings.host.workers = options.workers;
-    settings.host.most_workers = options.workers;
-    settings.host.buffer.batches = options.buffer;
-    settings.host.staging_blocks = options.ring + 2;
+    settings.rows.gpt = model_.gpt;
+    settings.end = options.end;
+    settings.workers = options.workers;
+    settings.most_workers = options.workers;
+    settings.buffer.batches = options.buffer;
     settings.ring_slots = options.ring;
     settings.trainers.resize(targets.size());
     DataPipeline<FeatureStage> pipeline(batches, features, settings);
@@ -128,12 +122,14 @@ class BatchStream : public testing::Test {
       std::vector<std::jthread> trainers;
       for (std::size_t trainer = 0; trainer < targets.size(); ++trainer) {
         trainers.emplace_back([&, trainer] {
-          while (auto slot = pipeline.next(trainer)) hashes[trainer].push_back(hash_of(**slot));
+          while (auto slot = pipeline.outlet(trainer).next())
+            hashes[trainer].push_back(hash_of(**slot));
         });
       }
     }
-    pipeline.stop();
-    if (filler) filler->finish();
+    for (std::size_t trainer = 0; trainer < targets.size(); ++trainer) {
+      pipeline.outlet(trainer).finish();
+    }
     return hashes;
   }
 

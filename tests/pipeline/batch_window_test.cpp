@@ -21,8 +21,8 @@ LoadedClip loaded(ClipNumber number) {
   return {.number = number, .repeat = 0, .text = {}, .sound = DecodedClip{}};
 }
 
-ClipNumber number_of(const DecodedBatch& batch, std::size_t index) {
-  return std::get<LoadedClip>(batch.clips[index]).number;
+ClipNumber number_of(const LoadedBatch& batch, std::size_t index) {
+  return batch.clips[index].number;
 }
 
 TEST(BatchWindow, BatchesComeInOrderWhateverIsDecodedFirst) {

@@ -121,8 +121,8 @@ TEST(CacheFiller, ADiskThatRefusesIsSaidOnceAndTheBatchesAreTheSame) {
     features.filler = &filler;
     FakePipeline pipeline(corpus, features, test::pipeline_options({}));
     pipeline.start({});
-    for (const auto& batch : expected) EXPECT_EQ((*pipeline.next())->hash, batch.hash);
-    EXPECT_FALSE(pipeline.next().has_value());
+    for (const auto& batch : expected) EXPECT_EQ((*pipeline.outlet().next())->hash, batch.hash);
+    EXPECT_FALSE(pipeline.outlet().next().has_value());
     filler.finish();
   }
   const std::string said = testing::internal::GetCapturedStderr();
@@ -161,8 +161,8 @@ Filled train(MemoryCorpus& corpus, FeatureCache& cache, DataPosition position, D
   FakePipeline pipeline(corpus, features, test::pipeline_options({.workers = 3, .end = end}));
   pipeline.start(position);
   Filled filled;
-  while (const auto slot = pipeline.next()) filled.hashes.push_back((*slot)->hash);
-  pipeline.stop();
+  while (const auto slot = pipeline.outlet().next()) filled.hashes.push_back((*slot)->hash);
+  pipeline.outlet().finish();
   filler.finish();
   filled.encoded = features.encoded_clips;
   return filled;

@@ -117,15 +117,15 @@ std::vector<Seen> run(BatchSource& source, const DiskCorpus& disk, std::size_t w
   FakeFeatures features(disk.gpt.text_ids);
   features.stride = disk.gpt.code_stride;
   PipelineOptions options;
-  options.host.gpt = disk.gpt;
-  options.host.end = end;
-  options.host.workers = workers;
-  options.host.most_workers = workers;
+  options.rows.gpt = disk.gpt;
+  options.end = end;
+  options.workers = workers;
+  options.most_workers = workers;
   DataPipeline<FakeFeatures> pipeline(source, features, options);
   pipeline.start(from);
   std::vector<Seen> batches;
   while (batches.size() < most) {
-    const auto slot = pipeline.next();
+    const auto slot = pipeline.outlet().next();
     if (!slot) break;
     batches.push_back({(*slot)->position, (*slot)->sounds, (*slot)->hash});
   }
@@ -206,11 +206,11 @@ TEST(CorpusBatches, ADiskThatIsGoneInMidEpochBecomesAnErrorThatCounts) {
     FakeFeatures features(disk.gpt.text_ids);
     features.stride = disk.gpt.code_stride;
     PipelineOptions options;
-    options.host.gpt = disk.gpt;
-    options.host.buffer.batches = 1;
+    options.rows.gpt = disk.gpt;
+    options.buffer.batches = 1;
     DataPipeline<FakeFeatures> pipeline(batches, features, options);
     pipeline.start({});
-    while (auto slot = pipeline.next()) {
+    while (auto slot = pipeline.outlet().next()) {
       if (++seen == 2) std::filesystem::remove_all(disk.wav(0).parent_path());
     }
     FAIL() << "an endless run cannot end";
@@ -251,29 +251,23 @@ struct DrawnRow {
 };
 using DrawnRows = std::map<std::tuple<std::int64_t, ClipNumber, std::uint32_t>, DrawnRow>;
 
-struct Layout {
-  const GptConfig& gpt;
-  WindowPlan windows;
-};
-
 LaidOutBatch laid_out_of(const CorpusBatches& source, const PlannedBatch& planned,
-                         const Layout& layout) {
-  const auto& [gpt, windows] = layout;
-  SettledBatch batch{.number = 0, .planned = planned, .clips = {}};
+                         const RowOptions& layout) {
+  LoadedBatch batch{.number = 0, .planned = planned, .clips = {}};
   for (std::size_t i = 0; i < planned.clips.size(); ++i) {
     batch.clips.push_back(
-        std::get<LoadedClip>(load_clip(source, planned.clips[i], gpt.code_stride)));
+        std::get<LoadedClip>(load_clip(source, planned.clips[i], layout.gpt.code_stride)));
     batch.clips.back().repeat = planned.repeats[i];
   }
-  return lay_out(source, gpt, PromptMask::Clip, batch, windows);
+  return lay_out(source, layout, batch);
 }
 
-void add_rows(const CorpusBatches& source, const PlannedBatch& planned, const Layout& layout,
+void add_rows(const CorpusBatches& source, const PlannedBatch& planned, const RowOptions& layout,
               DrawnRows& rows) {
   const WindowPlan& windows = layout.windows;
   const LaidOutBatch laid_out = laid_out_of(source, planned, layout);
   for (std::size_t i = 0; i < planned.clips.size(); ++i) {
-    const HostClip& clip = laid_out.batch.clips[i];
+    const HostClip& clip = laid_out.host_clips[i];
     DrawnRow row{
         .first = clip.prompt.first, .last = clip.prompt.last, .shift = clip.shift, .windows = {}};
     const auto begin =
@@ -288,7 +282,9 @@ void add_rows(const CorpusBatches& source, const PlannedBatch& planned, const La
 // With other settings a clip has another rank, another place in its batch and other neighbours.
 TEST(CorpusBatches, ARowFollowsFromSeedEpochClipAndRepeatWhateverItsRankAndPlace) {
   const DiskCorpus disk(9);
-  const Layout layout{disk.gpt, plan_windows(Stage::Dvae, {}, {.per_clip = 2, .seconds = 0.1}, 9)};
+  const RowOptions layout{
+      .gpt = disk.gpt,
+      .windows = plan_windows(Stage::Dvae, {}, {.per_clip = 2, .seconds = 0.1}, 9)};
   const auto rows_of = [&](std::int64_t batch_size, std::int64_t ranks) {
     DrawnRows rows;
     for (std::int64_t rank = 0; rank < ranks; ++rank) {
@@ -333,13 +329,13 @@ TEST(CorpusBatches, SwappedPromptsAreOfOneVoiceAlsoWhereNobodyWasTrainedOn) {
   const CorpusBatches source(
       corpus, plan, shared_vocabulary(), config,
       {.prompt_seed = std::nullopt, .swap_prompts = true, .speakers = &speakers});
-  const LaidOutBatch laid_out = laid_out_of(source, plan.batch({}), {.gpt = gpt, .windows = {}});
-  const std::vector<HostClip>& clips = laid_out.batch.clips;
+  const LaidOutBatch laid_out = laid_out_of(source, plan.batch({}), {.gpt = gpt});
+  const std::vector<HostClip>& clips = laid_out.host_clips;
   ASSERT_EQ(clips.size(), 8U);
   for (std::size_t row = 0; row < clips.size(); ++row) {
-    EXPECT_NE(clips[row].hears, row);
+    EXPECT_NE(clips[row].prompt_row, row);
     const ClipView own = corpus.clip(clips[row].number);
-    const ClipView heard = corpus.clip(clips[clips[row].hears].number);
+    const ClipView heard = corpus.clip(clips[clips[row].prompt_row].number);
     EXPECT_EQ(std::pair(heard.manifest, heard.speaker), std::pair(own.manifest, own.speaker));
   }
 }

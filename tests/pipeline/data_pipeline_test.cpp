@@ -130,15 +130,15 @@ TEST(DataPipeline, OneSlowClipAndOneWorkerNeitherDeadlockNorFillTheMemory) {
   FakeFeatures features(tiny_gpt().text_ids);
   FakePipeline pipeline(corpus, features, pipeline_options({.workers = 7, .buffer = 3}));
   pipeline.start({});
-  EXPECT_TRUE(pipeline.next().has_value());
-  BlockedThread trainer([&] { EXPECT_TRUE(pipeline.next().has_value()); });
+  EXPECT_TRUE(pipeline.outlet().next().has_value());
+  BlockedThread trainer([&] { EXPECT_TRUE(pipeline.outlet().next().has_value()); });
   trainer.wait_until_asleep();
-  const PipelineReading reading = pipeline.meters();
+  const PipelineReading reading = pipeline.outlet().meters();
   EXPECT_LE(reading.queue("buffer").depth.current, 3U);
   others_had_time.count_down();
   trainer.join();
   int rest = 2;
-  while (pipeline.next()) ++rest;
+  while (pipeline.outlet().next()) ++rest;
   EXPECT_EQ(rest, 25);
   EXPECT_EQ(decoded, 100);
 }
@@ -175,10 +175,10 @@ TEST(DataPipeline, TrainingStartsWhenTheRingIsFullAndTheDelayIsOver) {
   FakePipeline pipeline(corpus, features, options);
   const auto before = system_clock().now();
   pipeline.start({});
-  const StartReport report = pipeline.wait_until_ready();
+  const StartWait report = pipeline.outlet().wait_until_ready();
   EXPECT_GE(system_clock().now() - before, options.start_delay);
   EXPECT_GE(report.for_data + report.for_delay, options.start_delay);
-  EXPECT_EQ(pipeline.meters().queue("ring").depth.current, 3U);
+  EXPECT_EQ(pipeline.outlet().meters().queue("ring").depth.current, 3U);
 }
 
 TEST(DataPipeline, TheStartDoesNotWaitForMoreDataThanThereIs) {
@@ -186,8 +186,8 @@ TEST(DataPipeline, TheStartDoesNotWaitForMoreDataThanThereIs) {
   FakeFeatures features(tiny_gpt().text_ids);
   FakePipeline pipeline(corpus, features, pipeline_options({.ring = 8}));
   pipeline.start({});
-  pipeline.wait_until_ready();
-  EXPECT_TRUE(pipeline.next().has_value());
+  pipeline.outlet().wait_until_ready();
+  EXPECT_TRUE(pipeline.outlet().next().has_value());
 }
 
 TEST(DataPipeline, ItsMetersNameEveryStageAndQueueInOrderOfFlow) {
@@ -195,9 +195,9 @@ TEST(DataPipeline, ItsMetersNameEveryStageAndQueueInOrderOfFlow) {
   FakeFeatures features(tiny_gpt().text_ids);
   FakePipeline pipeline(corpus, features, pipeline_options({.workers = 2}));
   pipeline.start({});
-  while (pipeline.next()) {
+  while (pipeline.outlet().next()) {
   }
-  const PipelineReading reading = pipeline.meters();
+  const PipelineReading reading = pipeline.outlet().meters();
   std::vector<std::string> stages;
   for (const StageReading& stage : reading.stages) stages.push_back(stage.name);
   EXPECT_EQ(stages,
@@ -221,7 +221,7 @@ TEST(DataPipeline, ABufferThatIsTooLargeForItsBytesHoldsFewerBatches) {
   FakePipeline pipeline(corpus, features, pipeline_options({.buffer = 50, .bytes = bytes}));
   pipeline.start({});
   std::size_t most = 0;
-  while (pipeline.next()) most = std::max(most, pipeline.meters().decoded_bytes);
+  while (pipeline.outlet().next()) most = std::max(most, pipeline.outlet().meters().decoded_bytes);
   EXPECT_LE(most, bytes);
   EXPECT_GT(most, 0U);
 }

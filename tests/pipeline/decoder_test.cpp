@@ -18,6 +18,14 @@ using test::MemoryCorpus;
 
 constexpr std::int64_t kStride = 256;
 
+PipelineOptions options_of(std::size_t workers = 1, std::size_t most_workers = 1) {
+  PipelineOptions options;
+  options.rows.gpt.code_stride = kStride;
+  options.workers = workers;
+  options.most_workers = most_workers;
+  return options;
+}
+
 TEST(ClipLoader, ADecodedClipHasItsTextAndItsSamples) {
   const MemoryCorpus corpus;
   const ClipResult result = load_clip(corpus, 3, kStride);
@@ -81,9 +89,8 @@ TEST(ClipLoader, AFileThatBecameShorterIsLeftOutWithBothLengths) {
 
 // A decoder with its queues, and one batch of `clips` clips reserved and handed out.
 struct Bench {
-  explicit Bench(const BatchSource& source, std::size_t clips, DecoderOptions options)
+  explicit Bench(const BatchSource& source, std::size_t clips, const PipelineOptions& options)
       : decoder(source, jobs, window, options) {
-    options.code_stride = kStride;
     PlannedBatch planned;
     for (std::size_t i = 0; i < clips; ++i) planned.clips.push_back(static_cast<ClipNumber>(i));
     EXPECT_TRUE(window.reserve(0, planned, 0));
@@ -99,7 +106,7 @@ struct Bench {
 
 TEST(ClipDecoding, PutsEachClipIntoItsPlace) {
   const MemoryCorpus corpus;
-  Bench bench(corpus, 8, {.workers = 3, .most_workers = 3, .code_stride = kStride});
+  Bench bench(corpus, 8, options_of(3, 3));
   bench.jobs.finish();
   ThreadGroup threads;
   for (std::size_t worker = 0; worker < 3; ++worker) {
@@ -109,7 +116,7 @@ TEST(ClipDecoding, PutsEachClipIntoItsPlace) {
   const auto batch = bench.window.take();
   ASSERT_TRUE(batch.has_value());
   for (std::size_t i = 0; i < 8; ++i) {
-    EXPECT_EQ(std::get<LoadedClip>(batch->clips[i]).number, i);
+    EXPECT_EQ(batch->clips[i].number, i);
   }
 }
 
@@ -119,13 +126,16 @@ TEST(ClipDecoding, ABadClipIsAValueAndTheOthersGoOn) {
     if (number != 1) return std::nullopt;
     return Skipped{.file = "1", .reason = SkipReason::Silent};
   };
-  Bench bench(corpus, 3, {.code_stride = kStride});
+  Bench bench(corpus, 3, options_of());
   bench.jobs.finish();
   bench.decoder.run(0);
   const auto batch = bench.window.take();
-  EXPECT_TRUE(std::holds_alternative<LoadedClip>(batch->clips[0]));
-  EXPECT_EQ(std::get<Skipped>(batch->clips[1]).reason, SkipReason::Silent);
-  EXPECT_TRUE(std::holds_alternative<LoadedClip>(batch->clips[2]));
+  ASSERT_EQ(batch->clips.size(), 2U);
+  EXPECT_EQ(batch->clips[0].number, 0U);
+  EXPECT_EQ(batch->clips[1].number, 2U);
+  ASSERT_EQ(batch->skipped.size(), 1U);
+  EXPECT_EQ(batch->skipped[0].first, 1U);
+  EXPECT_EQ(batch->skipped[0].second.reason, SkipReason::Silent);
 }
 
 TEST(ClipDecoding, AnExceptionReachesTheBatcherAndEndsTheReaderAndTheOtherWorkers) {
@@ -133,7 +143,7 @@ TEST(ClipDecoding, AnExceptionReachesTheBatcherAndEndsTheReaderAndTheOtherWorker
   corpus.on_decode = [](ClipNumber) -> std::optional<Skipped> {
     throw DeviceError("There is no memory left.");
   };
-  Bench bench(corpus, 3, {.workers = 2, .most_workers = 5, .code_stride = kStride});
+  Bench bench(corpus, 3, options_of(2, 5));
   ThreadGroup threads;
   for (std::size_t worker = 0; worker < 5; ++worker) {
     threads.start("decoder", [&, worker] { bench.decoder.run(worker); });
@@ -150,7 +160,7 @@ TEST(ClipDecoding, OnlyAsManyWorkAsAreAskedForAndMoreCanBeAdded) {
     two_at_once.arrive_and_wait();  // a hang here is a worker that never came
     return std::nullopt;
   };
-  Bench bench(corpus, 2, {.workers = 1, .most_workers = 2, .code_stride = kStride});
+  Bench bench(corpus, 2, options_of(1, 2));
   bench.jobs.finish();
   BlockedThread first([&] { bench.decoder.run(0); });
   first.wait_until_asleep();  // waits for the second one
@@ -166,7 +176,7 @@ TEST(ClipDecoding, OnlyAsManyWorkAsAreAskedForAndMoreCanBeAdded) {
 
 TEST(ClipDecoding, WorkersThatWaitForClipsAndThoseThatStandByLeaveWhenStopped) {
   const MemoryCorpus corpus;
-  Bench bench(corpus, 0, {.workers = 1, .most_workers = 2, .code_stride = kStride});
+  Bench bench(corpus, 0, options_of(1, 2));
   BlockedThread waits([&] { bench.decoder.run(0); });
   BlockedThread stands_by([&] { bench.decoder.run(1); });
   waits.wait_until_asleep();

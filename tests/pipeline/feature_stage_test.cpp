@@ -113,14 +113,14 @@ class FeatureStageTest : public ::testing::Test {
   }
 
   HostBatch host_batch(std::int64_t number, std::size_t clips = 3) {
-    SettledBatch settled;
+    LoadedBatch settled;
     settled.number = number;
     settled.planned = source_.batch({.epoch = 0, .step = number});
     for (std::size_t i = 0; i < clips; ++i) {
       settled.clips.push_back(std::get<LoadedClip>(
           load_clip(source_, static_cast<ClipNumber>(i), small_gpt().code_stride)));
     }
-    auto laid_out = lay_out(source_, small_gpt(), PromptMask::Clip, settled);
+    auto laid_out = lay_out(source_, {.gpt = small_gpt()}, settled);
     const auto bytes = laid_out.block_bytes();
     return write_into(std::move(*pool_.claim(bytes)), std::move(laid_out), settled);
   }
@@ -204,12 +204,12 @@ TEST_F(FeatureStageTest, ARowHasThePromptOfTheRowThatItHears) {
   stage.fill(own, slots[0]);
   source_.know_codes(1, codes_of(1));  // of this one the batch takes the prompt alone along
   auto swapped = host_batch(1);
-  const std::array<std::size_t, 3> hears = {1, 2, 0};
-  for (std::size_t row = 0; row < 3; ++row) swapped.clips[row].hears = hears[row];
+  const std::array<std::size_t, 3> prompt_row = {1, 2, 0};
+  for (std::size_t row = 0; row < 3; ++row) swapped.host_clips[row].prompt_row = prompt_row[row];
   stage.fill(swapped, slots[1]);
   for (std::size_t row = 0; row < 3; ++row) {
     EXPECT_TRUE(at::equal(slots[1].prompt_mel[static_cast<std::int64_t>(row)],
-                          slots[0].prompt_mel[static_cast<std::int64_t>(hears[row])]))
+                          slots[0].prompt_mel[static_cast<std::int64_t>(prompt_row[row])]))
         << row;
   }
   EXPECT_FALSE(at::equal(slots[0].prompt_mel[0], slots[0].prompt_mel[1]));
@@ -342,12 +342,12 @@ TEST_F(FeatureStageTest, ADeviceThatIsLostInMidRunEndsItWithItsNameAndWhatToType
   data_ = std::make_unique<LosingDevice>(std::move(data_), Role::Data, kBatches);
   auto stage = make_stage();
   PipelineOptions options;
-  options.host.gpt = small_gpt();
+  options.rows.gpt = small_gpt();
   DataPipeline<FeatureStage> pipeline(source_, stage, options);
   pipeline.start({});
   try {
     for (int batch = 0; batch <= kBatches; ++batch) {
-      const auto slot = pipeline.next();
+      const auto slot = pipeline.outlet().next();
       ASSERT_TRUE(slot.has_value()) << "a failure is not an end";
       expect_rows((*slot)->rows, expected[0].rows);
     }
@@ -358,8 +358,8 @@ TEST_F(FeatureStageTest, ADeviceThatIsLostInMidRunEndsItWithItsNameAndWhatToType
                  "Checkpoints that were saved are whole: type the same command with --resume once "
                  "the device works again.");
   }
-  EXPECT_THROW((void)pipeline.next(), DeviceError) << "and does not come back";
-  pipeline.stop();
+  EXPECT_THROW((void)pipeline.outlet().next(), DeviceError) << "and does not come back";
+  pipeline.outlet().finish();
 }
 
 // One batch with caps; gives the peaks of both roles.

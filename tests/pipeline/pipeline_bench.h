@@ -25,14 +25,13 @@ struct BenchOptions {
 
 inline PipelineOptions pipeline_options(const BenchOptions& options) {
   PipelineOptions pipeline;
-  pipeline.host.gpt = tiny_gpt();
-  pipeline.host.batches_a_step = options.batches_a_step;
-  pipeline.host.end = options.end;
-  pipeline.host.workers = options.workers;
-  pipeline.host.most_workers = std::max(options.workers, options.most_workers);
-  pipeline.host.buffer = {.batches = options.buffer, .bytes = options.bytes};
-  pipeline.host.tune_buffer = options.tune_buffer;
-  pipeline.host.staging_blocks = options.ring + 2;
+  pipeline.rows.gpt = tiny_gpt();
+  pipeline.rows.batches_a_step = options.batches_a_step;
+  pipeline.end = options.end;
+  pipeline.workers = options.workers;
+  pipeline.most_workers = std::max(options.workers, options.most_workers);
+  pipeline.buffer = {.batches = options.buffer, .bytes = options.bytes};
+  pipeline.tune_buffer = options.tune_buffer;
   pipeline.ring_slots = options.ring;
   return pipeline;
 }
@@ -60,11 +59,11 @@ inline std::vector<SeenBatch> run_pipeline(MemoryCorpus& corpus, const BenchOpti
   pipeline.start(position);
   std::vector<SeenBatch> batches;
   while (batches.size() < most) {
-    const auto slot = pipeline.next();
+    const auto slot = pipeline.outlet().next();
     if (!slot) break;
     batches.push_back(seen(**slot));
   }
-  pipeline.stop();
+  pipeline.outlet().finish();
   return batches;
 }
 

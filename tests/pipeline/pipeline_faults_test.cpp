@@ -39,11 +39,11 @@ std::string failure_of(MemoryCorpus& corpus, FakeFeatures& features, const Bench
   std::string failure;
   auto last = system_clock().now();
   try {
-    while (pipeline.next()) last = system_clock().now();
+    while (pipeline.outlet().next()) last = system_clock().now();
   } catch (const std::exception& error) {
     failure = error.what();
   }
-  pipeline.stop();
+  pipeline.outlet().finish();
   if (ended_after != nullptr) *ended_after = system_clock().now() - last;
   return failure;
 }
@@ -96,12 +96,12 @@ TEST(PipelineFaults, NoMemoryForStagingIsAnErrorWithItsCause) {
   MemoryCorpus corpus;
   FakeFeatures features(tiny_gpt().text_ids);
   PipelineOptions options = pipeline_options({});
-  options.host.allocate = [](std::size_t) -> StagingPool::Memory {
+  options.allocate = [](std::size_t) -> StagingPool::Memory {
     throw DeviceError("There is no page-locked memory left.");
   };
   FakePipeline pipeline(corpus, features, options);
   pipeline.start({});
-  EXPECT_THROW((void)pipeline.next(), DeviceError);
+  EXPECT_THROW((void)pipeline.outlet().next(), DeviceError);
 }
 
 TEST(PipelineFaults, AFailureAlsoEndsTheWaitForTheStart) {
@@ -110,13 +110,13 @@ TEST(PipelineFaults, AFailureAlsoEndsTheWaitForTheStart) {
   FakeFeatures features(tiny_gpt().text_ids);
   FakePipeline pipeline(corpus, features, pipeline_options({}));
   pipeline.start({});
-  EXPECT_THROW((void)pipeline.wait_until_ready(), DataError);
+  EXPECT_THROW((void)pipeline.outlet().wait_until_ready(), DataError);
 }
 
 // Who waits for what when nothing moves any more: each test stops a pipeline that stands still.
 void expect_soon(FakePipeline& pipeline) {
   const auto before = system_clock().now();
-  pipeline.stop();
+  pipeline.outlet().finish();
   EXPECT_LT(system_clock().now() - before, kSoon);
 }
 
@@ -126,9 +126,9 @@ TEST(PipelineFaults, StopsWhileEveryQueueIsFull) {
     FakeFeatures features(tiny_gpt().text_ids);
     FakePipeline pipeline(corpus, features, pipeline_options({.workers = 3, .buffer = buffer}));
     pipeline.start({});
-    pipeline.wait_until_ready();
+    pipeline.outlet().wait_until_ready();
     expect_soon(pipeline);
-    EXPECT_FALSE(pipeline.next().has_value());
+    EXPECT_FALSE(pipeline.outlet().next().has_value());
   }
 }
 
@@ -142,9 +142,9 @@ TEST(PipelineFaults, StopsWhileTheTrainerWaitsForABatch) {
   FakeFeatures features(tiny_gpt().text_ids);
   FakePipeline pipeline(corpus, features, pipeline_options({.workers = 3}));
   pipeline.start({});
-  BlockedThread trainer([&] { EXPECT_FALSE(pipeline.next().has_value()); });
+  BlockedThread trainer([&] { EXPECT_FALSE(pipeline.outlet().next().has_value()); });
   trainer.wait_until_asleep();
-  BlockedThread stopper([&] { pipeline.stop(); });
+  BlockedThread stopper([&] { pipeline.outlet().finish(); });
   trainer.join();  // wakes although the decoders still hang
   go_on.count_down();
   stopper.join();
@@ -160,9 +160,9 @@ TEST(PipelineFaults, ClosingItWaitsForNobody) {
   FakeFeatures features(tiny_gpt().text_ids);
   FakePipeline pipeline(corpus, features, pipeline_options({.workers = 3}));
   pipeline.start({});
-  BlockedThread trainer([&] { EXPECT_FALSE(pipeline.next().has_value()); });
+  BlockedThread trainer([&] { EXPECT_FALSE(pipeline.outlet().next().has_value()); });
   trainer.wait_until_asleep();
-  pipeline.close();  // a wait for the decoders, which hang, would never end
+  pipeline.outlet().close();  // a wait for the decoders, which hang, would never end
   trainer.join();
   go_on.count_down();
   expect_soon(pipeline);
@@ -175,7 +175,7 @@ TEST(PipelineFaults, StopsWhileTheStartWaitsForItsDelay) {
   options.start_delay = std::chrono::hours(1);
   FakePipeline pipeline(corpus, features, options);
   pipeline.start({});
-  BlockedThread trainer([&] { pipeline.wait_until_ready(); });
+  BlockedThread trainer([&] { pipeline.outlet().wait_until_ready(); });
   trainer.wait_until_asleep();
   expect_soon(pipeline);
   trainer.join();
@@ -185,8 +185,8 @@ TEST(PipelineFaults, StopsBeforeItWasStartedAndTwice) {
   MemoryCorpus corpus;
   FakeFeatures features(tiny_gpt().text_ids);
   FakePipeline pipeline(corpus, features, pipeline_options({}));
-  pipeline.stop();
-  pipeline.stop();
+  pipeline.outlet().finish();
+  pipeline.outlet().finish();
 }
 
 TEST(PipelineFaults, StopsAtAnyMoment) {
@@ -203,7 +203,7 @@ TEST(PipelineFaults, StopsAtAnyMoment) {
     pipeline.start({});
     std::atomic<bool> trains = true;
     std::thread trainer([&] {
-      while (pipeline.next()) {
+      while (pipeline.outlet().next()) {
       }
       trains = false;
     });
@@ -260,11 +260,11 @@ TEST_P(PipelineSchedules, GiveTheSameBatches) {
                           .ring = static_cast<std::size_t>(random.integer(2, 2, 4))}));
     pipeline.start({});
     std::size_t number = 0;
-    while (auto slot = pipeline.next()) {
+    while (auto slot = pipeline.outlet().next()) {
       jitter();
       ASSERT_LT(number, expected.size());
       ASSERT_EQ(seen(**slot), expected[number++]) << "schedule " << turn;
-      if (turn % 5 == 0) (void)pipeline.meters();
+      if (turn % 5 == 0) (void)pipeline.outlet().meters();
     }
     ASSERT_EQ(number, expected.size());
   }

@@ -30,7 +30,7 @@ TEST(PipelineMemory, IsFlatOverTenThousandBatches) {
   double early = 0;  // after the warm-up
   double late = 0;
   for (int batch = 0; batch < 10'000; ++batch) {
-    ASSERT_TRUE(pipeline.next().has_value());
+    ASSERT_TRUE(pipeline.outlet().next().has_value());
     if (batch >= 1000 && batch < 2000) early += resident_bytes() / 1000;
     if (batch >= 9000) late += resident_bytes() / 1000;
   }

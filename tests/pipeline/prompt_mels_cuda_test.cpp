@@ -63,7 +63,7 @@ TEST_F(PromptMelsCuda, TheKernelIsAsCloseToTheTruthAsThePlainExpression) {
   auto fused = at::full({rows, 80, mels.frames()}, 9.0, at::TensorOptions(kGpu).dtype(at::kFloat));
   auto plain = fused.clone();
   mels.make(prompts, fused, {.gpu = 0});
-  mels.make_plainly(prompts, plain);
+  mels.make_reference(prompts, plain);
   for (std::size_t row = 0; row < lengths.size(); ++row) {
     const auto truth = in_double(here[row], mel_stats);
     const auto error = [&](const at::Tensor& mel) {

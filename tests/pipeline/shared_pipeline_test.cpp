@@ -51,7 +51,8 @@ std::vector<std::vector<SeenBatch>> run_shared(MemoryCorpus& corpus, const Bench
     std::vector<std::jthread> trainers;
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       trainers.emplace_back([&, rank] {
-        while (const auto slot = pipeline.next(rank)) all[rank].push_back(test::seen(**slot));
+        while (const auto slot = pipeline.outlet(rank).next())
+          all[rank].push_back(test::seen(**slot));
       });
     }
   }
@@ -126,8 +127,8 @@ TEST(SharedPipeline, TrainersThatMeetInEveryStepAllGoOn) {
       std::vector<std::jthread> trainers;
       for (std::size_t rank = 0; rank < 3; ++rank) {
         trainers.emplace_back([&, rank] {
-          pipeline.wait_until_ready(rank);
-          while (const auto slot = pipeline.next(rank)) {
+          pipeline.outlet(rank).wait_until_ready();
+          while (const auto slot = pipeline.outlet(rank).next()) {
             ++steps[rank];
             step.arrive_and_wait();  // with its slot still in use
           }
@@ -144,11 +145,11 @@ TEST(SharedPipeline, OthersGoOnUntilTheRingOfASlowRankIsFull) {
   FakeFeatures features(tiny_gpt().text_ids);
   FakePipeline pipeline(corpus, features, shared_options(2, {.ring = 3}));
   pipeline.start({});
-  for (int batch = 0; batch < 4; ++batch) ASSERT_TRUE(pipeline.next(0).has_value());
-  BlockedThread fast([&] { EXPECT_TRUE(pipeline.next(0).has_value()); });
+  for (int batch = 0; batch < 4; ++batch) ASSERT_TRUE(pipeline.outlet(0).next().has_value());
+  BlockedThread fast([&] { EXPECT_TRUE(pipeline.outlet(0).next().has_value()); });
   fast.wait_until_asleep();
-  EXPECT_EQ(pipeline.meters(1).queue("ring").depth.current, 3U);
-  EXPECT_TRUE(pipeline.next(1).has_value());
+  EXPECT_EQ(pipeline.outlet(1).meters().queue("ring").depth.current, 3U);
+  EXPECT_TRUE(pipeline.outlet(1).next().has_value());
   fast.join();
 }
 
@@ -157,11 +158,11 @@ TEST(SharedPipeline, WaitsOfEachRankAreItsOwn) {
   FakeFeatures features(tiny_gpt().text_ids);
   FakePipeline pipeline(corpus, features, shared_options(2, {}));
   pipeline.start({});
-  pipeline.wait_until_ready(0);
-  pipeline.wait_until_ready(1);
-  for (int batch = 0; batch < 2; ++batch) ASSERT_TRUE(pipeline.next(0).has_value());
-  const auto first = pipeline.meters(0);
-  const auto second = pipeline.meters(1);
+  pipeline.outlet(0).wait_until_ready();
+  pipeline.outlet(1).wait_until_ready();
+  for (int batch = 0; batch < 2; ++batch) ASSERT_TRUE(pipeline.outlet(0).next().has_value());
+  const auto first = pipeline.outlet(0).meters();
+  const auto second = pipeline.outlet(1).meters();
   EXPECT_EQ(first.readiness.steps, 1);
   EXPECT_EQ(second.readiness.steps, 0);
   EXPECT_EQ(second.queue("ring").depth.current, 3U);
@@ -177,19 +178,19 @@ TEST(SharedPipeline, ATrainerThatLeavesDoesNotDisturbTheOthers) {
     FakeFeatures features(tiny_gpt().text_ids);
     FakePipeline pipeline(corpus, features, shared_options(3, {}));
     pipeline.start({});
-    pipeline.wait_until_ready(leaving);
-    pipeline.leave(leaving);
-    EXPECT_FALSE(pipeline.next(leaving).has_value());
+    pipeline.outlet(leaving).wait_until_ready();
+    pipeline.outlet(leaving).close();
+    EXPECT_FALSE(pipeline.outlet(leaving).next().has_value());
     std::vector<std::jthread> trainers;
     for (std::size_t rank = 0; rank < 3; ++rank) {
       if (rank == leaving) continue;
       trainers.emplace_back([&, rank] {
         for (const SeenBatch& expected : apart[rank]) {
-          const auto slot = pipeline.next(rank);
+          const auto slot = pipeline.outlet(rank).next();
           ASSERT_TRUE(slot.has_value());
           EXPECT_EQ(test::seen(**slot), expected);
         }
-        EXPECT_FALSE(pipeline.next(rank).has_value());
+        EXPECT_FALSE(pipeline.outlet(rank).next().has_value());
       });
     }
   }
@@ -219,7 +220,7 @@ TEST(SharedPipeline, AFailureInAnyStageReachesEveryRankWithItsCause) {
       for (std::size_t rank = 0; rank < 3; ++rank) {
         trainers.emplace_back([&, rank] {
           try {
-            while (pipeline.next(rank)) {
+            while (pipeline.outlet(rank).next()) {
             }
           } catch (const DataError& error) {
             causes[rank] = error.what();
@@ -249,15 +250,17 @@ TEST(SharedPipeline, EndsInEveryOrderAtAnyMoment) {
         const auto batches = draw(rank, 12);
         const bool stops_all = draw(4 + rank, 3) == 0;
         trainers.emplace_back([&, rank, batches, stops_all] {
-          for (std::int64_t batch = 0; batch < batches && pipeline.next(rank); ++batch) {
+          for (std::int64_t batch = 0; batch < batches && pipeline.outlet(rank).next(); ++batch) {
           }
-          if (stops_all) return pipeline.close();
-          pipeline.leave(rank);
+          pipeline.outlet(rank).close();
+          for (std::size_t other = 0; other < 3 && stops_all; ++other) {
+            pipeline.outlet(other).close();
+          }
         });
       }
     }
-    pipeline.stop();
-    EXPECT_LT(system_clock().now() - began, kSoon);
+    pipeline.outlet().finish();
+    EXPECT_LT(system_clock().now() - began, 5 * kSoon);
   }
 }
 

@@ -42,7 +42,7 @@ TargetCounts packed(const MemoryCorpus& corpus, DataPosition position, PromptMas
                     .prompt = corpus.prompt(position.epoch, corpus.clip(planned.clips[i]), 0)});
   }
   const GptRows made = pack_rows(tiny_gpt(), rows, mask, planned.sizes);
-  return {.text = made.text_count, .audio = made.audio_count};
+  return made.counts;
 }
 
 class StepTargetsOfAMask : public testing::TestWithParam<PromptMask> {};
@@ -147,7 +147,7 @@ std::vector<Added> train(MemoryCorpus& corpus, const BenchOptions& options,
   FakePipeline pipeline(corpus, features, test::pipeline_options(options));
   pipeline.start(position);
   std::vector<Added> steps(1);
-  while (const auto slot = pipeline.next()) {
+  while (const auto slot = pipeline.outlet().next()) {
     Added& step = steps.back();
     double sum = 0;
     for (const std::int64_t target : (*slot)->audio_targets) {

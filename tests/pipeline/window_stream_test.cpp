@@ -29,7 +29,7 @@ using test::TemporaryFolder;
 std::vector<at::Tensor> tensors_of(const SoundWindows& windows) {
   std::vector<at::Tensor> all;
   for (const at::Tensor& tensor : {windows.weights, windows.clips, windows.mel, windows.sound,
-                                   windows.first_frames, windows.voices, windows.speakers}) {
+                                   windows.starts, windows.voices, windows.speakers}) {
     if (tensor.defined()) all.push_back(tensor.clone());
   }
   return all;
@@ -104,18 +104,17 @@ class WindowStream : public testing::TestWithParam<Stage> {
                            .speaker_dim = model_.speaker_encoder.output_dim},
                           {.clips = plan_->slots(), .rows = plan_->sizes().back()});
     PipelineOptions settings;
-    settings.host.gpt = model_.gpt;
-    settings.host.windows = windows(stage);
-    settings.host.end = DataPosition{2, 0};
-    settings.host.workers = options.workers;
-    settings.host.most_workers = options.workers;
-    settings.host.buffer.batches = options.buffer;
-    settings.host.staging_blocks = options.ring + 2;
+    settings.rows.gpt = model_.gpt;
+    settings.rows.windows = windows(stage);
+    settings.end = DataPosition{2, 0};
+    settings.workers = options.workers;
+    settings.most_workers = options.workers;
+    settings.buffer.batches = options.buffer;
     settings.ring_slots = options.ring;
     DataPipeline<FeatureStage> pipeline(batches, features, settings);
     pipeline.start(options.start);
-    while (auto slot = pipeline.next()) see(**slot);
-    pipeline.stop();
+    while (auto slot = pipeline.outlet().next()) see(**slot);
+    pipeline.outlet().finish();
   }
 
   std::vector<std::uint64_t> hashes(Stage stage, const StreamOptions& options) {
@@ -224,7 +223,7 @@ TEST_F(SoundWindowsOf, TheDecoderAreTheSamplesOfItsFramesAndSilenceBehindTheClip
       const auto padded = at::constant_pad_nd(wave, {0, samples + 4096});
       for (std::int64_t number = 0; number < 2; ++number) {
         const auto place = static_cast<std::int64_t>(2 * row) + number;
-        const auto first = 256 * windows.first_frames[place].item<std::int64_t>();
+        const auto first = 256 * windows.starts[place].item<std::int64_t>();
         EXPECT_TRUE(at::allclose(windows.sound[place], padded.narrow(0, first, samples), 0, 1e-6));
         if (first + samples > wave.size(0)) had_silence = true;
       }
@@ -277,24 +276,25 @@ TEST_F(SoundWindowsOf, TheDecoderBeginWhereItsFramesDo) {
 TEST(TrainingWindow, FollowsFromItsArgumentsAloneAndReachesBothEnds) {
   std::set<std::int64_t> places;
   for (std::int64_t window = 0; window < 200; ++window) {
-    const WindowDraw draw{.seed = 1, .epoch = 2, .clip_id = "a", .repeat = 0, .window = window};
-    places.insert(training_window(draw, 9));
-    EXPECT_EQ(training_window(draw, 9), training_window(draw, 9));
+    const VisitDraw draw{.seed = 1, .epoch = 2, .clip_id = "a", .repeat = 0};
+    places.insert(training_window(draw, window, 9));
+    EXPECT_EQ(training_window(draw, window, 9), training_window(draw, window, 9));
   }
   EXPECT_EQ(places.size(), 10U);
   EXPECT_EQ(*places.begin(), 0);
   EXPECT_EQ(*places.rbegin(), 9);
-  const WindowDraw draw{.seed = 1, .epoch = 2, .clip_id = "a", .repeat = 0, .window = 3};
+  const VisitDraw draw{.seed = 1, .epoch = 2, .clip_id = "a", .repeat = 0};
+  constexpr std::int64_t kLast = 1'000'000'000;
   const auto changed = [&draw](auto change) {
-    WindowDraw other = draw;
+    VisitDraw other = draw;
     change(other);
-    return training_window(other, 1'000'000'000) != training_window(draw, 1'000'000'000);
+    return training_window(other, 3, kLast) != training_window(draw, 3, kLast);
   };
-  EXPECT_TRUE(changed([](WindowDraw& other) { other.seed = 2; }));
-  EXPECT_TRUE(changed([](WindowDraw& other) { other.epoch = 3; }));
-  EXPECT_TRUE(changed([](WindowDraw& other) { other.clip_id = "b"; }));
-  EXPECT_TRUE(changed([](WindowDraw& other) { other.repeat = 1; }));
-  EXPECT_TRUE(changed([](WindowDraw& other) { other.window = 4; }));
+  EXPECT_TRUE(changed([](VisitDraw& other) { other.seed = 2; }));
+  EXPECT_TRUE(changed([](VisitDraw& other) { other.epoch = 3; }));
+  EXPECT_TRUE(changed([](VisitDraw& other) { other.clip_id = "b"; }));
+  EXPECT_TRUE(changed([](VisitDraw& other) { other.repeat = 1; }));
+  EXPECT_NE(training_window(draw, 4, kLast), training_window(draw, 3, kLast));
 }
 
 }  // namespace

@@ -99,15 +99,13 @@ class Probe {
 
   PipelineOptions pipeline_options(std::int64_t steps) {
     const auto slots = static_cast<std::size_t>(options_.plan.ring_slots);
-    return {.host = {.gpt = config_.gpt,
-                     .end = DataPosition{0, steps},
-                     .workers = options_.workers,
-                     .most_workers = options_.workers,
-                     .staging_blocks = slots + 2,
-                     .allocate = [this](std::size_t bytes) { return data_->host_memory(bytes); }},
+    return {.rows = {.gpt = config_.gpt},
+            .end = DataPosition{0, steps},
+            .workers = options_.workers,
+            .most_workers = options_.workers,
+            .allocate = [this](std::size_t bytes) { return data_->host_memory(bytes); },
             .ring_slots = slots,
-            .trainers = {{.make_event = [this] { return model_->make_event(); },
-                          .stream = model_->stream()}}};
+            .trainers = {model_.get()}};
   }
 
   Json memory() const {
@@ -149,7 +147,7 @@ class Probe {
     Pipeline batches(source_, stage, pipeline_options(options_.steps));
     batches.start({});
     Json hashes = Json::array();
-    while (auto slot = batches.next()) {
+    while (auto slot = batches.outlet().next()) {
       const auto scope = model_->enter(model_->stream());
       const GptBatch& rows = (*slot)->rows;
       std::uint64_t hash = 0;
@@ -173,11 +171,11 @@ class Probe {
     Pipeline batches(source_, stage, pipeline_options(options_.warm_up + 30));
     batches.start({});
     PipelineReading before;
-    while (auto slot = batches.next()) {
-      if ((*slot)->number == options_.warm_up) before = batches.meters();
+    while (auto slot = batches.outlet().next()) {
+      if ((*slot)->number == options_.warm_up) before = batches.outlet().meters();
       (*slot)->consumed.record(model_->stream());
     }
-    const auto after = batches.meters();
+    const auto after = batches.outlet().meters();
     const auto count = after.data_device.batches - before.data_device.batches;
     say({{"phase", phase},
          {"batches", count},
@@ -192,7 +190,7 @@ class Probe {
     auto stage = make_stage();
     double features = 0;
     double steps = 0;
-    HostStages host(source_, pipeline_options(options_.warm_up + options_.steps).host);
+    HostStages host(source_, pipeline_options(options_.warm_up + options_.steps));
     auto slots = stage.make_slots(1);
     host.start({});
     StepMarks marks;
@@ -216,9 +214,9 @@ class Probe {
 
     Pipeline batches(source_, stage, pipeline_options(options_.warm_up + options_.steps));
     batches.start({});
-    batches.wait_until_ready();
+    batches.outlet().wait_until_ready();
     double began = seconds();
-    while (auto slot = batches.next()) {
+    while (auto slot = batches.outlet().next()) {
       if ((*slot)->number == options_.warm_up) began = seconds();
       train(**slot, marks, kFromPipeline);
     }
@@ -238,7 +236,7 @@ class Probe {
     explicit ResidentBatches(Probe& probe)
         : stage(probe.make_stage()), pipeline(probe.source_, stage, options_of(probe)) {
       pipeline.start({});
-      while (auto slot = pipeline.next()) slots.push_back(std::move(*slot));
+      while (auto slot = pipeline.outlet().next()) slots.push_back(std::move(*slot));
     }
 
     static PipelineOptions options_of(Probe& probe) {
@@ -281,15 +279,15 @@ class Probe {
     auto stage = make_stage();
     Pipeline batches(source_, stage, pipeline_options(options_.steps + options_.warm_up + kBehind));
     batches.start({});
-    batches.wait_until_ready();
+    batches.outlet().wait_until_ready();
     StepMarks marks;
     const auto train_from_pipeline = [&](std::int64_t count, int kind) {
       for (std::int64_t i = 0; i < count; ++i) {
-        if (auto slot = batches.next()) train(**slot, marks, kind);
+        if (auto slot = batches.outlet().next()) train(**slot, marks, kind);
       }
     };
     train_from_pipeline(options_.warm_up, kWarmUp);
-    const auto before = batches.meters();
+    const auto before = batches.outlet().meters();
     const Json memory_before = memory();
     for (std::int64_t round = 0; round < kRounds; ++round) {
       const auto steps = options_.steps / kRounds;
@@ -302,7 +300,7 @@ class Probe {
                  {"step", marks.spread(kFromPipeline)},
                  {"memory_before", memory_before},
                  {"memory", memory()}};
-    line.update(between(before, batches.meters()));
+    line.update(between(before, batches.outlet().meters()));
     say(line);
   }
 
@@ -312,15 +310,15 @@ class Probe {
     const auto steps = options_.steps + options_.warm_up;
     Pipeline batches(source_, stage, pipeline_options(steps + kBehind));
     batches.start({});
-    const auto start = batches.wait_until_ready();
+    const auto start = batches.outlet().wait_until_ready();
     StepMarks marks;
     PipelineReading before;
     Json memory_before;
     for (std::int64_t step = 0; step < steps; ++step) {
-      auto slot = batches.next();
+      auto slot = batches.outlet().next();
       const bool counts = (*slot)->number >= options_.warm_up;
       if ((*slot)->number == options_.warm_up) {
-        before = batches.meters();
+        before = batches.outlet().meters();
         memory_before = memory();
       }
       train(**slot, marks, counts ? kFromPipeline : kWarmUp);
@@ -331,7 +329,7 @@ class Probe {
                  {"start_waited_s", std::chrono::duration<double>(start.for_data).count()},
                  {"memory_before", memory_before},
                  {"memory", memory()}};
-    line.update(between(before, batches.meters()));
+    line.update(between(before, batches.outlet().meters()));
     say(line);
   }
 
@@ -347,11 +345,11 @@ class Probe {
       auto stage = make_stage();
       Pipeline batches(source_, stage, pipeline_options(3 * kTraced));
       batches.start({});
-      batches.wait_until_ready();
+      batches.outlet().wait_until_ready();
       std::optional<Pipeline::Slot> slot;
       trace_steps(is_warm ? "warm" : "cold", [&] {
         slot.reset();
-        slot = batches.next();
+        slot = batches.outlet().next();
         return &**slot;
       });
     }

@@ -54,6 +54,7 @@ class FakeFeatures {
   std::vector<FakeBatch> make_slots(std::size_t count, std::size_t trainer = 0) const;
   void fill(HostBatch& host, FakeBatch& slot);
   std::vector<FakeTimes> take_times() { return std::exchange(times_, {}); }
+  void finish() {}
 
   std::int64_t stride = 256;  // samples of a code
 

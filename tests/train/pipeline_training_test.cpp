@@ -128,7 +128,7 @@ class PipelineTraining : public testing::Test {
 
     pipeline.start(start.position);
     for (std::int64_t taken = 0; taken != options.stop_after && !trainer.done(); ++taken) {
-      auto slot = pipeline.next();
+      auto slot = pipeline.outlet().next();
       if (options.on_batch) options.on_batch(**slot);
       trainer.step(**slot);
     }
@@ -138,12 +138,11 @@ class PipelineTraining : public testing::Test {
 
   PipelineOptions pipeline_options(const RunOptions& options) const {
     PipelineOptions settings;
-    settings.host.gpt = model_.gpt;
-    settings.host.batches_a_step = options.grad_accum;
-    settings.host.workers = options.workers;
-    settings.host.most_workers = options.workers;
-    settings.host.buffer.batches = options.buffer;
-    settings.host.staging_blocks = options.ring + 2;
+    settings.rows.gpt = model_.gpt;
+    settings.rows.batches_a_step = options.grad_accum;
+    settings.workers = options.workers;
+    settings.most_workers = options.workers;
+    settings.buffer.batches = options.buffer;
     settings.ring_slots = options.ring;
     return settings;
   }

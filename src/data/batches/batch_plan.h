@@ -27,7 +27,7 @@ struct DataPosition {
 struct PlannedBatch {
   DataPosition position;
   std::vector<ClipNumber> clips;
-  std::vector<std::uint32_t> repeats;  // of each clip: its how manieth visit in the epoch, from 0
+  std::vector<std::uint32_t> repeats;  // of each clip: which of its visits in the epoch, from 0
   RowSizes sizes;                      // one of BatchPlan::sizes() with static shapes, else zeros
 };
 

@@ -45,8 +45,9 @@ std::vector<Visit> visits_of_epoch(std::span<const VisitGroup> groups, std::int6
   return visits;
 }
 
-std::vector<Visit> shuffled(std::span<const Visit> visits, const OrderDraw& draw) {
-  const RandomStream random(draw.seed, fmt::format("data/order/{}/{}", draw.epoch, draw.attempt));
+std::vector<Visit> shuffled(std::span<const Visit> visits, std::uint64_t seed, std::int64_t epoch,
+                            std::int64_t attempt) {
+  const RandomStream random(seed, fmt::format("data/order/{}/{}", epoch, attempt));
   std::vector<Visit> order(visits.size());
   for (std::size_t i = 0; i < visits.size(); ++i) {
     const auto j = static_cast<std::size_t>(random.integer(i, 0, static_cast<std::int64_t>(i)));

@@ -38,17 +38,12 @@ VisitGroup once_each(std::span<const ClipNumber> clips);
 // The visits that a group has in an epoch, in the order of its clips.
 void append_visits(const VisitGroup& group, std::int64_t epoch, std::vector<Visit>& visits);
 
-// Which random order of an epoch: `attempt` is counted up where one is refused.
-struct OrderDraw {
-  std::uint64_t seed = 0;
-  std::int64_t epoch = 0;
-  std::int64_t attempt = 0;
-};
-
 // Every visit of an epoch, group after group. A function of (groups, epoch).
 std::vector<Visit> visits_of_epoch(std::span<const VisitGroup> groups, std::int64_t epoch);
 
-// The visits in random order, every order equally likely. A function of (visits, draw).
-std::vector<Visit> shuffled(std::span<const Visit> visits, const OrderDraw& draw);
+// The visits in random order, every order equally likely. A function of its arguments alone:
+// `attempt` is counted up where an order is refused.
+std::vector<Visit> shuffled(std::span<const Visit> visits, std::uint64_t seed, std::int64_t epoch,
+                            std::int64_t attempt = 0);
 
 }  // namespace myxtts

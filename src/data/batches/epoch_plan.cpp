@@ -196,7 +196,7 @@ EpochPlan EpochPlanner::rest() const {
 std::vector<Visit> EpochPlanner::ordered(std::int64_t epoch, const EpochOrder& order) const {
   auto visits = visits_of_epoch(groups_, epoch);
   if (!settings_.shuffle) return visits;
-  visits = shuffled(visits, {settings_.seed, epoch, order.attempt});
+  visits = shuffled(visits, settings_.seed, epoch, order.attempt);
   return order.dealt == 0 ? visits : dealt_to(visits, order.dealt);
 }
 

@@ -30,7 +30,7 @@ struct BatchSettings {
 // Which order the visits of an epoch have. With the corpus, the seed and the epoch it says all of
 // it, whatever settings it came from.
 struct EpochOrder {
-  std::int64_t attempt = 0;  // that of OrderDraw
+  std::int64_t attempt = 0;  // as shuffled() takes it
   std::int64_t dealt = 0;    // to steps of how many visits they were dealt by length; 0: they were
                              // not
 

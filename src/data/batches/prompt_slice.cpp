@@ -16,29 +16,29 @@ std::int64_t fitting(std::int64_t length, std::int64_t samples) {
   return samples < length ? samples / 2 : length;
 }
 
-std::uint64_t visit_seed(const PromptDraw& draw) {
-  FastChecksum clip(static_cast<std::uint64_t>(draw.epoch));
-  clip.add(bytes_of(draw.clip_id));
-  return draw.seed ^ clip.value();
-}
-
 }  // namespace
 
-PromptSpan training_prompt(const PromptDraw& draw, std::int64_t samples) {
-  const RandomStream random(visit_seed(draw), "data/prompt");
+std::uint64_t VisitDraw::key() const {
+  FastChecksum clip(static_cast<std::uint64_t>(epoch));
+  clip.add(bytes_of(clip_id));
+  return seed ^ clip.value();
+}
+
+PromptSpan training_prompt(const VisitDraw& draw, std::int64_t samples) {
+  const RandomStream random(draw.key(), "data/prompt");
   const std::uint64_t first_draw = std::uint64_t{2} * draw.repeat;
   const auto length = fitting(random.integer(first_draw, kShortestPrompt, kLongestPrompt), samples);
   const auto first = random.integer(first_draw + 1, 0, samples - length);
   return {.first = first, .last = first + length};
 }
 
-std::int64_t training_shift(const PromptDraw& draw) {
-  return RandomStream(visit_seed(draw), "data/shift").integer(draw.repeat, 0, kCode - 1);
+std::int64_t training_shift(const VisitDraw& draw) {
+  return RandomStream(draw.key(), "data/shift").integer(draw.repeat, 0, kCode - 1);
 }
 
-std::vector<ReplacedCode> training_noise(const PromptDraw& draw, double share, std::int64_t count,
+std::vector<ReplacedCode> training_noise(const VisitDraw& draw, double share, std::int64_t count,
                                          std::int64_t codes) {
-  const RandomStream random(visit_seed(draw), "data/noise");
+  const RandomStream random(draw.key(), "data/noise");
   const std::uint64_t first_draw = std::uint64_t{draw.repeat} << 32U;
   std::vector<ReplacedCode> replaced;
   for (std::int64_t place = 0; place < count; ++place) {

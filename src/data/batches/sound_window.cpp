@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "audio/phase_filter.h"
-#include "base/checksum.h"
 #include "base/random.h"
 #include "config/model.h"
 #include "data/clip.h"
@@ -17,7 +16,7 @@ constexpr std::int64_t kCodeFrames = 4;
 constexpr std::int64_t kCodeSamples = 1024;      // at kModelRate
 constexpr std::uint64_t kMostWindows = 1 << 16;  // of a clip
 
-// What a stage takes unless somebody asks for something else.
+// The defaults of a stage.
 struct Usual {
   std::int64_t per_clip;
   double seconds;
@@ -95,11 +94,9 @@ std::int64_t units_of(const WindowPlan& plan, std::int64_t samples, std::int64_t
   return 0;
 }
 
-std::int64_t training_window(const WindowDraw& draw, std::int64_t last) {
-  FastChecksum clip(static_cast<std::uint64_t>(draw.epoch));
-  clip.add(bytes_of(draw.clip_id));
-  const RandomStream random(draw.seed ^ clip.value(), "data/window");
-  const std::uint64_t number = kMostWindows * draw.repeat + static_cast<std::uint64_t>(draw.window);
+std::int64_t training_window(const VisitDraw& draw, std::int64_t window, std::int64_t last) {
+  const RandomStream random(draw.key(), "data/window");
+  const std::uint64_t number = kMostWindows * draw.repeat + static_cast<std::uint64_t>(window);
   return random.integer(number, 0, last);
 }
 

@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
 #include "config/model.h"
 #include "config/run_config.h"
+#include "data/batches/prompt_slice.h"
 
 namespace myxtts {
 
@@ -29,7 +29,7 @@ struct WindowPlan {
   std::int64_t samples() const { return length * unit; }   // of a window
 };
 
-// What somebody asked for; nothing: what suits the stage.
+// What the user asked for; nothing: what suits the stage.
 struct WindowWishes {
   std::optional<std::int64_t> per_clip = {};
   std::optional<double> seconds = {};
@@ -41,18 +41,9 @@ WindowPlan plan_windows(Stage stage, const ModelConfig& model, const WindowWishe
 // How many units a clip of `samples` at 22,050 Hz and `codes` codes has.
 std::int64_t units_of(const WindowPlan& plan, std::int64_t samples, std::int64_t codes);
 
-// What a window's place depends on.
-struct WindowDraw {
-  std::uint64_t seed = 0;
-  std::int64_t epoch = 0;
-  std::string_view clip_id;
-  std::uint32_t repeat = 0;  // PlannedBatch::repeats
-  std::int64_t window = 0;   // of the clip's, from 0
-};
-
-// Where a window begins that may begin anywhere from 0 to `last`. A function of its arguments
-// alone.
-std::int64_t training_window(const WindowDraw& draw, std::int64_t last);
+// Where a clip's window of that number begins, which may begin anywhere from 0 to `last`. A
+// function of its arguments alone.
+std::int64_t training_window(const VisitDraw& draw, std::int64_t window, std::int64_t last);
 
 // The middle of its share, where `count` windows share a clip.
 std::int64_t evaluation_window(std::int64_t window, std::int64_t count, std::int64_t last);

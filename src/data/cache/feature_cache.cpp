@@ -130,8 +130,8 @@ fs::path make_folder(const fs::path& folder) {
 }  // namespace
 
 struct FeatureCache::State {
-  State(fs::path place, FeatureKey of, const FeatureCacheOptions& asked)
-      : folder(std::move(place)), key(of), options(asked) {}
+  State(fs::path place, FeatureKey of, std::uint64_t shard_size)
+      : folder(std::move(place)), key(of), shard_bytes(shard_size) {}
 
   // These need write_mutex.
   std::vector<fs::path> new_files() const;
@@ -144,11 +144,11 @@ struct FeatureCache::State {
   void leave_shard();
 
   std::optional<CachedClip> read(std::uint64_t identity);
-  void say_damaged(std::uint64_t identity, const ClipEntry& entry);
+  void log_damaged(std::uint64_t identity, const ClipEntry& entry);
 
   const fs::path folder;
   const FeatureKey key;
-  const FeatureCacheOptions options;
+  const std::uint64_t shard_bytes;
 
   // Guards what is appended: the shards' ends and the members down to the next mutex. Taken before
   // table_mutex where both are.
@@ -161,7 +161,7 @@ struct FeatureCache::State {
   std::shared_mutex table_mutex;
   std::vector<std::unique_ptr<Shard>> shards;
   ClipTable table;
-  std::unordered_set<std::uint64_t> damaged;  // identities of which it was said
+  std::unordered_set<std::uint64_t> damaged;  // identities that were logged
 };
 
 std::vector<fs::path> FeatureCache::State::new_files() const {
@@ -233,7 +233,7 @@ bool FeatureCache::State::lock_if_room(std::size_t number, std::uint64_t bytes) 
 }
 
 void FeatureCache::State::create_shard(std::uint64_t bytes) {
-  const auto capacity = std::max(options.shard_bytes, sizeof(ShardHeader) + bytes);
+  const auto capacity = std::max(shard_bytes, sizeof(ShardHeader) + bytes);
   for (std::size_t number = shards.size(); !writing; ++number) {
     const auto path = folder / fmt::format("shard-{:05}{}", number, kShardExtension);
     auto shard = Shard::create(path, key, capacity);
@@ -273,21 +273,20 @@ std::optional<CachedClip> FeatureCache::State::read(std::uint64_t identity) {
       bad.push_back(entry);
     }
   }
-  for (const auto& entry : bad) say_damaged(identity, entry);
+  for (const auto& entry : bad) log_damaged(identity, entry);
   return clip;
 }
 
-void FeatureCache::State::say_damaged(std::uint64_t identity, const ClipEntry& entry) {
+void FeatureCache::State::log_damaged(std::uint64_t identity, const ClipEntry& entry) {
   const std::unique_lock lock(table_mutex);
   if (!damaged.insert(identity).second) return;
   log_warning("cache", "{} is damaged at byte {}; the clip there is made again.",
               shards[entry.shard]->path().string(), entry.offset());
 }
 
-FeatureCache::FeatureCache(const fs::path& folder, FeatureKey key,
-                           const FeatureCacheOptions& options)
-    : state_(
-          std::make_unique<State>(make_folder(folder / ("features-" + key.text())), key, options)) {
+FeatureCache::FeatureCache(const fs::path& folder, FeatureKey key, std::uint64_t shard_bytes)
+    : state_(std::make_unique<State>(make_folder(folder / ("features-" + key.text())), key,
+                                     shard_bytes)) {
   const std::lock_guard lock(state_->write_mutex);
   state_->learn_all();
 }

@@ -17,27 +17,24 @@ struct CachedClip {
   std::span<const std::uint16_t> codes;   // of the frozen DVAE
 };
 
-struct FeatureCacheOptions {
-  std::uint64_t shard_bytes = 1'000'000'000;  // a shard that is this long gets no further clip
-};
-
 // Codes and resampled sound on disk, so that later epochs and runs neither decode nor encode.
 //
 //   folder/features-<key>/shard-00000.features   clips one after another; only ever appended to
 //                         shard-00000.index      where they are; made again when missing or old
 //
 // Shards are memory-mapped: find() copies nothing. Every clip has a checksum of its own, looked at
-// whenever it is read: a damaged one is said and counts as missing. A writer that was killed leaves
-// at most one torn clip at the end of its shard, which the next writer cuts off. A disk without
-// room is said once; from then on nothing is added and everything else goes on.
+// whenever it is read: a damaged one is logged and counts as missing. A writer that was killed
+// leaves at most one torn clip at the end of its shard, which the next writer cuts off. A disk
+// without room is logged once; from then on nothing is added and everything else goes on.
 //
 // Any thread may call anything. Any number of processes may share a folder: each appends to a shard
 // that it alone has locked. docs/reference/feature-cache.md has the format.
 class FeatureCache {
  public:
   // Makes the folder where there is none. Throws DataError when it can be neither made nor read.
+  // A shard of `shard_bytes` gets no further clip.
   FeatureCache(const std::filesystem::path& folder, FeatureKey key,
-               const FeatureCacheOptions& options = {});
+               std::uint64_t shard_bytes = 1'000'000'000);
   FeatureCache(const FeatureCache&) = delete;
   FeatureCache& operator=(const FeatureCache&) = delete;
   ~FeatureCache();

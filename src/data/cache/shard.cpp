@@ -142,7 +142,7 @@ std::unique_ptr<Shard> Shard::create(const std::filesystem::path& path, FeatureK
   }
   std::unique_ptr<Shard> shard(new Shard(path, key, file));
   if (!shard->lock()) {
-    // Between its making and here somebody else may have found the empty file; it is theirs then.
+    // Between its making and here another process may have found the empty file and owns it then.
     if (errno == EWOULDBLOCK) return nullptr;
     const int code = errno;
     ::unlink(path.c_str());
@@ -178,10 +178,10 @@ std::unique_ptr<Shard> Shard::open(const std::filesystem::path& path, FeatureKey
   std::unique_ptr<Shard> shard(new Shard(path, key, file));
   shard->writable_ = writable;
   ShardHeader header;
-  if (!read_header(file, header, 0)) return nullptr;  // somebody is just making it
-  if (!is_sound(header) || header.key != key.value) {
+  if (!read_header(file, header, 0)) return nullptr;  // another process is just making it
+  if (!is_intact(header) || header.key != key.value) {
     log_warning("cache", "{} is {}; its clips count as missing. It may be deleted.", path.string(),
-                is_sound(header) ? "of another model" : "damaged at its start");
+                is_intact(header) ? "of another model" : "damaged at its start");
     return nullptr;
   }
   shard->capacity_ = header.capacity;
@@ -209,7 +209,7 @@ std::uint64_t Shard::file_size() const {
 
 std::optional<ClipHeader> Shard::header_at(std::uint64_t offset, std::uint64_t size) const {
   ClipHeader header;
-  if (!read_header(file_, header, offset) || !is_sound(header)) return std::nullopt;
+  if (!read_header(file_, header, offset) || !is_intact(header)) return std::nullopt;
   if (offset + sizeof(header) + header.payload_bytes() > size) return std::nullopt;
   return header;
 }
@@ -238,7 +238,7 @@ std::vector<ClipPlace> Shard::new_clips() {
     }
   }
   // Read, not mapped: a writer may cut off a torn tail while we look at it.
-  for (auto offset = aligned(end_); offset + sizeof(ClipHeader) <= size;) {
+  for (auto offset = shard_aligned(end_); offset + sizeof(ClipHeader) <= size;) {
     const auto header = header_at(offset, size);
     if (!header) {
       const auto next = next_header(offset + kShardAlignment, size);
@@ -250,7 +250,7 @@ std::vector<ClipPlace> Shard::new_clips() {
     }
     found.push_back({header->identity, offset});
     end_ = offset + sizeof(ClipHeader) + header->payload_bytes();
-    offset = aligned(end_);
+    offset = shard_aligned(end_);
   }
   return found;
 }
@@ -260,7 +260,7 @@ std::optional<CachedClip> Shard::read(ClipPlace place) const {
   const auto header = header_at(place.offset, size);
   if (!header || header->identity != place.identity) return std::nullopt;
   const std::span payload(start_ + place.offset + sizeof(ClipHeader), header->payload_bytes());
-  if (!is_sound(*header, payload)) return std::nullopt;
+  if (!is_intact(*header, payload)) return std::nullopt;
   const auto* samples = reinterpret_cast<const std::int16_t*>(payload.data());
   const auto* codes = reinterpret_cast<const std::uint16_t*>(samples + header->samples);
   return CachedClip{.samples = {samples, header->samples}, .codes = {codes, header->codes}};
@@ -286,7 +286,7 @@ std::uint64_t Shard::cut_torn_tail() {
 ClipPlace Shard::append(std::uint64_t identity, std::span<const std::int16_t> samples,
                         std::span<const std::uint16_t> codes) {
   const auto header = make_clip_header(identity, samples, codes);
-  const auto offset = aligned(end_);
+  const auto offset = shard_aligned(end_);
   auto at = offset;
   for (const auto part :
        {std::as_bytes(std::span(&header, 1)), std::as_bytes(samples), std::as_bytes(codes)}) {

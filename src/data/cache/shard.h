@@ -31,7 +31,7 @@ class Shard {
   ~Shard();  // gives the lock back
 
   // The clips behind those that were found so far; the first call takes them from the index as far
-  // as that goes. A damaged header costs its own clip and is said.
+  // as that goes. A damaged header costs its own clip and is logged.
   std::vector<ClipPlace> new_clips();
 
   // The clip whose header stands at `offset`; nothing when a bit of it differs from what was
@@ -46,7 +46,7 @@ class Shard {
   // Removes what a killed writer left behind the last whole clip; gives the bytes removed.
   std::uint64_t cut_torn_tail();
 
-  bool has_room_for(std::uint64_t bytes) const { return aligned(end_) + bytes <= capacity_; }
+  bool has_room_for(std::uint64_t bytes) const { return shard_aligned(end_) + bytes <= capacity_; }
 
   // Throws DataError, with the file as it was before, when the disk does not take the clip.
   ClipPlace append(std::uint64_t identity, std::span<const std::int16_t> samples,

@@ -41,17 +41,17 @@ ClipHeader make_clip_header(std::uint64_t identity, std::span<const std::int16_t
   return header;
 }
 
-bool is_sound(const ShardHeader& header) {
+bool is_intact(const ShardHeader& header) {
   return header.magic == ShardHeader{}.magic && header.version == kShardVersion &&
          header.checksum == checksum_of(header);
 }
 
-bool is_sound(const ClipHeader& header) {
+bool is_intact(const ClipHeader& header) {
   return header.magic == ClipHeader{}.magic && header.samples < kMostValues &&
          header.codes < kMostValues && header.checksum == checksum_of(header);
 }
 
-bool is_sound(const ClipHeader& header, std::span<const std::byte> payload) {
+bool is_intact(const ClipHeader& header, std::span<const std::byte> payload) {
   FastChecksum sum;
   sum.add(payload);
   return payload.size() == header.payload_bytes() && sum.value() == header.payload_checksum;

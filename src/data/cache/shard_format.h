@@ -58,19 +58,19 @@ ClipHeader make_clip_header(std::uint64_t identity, std::span<const std::int16_t
                             std::span<const std::uint16_t> codes);
 
 // Whether nothing in the header was changed, and its counts are such as clips have.
-bool is_sound(const ShardHeader& header);
-bool is_sound(const ClipHeader& header);
+bool is_intact(const ShardHeader& header);
+bool is_intact(const ClipHeader& header);
 
 // Whether `payload` is what the clip was written with.
-bool is_sound(const ClipHeader& header, std::span<const std::byte> payload);
+bool is_intact(const ClipHeader& header, std::span<const std::byte> payload);
 
-inline std::uint64_t aligned(std::uint64_t offset) {
+inline std::uint64_t shard_aligned(std::uint64_t offset) {
   return (offset + kShardAlignment - 1) / kShardAlignment * kShardAlignment;
 }
 
 // What a clip takes up in a shard.
 inline std::uint64_t clip_bytes(std::uint64_t samples, std::uint64_t codes) {
-  return aligned(sizeof(ClipHeader) + 2 * (samples + codes));
+  return shard_aligned(sizeof(ClipHeader) + 2 * (samples + codes));
 }
 
 // What a clip of that many samples at 22,050 Hz takes up in a feature cache.

@@ -315,7 +315,7 @@ ClipLengths ClipIndex::lengths(std::size_t number) const {
           .text_tokens = row.text_tokens};
 }
 
-StampedFile ClipIndex::file(std::size_t number) const {
+std::pair<std::string_view, FileStamp> ClipIndex::file(std::size_t number) const {
   MYXTTS_CHECK(number < size(), "clip {} of {} was asked for", number, size());
   const Row row = state_->rows[number];
   const Text audio{row.strings, row.audio_bytes};

@@ -29,12 +29,6 @@ struct SkippedFile {
   FileStamp stamp = {};
 };
 
-// An audio file as it was when the index was made.
-struct StampedFile {
-  std::string_view path;
-  FileStamp stamp;
-};
-
 // Everything an index holds.
 struct ClipIndexContent {
   std::uint64_t key = 0;  // of all that the rows depend on besides the files
@@ -70,8 +64,8 @@ class ClipIndex {
   ClipView clip(std::size_t number) const;
   std::string_view id(std::size_t number) const;  // these three cost less than clip()
   ClipLengths lengths(std::size_t number) const;
-  StampedFile file(std::size_t number) const;
-  std::uint64_t checksum() const;  // of everything in it
+  std::pair<std::string_view, FileStamp> file(std::size_t number) const;  // path and stamp
+  std::uint64_t checksum() const;                                         // of everything in it
 
   std::vector<SkippedFile> skipped() const;
   std::vector<Witness> witnesses() const;

@@ -22,7 +22,7 @@ static_assert(std::endian::native == std::endian::little, "a big-endian machine 
 //   strings              bytes that the tables above point into
 //
 // Numbers are little-endian and every table starts at a multiple of 8. Whoever changes anything
-// here, or what is said about a clip, counts kVersion up: old files are then made anew.
+// here, or what is stored of a clip, increments kVersion: old files are then made again.
 inline constexpr std::array<char, 8> kMagic = {'m', 'y', 'x', 't', 't', 's', 'I', 'X'};
 inline constexpr std::uint32_t kVersion = 1;
 

@@ -154,7 +154,7 @@ class ClipScanner {
     }
   }
 
-  Outcome look_at(const ManifestEntry& entry) const {
+  Outcome scan(const ManifestEntry& entry) const {
     const TextReader& reader =
         readers_.find(entry.language.empty() ? request_.language() : entry.language)->second;
     ClipRow row{.id = entry.id,
@@ -261,13 +261,13 @@ std::vector<Witness> find_witnesses(const ScanRequest& request, const Manifest& 
   return witnesses;
 }
 
-std::vector<Outcome> look_at_all(const ScanRequest& request, const Manifest& manifest,
-                                 const ClipIndex* known) {
+std::vector<Outcome> scan_clips(const ScanRequest& request, const Manifest& manifest,
+                                const ClipIndex* known) {
   const ClipScanner scanner(request, manifest, known);
   std::vector<Outcome> outcomes(manifest.entries.size());
   Progress progress({.title = "Looking at clips", .total = manifest.entries.size()});
   for_each_in_parallel(manifest.entries.size(), [&](std::size_t i) {
-    outcomes[i] = scanner.look_at(manifest.entries[i]);
+    outcomes[i] = scanner.scan(manifest.entries[i]);
     progress.advance();
   });
   if (scanner.mixed_down() > 0) {
@@ -301,7 +301,7 @@ ClipIndexContent scan_corpus(const ScanRequest& request, const ClipIndex* known)
   // Before the clips are looked at: a change meanwhile must be seen as one the next time.
   content.witnesses = find_witnesses(request, manifest);
   for (const Skipped& skipped : manifest.skipped) content.skipped.push_back({skipped, {}});
-  for (Outcome& outcome : look_at_all(request, manifest, known)) {
+  for (Outcome& outcome : scan_clips(request, manifest, known)) {
     if (auto* row = std::get_if<ClipRow>(&outcome)) {
       content.rows.push_back(std::move(*row));
     } else {
@@ -326,8 +326,8 @@ IndexChanges changes_since(const ClipIndex& index) {
     StampReader read_stamp;
     const std::size_t end = std::min((chunk + 1) * kChunk, index.size());
     for (std::size_t i = chunk * kChunk; i < end; ++i) {
-      const StampedFile file = index.file(i);
-      if (read_stamp(file.path) != file.stamp) ++changed;
+      const auto [path, stamp] = index.file(i);
+      if (read_stamp(path) != stamp) ++changed;
     }
   });
   changes.changed += changed;

@@ -59,7 +59,7 @@ KnownIndex open_known(const fs::path& path, std::uint64_t key) {
   }
 }
 
-void say_changes(const ScanRequest& request, const IndexChanges& changes) {
+void log_changes(const ScanRequest& request, const IndexChanges& changes) {
   log_info("data", "{}: {}; looking at what is new", request.source.path.string(),
            changes.manifest_changed
                ? "its manifest or folders have changed"
@@ -97,7 +97,7 @@ ClipIndex IndexFolder::open(const ScanRequest& request) const {
   if (known.index) {
     const IndexChanges changes = changes_since(*known.index);
     if (changes.none()) return std::move(*known.index);
-    say_changes(request, changes);
+    log_changes(request, changes);
   }
   const ClipIndex* old = known.index ? &*known.index : nullptr;
   write_file_atomically(path, make_clip_index(scan_corpus(request, old)));

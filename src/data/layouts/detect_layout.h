@@ -34,7 +34,7 @@ std::filesystem::path manifest_of_part(
 // Without byte-order mark and line end; empty when the file cannot be read.
 std::string first_line_of(const std::filesystem::path& file);
 
-// How manifests are told apart, by their first lines.
+// How manifests are recognised, by their first lines.
 bool is_coqui_header(std::string_view line);
 bool is_common_voice_header(std::string_view line);
 bool is_nemo_line(std::string_view line);

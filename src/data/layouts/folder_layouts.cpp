@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::size_t kLongestTextFile = 65'536;
 
-void add_lonely(ManifestBuilder& builder, const std::string& file, SkipReason reason,
-                std::string measured) {
+void add_unpaired(ManifestBuilder& builder, const std::string& file, SkipReason reason,
+                  std::string measured) {
   builder.add_skipped({.file = file, .reason = reason, .measured = std::move(measured)});
 }
 
@@ -31,7 +31,7 @@ void add_with_text_file(const std::string& audio, const std::string& text_file,
   text.resize(static_cast<std::size_t>(stream.gcount()));
   if (!stream.is_open() || text.size() > kLongestTextFile) {
     const auto reason = stream.is_open() ? SkipReason::TextTooLong : SkipReason::MissingText;
-    add_lonely(
+    add_unpaired(
         builder, audio, reason,
         stream.is_open() ? text_file + " is larger than 64 KB" : text_file + " cannot be read");
     return;
@@ -39,7 +39,8 @@ void add_with_text_file(const std::string& audio, const std::string& text_file,
   if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   std::ranges::replace_if(
       text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
-  builder.add_found(audio, {.text = text, .speaker = speaker}, {.file = text_file});
+  builder.add_found(
+      audio, {.text = std::move(text), .speaker = std::string(speaker), .manifest = text_file});
 }
 
 // Adds a clip for each audio file that has its text in a file of the same path with `text_ending`
@@ -57,7 +58,7 @@ void add_clips_with_text_beside(const std::vector<std::string>& files, std::stri
     const std::string_view stem = without_audio_extension(file);
     const std::string text_file = std::string(stem).append(text_ending);
     if (!texts.contains(text_file)) {
-      add_lonely(builder, file, SkipReason::MissingText, "no " + text_file);
+      add_unpaired(builder, file, SkipReason::MissingText, "no " + text_file);
       continue;
     }
     used.insert(text_file);
@@ -65,7 +66,7 @@ void add_clips_with_text_beside(const std::vector<std::string>& files, std::stri
   }
   for (const std::string& file : files) {
     if (file.ends_with(text_ending) && !used.contains(file)) {
-      add_lonely(builder, file, SkipReason::MissingFile, "a text without a sound beside it");
+      add_unpaired(builder, file, SkipReason::MissingFile, "a text without a sound beside it");
     }
   }
 }

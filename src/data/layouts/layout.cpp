@@ -18,9 +18,7 @@ namespace {
 
 constexpr std::size_t kDeepest = 64;
 
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
-};
+using CloseFolder = decltype([](DIR* folder) { ::closedir(folder); });
 
 class Walk {
  public:

@@ -13,9 +13,9 @@ namespace myxtts {
 // One clip as the files of a corpus name it; nothing of its sound was looked at. Paths are plain
 // strings: a million entries must fit into memory.
 struct ManifestEntry {
-  std::string id;     // unique in its corpus: the path below its folder, without extension
-  std::string audio;  // path of a file that is there
-  std::string text;   // as it stands, without blanks at its ends; may be empty or not UTF-8
+  std::string id = {};     // unique in its corpus: the path below its folder, without extension
+  std::string audio = {};  // path of a file that is there
+  std::string text = {};   // as it stands, without blanks at its ends; may be empty or not UTF-8
   std::string speaker = {};
   std::string language = {};  // empty: the corpus' own
   std::string manifest = {};  // the file that has the text
@@ -35,7 +35,8 @@ enum class CorpusPart { Train, Validation };
 // Reads the clips a folder or a manifest file names, in the layout asked for or found by looking.
 // A corpus without parts of its own is all Train, and its Validation is empty.
 //
-// Throws DataError when there is no such corpus, its layout cannot be told, or Train names nothing.
+// Throws DataError when there is no such corpus, its layout is not recognised, or Train names
+// nothing.
 Manifest read_manifest(const CorpusSource& source, CorpusPart part = CorpusPart::Train);
 
 }  // namespace myxtts

@@ -8,8 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "data/layouts/manifest_lines.h"
-
 namespace myxtts {
 namespace {
 
@@ -103,24 +101,28 @@ ManifestBuilder::ManifestBuilder(CorpusLayout layout, const std::filesystem::pat
   manifest_.layout = layout;
 }
 
-void ManifestBuilder::add(std::string_view name, const ClipWords& words, const Place& place) {
+void ManifestBuilder::add(std::string_view name, ManifestEntry entry) {
   const std::string_view wanted = trimmed(name);
   if (wanted.empty()) {
-    add_bad_line(place, "no name of an audio file");
+    add_skipped({.file = entry.manifest,
+                 .manifest = entry.manifest,
+                 .line = entry.line,
+                 .reason = SkipReason::BadLine,
+                 .measured = "no name of an audio file"});
     return;
   }
   if (auto audio = finder_.find(wanted)) {
-    add_found(std::move(*audio), words, place);
+    add_found(std::move(*audio), std::move(entry));
     return;
   }
   add_skipped({.file = std::string(wanted),
-               .manifest = place.file,
-               .line = place.line,
+               .manifest = entry.manifest,
+               .line = entry.line,
                .reason = SkipReason::MissingFile,
                .measured = "not on the disk"});
 }
 
-void ManifestBuilder::add_found(std::string audio, const ClipWords& words, const Place& place) {
+void ManifestBuilder::add_found(std::string audio, ManifestEntry entry) {
   std::string id = finder_.id_of(audio);
   const auto [first, is_new] = first_of_.try_emplace(id, manifest_.entries.size());
   if (!is_new) {
@@ -128,34 +130,33 @@ void ManifestBuilder::add_found(std::string audio, const ClipWords& words, const
     const std::string where =
         earlier.line > 0 ? fmt::format("line {}", earlier.line) : earlier.audio;
     add_skipped({.file = std::move(audio),
-                 .manifest = place.file,
-                 .line = place.line,
+                 .manifest = entry.manifest,
+                 .line = entry.line,
                  .reason = SkipReason::DuplicateId,
                  .measured = fmt::format("{} was named by {}", id, where)});
     return;
   }
-  manifest_.entries.push_back({.id = std::move(id),
-                               .audio = std::move(audio),
-                               .text = std::string(trimmed(words.text)),
-                               .speaker = std::string(trimmed(words.speaker)),
-                               .language = std::string(trimmed(words.language)),
-                               .manifest = place.file,
-                               .line = place.line});
+  entry.id = std::move(id);
+  entry.audio = std::move(audio);
+  for (std::string* text : {&entry.text, &entry.speaker, &entry.language}) {
+    std::string(trimmed(*text)).swap(*text);  // and gives the rest of its memory back
+  }
+  manifest_.entries.push_back(std::move(entry));
 }
 
-void ManifestBuilder::add_bad_line(const Place& place, std::string measured) {
-  add_skipped({.file = place.file,
-               .manifest = place.file,
-               .line = place.line,
+void ManifestBuilder::add_bad_line(const ManifestLines& lines, std::string measured) {
+  add_skipped({.file = lines.file(),
+               .manifest = lines.file(),
+               .line = lines.number(),
                .reason = SkipReason::BadLine,
                .measured = std::move(measured)});
 }
 
-bool ManifestBuilder::is_header(std::string_view first_field, const Place& place) const {
+bool ManifestBuilder::is_header(std::string_view first_field, const ManifestLines& lines) const {
   static constexpr std::array kNames = {"id",         "file",      "file_name",  "filename",
                                         "path",       "wav",       "wav_file",   "audio",
                                         "audio_file", "file_path", "audio_path", "audio_filepath"};
-  return place.line == 1 && std::ranges::find(kNames, first_field) != kNames.end() &&
+  return lines.number() == 1 && std::ranges::find(kNames, first_field) != kNames.end() &&
          !finder_.find(first_field);
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "data/layouts/layout.h"
+#include "data/layouts/manifest_lines.h"
 
 namespace myxtts {
 
@@ -40,19 +41,6 @@ std::string_view without_audio_extension(std::string_view name);
 
 bool is_file(const std::string& path);
 
-// What a line says about a clip besides its audio.
-struct ClipWords {
-  std::string_view text;
-  std::string_view speaker = {};
-  std::string_view language = {};
-};
-
-// Where in the corpus' files it is said.
-struct Place {
-  const std::string& file;
-  std::int64_t line = 0;
-};
-
 // Collects the clips of a corpus: finds their audio, gives them ids and sees to it that no id
 // comes twice.
 class ManifestBuilder {
@@ -60,17 +48,17 @@ class ManifestBuilder {
   ManifestBuilder(CorpusLayout layout, const std::filesystem::path& root,
                   const std::vector<std::filesystem::path>& audio_folders);
 
-  // A clip whose audio the manifest calls `name`.
-  void add(std::string_view name, const ClipWords& words, const Place& place);
+  // A clip whose audio the manifest calls `name`. Of the entry, id and audio are found here.
+  void add(std::string_view name, ManifestEntry entry);
 
   // A clip whose audio is known to be there.
-  void add_found(std::string audio, const ClipWords& words, const Place& place);
+  void add_found(std::string audio, ManifestEntry entry);
 
-  void add_bad_line(const Place& place, std::string measured);
+  void add_bad_line(const ManifestLines& lines, std::string measured);
   void add_skipped(Skipped skipped) { manifest_.skipped.push_back(std::move(skipped)); }
 
   // Whether the manifest's first line only names its columns.
-  bool is_header(std::string_view first_field, const Place& place) const;
+  bool is_header(std::string_view first_field, const ManifestLines& lines) const;
 
   Manifest take() { return std::move(manifest_); }
 
@@ -79,8 +67,5 @@ class ManifestBuilder {
   std::unordered_map<std::string, std::size_t> first_of_;  // id to its entry
   Manifest manifest_;
 };
-
-// Adds the clips of lines "id|text" and "id|text|normalised text". Quotes are part of the text.
-void add_piped_lines(const std::filesystem::path& file, ManifestBuilder& builder);
 
 }  // namespace myxtts

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "data/layouts/manifest.h"
+
 namespace myxtts {
 
 // A manifest file, line by line, without its byte-order mark and its line ends of either kind.
@@ -29,6 +31,16 @@ class ManifestLines {
   std::string_view text() const { return line_; }  // good as long as the object
   std::int64_t number() const { return number_; }  // from 1
   const std::string& file() const { return file_; }
+
+  // A clip that the line names: what it says besides the audio.
+  ManifestEntry entry(std::string_view clip_text, std::string_view speaker = {},
+                      std::string_view language = {}) const {
+    return {.text = std::string(clip_text),
+            .speaker = std::string(speaker),
+            .language = std::string(language),
+            .manifest = file_,
+            .line = number_};
+  }
 
  private:
   std::string file_;

@@ -10,20 +10,24 @@
 
 namespace myxtts {
 
+namespace {
+
+// Adds the clips of lines "id|text" and "id|text|normalised text". Quotes are part of the text.
 void add_piped_lines(const std::filesystem::path& file, ManifestBuilder& builder) {
   ManifestLines lines(file);
   while (lines.next()) {
-    const Place place{lines.file(), lines.number()};
     const auto fields = split(lines.text(), '|');
-    if (builder.is_header(fields[0], place)) continue;
+    if (builder.is_header(fields[0], lines)) continue;
     if (fields.size() < 2 || fields.size() > 3) {
-      builder.add_bad_line(place, fmt::format("{} columns, 2 or 3", fields.size()));
+      builder.add_bad_line(lines, fmt::format("{} columns, 2 or 3", fields.size()));
       continue;
     }
     const bool is_normalised = fields.size() == 3 && !fields[2].empty();
-    builder.add(unquoted(fields[0]), {.text = is_normalised ? fields[2] : fields[1]}, place);
+    builder.add(unquoted(fields[0]), lines.entry(is_normalised ? fields[2] : fields[1]));
   }
 }
+
+}  // namespace
 
 Manifest read_ljspeech(const LayoutFiles& files) {
   ManifestBuilder builder(CorpusLayout::LjSpeech, files.folder,
@@ -55,18 +59,15 @@ Manifest read_plain(const LayoutFiles& files) {
   if (manifest.empty()) return builder.take();
   ManifestLines lines(manifest);
   while (lines.next()) {
-    const Place place{lines.file(), lines.number()};
     const auto fields = split_quoted(lines.text(), '|');
-    if (builder.is_header(fields[0], place)) continue;
+    if (builder.is_header(fields[0], lines)) continue;
     if (fields.size() < 2 || fields.size() > 4) {
-      builder.add_bad_line(place, fmt::format("{} columns, 2 to 4", fields.size()));
+      builder.add_bad_line(lines, fmt::format("{} columns, 2 to 4", fields.size()));
       continue;
     }
     builder.add(fields[0],
-                {.text = fields[1],
-                 .speaker = fields.size() > 2 ? std::string_view(fields[2]) : "",
-                 .language = fields.size() > 3 ? std::string_view(fields[3]) : ""},
-                place);
+                lines.entry(fields[1], fields.size() > 2 ? std::string_view(fields[2]) : "",
+                            fields.size() > 3 ? std::string_view(fields[3]) : ""));
   }
   return builder.take();
 }
@@ -86,17 +87,14 @@ Manifest read_coqui_csv(const LayoutFiles& files) {
                     lines.file()));
   }
   while (lines.next()) {
-    const Place place{lines.file(), lines.number()};
     const auto fields = split_quoted(lines.text(), '|');
     if (fields.size() != columns.size()) {
-      builder.add_bad_line(place, fmt::format("{} columns, {}", fields.size(), columns.size()));
+      builder.add_bad_line(lines, fmt::format("{} columns, {}", fields.size(), columns.size()));
       continue;
     }
     builder.add(columns.field(fields, "audio_file"),
-                {.text = columns.field(fields, "text"),
-                 .speaker = columns.field(fields, "speaker_name"),
-                 .language = columns.field(fields, "language")},
-                place);
+                lines.entry(columns.field(fields, "text"), columns.field(fields, "speaker_name"),
+                            columns.field(fields, "language")));
   }
   return builder.take();
 }
@@ -142,17 +140,14 @@ Manifest read_common_voice(const LayoutFiles& files) {
         lines.file()));
   }
   while (lines.next()) {
-    const Place place{lines.file(), lines.number()};
     const auto fields = fields_of(lines.text());
     if (!columns.reaches(fields, "path") || !columns.reaches(fields, "sentence")) {
-      builder.add_bad_line(place, fmt::format("{} columns, {}", fields.size(), columns.size()));
+      builder.add_bad_line(lines, fmt::format("{} columns, {}", fields.size(), columns.size()));
       continue;
     }
     builder.add(columns.field(fields, "path"),
-                {.text = columns.field(fields, "sentence"),
-                 .speaker = columns.field(fields, "client_id"),
-                 .language = small_letters(columns.field(fields, "locale"))},
-                place);
+                lines.entry(columns.field(fields, "sentence"), columns.field(fields, "client_id"),
+                            small_letters(columns.field(fields, "locale"))));
   }
   return builder.take();
 }
@@ -190,22 +185,20 @@ std::string fault_of(const nlohmann::json& object) {
 }
 
 void add_line(const ManifestLines& lines, ManifestBuilder& builder) {
-  const Place place{lines.file(), lines.number()};
   if (lines.text().size() > kLongestLine) {
-    builder.add_bad_line(place, fmt::format("{} bytes", lines.text().size()));
+    builder.add_bad_line(lines, fmt::format("{} bytes", lines.text().size()));
     return;
   }
   const auto object = nlohmann::json::parse(lines.text(), nullptr, false);
   if (const auto fault = object.is_discarded() ? std::string("not JSON") : fault_of(object);
       !fault.empty()) {
-    builder.add_bad_line(place, fault);
+    builder.add_bad_line(lines, fault);
     return;
   }
   builder.add(word_of(object, "audio_filepath"),
-              {.text = word_of(object, "text"),
-               .speaker = first_word_of(object, {"speaker", "speaker_id", "speaker_name"}),
-               .language = first_word_of(object, {"lang", "language", "target_lang"})},
-              place);
+              lines.entry(word_of(object, "text"),
+                          first_word_of(object, {"speaker", "speaker_id", "speaker_name"}),
+                          first_word_of(object, {"lang", "language", "target_lang"})));
 }
 
 }  // namespace

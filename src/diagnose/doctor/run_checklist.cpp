@@ -13,7 +13,7 @@
 #include "model/checkpoint_specs.h"
 #include "model/gpt_specs.h"
 #include "model/tensor_spec.h"
-#include "pipeline/data_pipeline.h"
+#include "pipeline/pipeline_options.h"
 
 namespace myxtts {
 namespace {

@@ -11,21 +11,15 @@ namespace myxtts {
 
 void ResidentBatches::keep(const DeviceBatch& batch) {
   const auto scope = device_.enter(device_.stream());
-  DeviceBatch copy{.number = batch.number,
-                   .position = batch.position,
-                   .clips = batch.clips,
-                   .audio_seconds = batch.audio_seconds,
-                   .rows = batch.rows,
-                   .prompt_mel = batch.prompt_mel.clone(),
-                   .windows = {},  // a trial is of the GPT alone
-                   .filled = device_.make_event(),
-                   .consumed = device_.make_event()};
-  GptBatch& rows = copy.rows;
-  for (at::Tensor* tensor : {&rows.segment_ends, &rows.tokens, &rows.positions, &rows.target_rows,
-                             &rows.text_targets, &rows.text_clips, &rows.audio_targets,
-                             &rows.audio_clips, &rows.text_count, &rows.audio_count}) {
-    *tensor = tensor->clone();
-  }
+  DeviceBatch copy;
+  static_cast<Batch<TensorOf>&>(copy) = batch;
+  copy.windows = {};  // a trial is of the GPT alone
+  const auto clone = [](at::Tensor& tensor) {
+    if (tensor.defined()) tensor = tensor.clone();
+  };
+  for_each_slot_array(clone, copy);
+  copy.filled = device_.make_event();
+  copy.consumed = device_.make_event();
   copy.filled.record(device_.stream());
   batches_.push_back(std::move(copy));
 }

@@ -42,7 +42,7 @@ struct TrialParts {
              const std::filesystem::path& folder, StageProbe& probe);
 
   // A feed that is started at the first batch and full.
-  std::unique_ptr<BatchFeed> make_feed() const;
+  std::shared_ptr<BatchFeed> make_feed() const;
 
   // That the stages hold at most, ahead of the trainer.
   static std::int64_t batches_ahead(const PipelineFacts& facts);
@@ -107,8 +107,8 @@ TrialParts::TrialParts(const EffectiveConfig& given, const DevicePlan& planned,
       training(place(*this)),
       trainer(*training, trainer_settings(settings.values, data)) {}
 
-std::unique_ptr<BatchFeed> TrialParts::make_feed() const {
-  auto feed = BatchFeed::for_training(shared);
+std::shared_ptr<BatchFeed> TrialParts::make_feed() const {
+  auto feed = BatchFeeds(shared).training();
   feed->start({});
   feed->wait_until_ready();
   return feed;
@@ -137,7 +137,7 @@ void TrialParts::fill_cache(std::int64_t batches) const {
 
 void TrialParts::step(DeviceBatch& batch) {
   try {
-    probe.tell(Work::Step);
+    probe.report(Work::Step);
     trainer.step(batch);
   } catch (const c10::Error&) {
     rethrow_with_advice(*devices.model, plan, start.network.config, settings.values.train);

@@ -134,13 +134,12 @@ at::Tensor WindowMaker::latents(const GptBatch& latent_rows, const at::Tensor& p
 DecoderWindows WindowMaker::operator()(const DeviceBatch& batch) const {
   const at::NoGradGuard no_grad;
   const SoundWindows& windows = batch.windows;
-  MYXTTS_CHECK(
-      windows.sound.defined() && windows.first_frames.defined() && windows.voices.defined(),
-      "a batch for the decoder has no sound windows");
+  MYXTTS_CHECK(windows.sound.defined() && windows.starts.defined() && windows.voices.defined(),
+               "a batch for the decoder has no sound windows");
   const auto rows = latent_rows(config_.gpt, batch.rows, windows.voices.size(0));
   const WantedFrames wanted = {.first_latent = rows.first.index_select(0, windows.clips),
                                .latents = rows.counts.index_select(0, windows.clips),
-                               .first_frame = windows.first_frames,
+                               .first_frame = windows.starts,
                                .frames = windows.sound.size(1) / config_.decoder.output_hop};
   return {.frames = frame_windows(config_.decoder, latents(rows.rows, batch.prompt_mel), wanted),
           .speaker = windows.voices.index_select(0, windows.clips).to(at::kFloat).unsqueeze(2),

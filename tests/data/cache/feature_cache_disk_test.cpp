@@ -229,7 +229,7 @@ TEST(FeatureCacheOnDisk, TwoProcessesAtOnceMakeOneCache) {
   std::vector<pid_t> children;
   for (std::uint64_t child = 0; child < 2; ++child) {
     children.push_back(in_child([&] {
-      FeatureCache cache(folder.path(), kKey, {.shard_bytes = 50'000});
+      FeatureCache cache(folder.path(), kKey, 50'000);
       for (std::uint64_t i = 0; i < kClips; ++i) {
         // Half of the clips come from both, in opposite orders.
         const auto clip = child == 0 ? i : 2 * kClips - kClips / 2 - 1 - i;

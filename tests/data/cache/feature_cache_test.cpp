@@ -34,7 +34,7 @@ TEST(FeatureCache, GivesBackEveryBitInTheSameProcessAndInTheNext) {
 
 TEST(FeatureCache, ViewsStayWhereTheyAreWhileMoreIsAdded) {
   const TemporaryFolder folder;
-  FeatureCache cache(folder.path(), kKey, {.shard_bytes = 20'000});
+  FeatureCache cache(folder.path(), kKey, 20'000);
   add_made(cache, 7);
   const auto before = cache.find(7);
   ASSERT_TRUE(before);
@@ -47,7 +47,7 @@ TEST(FeatureCache, ViewsStayWhereTheyAreWhileMoreIsAdded) {
 TEST(FeatureCache, BeginsANewShardWhenOneIsFullAndNeverGrowsBeyondItsCapacity) {
   const TemporaryFolder folder;
   {
-    FeatureCache cache(folder.path(), kKey, {.shard_bytes = 20'000});
+    FeatureCache cache(folder.path(), kKey, 20'000);
     for (std::uint64_t clip = 0; clip < 100; ++clip) ASSERT_TRUE(add_made(cache, clip));
   }
   const auto shards = shards_in(folder.path());
@@ -59,7 +59,7 @@ TEST(FeatureCache, BeginsANewShardWhenOneIsFullAndNeverGrowsBeyondItsCapacity) {
 
 TEST(FeatureCache, TakesAClipThatIsLargerThanAShard) {
   const TemporaryFolder folder;
-  FeatureCache cache(folder.path(), kKey, {.shard_bytes = 100});
+  FeatureCache cache(folder.path(), kKey, 100);
   EXPECT_TRUE(add_made(cache, 3));
   EXPECT_TRUE(add_made(cache, 4));
   EXPECT_TRUE(holds_made(cache, 3));
@@ -131,7 +131,7 @@ TEST(FeatureCache, ManyThreadsAddAndReadAtOnce) {
   constexpr std::uint64_t kThreads = 4;
   constexpr std::uint64_t kClips = 120;
   const TemporaryFolder folder;
-  FeatureCache cache(folder.path(), kKey, {.shard_bytes = 40'000});
+  FeatureCache cache(folder.path(), kKey, 40'000);
   std::atomic<int> wrong = 0;
   {
     std::vector<std::jthread> threads;

@@ -48,10 +48,10 @@ class Training {
         pipeline_options(
             {.workers = planted_.workers, .buffer = planted_.buffer, .end = std::nullopt}));
     pipeline.start({});
-    pipeline.wait_until_ready();
+    pipeline.outlet().wait_until_ready();
     for (int step = 0; step < kWarmUp; ++step) take_step(pipeline);
     TrialReading reading = measure(pipeline);
-    pipeline.stop();
+    pipeline.outlet().finish();
     for (int step = 0; step < 10; ++step) {
       const auto began = system_clock().now();
       work();
@@ -76,14 +76,14 @@ class Training {
   void work() const { wait_for(planted_.step * scale()); }
 
   std::int64_t take_step(FakePipeline& pipeline) const {
-    const auto slot = pipeline.next();
+    const auto slot = pipeline.outlet().next();
     work();
     return std::ssize((*slot)->clips);
   }
 
   TrialReading measure(FakePipeline& pipeline) const {
     TrialReading reading;
-    const PipelineReading before = pipeline.meters();
+    const PipelineReading before = pipeline.outlet().meters();
     const std::int64_t files_before = file_nanoseconds_;
     const auto began = system_clock().now();
     auto last = began;
@@ -96,7 +96,7 @@ class Training {
     }
     reading.wall_seconds = seconds_since(began);
     reading.file_seconds = 1e-9 * static_cast<double>(file_nanoseconds_ - files_before);
-    reading.pipeline = between(before, pipeline.meters());
+    reading.pipeline = between(before, pipeline.outlet().meters());
     reading.step_tokens.assign(reading.step_seconds.size(), 100);
     reading.tokens = reading.useful_tokens = 100 * std::ssize(reading.step_seconds);
     reading.resident_tokens = 100;

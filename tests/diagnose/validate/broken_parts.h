@@ -99,6 +99,7 @@ class BusyFeatures {
   }
 
   std::vector<Times> take_times() { return std::exchange(times_, {}); }
+  void finish() {}
 
  private:
   const BusyWork work_;
@@ -113,22 +114,22 @@ inline TrialReading busy_pipeline(const BusyWork& work) {
   BusyFeatures features(work, permits);
   DataPipeline<BusyFeatures> pipeline(corpus, features, pipeline_options({}));
   pipeline.start({});
-  pipeline.wait_until_ready();
-  const PipelineReading before = pipeline.meters();
+  pipeline.outlet().wait_until_ready();
+  const PipelineReading before = pipeline.outlet().meters();
   const auto began = system_clock().now();
   TrialReading trial;
   while (trial.batches < kPipelineSteps) {
-    if (pipeline.meters().queue("ring").depth.current == 0) permits.release();
-    const auto slot = pipeline.next();
+    if (pipeline.outlet().meters().queue("ring").depth.current == 0) permits.release();
+    const auto slot = pipeline.outlet().next();
     if (!slot) break;
     busy_for(work.step);
     ++trial.batches;
     trial.clips += 4;
   }
   trial.wall_seconds = seconds_in(system_clock().now() - began);
-  trial.pipeline = between(before, pipeline.meters());
+  trial.pipeline = between(before, pipeline.outlet().meters());
   permits.release(static_cast<std::ptrdiff_t>(work.batches));  // so that nobody is left waiting
-  pipeline.stop();
+  pipeline.outlet().finish();
   return trial;
 }
 

@@ -70,7 +70,7 @@ DeviceBatch decoder_batch(const ModelConfig& config, const RoleDevice& device,
                    .clips = at::tensor(clips).to(on),
                    .mel = {},
                    .sound = at::stack(sound).to(on),
-                   .first_frames = at::tensor(firsts).to(on),
+                   .starts = at::tensor(firsts).to(on),
                    .voices = at::full({kClips, config.decoder.speaker_dim}, 0.3).to(on),
                    .speakers = {}};
   return batch;

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "config/model.h"
+#include "config/run_config.h"
+#include "data/batches/batch_plan.h"
+#include "data/batches/sound_window.h"
+#include "device/machine.h"
+#include "device/plan/device_plan.h"
+#include "device/role_device.h"
+#include "model/gpt_rows.h"
+#include "pipeline/staging_pool.h"
+
+namespace myxtts {
+
+// How the rows of batches are made, and how many batches make a step.
+struct RowOptions {
+  GptConfig gpt = {};
+  PromptMask mask = PromptMask::Clip;  // --prompt-mask
+  std::int64_t batches_a_step = 1;     // --grad-accum
+  WindowPlan windows = {};             // of stages that train on sound
+  std::int64_t trainers = 1;           // the ranks that are fed: Note [Batches of several trainers]
+};
+
+// How much a BatchWindow may hold.
+struct WindowLimits {
+  std::size_t batches = 50;
+  std::size_t bytes = SIZE_MAX;  // of decoded samples
+};
+
+struct PipelineOptions {
+  RowOptions rows = {};                  // its trainers follow from those below
+  std::optional<DataPosition> end = {};  // nothing: one epoch after another, for ever
+  std::size_t workers = 1;               // that decode, at first
+  std::size_t most_workers = 1;          // more than `workers`: autotune decides
+  WindowLimits buffer = {};              // --buffer-size batches, and their bytes
+  bool tune_buffer = false;              // autotune may enlarge it
+  StagingPool::Allocate allocate = plain_memory;
+
+  std::size_t ring_slots = 3;                 // on the model device
+  std::chrono::nanoseconds start_delay = {};  // --model-start-delay; 0 where it does not apply
+  // The model device of each trainer, which outlives the pipeline; null: the CPU.
+  std::vector<const RoleDevice*> trainers = {nullptr};
+
+  std::size_t staging_blocks() const { return ring_slots + 2; }
+};
+
+// What --num-workers auto begins with: a quarter of the cores. It may end with all of them.
+std::size_t first_workers(const CpuInfo& cpu);
+
+// Batches that --buffer-size auto begins with.
+inline constexpr std::size_t kFirstBuffer = 8;
+
+// Decoded clips may take this share of the memory that is free at the start.
+inline constexpr double kBufferShare = 0.25;
+
+// The settings of a run as a pipeline takes them; the devices' own (events, streams, host memory)
+// are left to whoever opens those. The start waits for --model-start-delay in `dual` and `split`
+// only.
+PipelineOptions pipeline_options(const DataConfig& data, const TrainConfig& train,
+                                 const DevicePlan& plan, const CpuInfo& cpu,
+                                 const MemoryInfo& memory);
+
+}  // namespace myxtts
