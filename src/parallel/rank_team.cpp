@@ -2,6 +2,7 @@
 #include "parallel/rank_team.h"
 
 #include <cstdlib>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -92,11 +93,12 @@ void show(c10d::Work& work) {
 }  // namespace
 
 struct RankTeam::State {
+  State() = default;
   State(const World& where, const RankTeamSettings& chosen)
       : world(where),
         settings(chosen),
-        board(where, chosen.timeout),
-        group(join(board, where, chosen.timeout)) {}
+        board(std::in_place, where, chosen.timeout),
+        group(join(*board, where, chosen.timeout)) {}
 
   ~State() {
     // Where a rank is lost, what is under way may never end, and Gloo would wait for it.
@@ -107,13 +109,14 @@ struct RankTeam::State {
   [[noreturn]] void fail(const std::string& reason) {
     lost = true;
     log_debug("ranks", "{}", reason);
-    const std::vector<int> gone = board.ranks_without_pulse();
-    auto cause = board.cause();
+    MYXTTS_CHECK(board.has_value(), "a rank alone has lost another one: {}", reason);
+    const std::vector<int> gone = board->ranks_without_pulse();
+    auto cause = board->cause();
     if (!cause) {
       cause = fmt::format("{} of {} {} not answer any more (--rank-timeout {}).",
                           gone.empty() ? "a rank" : listed(gone), world.size,
                           gone.size() > 1 ? "do" : "does", seconds(settings.timeout));
-      if (world.leads()) board.tell_cause(*cause);
+      if (world.leads()) board->tell_cause(*cause);
     }
     if (world.leads()) std::this_thread::sleep_for(kTimeToRead);  // its board ends with it
     throw LostRank(fmt::format(
@@ -141,20 +144,20 @@ struct RankTeam::State {
         const bool completed = work->isCompleted();
         if (completed && work->isSuccess()) continue;  // just behind the time that it was given
         const bool late = std::chrono::steady_clock::now() - began >= settings.timeout;
-        if (completed || late || board.cause()) fail(error.what());
+        if (completed || late || board->cause()) fail(error.what());
       }
     }
   }
 
   template <typename Begin>
   void run(const Begin& work) {
-    finish(begin(work));
+    if (group) finish(begin(work));
   }
 
-  const World world;
-  const RankTeamSettings settings;
-  RankBoard board;
-  c10::intrusive_ptr<Gloo> group;
+  const World world = {};
+  const RankTeamSettings settings = {};
+  std::optional<RankBoard> board;  // nothing: of one
+  c10::intrusive_ptr<Gloo> group;  // likewise null
   bool lost = false;
 };
 
@@ -170,7 +173,18 @@ RankTeam::Sum& RankTeam::Sum::operator=(Sum&&) noexcept = default;
 RankTeam::Sum::~Sum() = default;
 
 void RankTeam::Sum::wait() {
-  state_->team.finish(state_->work);
+  if (state_->work) state_->team.finish(state_->work);
+}
+
+RankTeam::RankTeam() : state_(std::make_unique<State>()) {}
+
+RankTeam& RankTeam::alone() {
+  static RankTeam team;
+  return team;
+}
+
+bool RankTeam::is_alone() const {
+  return !state_->group;
 }
 
 RankTeam::RankTeam(const World& world, const RankTeamSettings& settings)
@@ -189,6 +203,7 @@ const RankTeamSettings& RankTeam::settings() const {
 RankTeam::Sum RankTeam::begin_sum(const at::Tensor& tensor) {
   MYXTTS_CHECK(tensor.is_contiguous() && tensor.device().is_cpu(), "ranks sum flat CPU tensors");
   auto sum = std::make_unique<Sum::State>(Sum::State{*state_, {tensor}, {}});
+  if (is_alone()) return Sum(std::move(sum));
   sum->work = state_->begin([&] { return state_->group->allreduce(sum->tensors); });
   if (tracing()) show(*sum->work);
   return Sum(std::move(sum));
@@ -217,6 +232,7 @@ std::string RankTeam::broadcast(const std::string& text) {
 }
 
 std::vector<double> RankTeam::gather(std::span<const double> own) {
+  if (is_alone()) return {own.begin(), own.end()};
   const auto count = std::ssize(own);
   auto all = at::zeros({state_->world.size, count}, at::kDouble);
   double* const row = all.mutable_data_ptr<double>() + state_->world.rank * count;
@@ -231,15 +247,15 @@ void RankTeam::meet() {
 }
 
 void RankTeam::say_why(const std::string& cause) noexcept {
-  if (state_->lost) return;  // the others know
-  state_->board.tell_cause(
+  if (state_->lost || is_alone()) return;  // the others know
+  state_->board->tell_cause(
       fmt::format("rank {} of {} ended: {}", state_->world.rank, state_->world.size, cause));
   state_->lost = true;  // the others go, and what is under way with them may never end
   if (state_->world.leads()) std::this_thread::sleep_for(kTimeToRead);
 }
 
 bool RankTeam::has_lost_one() const {
-  return state_->board.cause().has_value();
+  return state_->board && state_->board->cause();
 }
 
 void RankTeam::give_up(const std::string& reason) {

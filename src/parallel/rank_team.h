@@ -29,11 +29,18 @@ struct RankTeamSettings {
 // comes out has the same bits on every rank. Where a rank is lost, or none answers within the
 // timeout, the others throw LostRank, which names the rank and says why it ended where it could
 // tell.
+//
+// A rank that nobody joins is a team of one: what it sums is its own, and it waits for nobody.
 class RankTeam {
  public:
+  RankTeam();  // of one
   // Waits for the others, and says for whom. Throws DeviceError that names those who did not come.
   RankTeam(const World& world, const RankTeamSettings& settings);
   ~RankTeam();
+
+  // The team of a run that has one rank and no launcher. Any thread's.
+  static RankTeam& alone();
+  bool is_alone() const;  // made without a launcher; one that a launcher started is not
 
   const World& world() const;
   const RankTeamSettings& settings() const;

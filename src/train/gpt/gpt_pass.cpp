@@ -262,7 +262,7 @@ void GptPass::sum_over_ranks() const {
 // Dropout is drawn anew for each batch from what the batch is, not from what was drawn before.
 void GptPass::seed_dropout(std::int64_t step, std::uint64_t batch) {
   constexpr std::uint64_t kMostBatches = std::uint64_t{1} << 20;  // of a step
-  const int rank = settings_.team == nullptr ? 0 : settings_.team->world().rank;
+  const int rank = settings_.team->world().rank;
   const RandomStream seeds(settings_.seed,
                            rank == 0 ? "train/dropout" : fmt::format("train/dropout/{}", rank));
   random_.set_current_seed(seeds.bits(static_cast<std::uint64_t>(step) * kMostBatches + batch));

@@ -33,7 +33,7 @@ ParameterLayout layout_of(const GptConfig& config, const std::vector<std::string
 
 OptimiserSettings optimiser_settings(const GptTrainingSettings& settings, std::int64_t trained,
                                      std::size_t losses) {
-  const bool in_parts = settings.team != nullptr && settings.shard;
+  const bool in_parts = !settings.team->is_alone() && settings.shard;
   return {
       .update = settings.update,
       .moments = settings.savers.moments,
@@ -63,7 +63,7 @@ GptTrainingSettings checked(const GptTrainingSettings& settings) {
       throw ConfigError(refusal + "--precision fp16. Type --precision bf16 or fp32.");
     }
   }
-  if (settings.team != nullptr && settings.savers.release_gradients) {
+  if (!settings.team->is_alone() && settings.savers.release_gradients) {
     throw ConfigError(
         "--release-gradients on lets go of gradients before other ranks have seen them; with "
         "several ranks leave it out.");
@@ -88,7 +88,7 @@ struct GptTraining::State {
                   device),
         numbers(device, {std::ssize(names_of_losses(settings))}) {
     if (settings.savers.release_gradients) release_gradients(parameters, optimiser);
-    if (settings.team != nullptr) join_ranks(*settings.team);
+    if (!settings.team->is_alone()) join_ranks(*settings.team);
     pass.emplace(gpt_config, settings,
                  GptPassParts{.device = device,
                               .gpt = gpt,

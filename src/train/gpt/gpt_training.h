@@ -14,12 +14,11 @@
 #include "device/role_device.h"
 #include "model/gpt_rows.h"
 #include "model/named_tensors.h"
+#include "parallel/rank_team.h"
 #include "train/step/optimiser.h"
 #include "train/step/stage_training.h"
 
 namespace myxtts {
-
-class RankTeam;
 
 struct GptTrainingSettings {
   Precision precision = Precision::Fp32;  // decided, not Auto
@@ -36,9 +35,8 @@ struct GptTrainingSettings {
   std::int64_t slots = 0;            // clips a batch holds at most
   std::int64_t prompt_frames = 517;  // of a clip's prompt: six seconds
 
-  // The other ranks of the run: Note [Gradients of several ranks]. It outlives the training. Null:
-  // there are none.
-  RankTeam* team = nullptr;
+  // The ranks of the run: Note [Gradients of several ranks]. It outlives the training.
+  RankTeam* team = &RankTeam::alone();
   Wire wire = Wire::Fp32;
   bool shard = false;  // each rank keeps AdamW's averages of its part alone
 
