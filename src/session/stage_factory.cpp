@@ -126,7 +126,7 @@ namespace {
 
 std::unique_ptr<StageTraining> make_gpt(const StageParts& parts) {
   GptTrainingSettings settings = gpt_training_settings(parts.config, parts.plan, parts.data);
-  settings.on_the_way = parts.on_the_way;
+  settings.on_the_way = parts.poll;
   settings.team = parts.team;
   settings.wire = parts.config.parallel.wire;
   settings.shard = parts.config.parallel.shard_optimiser;
@@ -136,7 +136,7 @@ std::unique_ptr<StageTraining> make_gpt(const StageParts& parts) {
 
 std::unique_ptr<StageTraining> make_dvae(const StageParts& parts) {
   DvaeTrainingSettings settings = dvae_training_settings(parts.config, parts.plan, parts.data);
-  settings.on_the_way = parts.on_the_way;
+  settings.on_the_way = parts.poll;
   const OpenModel& network = parts.start.network;
   return std::make_unique<DvaeTraining>(network.config.dvae, network.dvae,
                                         network.model.at("mel_stats"), parts.device, settings);
@@ -145,7 +145,7 @@ std::unique_ptr<StageTraining> make_dvae(const StageParts& parts) {
 std::unique_ptr<StageTraining> make_decoder(const StageParts& parts) {
   DecoderTrainingSettings settings =
       decoder_training_settings(parts.config, parts.plan, parts.data);
-  settings.on_the_way = parts.on_the_way;
+  settings.on_the_way = parts.poll;
   const OpenModel& network = parts.start.network;
   return std::make_unique<DecoderTraining>(network.config, network.model, parts.device, settings);
 }
@@ -153,7 +153,7 @@ std::unique_ptr<StageTraining> make_decoder(const StageParts& parts) {
 std::unique_ptr<StageTraining> make_speaker(const StageParts& parts) {
   SpeakerTrainingSettings settings =
       speaker_training_settings(parts.config, parts.plan, parts.data);
-  settings.on_the_way = parts.on_the_way;
+  settings.on_the_way = parts.poll;
   return std::make_unique<SpeakerTraining>(parts.start.network.config.speaker_encoder,
                                            parts.start.trained(), parts.device, settings);
 }
@@ -162,7 +162,7 @@ std::unique_ptr<StageTraining> make_speaker(const StageParts& parts) {
 
 std::unique_ptr<StageTraining> make_stage_training(const StageParts& parts) {
   const Stage stage = parts.config.train.stage;
-  if (parts.team != nullptr && stage != Stage::Gpt) {
+  if (!parts.team->is_alone() && stage != Stage::Gpt) {
     throw ConfigError(fmt::format(
         "Several ranks train the stage gpt alone so far, and --stage is {}; start it as one "
         "process, without a launcher.",

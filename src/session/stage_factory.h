@@ -41,8 +41,8 @@ struct StageParts {
   const StartingModel& start;
   const RunData& data;
   RoleDevice& device;
-  RankTeam* team = nullptr;               // the other ranks, where there are some
-  std::function<void()> on_the_way = {};  // called again and again in each pass on the CPU
+  RankTeam* team = &RankTeam::alone();
+  std::function<void()> poll = {};  // called again and again in a pass; what it throws ends it
 };
 
 // The training of --stage, on the model device. Records graphs where those are used, with progress.
