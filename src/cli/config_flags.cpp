@@ -43,7 +43,7 @@ CLI::Option* add_field(CLI::App& app, const Field& field) {
 }
 
 // `profile` is a short training of one stage without a run directory: it has the flags of `train`
-// but for those that tell of anything else.
+// but for those of anything else.
 bool has_flag(const std::string& command, const Field& field) {
   static const std::set<std::string_view> of_long_runs = {"train.stages", "train.stage_budget",
                                                           "train.max_minutes"};

@@ -25,27 +25,25 @@
 namespace myxtts {
 namespace {
 
-// The folders of a demo.
-struct DemoPlaces {
-  std::filesystem::path corpus;
-  std::filesystem::path run;
-  std::filesystem::path exported;
-};
+// The folders of a demo, below its own.
+constexpr const char* kCorpus = "corpus";
+constexpr const char* kRun = "run";
+constexpr const char* kExport = "export";
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
 constexpr int kInterrupted = 128 + SIGTERM;
 
-std::vector<std::string> train_command_line(const DemoPlaces& places,
+std::vector<std::string> train_command_line(const fs::path& demo,
                                             const std::vector<std::string>& more) {
   std::vector<std::string> words{"train",
                                  "--model-size",
                                  "tiny",
                                  "--train-data",
-                                 places.corpus.string(),
+                                 (demo / kCorpus).string(),
                                  "--checkpoint-dir",
-                                 places.run.string(),
+                                 (demo / kRun).string(),
                                  "--device",
                                  "cpu",
                                  "--batch-size",
@@ -91,11 +89,11 @@ int finish(
 // Trains by the commands that a person would type, which are shown: for half of the time, is then
 // interrupted on purpose by SIGTERM, and goes on for as many steps again. The exit code of the
 // command that did not end well, else 0. A signal to us goes to the command.
-int train_twice(const DemoPlaces& places, double seconds, const Interruption& interruption) {
+int train_twice(const fs::path& demo, double seconds, const Interruption& interruption) {
   const auto half = std::chrono::duration<double>(seconds / 2);
   const auto began = system_clock().now();
-  const auto first = start(train_command_line(places, {"--max-steps", "2000"}));
-  const fs::path metrics = places.run / "metrics.jsonl";
+  const auto first = start(train_command_line(demo, {"--max-steps", "2000"}));
+  const fs::path metrics = demo / kRun / "metrics.jsonl";
   const auto half_is_over = [&] {
     std::error_code missing;
     return system_clock().now() - began > half && fs::file_size(metrics, missing) > 0 && !missing;
@@ -103,19 +101,19 @@ int train_twice(const DemoPlaces& places, double seconds, const Interruption& in
   const int code = finish(*first, interruption, half_is_over);
   if (interruption.came() || code != kInterrupted) return code;
 
-  const auto state = read_training_state(places.run / "latest" / files::kState);
+  const auto state = read_training_state(demo / kRun / "latest" / files::kState);
   print(
       fmt::format("\nThat was on purpose: SIGTERM after {} steps. Nothing is lost; it goes on "
                   "where it was.\n",
                   state.step));
-  const auto second = start(
-      train_command_line(places, {"--max-steps", std::to_string(2 * state.step), "--resume"}));
+  const auto second =
+      start(train_command_line(demo, {"--max-steps", std::to_string(2 * state.step), "--resume"}));
   return finish(*second, interruption);
 }
 
 // Exports the model where the Python peer can hold its size, and says why not elsewhere.
-void try_export(const DemoPlaces& places, const Interruption& interruption) {
-  const fs::path model = places.run / "latest";
+void try_export(const fs::path& demo, const Interruption& interruption) {
+  const fs::path model = demo / kRun / "latest";
   try {
     require_peer_can_hold(open_model(model).config, model.string());
   } catch (const DataError& error) {
@@ -123,7 +121,7 @@ void try_export(const DemoPlaces& places, const Interruption& interruption) {
     return;
   }
   const auto program = start({"export", "--model", model.string(), "--format", "coqui", "--out",
-                              places.exported.string()});
+                              (demo / kExport).string()});
   finish(*program, interruption);
 }
 
@@ -133,22 +131,22 @@ struct DemoArguments {
   int clips = 96;
 };
 
-int leave(const DemoPlaces& places, int code) {
+int leave(const fs::path& demo, int code) {
   print(fmt::format(
       "\nThe run is in {0}. To go on with it, type:\n  myxtts train --config {0}/config.yaml "
       "--resume\n",
-      places.run.string()));
+      (demo / kRun).string()));
   return code;
 }
 
-void say_what_is_next(const DemoPlaces& places) {
+void say_what_is_next(const fs::path& demo) {
   print(fmt::format(
       "\n{} holds the run: log.txt, metrics.jsonl, curves for TensorBoard, checkpoints.\n"
       "For a voice of your own, type:\n"
       "  myxtts import --from XTTS_V2_FOLDER --out models/xtts-v2\n"
       "  myxtts prepare YOUR_CORPUS --model models/xtts-v2\n"
       "  myxtts train --init models/xtts-v2 --train-data YOUR_CORPUS --checkpoint-dir runs/voice\n",
-      places.run.string()));
+      (demo / kRun).string()));
 }
 
 int run_demo(const DemoArguments& arguments) {
@@ -158,18 +156,16 @@ int run_demo(const DemoArguments& arguments) {
         fmt::format("{} is there already; name another folder with --out, or remove it.",
                     arguments.out.string()));
   }
-  const DemoPlaces places{.corpus = arguments.out / "corpus",
-                          .run = arguments.out / "run",
-                          .exported = arguments.out / "export"};
+  const fs::path& demo = arguments.out;
   print(fmt::format("{} speaks {} sentences into {}.\n", synthesiser.program, arguments.clips,
-                    places.corpus.string()));
-  make_demo_corpus(places.corpus, synthesiser, arguments.clips);
+                    (demo / kCorpus).string()));
+  make_demo_corpus(demo / kCorpus, synthesiser, arguments.clips);
   const Interruption interruption;
-  const int code = train_twice(places, arguments.seconds, interruption);
-  if (code != 0) return leave(places, code);
-  print(describe(demo_outcome(places.corpus, places.run)));
-  try_export(places, interruption);
-  say_what_is_next(places);
+  const int code = train_twice(demo, arguments.seconds, interruption);
+  if (code != 0) return leave(demo, code);
+  print(describe(demo_outcome(demo / kCorpus, demo / kRun)));
+  try_export(demo, interruption);
+  say_what_is_next(demo);
   return 0;
 }
 

@@ -224,7 +224,7 @@ bool takes_command(const CLI::App& app) {
       near ? fmt::format("did you mean {}?", *near) : fmt::format("{}.", see_help(app))));
 }
 
-// What was left over tells more than CLI11's complaint, which may be about something missing.
+// What was left over explains more than CLI11's message, which may be about something missing.
 void explain_leftovers(const CLI::App& program) {
   const CLI::App& app = chosen_command(program);
   const std::vector<std::string> leftovers = program.remaining(true);

@@ -27,11 +27,6 @@
 namespace myxtts {
 namespace {
 
-struct LicenceOptions {
-  std::string name;       // what the user says it is; empty: what the folder says
-  bool accepted = false;  // on the command line
-};
-
 namespace fs = std::filesystem;
 
 constexpr std::size_t kLongestLicence = 1 << 20;
@@ -64,23 +59,23 @@ bool ask_on_terminal() {
 // Finds the terms of the weights in `folder`, shows them and has them accepted: by the option, by
 // the mark that the Python peer leaves once they were accepted there, or by asking on the terminal.
 // Throws ConfigError if there are terms and nobody accepted them.
-Licence settle_licence(const fs::path& folder, const LicenceOptions& options) {
+Licence accept_licence(const fs::path& folder, const std::string& given_name, bool accepted) {
   const std::string file = find_licence_file(folder);
   if (file.empty()) {
-    const std::string name = options.name.empty() ? "unknown" : options.name;
-    if (options.name.empty()) {
+    const std::string name = given_name.empty() ? "unknown" : given_name;
+    if (given_name.empty()) {
       log_info(
           "import",
           "{} has no licence file. If its weights are the public XTTS v2 or were trained from it, "
           "they come under {}. Name their licence with --licence.",
           folder.string(), kPublicTerms);
     }
-    return {.name = name, .file = "", .accepted = options.accepted};
+    return {.name = name, .file = "", .accepted = accepted};
   }
   const std::string text = read_text_file(folder / file, "licence", kLongestLicence);
-  const std::string name = options.name.empty() ? first_line(text) : options.name;
+  const std::string name = given_name.empty() ? first_line(text) : given_name;
   const bool accepted_before = fs::exists(folder / "tos_agreed.txt");
-  if (!options.accepted && !accepted_before) {
+  if (!accepted && !accepted_before) {
     std::fprintf(stderr, "%s\n", text.c_str());
     if (!ask_on_terminal()) {
       throw ConfigError(fmt::format(
@@ -95,7 +90,8 @@ Licence settle_licence(const fs::path& folder, const LicenceOptions& options) {
 struct ImportArguments {
   fs::path from;
   fs::path out;
-  LicenceOptions licence;
+  std::string licence;  // its name; empty: what the folder says
+  bool accepts_licence = false;
   bool force = false;
 };
 
@@ -142,7 +138,8 @@ int run_import(const ImportArguments& arguments) {
   const std::string subject = (arguments.from / files::kConfig).string();
   const ModelConfig config = parse_model_config(json, subject);
   check_weights(source, config);
-  const Licence licence = settle_licence(arguments.from, arguments.licence);
+  const Licence licence =
+      accept_licence(arguments.from, arguments.licence, arguments.accepts_licence);
 
   write_weights(source, config, target);
   write_file_atomically(target / files::kConfig, bytes_of(with_licence(json, licence, subject)));
@@ -166,8 +163,8 @@ Command import_command() {
                    "Folder with model.pth (or a trainer's checkpoint), config.json and vocab.json")
         ->required();
     app.add_option("--out", arguments->out, "The model folder to make")->required();
-    app.add_option("--licence", arguments->licence.name, "What the weights' licence is called");
-    app.add_flag("--accept-licence", arguments->licence.accepted,
+    app.add_option("--licence", arguments->licence, "What the weights' licence is called");
+    app.add_flag("--accept-licence", arguments->accepts_licence,
                  "Accept the licence that comes with the weights");
     app.add_flag("--force", arguments->force, "Replace a model folder that exists");
     return [arguments] { return run_import(*arguments); };

@@ -97,11 +97,10 @@ int run_launch(const LaunchArguments& arguments) {
   check_no_rank_launches();
   std::vector<std::string> command = arguments.command;
   if (!arguments.gpus) {
-    return launch_ranks({.ranks = *arguments.ranks, .arguments = command, .port = arguments.port});
+    return launch_ranks(*arguments.ranks, std::move(command), arguments.port);
   }
   command.insert(command.begin() + 1, {"--gpus", *arguments.gpus});
-  return launch_ranks(
-      {.ranks = count_gpus(*arguments.gpus), .arguments = command, .port = arguments.port});
+  return launch_ranks(count_gpus(*arguments.gpus), std::move(command), arguments.port);
 }
 
 std::function<int()> declare_launch(CLI::App& app) {

@@ -113,65 +113,6 @@ EffectiveConfig with_knobs(EffectiveConfig settings, const Profile& profile) {
   return settings;
 }
 
-struct CompareArguments {
-  std::optional<std::string> json = {};    // a file, or "-"
-  std::optional<std::int64_t> steps = {};  // to measure in each; nothing: a few dozen
-};
-
-void refuse_a_placement(const RunConfig& config) {
-  const DevicesConfig& devices = config.devices;
-  const char* given = devices.split_gpu                                 ? "--split-gpu"
-                      : config.data.data_gpu                            ? "--data-gpu"
-                      : devices.mode.value_or(Mode::Auto) != Mode::Auto ? "--mode"
-                                                                        : nullptr;
-  if (given == nullptr) return;
-  throw ConfigError(fmt::format(
-      "--compare measures every placement, so {} names one too many; leave {} out, or --compare.",
-      given, given));
-}
-
-void print_comparison(const CompareArguments& arguments, const PlacementAnswer& answer) {
-  const Placement* fastest = answer.fastest ? &*answer.fastest : nullptr;
-  if (arguments.json != "-") print(describe(answer.table, fastest, "best"));
-  if (arguments.json == "-")
-    print(to_json(answer.table, fastest));
-  else if (arguments.json) {
-    write_file_atomically(*arguments.json, bytes_of(to_json(answer.table, fastest)));
-  }
-}
-
-// `myxtts profile --compare`: the table of --mode auto, and no training. Gives the exit code: 0, or
-// 1 where nothing could be measured. Throws ConfigError for settings that name a placement.
-int compare_and_tell(EffectiveConfig settings, const CompareArguments& arguments) {
-  refuse_a_placement(settings.values);
-  settings.values = without_auto(settings.values);
-  const DevicePlan usual = plan_run(settings.values, sizes_to_train(settings.values.train));
-  const ProfileCorpus corpus(settings.values.data, usual);
-  settings.values.data = corpus.settings();
-  const ScratchFolder folder("compare");
-  const RunOutline outline =
-      outline_run(settings, std::nullopt, {.scratch = folder.path(), .indexes = folder.path()});
-  SystemProbe probe;
-  const Machine machine = discover_machine(probe);
-  const Interruption interruption;
-  const PlacementAnswer answer =
-      compare_placements({.settings = outline.settings,
-                          .machine = machine,
-                          .usual = usual,
-                          .folder = folder.path(),
-                          .cache = folder.path(),
-                          .first_epoch_share = outline.first_epoch_share(usual),
-                          .may_cache = may_cache(settings, std::nullopt),
-                          .steps = arguments.steps},
-                         interruption);
-  print_comparison(arguments, answer);
-  if (interruption.came()) return kExitBySignal + interruption.signal();
-  if (!answer.fastest) return 1;
-  log_info("profile", "to train so, add {} to myxtts train, or --mode auto to have it measured",
-           flags_of(*answer.fastest));
-  return 0;
-}
-
 struct ProfileArguments {
   explicit ProfileArguments(CLI::App& app) : flags(app) {}
 
@@ -193,6 +134,57 @@ void write(const std::string& place, const std::string& text) {
   } else {
     write_file_atomically(place, bytes_of(text));
   }
+}
+
+void refuse_a_placement(const RunConfig& config) {
+  const DevicesConfig& devices = config.devices;
+  const char* given = devices.split_gpu                                 ? "--split-gpu"
+                      : config.data.data_gpu                            ? "--data-gpu"
+                      : devices.mode.value_or(Mode::Auto) != Mode::Auto ? "--mode"
+                                                                        : nullptr;
+  if (given == nullptr) return;
+  throw ConfigError(fmt::format(
+      "--compare measures every placement, so {} names one too many; leave {} out, or --compare.",
+      given, given));
+}
+
+void print_comparison(const ProfileArguments& arguments, const ComparedPlacements& compared) {
+  const Placement* fastest = compared.fastest ? &*compared.fastest : nullptr;
+  if (arguments.json != "-") print(describe(compared.table, fastest, "best"));
+  if (arguments.json) write(*arguments.json, to_json(compared.table, fastest));
+}
+
+// `myxtts profile --compare`: the table of --mode auto, and no training. Gives the exit code: 0, or
+// 1 where nothing could be measured. Throws ConfigError for settings that name a placement.
+int compare(EffectiveConfig settings, const ProfileArguments& arguments) {
+  refuse_a_placement(settings.values);
+  settings.values = without_auto(settings.values);
+  const DevicePlan usual = plan_run(settings.values, sizes_to_train(settings.values.train));
+  const ProfileCorpus corpus(settings.values.data, usual);
+  settings.values.data = corpus.settings();
+  const ScratchFolder folder("compare");
+  const RunOutline outline = outline_run(settings, std::nullopt, folder.path(), folder.path());
+  SystemProbe probe;
+  const Machine machine = discover_machine(probe);
+  const bool asked = arguments.steps_option->count() > 0;
+  const auto steps = asked ? std::optional(arguments.num_steps) : std::nullopt;
+  const Interruption interruption;
+  const ComparedPlacements compared =
+      compare_placements({.settings = outline.settings,
+                          .machine = machine,
+                          .usual = usual,
+                          .folder = folder.path(),
+                          .cache = folder.path(),
+                          .first_epoch_share = outline.first_epoch_share(usual),
+                          .may_cache = may_cache(settings, std::nullopt),
+                          .steps = steps},
+                         interruption);
+  print_comparison(arguments, compared);
+  if (interruption.came()) return kExitBySignal + interruption.signal();
+  if (!compared.fastest) return 1;
+  log_info("profile", "to train so, add {} to myxtts train, or --mode auto to have it measured",
+           flags_of(*compared.fastest));
+  return 0;
 }
 
 // Everything that was asked for, of what was measured with these settings.
@@ -222,19 +214,13 @@ void check_comparison(const ProfileArguments& arguments, const EffectiveConfig& 
       given, given));
 }
 
-CompareArguments compare_arguments(const ProfileArguments& arguments) {
-  const bool given = arguments.steps_option->count() > 0;
-  return {.json = arguments.json,
-          .steps = given ? std::optional(arguments.num_steps) : std::nullopt};
-}
-
 int run_profile(const ProfileArguments& arguments) {
   const EffectiveConfig asked = make_effective_config(arguments.flags.sources());
   EffectiveConfig settings = asked;
   check_can_be_profiled(settings.values);
   if (arguments.compare) {
     check_comparison(arguments, settings);
-    return compare_and_tell(settings, compare_arguments(arguments));
+    return compare(settings, arguments);
   }
   const DevicePlan planned = plan_run(settings.values, sizes_to_train(settings.values.train));
   const ProfileCorpus corpus(settings.values.data, planned);
@@ -242,7 +228,7 @@ int run_profile(const ProfileArguments& arguments) {
 
   if (settings.values.run.trace) start_trace(*settings.values.run.trace);
   const Interruption interruption;
-  TrialReading reading = run_trial(settings, open_and_tell(planned),
+  TrialReading reading = run_trial(settings, open_and_log({planned}).front(),
                                    {.warm_up = arguments.warm_up_steps,
                                     .steps = arguments.num_steps,
                                     .resident = arguments.resident_steps},

@@ -40,14 +40,9 @@ namespace fs = std::filesystem;
 constexpr std::size_t kShownBytes = 60;                            // of a text that is warned of
 constexpr std::size_t kLargestTextFile = std::size_t{256} << 20U;  // bytes
 
-// A line of --text-file that goes into a folder.
-struct NamedLine {
-  std::string id;
-  std::string text;
-};
-
-// "s12|Good morning." is s12.wav; a line without an id has its number.
-NamedLine named_line(const std::string& line, std::size_t number) {
+// The id and the text of a line of --text-file that goes into a folder: "s12|Good morning." is
+// s12.wav; a line without an id has its number.
+std::pair<std::string, std::string> named_line(const std::string& line, std::size_t number) {
   const auto bar = line.find('|');
   if (bar == std::string::npos) return {fmt::format("{:04}", number), line};
   std::string id = line.substr(0, bar);
@@ -110,10 +105,10 @@ std::vector<SpeakingJob> make_jobs(const SpeakingFlags& flags, const SpeakingMod
     std::string line;
     for (std::size_t number = 1; std::getline(lines, line); ++number) {
       const bool in_folder = goes_into_folder(flags);
-      const NamedLine named = in_folder ? named_line(line, number) : NamedLine{"", line};
+      const auto [id, text] = in_folder ? named_line(line, number) : std::pair(std::string(), line);
       jobs.push_back({fmt::format("line {}", number),
-                      in_folder ? flags.out / (named.id + ".wav") : numbered(flags.out, number),
-                      text_pieces(named.text, language, encoder, most)});
+                      in_folder ? flags.out / (id + ".wav") : numbered(flags.out, number),
+                      text_pieces(text, language, encoder, most)});
       if (!jobs.back().pieces.empty()) require_own_file(written, jobs.back().out, number);
     }
   }
@@ -136,7 +131,7 @@ fs::path inside(const std::string& id) {
   return path;
 }
 
-// The folders of a corpus are in nobody's way where the names alone tell its clips apart.
+// The folders of a corpus are left out where the file names alone are unique.
 std::vector<ManifestEntry> with_short_names(std::vector<ManifestEntry> clips) {
   std::set<std::string> names;
   for (const ManifestEntry& clip : clips) names.insert(fs::path(clip.id).filename().string());

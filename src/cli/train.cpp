@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
+#include <csignal>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -17,9 +20,10 @@
 #include "session/console.h"
 #include "session/plan_run.h"
 #include "session/ranks/rank_start.h"
+#include "session/ranks/rank_threads.h"
 #include "session/run_checks.h"
 #include "session/run_report.h"
-#include "session/train_stages.h"
+#include "session/stage_chain.h"
 #include "session/trial/auto_placement.h"
 
 namespace myxtts {
@@ -53,18 +57,108 @@ void require_corpus(const RunConfig& config) {
   }
 }
 
-// What was come to, in a line, and the exit code for it.
-int tell(const StageEnding& ending, const RunDirectory& run, const RankStart& ranks) {
-  switch (ending.kind) {
-    case StageEnding::Kind::Interrupted:
-      log_info("train", "interrupted at step {}; to continue, type: {}", ending.state.step,
-               ranks.started(resume_command(run)));
-      return kExitBySignal + ending.signal;
-    case StageEnding::Kind::OutOfTime:
+// With --gpus: as many processes as GPUs, which get the same command. What one of them could not
+// have is said here, once.
+int train_in_processes(const RunConfig& config) {
+  require_corpus(config);
+  const auto planned = plan_ranks(config, sizes_of_run(config));
+  return launch_ranks(static_cast<int>(planned.size()), own_arguments());
+}
+
+// All stages before the first is opened: afterwards other GPUs are out of sight.
+std::vector<DevicePlan> plan_stages(const StageChain& chain) {
+  const ModelConfig sizes = sizes_of_run(chain.settings_of(0).values);
+  std::vector<DevicePlan> plans;
+  for (std::size_t index = 0; index < chain.size(); ++index) {
+    plans.push_back(plan_run(chain.settings_of(index).values, sizes));
+  }
+  return plans;
+}
+
+// When --max-minutes, counted from now, are over; nothing: they were not asked for.
+std::optional<Clock::Time> deadline_of(const TrainConfig& train) {
+  if (!train.max_minutes) return std::nullopt;
+  using Minutes = std::chrono::duration<double, std::ratio<60>>;
+  return system_clock().now() +
+         std::chrono::duration_cast<Clock::Time::duration>(Minutes(*train.max_minutes));
+}
+
+struct Outcome {
+  Ending ending = Ending::Done;
+  int signal = 0;  // that stopped it
+  TrainingState state = {};
+};
+
+// One run directory, from its starting point to its last checkpoint. `plans` are those of the ranks
+// of this process.
+Outcome train_into(const RunDirectory& run, EffectiveConfig settings, std::vector<DevicePlan> plans,
+                   const RankStart& ranks, const RunOptions& options) {
+  const RunDirectoryConfig& kept = settings.values.run;
+  CheckpointStore checkpoints(run.path(), {.last = static_cast<std::size_t>(kept.keep_last),
+                                           .best = static_cast<std::size_t>(kept.keep_best)});
+  const auto resumed = ranks.starting_point(run, checkpoints, settings.values);
+  if (ranks.leads()) write_settings(run.path(), settings);
+
+  if (settings.values.devices.mode == Mode::Auto) {
+    const Interruption interruption;
+    const auto fastest = fastest_placement(settings, plans.front(), run, resumed, interruption);
+    if (!fastest) return {.ending = Ending::Stopped, .signal = interruption.signal()};
+    settings = *fastest;
+    plans = ranks.plan(settings.values);
+  }
+  plans = open_and_log(std::move(plans));
+  if (ranks.leads()) write_plan(plans.front(), run.path());
+
+  const World& world = ranks.team().world();
+  RunInputs inputs(settings, plans, run.path(), resumed,
+                   {.rank = world.rank, .world_size = world.size});  // model, corpus, devices
+  RankThreads training(inputs, checkpoints, options, ranks.team());
+  const Interruption interruption;
+  const InterruptionWatch watch([&training] { training.stop(); });
+  const Ending ending = training.train();
+  if (ranks.leads()) print(training.summary());
+  return {.ending = ending, .signal = interruption.signal(), .state = training.state()};
+}
+
+// The stages of --stages one after another, each in a folder of its own and from the model of the
+// one before; those that are finished are left out.
+Outcome train_stages(const RunDirectory& run, const EffectiveConfig& settings,
+                     const RankStart& ranks, const RunOptions& options) {
+  StageChain chain(settings, run.path());
+  write_settings(run.path(), settings);
+  const std::vector<DevicePlan> plans = plan_stages(chain);
+  Outcome outcome;
+  for (auto next = chain.next(); next; next = chain.next()) {
+    if (options.deadline && system_clock().now() >= *options.deadline) {
+      return {.ending = Ending::OutOfTime, .state = outcome.state};
+    }
+    log_info("train", "{}", chain.opening(*next));
+    const RunDirectory own(chain.folder(*next));
+    outcome = train_into(own, chain.settings_of(*next), {plans[*next]}, ranks,
+                         {.title = chain.title(*next), .deadline = options.deadline});
+    chain.show_latest(*next);
+    if (outcome.ending != Ending::Done) return outcome;
+    const TrainingState& state = outcome.state;
+    chain.finish(*next, state.step, state.seconds, state.best_validation_loss);
+  }
+  print(chain.summary());
+  return outcome;
+}
+
+// Logs how it ended and what to type next. The exit code.
+int report(const Outcome& outcome, const RunDirectory& run, const RankStart& ranks) {
+  const std::string resume = ranks.started(resume_command(run.path()));
+  const std::int64_t step = outcome.state.step;
+  switch (outcome.ending) {
+    case Ending::Stopped:
+      log_info("train", "interrupted at step {}; to continue, type: {}", step, resume);
+      // Without a signal another rank was interrupted.
+      return kExitBySignal + (outcome.signal != 0 ? outcome.signal : SIGTERM);
+    case Ending::OutOfTime:
       log_info("train", "the minutes of --max-minutes are over at step {}; to continue, type: {}",
-               ending.state.step, ranks.started(resume_command(run)));
+               step, resume);
       return 0;
-    case StageEnding::Kind::Done:
+    case Ending::Done:
       break;
   }
   log_info("train", "{} is a model now: --model {}", run.path().string(),
@@ -72,36 +166,22 @@ int tell(const StageEnding& ending, const RunDirectory& run, const RankStart& ra
   return 0;
 }
 
-// One for each rank of this process; none for several stages, of which each makes its own.
-std::vector<DevicePlan> plans_of(const RunConfig& config, const RankStart& ranks) {
-  if (config.train.stages) return {};
-  const ModelConfig model = sizes_of_run(config);
-  if (has_rank_threads(config)) return plan_ranks(config, model);
-  return {plan_run(without_auto(ranks.own_settings()), model)};
-}
-
-// With --gpus: as many processes as GPUs, which get the same command. What one of them could not
-// have is said here, once.
-int train_in_processes(const RunConfig& config) {
-  require_corpus(config);
-  const auto planned = plan_ranks(config, sizes_of_run(config));
-  return launch_ranks({.ranks = static_cast<int>(planned.size()), .arguments = own_arguments()});
-}
-
-int train(const EffectiveConfig& settings, RankStart& ranks,
-          const std::optional<Clock::Time>& deadline) {
+int train(const EffectiveConfig& settings, RankStart& ranks) {
   const RunConfig& config = settings.values;
-  const std::vector<DevicePlan> planned = plans_of(config, ranks);  // before anything is written
+  const bool has_stages = config.train.stages.has_value();
+  const RunOptions options{.deadline = deadline_of(config.train)};
+  std::vector<DevicePlan> plans;  // before anything is written
+  if (!has_stages) plans = ranks.plan(config);
   require_corpus(config);
   for (const std::string& caution : cautions(settings)) log_warning("train", "{}", caution);
-  if (!planned.empty()) ranks.join(planned.front());
+  if (!has_stages) ranks.join(plans.front());
+
   return ranks.share_failures([&] {
     const RunDirectory run(ranks.folder_of(config.run.checkpoint_dir));
     add_log_file(run / "log.txt");
-    const RunFrame frame{.deadline = deadline, .team = ranks.team()};
-    const StageEnding ending = planned.empty() ? train_chain(settings, run, deadline)
-                                               : train_stage(settings, planned, run, frame);
-    return tell(ending, run, ranks);
+    const Outcome outcome = has_stages ? train_stages(run, settings, ranks, options)
+                                       : train_into(run, settings, plans, ranks, options);
+    return report(outcome, run, ranks);
   });
 }
 
@@ -109,16 +189,15 @@ int run_train(const TrainArguments& arguments) {
   const EffectiveConfig settings = make_effective_config(arguments.flags.sources());
   const RunConfig& config = settings.values;
   if (arguments.dry_run) return check_only(settings);
-  const auto deadline = deadline_after(config.train);
-  RankStart ranks(config);  // where a launcher started several processes
+  RankStart ranks(config);
   if (ranks.starts_processes()) return train_in_processes(config);
   if (config.run.trace) start_trace(ranks.own_file(*config.run.trace));
   try {
-    const int result = train(settings, ranks, deadline);
+    const int result = train(settings, ranks);
     finish_trace();
     return result;
   } catch (const std::exception& error) {
-    log_to_files(LogLevel::Error, error.what());  // main.cpp tells the person
+    log_to_files(LogLevel::Error, error.what());  // main.cpp shows it to the person
     finish_trace();
     throw;
   }

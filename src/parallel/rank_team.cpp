@@ -2,6 +2,7 @@
 #include "parallel/rank_team.h"
 
 #include <cstdlib>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -92,8 +93,12 @@ void show(c10d::Work& work) {
 }  // namespace
 
 struct RankTeam::State {
+  State() = default;
   State(const World& where, std::chrono::milliseconds longest)
-      : world(where), timeout(longest), board(where, longest), group(join(board, where, longest)) {}
+      : world(where),
+        timeout(longest),
+        board(std::in_place, where, longest),
+        group(join(*board, where, longest)) {}
 
   ~State() {
     // Where a rank is lost, what is under way may never end, and Gloo would wait for it.
@@ -104,13 +109,14 @@ struct RankTeam::State {
   [[noreturn]] void fail(const std::string& reason) {
     lost = true;
     log_debug("ranks", "{}", reason);
-    const std::vector<int> gone = board.ranks_without_pulse();
-    auto cause = board.cause();
+    MYXTTS_CHECK(board.has_value(), "a rank alone has lost another one: {}", reason);
+    const std::vector<int> gone = board->ranks_without_pulse();
+    auto cause = board->cause();
     if (!cause) {
       cause = fmt::format("{} of {} {} not answer any more (--rank-timeout {}).",
                           gone.empty() ? "a rank" : listed(gone), world.size,
                           gone.size() > 1 ? "do" : "does", seconds(timeout));
-      if (world.leads()) board.write_cause(*cause);
+      if (world.leads()) board->write_cause(*cause);
     }
     if (world.leads()) std::this_thread::sleep_for(kTimeToRead);  // its board ends with it
     throw LostRank(fmt::format(
@@ -138,20 +144,20 @@ struct RankTeam::State {
         const bool completed = work->isCompleted();
         if (completed && work->isSuccess()) continue;  // just behind the time that it was given
         const bool late = std::chrono::steady_clock::now() - began >= timeout;
-        if (completed || late || board.cause()) fail(error.what());
+        if (completed || late || board->cause()) fail(error.what());
       }
     }
   }
 
   template <typename Begin>
   void run(const Begin& work) {
-    finish(begin(work));
+    if (group) finish(begin(work));
   }
 
-  const World world;
-  const std::chrono::milliseconds timeout;
-  RankBoard board;
-  c10::intrusive_ptr<Gloo> group;
+  const World world = {};
+  const std::chrono::milliseconds timeout{};
+  std::optional<RankBoard> board;  // nothing: of one
+  c10::intrusive_ptr<Gloo> group;  // likewise null
   bool lost = false;
 };
 
@@ -167,7 +173,18 @@ RankTeam::AllReduce& RankTeam::AllReduce::operator=(AllReduce&&) noexcept = defa
 RankTeam::AllReduce::~AllReduce() = default;
 
 void RankTeam::AllReduce::wait() {
-  state_->team.finish(state_->work);
+  if (state_->work) state_->team.finish(state_->work);
+}
+
+RankTeam::RankTeam() : state_(std::make_unique<State>()) {}
+
+RankTeam& RankTeam::alone() {
+  static RankTeam team;
+  return team;
+}
+
+bool RankTeam::is_alone() const {
+  return !state_->group;
 }
 
 RankTeam::RankTeam(const World& world, std::chrono::milliseconds timeout)
@@ -186,6 +203,7 @@ std::chrono::milliseconds RankTeam::timeout() const {
 RankTeam::AllReduce RankTeam::begin_all_reduce(const at::Tensor& tensor) {
   MYXTTS_CHECK(tensor.is_contiguous() && tensor.device().is_cpu(), "ranks sum flat CPU tensors");
   auto sum = std::make_unique<AllReduce::State>(AllReduce::State{*state_, {tensor}, {}});
+  if (is_alone()) return AllReduce(std::move(sum));
   sum->work = state_->begin([&] { return state_->group->allreduce(sum->tensors); });
   if (tracing()) show(*sum->work);
   return AllReduce(std::move(sum));
@@ -215,6 +233,7 @@ std::string RankTeam::broadcast(const std::string& text) {
 }
 
 std::vector<double> RankTeam::all_gather(std::span<const double> own) {
+  if (is_alone()) return {own.begin(), own.end()};
   const auto count = std::ssize(own);
   auto all = at::zeros({state_->world.size, count}, at::kDouble);
   double* const row = all.mutable_data_ptr<double>() + state_->world.rank * count;
@@ -229,15 +248,15 @@ void RankTeam::barrier() {
 }
 
 void RankTeam::announce_failure(const std::string& cause) noexcept {
-  if (state_->lost) return;  // the others know
-  state_->board.write_cause(
+  if (state_->lost || is_alone()) return;  // the others know
+  state_->board->write_cause(
       fmt::format("rank {} of {} ended: {}", state_->world.rank, state_->world.size, cause));
   state_->lost = true;  // the others go, and what is under way with them may never end
   if (state_->world.leads()) std::this_thread::sleep_for(kTimeToRead);
 }
 
 bool RankTeam::has_lost_rank() const {
-  return state_->board.cause().has_value();
+  return state_->board && state_->board->cause();
 }
 
 void RankTeam::give_up(const std::string& reason) {

@@ -24,12 +24,19 @@ struct LostRank : DeviceError {
 // Every rank calls the same methods with the same shapes in the same order, from one thread. What
 // comes out has the same bits on every rank. Where a rank is lost, or none answers within the
 // timeout, the others throw LostRank, which names the rank and, where it is known, the cause.
+//
+// A rank that nobody joins is a team of one: what it sums is its own, and it waits for nobody.
 class RankTeam {
  public:
+  RankTeam();  // of one
   // Waits for the others, and logs for whom. Throws DeviceError that names those who did not come.
   explicit RankTeam(const World& world,
                     std::chrono::milliseconds timeout = std::chrono::minutes(10));
   ~RankTeam();
+
+  // The team of a run that has one rank and no launcher. Any thread's.
+  static RankTeam& alone();
+  bool is_alone() const;  // made without a launcher; one that a launcher started is not
 
   const World& world() const;
   std::chrono::milliseconds timeout() const;  // how long ranks wait for one another

@@ -50,15 +50,9 @@ DevicePlan plan_and_open_devices(const RunConfig& config, const ModelConfig& mod
   return open_devices(plan_run(config, model));
 }
 
-DevicePlan open_and_tell(const DevicePlan& planned) {
-  say(configuring(planned));
-  // A later stage of a process finds them open.
-  const DevicePlan plan = cuda_plugin_is_open() ? with_cuda_facts(planned, require_cuda().devices())
-                                                : open_devices(planned);
-  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  say(configured(plan, visible == nullptr ? "" : visible));
-  log_info("train", "{}", describe(plan));
-  return plan;
+RunConfig without_auto(RunConfig config) {
+  if (config.devices.mode == Mode::Auto) config.devices.mode.reset();
+  return config;
 }
 
 namespace {
@@ -227,14 +221,20 @@ std::vector<DevicePlan> plan_ranks(const RunConfig& config, const ModelConfig& m
   return joined_plans(std::move(plans), config.devices);
 }
 
-std::vector<DevicePlan> open_and_tell(const std::vector<DevicePlan>& planned) {
-  say(configuring(planned.front()));
-  const std::vector<DevicePlan> plans = open_devices(planned);
+std::vector<DevicePlan> open_and_log(std::vector<DevicePlan> plans) {
+  say(configuring(plans.front()));
+  if (cuda_plugin_is_open()) {  // by an earlier stage
+    for (DevicePlan& plan : plans) plan = with_cuda_facts(plan, require_cuda().devices());
+  } else {
+    plans = open_devices(std::move(plans));
+  }
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   say(configured(plans.front(), visible == nullptr ? "" : visible));
   log_info("train", "{}", describe(plans.front()));
-  log_info("ranks", "{} ranks train one model, {}; one data device feeds them all", plans.size(),
-           devices_of(plans));
+  if (plans.size() > 1) {
+    log_info("ranks", "{} ranks train one model, {}; one data device feeds them all", plans.size(),
+             devices_of(plans));
+  }
   return plans;
 }
 

@@ -25,8 +25,8 @@ DevicePlan plan_run(const RunConfig& config, const ModelConfig& model);
 // The same, opened: only the planned GPUs are visible to CUDA afterwards, and no context is made.
 DevicePlan plan_and_open_devices(const RunConfig& config, const ModelConfig& model);
 
-// Opens what was planned, and tells it in the words of a run's start as each becomes true.
-DevicePlan open_and_tell(const DevicePlan& planned);
+// The settings without --mode auto: what is planned for everybody who does not ask for it.
+RunConfig without_auto(RunConfig config);
 
 // Whether the ranks of a run are threads of this process, fed by one data device: --ranks on the
 // CPU, --gpus beside --data-gpu.
@@ -59,7 +59,7 @@ std::vector<DevicePlan> joined_plans(std::vector<DevicePlan> plans, const Device
 // would make it. Opens nothing. Throws ConfigError, DeviceError.
 std::vector<DevicePlan> plan_ranks(const RunConfig& config, const ModelConfig& model);
 
-// Opens what was planned, and tells it as open_and_tell() does.
-std::vector<DevicePlan> open_and_tell(const std::vector<DevicePlan>& planned);
+// Opens the planned devices of the ranks of this process, and logs what each has.
+std::vector<DevicePlan> open_and_log(std::vector<DevicePlan> plans);
 
 }  // namespace myxtts

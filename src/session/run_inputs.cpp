@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/run_inputs.h"
 
+#include <algorithm>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -23,15 +25,15 @@ std::optional<std::string> asked_size(const EffectiveConfig& settings) {
   return asked ? std::optional(size) : std::nullopt;
 }
 
-StartingModel starting_model(const EffectiveConfig& settings, const RunDirectory& run,
-                             const std::optional<Checkpoint>& resumed) {
+StartingModel starting_model(const EffectiveConfig& settings, const std::filesystem::path& folder,
+                             const std::optional<Checkpoint>& resumed, bool is_trial) {
   const TrainConfig& train = settings.values.train;
-  if (resumed) return start_from_folder(resumed->folder, run.path(), train.stage);
+  if (resumed) return start_from_folder(resumed->folder, folder, train.stage);
   if (train.init) {
-    return start_from_folder(*train.init, run.path(), train.stage, asked_size(settings));
+    return start_from_folder(*train.init, folder, train.stage, asked_size(settings));
   }
-  StartingModel start = start_from_nothing(settings.values, run.path());
-  if (train.stage != Stage::Gpt) return start;
+  StartingModel start = start_from_nothing(settings.values, folder);
+  if (train.stage != Stage::Gpt || is_trial) return start;
   log_warning("train",
               "The model starts from nothing, its DVAE and its decoder too, which this stage does "
               "not train: it learns, but it cannot be heard until those stages are trained. To "
@@ -39,8 +41,10 @@ StartingModel starting_model(const EffectiveConfig& settings, const RunDirectory
   return start;
 }
 
-RunDataOptions data_options(const std::optional<Checkpoint>& resumed, const ProcessRanks& ranks) {
-  RunDataOptions options{.rank = ranks.first, .world_size = ranks.world_size};
+// With the state of the checkpoint, and with all ranks of this process counted.
+RunDataOptions completed(RunDataOptions options, const std::optional<Checkpoint>& resumed,
+                         std::size_t own_ranks) {
+  options.world_size = std::max(options.world_size, static_cast<std::int64_t>(own_ranks));
   if (resumed) options.resumed = read_training_state(resumed->folder / files::kState);
   return options;
 }
@@ -80,20 +84,30 @@ std::vector<BatchTarget> targets_of(std::span<const DevicePlan> plans,
 
 }  // namespace
 
-RunInputs::RunInputs(const EffectiveConfig& settings, const ProcessRanks& ranks,
-                     const RunDirectory& run, const std::optional<Checkpoint>& resumed)
-    : ranks_(ranks),
-      start_(starting_model(settings, run, resumed)),
-      data_(settings.values, ranks_.plans.front(), start_, run.path(),
-            data_options(resumed, ranks_)),
-      devices_(open_all(ranks_.plans, network_for(start_, data_, settings.values.train),
+RunInputs::RunInputs(const EffectiveConfig& settings, std::vector<DevicePlan> plans,
+                     std::filesystem::path folder, std::optional<Checkpoint> resumed,
+                     const RunDataOptions& options)
+    : settings_(settings),
+      plans_(std::move(plans)),
+      folder_(std::move(folder)),
+      resumed_(std::move(resumed)),
+      first_rank_(options.rank),
+      start_(starting_model(settings, folder_, resumed_, options.probe != nullptr)),
+      data_(settings.values, plans_.front(), start_, folder_,
+            completed(options, resumed_, plans_.size())),
+      devices_(open_all(plans_, network_for(start_, data_, settings.values.train),
                         settings.values.train.stage)),
       parts_{.config = settings.values,
-             .plan = ranks_.plans.front(),
+             .plan = plans_.front(),
              .gpt = start_.network.config.gpt,
              .data = data_,
              .devices = devices_.front(),
-             .ranks = targets_of(ranks_.plans, devices_)},
+             .probe = options.probe,
+             .ranks = targets_of(plans_, devices_)},
       feeds_(parts_) {}
+
+std::size_t RunInputs::place_of(const World& world) const {
+  return static_cast<std::size_t>(world.rank - first_rank_);
+}
 
 }  // namespace myxtts

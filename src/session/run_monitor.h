@@ -49,7 +49,7 @@ class GpuWatch {
   // As often as one likes: asks the driver only when the last look is some time ago.
   void look();
 
-  // Since the last take(); nothing: there is no GPU, it does not tell, or nobody looked.
+  // Since the last take(); nothing: there is no GPU, it does not report, or nobody looked.
   std::optional<GpuSeen> take();
 
  private:

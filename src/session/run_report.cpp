@@ -14,7 +14,7 @@
 
 namespace myxtts {
 
-void write_settings(const RunDirectory& run, const EffectiveConfig& config) {
+void write_settings(const std::filesystem::path& run, const EffectiveConfig& config) {
   write_file_atomically(run / "config.yaml", bytes_of(print_config(config)));
 }
 
@@ -22,7 +22,7 @@ void say(const Lines& lines) {
   for (const std::string& line : lines) log_info("train", "{}", line);
 }
 
-std::string resume_command(const RunDirectory& run) {
+std::string resume_command(const std::filesystem::path& run) {
   return fmt::format("myxtts train --config {} --resume", (run / "config.yaml").string());
 }
 
@@ -203,8 +203,7 @@ std::string ProgressObserver::note(const StepReport& report) {
                   static_cast<double>(clips_) / seconds, audio_seconds_ / seconds,
                   100 * options_.meters().readiness.share());
   if (const auto use = gpu_ ? gpu_->read() : std::nullopt) {
-    text += fmt::format("  GPU {} % {}", use->percent,
-                        human_size(use->used_bytes));
+    text += fmt::format("  GPU {} % {}", use->percent, human_size(use->used_bytes));
   }
   if (options_.most_seconds) {
     const double trained =

@@ -22,13 +22,13 @@
 namespace myxtts {
 
 // Writes RUN/config.yaml. Throws DataError.
-void write_settings(const RunDirectory& run, const EffectiveConfig& config);
+void write_settings(const std::filesystem::path& run, const EffectiveConfig& config);
 
 // Each line on its own, to the screen and to RUN/log.txt.
 void say(const Lines& lines);
 
 // What continues the run: "myxtts train --config RUN/config.yaml --resume".
-std::string resume_command(const RunDirectory& run);
+std::string resume_command(const std::filesystem::path& run);
 
 // What can be advised to a run, as not every run may have it.
 struct Advice {
@@ -61,7 +61,7 @@ struct RunSummary {
 // Several lines: steps and speed, losses, the stages, the verdict.
 std::string describe(const RunSummary& summary);
 
-// Adds up what the summary at the end of a run tells. The trainer's thread.
+// Adds up what the summary at the end of a run shows. The trainer's thread.
 class RunTally final : public TrainingObserver {
  public:
   static constexpr std::size_t kFew = 10;  // steps that a loss is the mean of, at most
@@ -107,7 +107,7 @@ class ProgressObserver final : public TrainingObserver {
   void stepped(const StepReport& report) override;
   void evaluated(const EvaluationReport& report) override;
 
-  // The bar gives way to a line with the sum. Nothing may be told afterwards.
+  // The bar gives way to a line with the sum. No step may be reported afterwards.
   void finish() { progress_.reset(); }
 
  private:

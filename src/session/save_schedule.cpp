@@ -14,15 +14,15 @@ std::optional<Clock::Time::duration> minutes_of(const RunDirectoryConfig& config
 
 }  // namespace
 
-SaveRhythm::SaveRhythm(const RunDirectoryConfig& config, const Clock& clock)
+SaveSchedule::SaveSchedule(const RunDirectoryConfig& config, const Clock& clock)
     : steps_(config.save_steps), time_(minutes_of(config)), clock_(clock), since_(clock.now()) {}
 
-bool SaveRhythm::due(std::int64_t step) const {
+bool SaveSchedule::due(std::int64_t step) const {
   if (step == last_) return false;
   return (steps_ && step % *steps_ == 0) || (time_ && clock_.now() - since_ >= *time_);
 }
 
-void SaveRhythm::saved(std::int64_t step) {
+void SaveSchedule::saved(std::int64_t step) {
   last_ = step;
   since_ = clock_.now();
 }

@@ -11,9 +11,9 @@ namespace myxtts {
 
 // When a run writes checkpoints: every so many steps, every so many minutes, or both. What it says
 // never changes what is trained. The clock outlives it.
-class SaveRhythm {
+class SaveSchedule {
  public:
-  explicit SaveRhythm(const RunDirectoryConfig& config, const Clock& clock = system_clock());
+  explicit SaveSchedule(const RunDirectoryConfig& config, const Clock& clock = system_clock());
 
   // Whether a checkpoint of this step is to be written now.
   bool due(std::int64_t step) const;
@@ -29,10 +29,10 @@ class SaveRhythm {
   std::int64_t last_ = -1;
 };
 
-// When a run measures on its validation clips: every so many steps, or at the end of each epoch.
-class MeasureRhythm {
+// When a run validates: every so many steps, or at the end of each epoch.
+class ValidationSchedule {
  public:
-  explicit MeasureRhythm(const RunDirectoryConfig& config) : steps_(config.eval_steps) {}
+  explicit ValidationSchedule(const RunDirectoryConfig& config) : steps_(config.eval_steps) {}
 
   bool due(std::int64_t step, bool ends_epoch) const {
     return steps_ ? step % *steps_ == 0 : ends_epoch;

@@ -12,7 +12,7 @@
 
 namespace myxtts {
 
-// What a stage of a chain came to.
+// The result of a stage of a chain.
 struct FinishedStage {
   Stage stage = Stage::Gpt;
   std::string budget = {};  // as --stage-budget wrote it; empty: none
@@ -54,7 +54,7 @@ class StageChain {
 
   // RUN/latest becomes the newest model of the stage, where it has one.
   void show_latest(std::size_t index) const;
-  // The stage has come to its end, which is recorded before this returns.
+  // The stage is finished, which is recorded before this returns.
   void finish(std::size_t index, std::int64_t steps, double seconds,
               const std::optional<double>& validation_loss);
 

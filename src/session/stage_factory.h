@@ -29,7 +29,7 @@ struct StageParts {
   const StartingModel& start;
   const RunData& data;
   RoleDevice& device;
-  RankTeam* team = nullptr;         // the other ranks, where there are some
+  RankTeam* team = &RankTeam::alone();
   std::function<void()> poll = {};  // StepSettings::poll
 };
 

@@ -11,38 +11,60 @@
 #include "session/ranks/rank_agreement.h"
 
 namespace myxtts {
-TrainingLoop::TrainingLoop(const LoopParts& parts, const TrainingState& start)
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point began) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
+// Of the batches that all ranks have there.
+std::vector<ClipNumber> clips_of_ranks(const RunData& data, DataPosition position) {
+  std::vector<ClipNumber> clips;
+  for (const PlannedBatch& planned : data.training().batches.batches_of_ranks(position)) {
+    clips.insert(clips.end(), planned.clips.begin(), planned.clips.end());
+  }
+  return clips;
+}
+
+}  // namespace
+
+TrainingLoop::TrainingLoop(TrainingParts& parts, BatchFeed& feed,
+                           std::optional<Clock::Time> deadline,
+                           std::function<std::uint64_t()> metrics_position)
     : parts_(parts),
-      saving_(parts.config.run),
-      measuring_(parts.config.run),
-      memory_(std::in_place, parts.devices, start.step),
-      start_(start) {
-  if (start.validation_loss) measured_ = start.step;
-  saving_.saved(start.step);  // there is such a checkpoint, or nothing to keep
+      feed_(feed),
+      deadline_(deadline),
+      metrics_position_(std::move(metrics_position)),
+      saving_(parts.config().run),
+      validating_(parts.config().run),
+      memory_(std::in_place, parts.devices, parts.state.step) {
+  if (parts.state.validation_loss) validated_ = parts.state.step;
+  saving_.saved(parts.state.step);  // there is such a checkpoint, or nothing to keep
 }
 
-// A run that was stopped while it measured has a checkpoint of that step without the result.
-bool TrainingLoop::measurement_is_missing() const {
-  if (start_.step == 0 || start_.validation_loss) return false;
-  return measuring_.due(start_.step, start_.begins_epoch());
+// A run that was stopped while it validated has a checkpoint of that step without the result.
+bool TrainingLoop::validation_is_missing() const {
+  const TrainingState& start = parts_.state;
+  if (start.step == 0 || start.validation_loss) return false;
+  return validating_.due(start.step, start.begins_epoch());
 }
 
-TrainingLoop::Ending TrainingLoop::run() {
+Ending TrainingLoop::run() {
   try {
     return run_to_end();
   } catch (const LostRank&) {
-    keep_what_was_done();
+    save_what_was_done();
     throw;
   }
 }
 
 // The weights are those of the last step that all ranks made together, unless the device was in the
 // middle of one. Where the averages lie in parts on the ranks, they cannot be gathered any more.
-void TrainingLoop::keep_what_was_done() {
-  const bool whole = parts_.settle();
+void TrainingLoop::save_what_was_done() {
+  const bool whole = parts_.training->finish_queued();
   const TrainingState state = parts_.trainer.state();
-  const bool in_parts = parts_.config.parallel.shard_optimiser;
-  if (!parts_.team->world().leads() || in_parts || state.step == saving_.last()) return;
+  const bool in_parts = parts_.config().parallel.shard_optimiser;
+  if (!parts_.leads() || in_parts || state.step == saving_.last()) return;
   if (!whole) {
     return log_warning("train",
                        "What was trained since step {} is lost: {} waited for the lost rank in the "
@@ -53,22 +75,14 @@ void TrainingLoop::keep_what_was_done() {
   if (parts_.saver.finish()) log_info("train", "what was done until step {} is saved", state.step);
 }
 
-TrainingLoop::Ending TrainingLoop::run_to_end() {
-  bool whole = (!measurement_is_missing() || measure()) && train();
+Ending TrainingLoop::run_to_end() {
+  bool whole = (!validation_is_missing() || validate()) && train();
   parts_.trainer.finish();
-  if (whole && measured_ != parts_.trainer.state().step) whole = measure();
+  if (whole && validated_ != parts_.trainer.state().step) whole = validate();
   if (parts_.trainer.state().step != saving_.last()) save();
   if (whole) return Ending::Done;
   return out_of_time_ && !is_stopped() ? Ending::OutOfTime : Ending::Stopped;
 }
-
-namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point began) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-}
-
-}  // namespace
 
 // False: stopped, or out of time.
 bool TrainingLoop::train() {
@@ -89,54 +103,55 @@ bool TrainingLoop::train() {
 
 std::optional<BatchFeed::Slot> TrainingLoop::next_batch() {
   const auto began = std::chrono::steady_clock::now();
-  auto slot = parts_.feed.next();
+  auto slot = feed_.next();
   times_.data += seconds_since(began);
   return slot;
 }
 
-// What is told of the step from here on is told of all ranks' batches. False: they end before it.
+// What is reported of the step from here on is of all ranks' batches. False: they end before it.
 bool TrainingLoop::agreed_to_go_on(DeviceBatch& batch) {
-  if (parts_.team == nullptr) return true;
-  const BatchPlan& batches = parts_.data.training().batches;
-  const bool is_late = parts_.deadline && system_clock().now() >= *parts_.deadline;
-  agreed_ = agree(*parts_.team, {.stop = stopped(),
-                                 .late = is_late,
-                                 .save = saving_.due(parts_.trainer.state().step + 1),
-                                 .audio_seconds = batch.audio_seconds,
-                                 .times = std::exchange(times_, {})});
+  agreed_ = agree(parts_.team, {.stop = was_told_to_stop(),
+                                .late = deadline_is_over(),
+                                .save = saving_.due(parts_.trainer.state().step + 1),
+                                .audio_seconds = batch.audio_seconds,
+                                .times = std::exchange(times_, {})});
   batch.audio_seconds = agreed_.audio_seconds;
-  batch.clips.clear();
-  for (const PlannedBatch& planned : batches.batches_of_ranks(batch.position)) {
-    batch.clips.insert(batch.clips.end(), planned.clips.begin(), planned.clips.end());
-  }
+  if (!parts_.is_only_rank()) batch.clips = clips_of_ranks(parts_.data, batch.position);
   const std::string slow = stragglers_.add(agreed_.times);
-  if (!slow.empty() && parts_.team->world().leads()) warnings_.warn("straggler", slow);
+  if (!slow.empty() && parts_.leads()) warnings_.warn("straggler", slow);
   return !agreed_.stop || !parts_.trainer.between_steps();
 }
 
-// Of several ranks, what one alone was told counts once all have heard of it.
+// With other ranks, what one was told counts once all know of it.
+bool TrainingLoop::stops_at_once() const {
+  return parts_.is_only_rank() && was_told_to_stop();
+}
+
 bool TrainingLoop::is_stopped() const {
-  return parts_.team == nullptr ? stopped() : agreed_.stop;
+  return agreed_.stop || stops_at_once();
 }
 
 // In the middle of what all ranks do together, one alone cannot.
 bool TrainingLoop::gives_up() const {
-  return is_stopped() && (parts_.team == nullptr || parts_.trainer.between_steps());
+  return stops_at_once() || (agreed_.stop && parts_.trainer.between_steps());
+}
+
+bool TrainingLoop::deadline_is_over() const {
+  return deadline_ && system_clock().now() >= *deadline_;
 }
 
 bool TrainingLoop::is_late() const {
-  if (parts_.team != nullptr) return agreed_.late;
-  return parts_.deadline && system_clock().now() >= *parts_.deadline;
+  return agreed_.late || (parts_.is_only_rank() && deadline_is_over());
 }
 
-// False: given up.
+// False: aborted.
 bool TrainingLoop::step(DeviceBatch& batch) {
   const auto began = std::chrono::steady_clock::now();
   try {
-    parts_.trainer.step(batch);
-    times_.step += seconds_since(began) - parts_.waited_for_ranks();
+    parts_.step(batch);
+    times_.step += seconds_since(began) - parts_.training->take_waited();
     return true;
-  } catch (const GivenUp&) {
+  } catch (const StepAborted&) {
     return false;
   }
 }
@@ -145,16 +160,15 @@ void TrainingLoop::after_step(DataPosition position) {
   const std::int64_t step = parts_.trainer.state().step;
   const bool ends_epoch = parts_.data.training().batches.next(position).epoch != position.epoch;
   memory_->look(step);
-  if (measuring_.due(step, ends_epoch) && !measure()) return;
-  const bool due = parts_.team == nullptr ? saving_.due(step) : agreed_.save;
-  if (due && saving_.last() != step) save();  // the best one is saved already
+  if (validating_.due(step, ends_epoch) && !validate()) return;
+  if (agreed_.save && saving_.last() != step) save();  // the best one is saved already
 }
 
 // False: stopped before its end.
-bool TrainingLoop::measure() {
+bool TrainingLoop::validate() {
   if (parts_.data.validation() == nullptr) return true;
   const TraceScope trace("measure");
-  const auto feed = parts_.validation_feed();
+  const auto feed = parts_.inputs.feeds().validation(parts_.place);
   const auto set_validation = [this](BatchFeed* now) {
     const std::lock_guard lock(mutex_);
     validation_ = now;
@@ -165,21 +179,20 @@ bool TrainingLoop::measure() {
   const auto next = [&]() -> DeviceBatch* {
     slot.reset();
     slot = feed->next();
-    // Half a measurement would be a wrong one.
-    if (parts_.team == nullptr && stopped()) throw GivenUp();
+    if (stops_at_once()) throw StepAborted();  // half a validation would be a wrong one
     return slot ? &**slot : nullptr;
   };
   try {
     const EvaluationReport report = parts_.trainer.evaluate(next);
-    measured_ = report.step;
-    // Validation has buffers of its own, which come with the first measurement.
-    if (!std::exchange(has_measured_, true)) memory_.emplace(parts_.devices, report.step);
+    validated_ = report.step;
+    // Validation has buffers of its own, which come with the first one.
+    if (!std::exchange(has_validated_, true)) memory_.emplace(parts_.devices, report.step);
     slot.reset();
     set_validation(nullptr);
     feed->finish();
-    if (report.best && parts_.config.run.keep_best > 0) save();
+    if (report.best && parts_.config().run.keep_best > 0) save();
     return !gives_up();
-  } catch (const GivenUp&) {
+  } catch (const StepAborted&) {
     set_validation(nullptr);
     return false;
   } catch (...) {
@@ -190,31 +203,29 @@ bool TrainingLoop::measure() {
 
 void TrainingLoop::save() {
   const TraceScope trace("save");
-  CheckpointContents contents = parts_.trainer.contents();  // together, where there are ranks
-  if (parts_.team != nullptr) {
-    require_equal_weights(*parts_.team, *parts_.devices.model, contents.weights);
-  }
+  CheckpointContents contents = parts_.trainer.contents();  // all ranks together
+  require_equal_weights(parts_.team, *parts_.devices.model, contents.weights);
   saving_.saved(contents.state.step);
-  if (parts_.team == nullptr || parts_.team->world().leads()) write(std::move(contents));
+  if (parts_.leads()) write(std::move(contents));
 }
 
 void TrainingLoop::write(CheckpointContents contents) {
-  contents.state.metrics_position = parts_.metrics_position();
+  contents.state.metrics_position = metrics_position_();
   contents.state.rest = parts_.data.training().batches.rest_from(contents.state.position);
   parts_.saver.save(contents);
 }
 
-// Tells everybody and waits for nobody: the last checkpoint is written while the stages finish the
-// clips they are at. Other ranks hear of it before the next batch.
+// Waits for nobody: the last checkpoint is written while the stages finish the clips they are at.
+// Other ranks hear of it before the next batch.
 void TrainingLoop::stop() {
   const std::lock_guard lock(mutex_);
   stopped_ = true;
-  if (parts_.team != nullptr) return;
-  parts_.feed.close();
+  if (!parts_.is_only_rank()) return;
+  feed_.close();
   if (validation_ != nullptr) validation_->close();
 }
 
-bool TrainingLoop::stopped() const {
+bool TrainingLoop::was_told_to_stop() const {
   const std::lock_guard lock(mutex_);
   return stopped_;
 }

@@ -2,61 +2,42 @@
 #pragma once
 
 #include <cstdint>
-#include <exception>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <optional>
 
 #include "base/clock.h"
-#include "run/checkpoint_saver.h"
-#include "session/feed/batch_feed.h"
 #include "session/ranks/rank_agreement.h"
 #include "session/run_devices.h"
 #include "session/run_monitor.h"
 #include "session/save_schedule.h"
-#include "train/trainer.h"
+#include "session/training_parts.h"
 
 namespace myxtts {
 
-// Thrown in the middle of a step or a measurement that nobody waits for any more. A standard
-// exception, since autograd hands on no others.
-class GivenUp final : public std::exception {};
+// How a training ends: after its last step, by stop(), or when its minutes are over.
+enum class Ending { Done, Stopped, OutOfTime };
 
-// What the loop joins. All of it outlives the loop.
-struct LoopParts {
-  const RunConfig& config;
-  const RunData& data;
-  const RunDevices& devices;
-  BatchFeed& feed;                                              // started
-  std::function<std::shared_ptr<BatchFeed>()> validation_feed;  // a new one
-  Trainer& trainer;
-  CheckpointSaver& saver;
-  std::function<std::uint64_t()> metrics_position;  // bytes of metrics.jsonl that were written
-  std::optional<Clock::Time> deadline = {};         // training ends there, to be continued
-  RankTeam* team = nullptr;                         // the other ranks, where there are some
-  std::function<double()> waited_for_ranks = [] { return 0.0; };  // seconds, since the last call
-  std::function<bool()> settle = [] { return true; };  // StageTraining's, where a rank is lost
-};
-
-// Trains from the feed until the last step, and on the way measures and saves when that is due:
+// Trains from the feed until the last step, and validates and saves when that is due:
 //
-//   batch ▶ step ▶ (measure ▶ keep the best) ▶ (save) ▶ next batch ... ▶ measure ▶ save
+//   batch ▶ step ▶ (validate ▶ keep the best) ▶ (save) ▶ next batch ... ▶ validate ▶ save
 //
-// A checkpoint is made between two steps, after every step before it was heard of, so that nothing
+// A checkpoint is made between two steps, once every step before it was reported, so that nothing
 // of it lags. run() is the trainer's thread; stop() any other's.
 //
-// Where a run has several ranks, they agree before each batch whether to go on and whether its step
-// is saved, so that all do the same; rank 0 alone writes.
+// The ranks of a run agree before each batch whether to go on and whether its step is saved, so
+// that all do the same; rank 0 alone writes.
 class TrainingLoop {
  public:
-  // Measures first where the checkpoint that is continued was made before its measurement's end.
-  TrainingLoop(const LoopParts& parts, const TrainingState& start);
-
-  enum class Ending { Done, Stopped, OutOfTime };
+  // `feed` is started before run(). Training ends at `deadline`, to be continued.
+  // `metrics_position` gives the bytes of metrics.jsonl that were written. All of it outlives the
+  // loop. Validates first where the checkpoint that is continued was made before its validation's
+  // end.
+  TrainingLoop(TrainingParts& parts, BatchFeed& feed, std::optional<Clock::Time> deadline,
+               std::function<std::uint64_t()> metrics_position);
 
   // The last checkpoint was asked for when it returns, in either case; CheckpointSaver::finish()
-  // tells whether it could be written. Throws what a stage or the trainer throws.
+  // says whether it could be written. Throws what a stage or the trainer throws.
   // Where another rank is lost, rank 0 keeps what all had done together, if that is to be had.
   Ending run();
 
@@ -65,38 +46,42 @@ class TrainingLoop {
 
  private:
   Ending run_to_end();
-  void keep_what_was_done();
-  bool measurement_is_missing() const;
+  void save_what_was_done();
+  bool validation_is_missing() const;
   bool train();
   std::optional<BatchFeed::Slot> next_batch();
   bool agreed_to_go_on(DeviceBatch& batch);
   bool step(DeviceBatch& batch);
   void after_step(DataPosition position);
-  bool measure();
+  bool validate();
   void save();
   void write(CheckpointContents contents);
-  bool stopped() const;  // this rank
+  bool was_told_to_stop() const;  // this rank
+  bool stops_at_once() const;
   bool is_stopped() const;
   bool gives_up() const;
+  bool deadline_is_over() const;
   bool is_late() const;
 
-  LoopParts parts_;
-  SaveRhythm saving_;
-  MeasureRhythm measuring_;
+  TrainingParts& parts_;
+  BatchFeed& feed_;
+  const std::optional<Clock::Time> deadline_;
+  const std::function<std::uint64_t()> metrics_position_;
+  SaveSchedule saving_;
+  ValidationSchedule validating_;
   std::optional<MemoryWatch> memory_;
-  bool has_measured_ = false;
+  bool has_validated_ = false;
   bool out_of_time_ = false;
-  std::int64_t measured_ = -1;  // step
-  const TrainingState start_;
-  RankAgreement agreed_;  // about the batch at work, where there are ranks
-  RankTimes times_;       // of this rank, for its next note
+  std::int64_t validated_ = -1;  // step
+  RankAgreement agreed_;         // about the batch at work
+  RankTimes times_;              // of this rank, for its next note
   StragglerWatch stragglers_;
   HourlyWarnings warnings_;
 
   // Everything below is guarded by mutex_.
   mutable std::mutex mutex_;
   bool stopped_ = false;
-  BatchFeed* validation_ = nullptr;  // while it measures
+  BatchFeed* validation_ = nullptr;  // while it validates
 };
 
 }  // namespace myxtts

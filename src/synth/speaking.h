@@ -22,7 +22,8 @@ struct SpeakingJob {
   std::vector<TextPiece> pieces;
 };
 
-// Speaks jobs into their files, and counts on the way. One thread; what it is made of outlives it.
+// Speaks jobs into their files, and counts codes and samples. One thread; what it is made of
+// outlives it.
 class Speaking {
  public:
   Speaking(Synthesizer& synthesizer, const Voice& voice, const SpeakSettings& settings,

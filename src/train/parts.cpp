@@ -33,7 +33,7 @@ std::unique_ptr<StageTraining> make_training(const TrainingInputs& inputs) {
   const Stage stage = inputs.config.train.stage;
   const auto part = std::ranges::find(kParts, stage, &TrainablePart::stage);
   MYXTTS_CHECK(part != kParts.end(), "the stage {} has no training", name_of(stage));
-  if (inputs.team != nullptr && !part->several_ranks) {
+  if (!inputs.team->is_alone() && !part->several_ranks) {
     throw ConfigError(fmt::format(
         "Several ranks train the stage gpt alone so far, and --stage is {}; start it as one "
         "process, without a launcher.",

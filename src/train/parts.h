@@ -8,12 +8,12 @@
 #include "config/run_config.h"
 #include "device/plan/device_plan.h"
 #include "device/role_device.h"
+#include "parallel/rank_team.h"
 #include "train/step/stage_training.h"
 
 namespace myxtts {
 
 class BatchPlan;
-class RankTeam;
 struct OpenModel;
 struct WindowPlan;
 
@@ -26,7 +26,7 @@ struct TrainingInputs {
   const WindowPlan& windows;
   std::int64_t speakers = 0;  // of the corpus
   RoleDevice& device;
-  RankTeam* team = nullptr;         // the other ranks, where there are some
+  RankTeam* team = &RankTeam::alone();
   std::function<void()> poll = {};  // StepSettings::poll
 };
 

@@ -57,7 +57,8 @@ TEST(LostDevice, EndsTheRunWithItsNameAndLeavesTheCheckpointsWhole) {
   DeviceLoser loser;
   std::string message;
   {
-    TrainingRun run(settings, plan, directory, checkpoints, std::nullopt);
+    RunInputs inputs(settings, {plan}, directory.path());
+    TrainingRun run(inputs, checkpoints);
     run.observe(loser);
     run.start();
     try {

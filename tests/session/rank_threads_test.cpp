@@ -45,7 +45,8 @@ Failed train_with_cap(std::size_t rank, std::int64_t cap) {
   plans.at(rank).model.memory_cap_bytes = cap;
   const RunDirectory directory(settings.values.run.checkpoint_dir);
   CheckpointStore checkpoints(directory.path());
-  RankThreads ranks(settings, plans, directory, checkpoints, std::nullopt);
+  RunInputs inputs(settings, plans, directory.path());
+  RankThreads ranks(inputs, checkpoints);
   const auto began = std::chrono::steady_clock::now();
   try {
     ranks.train();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -43,6 +44,11 @@ bool is_compared(const Field& field) {
 
 }  // namespace
 
+std::chrono::milliseconds rank_timeout(const RunConfig& config) {
+  const std::chrono::duration<double> timeout(config.parallel.rank_timeout);
+  return std::chrono::duration_cast<std::chrono::milliseconds>(timeout);
+}
+
 void require_equal_data(RankTeam& team, const TrainingState& start, const RunConfig& config) {
   std::vector<std::string> flags;
   std::vector<double> digests{digest(bytes_of(start.corpus))};
@@ -70,6 +76,7 @@ void require_equal_data(RankTeam& team, const TrainingState& start, const RunCon
 
 // By the sums of their bits, which are made where the weights are.
 void require_equal_weights(RankTeam& team, RoleDevice& device, const NamedTensors& weights) {
+  if (team.world().size == 1) return;
   const auto scope = device.enter(device.stream());
   std::vector<at::Tensor> sums;
   for (const auto& [name, tensor] : weights) {

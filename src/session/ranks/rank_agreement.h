@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -17,6 +18,9 @@
 
 namespace myxtts {
 
+// How long ranks wait for one another, by --rank-timeout.
+std::chrono::milliseconds rank_timeout(const RunConfig& config);
+
 // The clips, how they are dealt, and the settings of training. Throws DataError or ConfigError.
 void require_equal_data(RankTeam& team, const TrainingState& start, const RunConfig& config);
 
@@ -31,7 +35,7 @@ struct RankTimes {
   double busy() const { return data + step; }
 };
 
-// What a rank tells the others before each batch.
+// What a rank sends to the others before each batch.
 struct RankNote {
   bool stop = false;         // somebody wants it to end
   bool late = false;         // the deadline is over

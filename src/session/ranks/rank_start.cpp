@@ -18,6 +18,7 @@
 #include "parallel/world.h"
 #include "session/console.h"
 #include "session/plan_run.h"
+#include "session/ranks/rank_agreement.h"
 
 namespace myxtts {
 namespace {
@@ -32,12 +33,11 @@ ShowLine above_the_bar() {
 
 }  // namespace
 
-int launch_ranks(const RankLaunch& launch) {
-  std::vector<std::string> command = launch.arguments;
-  command.insert(command.begin(), std::filesystem::read_symlink("/proc/self/exe").string());
-  RankProcesses processes({.ranks = launch.ranks,
-                           .command = std::move(command),
-                           .port = launch.port.value_or(0),
+int launch_ranks(int ranks, std::vector<std::string> arguments, std::optional<int> port) {
+  arguments.insert(arguments.begin(), std::filesystem::read_symlink("/proc/self/exe").string());
+  RankProcesses processes({.ranks = ranks,
+                           .command = std::move(arguments),
+                           .port = port.value_or(0),
                            .show = above_the_bar()});
   const auto outcome = processes.run();
   if (!outcome.cause.empty()) {
@@ -104,7 +104,9 @@ void require_equal_batches(RankTeam& team, const DevicePlan& plan) {
 }  // namespace
 
 RankStart::RankStart(const RunConfig& config)
-    : config_(config), world_(world_of(process_environment())) {
+    : config_(config),
+      world_(world_of(process_environment())),
+      team_(std::make_unique<RankTeam>()) {
   if (world_ || has_rank_threads(config) || has_rank_processes(config)) {
     refuse_what_ranks_cannot(config);
   }
@@ -114,21 +116,21 @@ RankStart::RankStart(const RunConfig& config)
   if (!world_->leads()) configure_log({.level = LogLevel::Error, .progress = false});
 }
 
-RunConfig RankStart::own_settings() const {
-  if (!world_) return config_;
-  SystemProbe probe;
-  return settings_of_rank(config_, *world_, discover_machine(probe).gpus);
-}
-
 bool RankStart::starts_processes() const {
   return !world_ && has_rank_processes(config_);
 }
 
+std::vector<DevicePlan> RankStart::plan(const RunConfig& config) const {
+  const ModelConfig model = sizes_of_run(config);
+  if (has_rank_threads(config)) return plan_ranks(config, model);
+  if (!world_) return {plan_run(without_auto(config), model)};
+  SystemProbe probe;
+  return {plan_run(settings_of_rank(config, *world_, discover_machine(probe).gpus), model)};
+}
+
 void RankStart::join(const DevicePlan& plan) {
   if (!world_) return;
-  using Milliseconds = std::chrono::milliseconds;
-  const auto timeout = std::chrono::duration<double>(config_.parallel.rank_timeout);
-  team_ = std::make_unique<RankTeam>(*world_, std::chrono::duration_cast<Milliseconds>(timeout));
+  team_ = std::make_unique<RankTeam>(*world_, rank_timeout(config_));
   require_equal_batches(*team_, plan);
   log_info("ranks", "{} rank{} one model{}; this is rank 0", world_->size,
            world_->size == 1 ? " trains" : "s train", plan.model.gpu ? " over NCCL" : "");
@@ -136,8 +138,30 @@ void RankStart::join(const DevicePlan& plan) {
 
 RankStart::~RankStart() = default;
 
+// A launcher that starts lost ranks anew wants them to go on.
+std::optional<Checkpoint> RankStart::starting_point(const RunDirectory& run,
+                                                    const CheckpointStore& store,
+                                                    const RunConfig& config) const {
+  namespace fs = std::filesystem;
+  std::optional<std::string> resume = config.run.resume;
+  if (!resume && team_->world().restarts > 0) resume = "latest";
+  std::optional<Checkpoint> found;
+  if (leads()) found = find_starting_point(run, store, resume, config.train.stage);
+  const std::string folder = team_->broadcast(found ? fs::absolute(found->folder).string() : "");
+  const std::string step = team_->broadcast(found ? std::to_string(found->step) : "0");
+  if (folder.empty()) return std::nullopt;
+  if (leads()) return found;
+  if (!fs::exists(folder)) {
+    throw DataError(fmt::format(
+        "Rank {} cannot see {}, which rank 0 continues with: --checkpoint-dir must be a folder "
+        "that every host sees under the same name.",
+        team_->world().rank, folder));
+  }
+  return Checkpoint{.folder = folder, .step = std::stoll(step)};
+}
+
 std::filesystem::path RankStart::folder_of(const std::filesystem::path& run) const {
-  if (team_ == nullptr || team_->world().leads()) return run;
+  if (leads()) return run;
   return run / "ranks" / fmt::format("rank-{}", team_->world().rank);
 }
 
@@ -160,7 +184,6 @@ std::string RankStart::started(const std::string& command) const {
 }
 
 int RankStart::share_failures(const std::function<int()>& work) const {
-  if (team_ == nullptr) return work();
   try {
     return work();
   } catch (const std::exception& error) {

@@ -11,43 +11,47 @@
 #include "config/run_config.h"
 #include "device/plan/device_plan.h"
 #include "parallel/rank_team.h"
+#include "run/checkpoint_store.h"
+#include "run/run_directory.h"
 
 namespace myxtts {
 
-// Ranks of this program on this host.
-struct RankLaunch {
-  int ranks = 1;
-  std::vector<std::string> arguments = {};  // that each gets, the command first
-  std::optional<int> port = {};             // where rank 0 listens; nothing: a free one
-};
-
-// Starts them, stays until the last has ended, and tells the first cause where one has failed.
-// Gives the exit code. Throws DeviceError.
-int launch_ranks(const RankLaunch& launch);
+// Starts so many ranks of this program on this host with `arguments`, the command first, stays
+// until the last has ended, and reports the first cause where one has failed. Rank 0 listens on
+// `port`, or on a free one. Gives the exit code. Throws DeviceError.
+int launch_ranks(int ranks, std::vector<std::string> arguments, std::optional<int> port = {});
 
 // What this process was started with, without the program's name.
 std::vector<std::string> own_arguments();
 
-// What a training does first where a launcher started it as one of several ranks: it keeps to its
-// share of the cores, is quiet unless it is rank 0, and joins the others. Alone it does nothing.
-// The settings outlive it.
+// This process among the ranks of a training. Where a launcher started it as one of several, it
+// keeps to its share of the cores, is quiet unless it is rank 0, and joins the others; else it is a
+// team of one. The settings outlive it.
 class RankStart {
  public:
   // Before anything is planned. Throws ConfigError for settings that ranks cannot have.
   explicit RankStart(const RunConfig& config);
   ~RankStart();
 
-  // The settings of this rank's own device plan: the configuration, with its GPU where the launcher
-  // leaves the choice to us.
-  RunConfig own_settings() const;
-
   // Whether this process is to start the ranks in place of training.
   bool starts_processes() const;
+
+  // A plan for each rank of this process, without --mode auto; a rank of a launcher takes the GPU
+  // of its place where the settings leave the choice to us. Opens nothing. Throws ConfigError,
+  // DeviceError.
+  std::vector<DevicePlan> plan(const RunConfig& config) const;
 
   // Throws DeviceError when others do not come, or have planned other batches.
   void join(const DevicePlan& plan);
 
-  RankTeam* team() const { return team_.get(); }  // null: alone
+  RankTeam& team() const { return *team_; }
+  bool leads() const { return team_->world().leads(); }
+
+  // The checkpoint that the run goes on from; nothing: it begins. Rank 0 looks for it, and all
+  // begin with the same. Throws as find_starting_point() does, and DataError where a rank cannot
+  // see it.
+  std::optional<Checkpoint> starting_point(const RunDirectory& run, const CheckpointStore& store,
+                                           const RunConfig& config) const;
 
   // The run directory of this rank: rank 0 has `run`, the others one of their own in it, for their
   // logs.
@@ -59,7 +63,7 @@ class RankStart {
   // Of a file that every rank writes: trace.json of rank 0, trace.rank-1.json of the next.
   std::filesystem::path own_file(const std::filesystem::path& file) const;
 
-  // Calls `work`; of what it throws the other ranks are told, which then end with that cause.
+  // Calls `work`; the other ranks end with the cause of what it throws.
   int share_failures(const std::function<int()>& work) const;
 
  private:

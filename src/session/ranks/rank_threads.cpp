@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/ranks/rank_threads.h"
 
-#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,36 +8,29 @@
 #include "base/log.h"
 #include "base/thread_group.h"
 #include "parallel/rank_processes.h"
+#include "session/ranks/rank_agreement.h"
 
 namespace myxtts {
-namespace {
 
-std::chrono::milliseconds rank_timeout(const RunConfig& config) {
-  using Milliseconds = std::chrono::milliseconds;
-  const std::chrono::duration<double> timeout(config.parallel.rank_timeout);
-  return std::chrono::duration_cast<Milliseconds>(timeout);
-}
-
-ProcessRanks ranks_with(const std::vector<DevicePlan>& plans) {
-  return {.plans = plans, .first = 0, .world_size = std::ssize(plans)};
-}
-
-}  // namespace
-
-RankThreads::RankThreads(const EffectiveConfig& settings, const std::vector<DevicePlan>& plans,
-                         const RunDirectory& run, CheckpointStore& checkpoints,
-                         const std::optional<Checkpoint>& resumed, const RunFrame& frame)
-    : settings_(settings),
-      run_(run),
+RankThreads::RankThreads(RunInputs& inputs, CheckpointStore& checkpoints, RunOptions options,
+                         RankTeam& team)
+    : inputs_(inputs),
       checkpoints_(checkpoints),
-      resumed_(resumed),
-      frame_(frame),
-      inputs_(settings, ranks_with(plans), run, resumed),
-      ranks_(plans.size()),
-      running_(ranks_) {}
+      options_(std::move(options)),
+      team_(team),
+      running_(inputs.ranks()) {}
 
-bool RankThreads::train() {
-  const int size = static_cast<int>(ranks_);
+Ending RankThreads::train() {
+  if (inputs_.ranks() == 1) {
+    train_rank(team_);
+  } else {
+    train_in_threads();
+  }
+  return ending_;
+}
+
+void RankThreads::train_in_threads() {
+  const int size = static_cast<int>(inputs_.ranks());
   const int port = free_port();
   {
     ThreadGroup threads;
@@ -50,14 +42,13 @@ bool RankThreads::train() {
     threads.join();
   }
   if (failure_) std::rethrow_exception(failure_);
-  return ending_.whole;
 }
 
 void RankThreads::run_rank(const World& world) {
   std::optional<QuietThread> quiet;
   if (!world.leads()) quiet.emplace();
   try {
-    RankTeam team(world, rank_timeout(settings_.values));
+    RankTeam team(world, rank_timeout(inputs_.settings().values));
     try {
       train_rank(team);
     } catch (const std::exception& error) {
@@ -70,21 +61,16 @@ void RankThreads::run_rank(const World& world) {
 }
 
 void RankThreads::train_rank(RankTeam& team) {
-  const auto place = static_cast<std::size_t>(team.world().rank);
-  RunFrame frame = frame_;
-  frame.team = &team;
-  frame.inputs = &inputs_;
-  frame.place = place;
-  TrainingRun training(settings_, inputs_.plan(place), run_, checkpoints_, resumed_, frame);
+  const std::size_t place = inputs_.place_of(team.world());
+  TrainingRun training(inputs_, checkpoints_, options_, team);
   set_running(place, &training);
   try {
     training.start();
-    const bool whole = training.train();
-    if (team.world().leads()) {
-      ending_ = {.whole = whole,
-                 .out_of_time = training.out_of_time(),
-                 .state = training.state(),
-                 .summary = training.summary()};
+    const Ending ending = training.train();
+    if (place == 0) {
+      ending_ = ending;
+      state_ = training.state();
+      summary_ = training.summary();
     }
   } catch (...) {
     set_running(place, nullptr);

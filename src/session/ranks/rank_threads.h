@@ -8,16 +8,16 @@
 #include <string>
 #include <vector>
 
-#include "parallel/world.h"
+#include "parallel/rank_team.h"
 #include "session/run_inputs.h"
 #include "session/training_run.h"
 
 namespace myxtts {
 
-// A training run whose ranks are threads of this process, each with a model device of its own,
-// behind one data device:
+// The ranks that this process trains, all from the same inputs. One trains in the thread that asks
+// for it; several are threads, each with a model device of its own behind one data device:
 //
-//   RunInputs ──▶ thread of rank 0: RankTeam, TrainingRun     writes and speaks for all
+//   RunInputs ──▶ thread of rank 0: RankTeam, TrainingRun     writes and reports for all
 //             ──▶ thread of rank 1: RankTeam, TrainingRun
 //             ──▶ ...
 //
@@ -25,41 +25,35 @@ namespace myxtts {
 // thread; stop() is any other's.
 class RankThreads {
  public:
-  // `plans` are open, one for each rank. Throws as TrainingRun does.
-  RankThreads(const EffectiveConfig& settings, const std::vector<DevicePlan>& plans,
-              const RunDirectory& run, CheckpointStore& checkpoints,
-              const std::optional<Checkpoint>& resumed, const RunFrame& frame = {});
+  // `team` is that of the only rank; several make their own.
+  RankThreads(RunInputs& inputs, CheckpointStore& checkpoints, RunOptions options = {},
+              RankTeam& team = RankTeam::alone());
 
-  // As TrainingRun's, start() included; what the first rank that failed ended with is thrown.
-  bool train();
-  bool out_of_time() const { return ending_.out_of_time; }
+  // As TrainingRun's, from its constructor on; of several ranks, what the first that failed ended
+  // with is thrown.
+  Ending train();
   void stop();
 
-  TrainingState state() const { return ending_.state; }
-  std::string summary() const { return ending_.summary; }
+  // Of the first of these ranks, once train() has returned.
+  const TrainingState& state() const { return state_; }
+  const std::string& summary() const { return summary_; }
 
  private:
-  // What rank 0 came to.
-  struct Ending {
-    bool whole = false;
-    bool out_of_time = false;
-    TrainingState state = {};
-    std::string summary = {};
-  };
-
+  void train_in_threads();
   void run_rank(const World& world);
   void train_rank(RankTeam& team);
   void set_running(std::size_t place, TrainingRun* training);
   void keep_failure(std::exception_ptr failure);
 
-  const EffectiveConfig& settings_;
-  const RunDirectory& run_;
+  RunInputs& inputs_;
   CheckpointStore& checkpoints_;
-  const std::optional<Checkpoint> resumed_;
-  const RunFrame frame_;
-  RunInputs inputs_;
-  const std::size_t ranks_;
-  Ending ending_;  // written by rank 0's thread
+  const RunOptions options_;
+  RankTeam& team_;
+
+  // Written by the thread of the first rank.
+  Ending ending_ = Ending::Done;
+  TrainingState state_;
+  std::string summary_;
 
   // Everything below is guarded by mutex_.
   std::mutex mutex_;

@@ -157,7 +157,7 @@ struct SpokenText {
 
 // For the stage gpt: texts, spoken. A picture shows above what the DVAE makes of the codes that
 // were chosen, below the sound that the decoder makes of them: while there is no trained decoder,
-// the upper half alone tells how the GPT does.
+// the upper half alone shows how the GPT does.
 class SpokenSamples final : public SampleMaker {
  public:
   // Of `model` everything but the tensors is used, which come with each make().

@@ -75,7 +75,7 @@ void ValidationSamples::evaluated(const EvaluationReport& report) {
     return;
   }
   Job job{.step = report.step};
-  // The measurement waited for the device, and the next update would change them.
+  // The validation waited for the device, and the next update would change them.
   for (const auto& [name, tensor] : training_.weights()) {
     job.weights.emplace(name, tensor.to(at::kCPU, tensor.scalar_type(), /*non_blocking=*/false,
                                         /*copy=*/true));

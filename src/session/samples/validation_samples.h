@@ -17,9 +17,9 @@
 
 namespace myxtts {
 
-// Makes samples with the weights of every measurement: RUN/samples/step-NNNNNNN/ holds a WAV and a
+// Makes samples with the weights of every validation: RUN/samples/step-NNNNNNN/ holds a WAV and a
 // PNG of each, and RUN/samples/events.out.tfevents.* the same for TensorBoard. That is done on the
-// CPU, by a thread of its own to which all others go first, while training goes on. A measurement
+// CPU, by a thread of its own to which all others go first, while training goes on. A validation
 // that comes while it is still at work is left out, and that is said.
 //
 // The trainer's thread calls it. Training and model outlive it.

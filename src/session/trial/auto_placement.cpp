@@ -58,15 +58,15 @@ double RunOutline::first_epoch_share(const DevicePlan& plan) const {
 }
 
 RunOutline outline_run(EffectiveConfig settings, const std::optional<fs::path>& model,
-                       const OutlineFolders& folders) {
+                       const fs::path& scratch, const fs::path& indexes) {
   RunOutline outline{.settings = std::move(settings)};
   RunConfig& config = outline.settings.values;
   if (model) {
     config.train.init = model;
     config.train.vocab.reset();
   }
-  const Vocabulary vocabulary = vocabulary_for(config, folders.scratch);
-  const Corpus corpus = Corpus::open(config.data, vocabulary, folders.indexes);
+  const Vocabulary vocabulary = vocabulary_for(config, scratch);
+  const Corpus corpus = Corpus::open(config.data, vocabulary, indexes);
   outline.corpus = fmt::format("{:016x}", corpus.fingerprint());
   for (const VisitGroup& group : corpus.training_groups()) outline.visits += group.visits;
   return outline;
@@ -80,7 +80,7 @@ namespace {
 // thrown away. One thread.
 class PlacementTrials {
  public:
-  // `folder` is for files in passing. A signal to us goes to the process that measures.
+  // `folder` is for temporary files. A signal to us goes to the process that measures.
   PlacementTrials(std::filesystem::path folder, std::int64_t steps,
                   const Interruption& interruption);
 
@@ -137,7 +137,7 @@ RunConfig without_ranks(RunConfig config) {
   return config;
 }
 
-// A run of so many steps that does nothing but train, and tells of every `every` of them.
+// A run of so many steps that does nothing but train, and logs every `every` of them.
 RunConfig short_run(RunConfig config, std::int64_t steps, std::int64_t every) {
   config.data.val_data.clear();
   config.data.val_fraction = 0;
@@ -204,15 +204,15 @@ constexpr std::int64_t kCpuSteps = 24;
 constexpr std::int64_t kBuffer = 8;
 
 // What a short training needs of the settings; the run's own files are none of its business.
-RunConfig trial_settings(RunConfig config, const PlacementQuestion& question) {
+RunConfig trial_settings(RunConfig config, const PlacementComparison& comparison) {
   const std::int64_t buffer = config.data.pipeline_buffer_size.value_or(kBuffer);
   config.data.pipeline_buffer_size = std::min(buffer, kBuffer);
-  const bool named = question.settings.origin_of("data.cache_dir").kind != Origin::Kind::Default;
+  const bool named = comparison.settings.origin_of("data.cache_dir").kind != Origin::Kind::Default;
   if (!config.data.cache_dir || (config.data.cache_dataset && !named)) {
-    config.data.cache_dir = question.cache;
+    config.data.cache_dir = comparison.cache;
   }
   config.run = RunDirectoryConfig{};
-  config.run.checkpoint_dir = question.folder / "run";
+  config.run.checkpoint_dir = comparison.folder / "run";
   return config;
 }
 
@@ -228,23 +228,18 @@ void log_placement(const MeasuredPlacement& line) {
 
 }  // namespace
 
-RunConfig without_auto(RunConfig config) {
-  if (config.devices.mode == Mode::Auto) config.devices.mode.reset();
-  return config;
-}
-
-PlacementAnswer compare_placements(const PlacementQuestion& question,
-                                   const Interruption& interruption) {
-  const RunConfig& config = question.settings.values;
-  const auto placements = possible_placements(config, question.machine, question.usual);
-  const bool on_cpu = !question.usual.model.gpu;
-  const std::int64_t steps = question.steps.value_or(on_cpu ? kCpuSteps : kGpuSteps);
-  PlacementTrials trials(question.folder, steps, interruption);
+ComparedPlacements compare_placements(const PlacementComparison& comparison,
+                                      const Interruption& interruption) {
+  const RunConfig& config = comparison.settings.values;
+  const auto placements = possible_placements(config, comparison.machine, comparison.usual);
+  const bool on_cpu = !comparison.usual.model.gpu;
+  const std::int64_t steps = comparison.steps.value_or(on_cpu ? kCpuSteps : kGpuSteps);
+  PlacementTrials trials(comparison.folder, steps, interruption);
   const auto measure = [&](const Placement& placement) {
-    return trials.measure(trial_settings(placed(config, placement, question.usual), question));
+    return trials.measure(trial_settings(placed(config, placement, comparison.usual), comparison));
   };
-  const CalibrationSettings settings{.may_cache = question.may_cache,
-                                     .first_epoch_share = question.first_epoch_share,
+  const CalibrationSettings settings{.may_cache = comparison.may_cache,
+                                     .first_epoch_share = comparison.first_epoch_share,
                                      .noisy = on_cpu,
                                      .stopped = [&interruption] { return interruption.came(); },
                                      .begins =
@@ -253,11 +248,11 @@ PlacementAnswer compare_placements(const PlacementQuestion& question,
                                                     name_of(placement), steps);
                                          },
                                      .ended = log_placement};
-  PlacementAnswer answer{.table = calibrate(placements, measure, settings)};
-  if (const auto* best = fastest(answer.table, on_cpu ? kCpuTie : kGpuTie)) {
-    answer.fastest = best->placement;
+  ComparedPlacements compared{.table = calibrate(placements, measure, settings)};
+  if (const auto* best = fastest(compared.table, on_cpu ? kCpuTie : kGpuTie)) {
+    compared.fastest = best->placement;
   }
-  return answer;
+  return compared;
 }
 
 namespace {
@@ -315,14 +310,13 @@ void forget_features(const fs::path& folder, const std::set<fs::path>& before) {
 
 }  // namespace
 
-std::optional<EffectiveConfig> settle_placement(const EffectiveConfig& settings,
-                                                const DevicePlan& usual, const RunDirectory& run,
-                                                const std::optional<Checkpoint>& resumed,
-                                                const Interruption& interruption) {
+std::optional<EffectiveConfig> fastest_placement(const EffectiveConfig& settings,
+                                                 const DevicePlan& usual, const RunDirectory& run,
+                                                 const std::optional<Checkpoint>& resumed,
+                                                 const Interruption& interruption) {
   const CalibrationFolder folder(run);
-  const RunOutline outline =
-      outline_run(settings, resumed ? std::optional(resumed->folder) : std::nullopt,
-                  {.scratch = folder.path(), .indexes = run.path()});
+  const RunOutline outline = outline_run(
+      settings, resumed ? std::optional(resumed->folder) : std::nullopt, folder.path(), run.path());
   SystemProbe probe;
   const Machine machine = discover_machine(probe);
   const AutoConditions conditions = auto_conditions(settings.values, machine, outline.corpus);
@@ -331,7 +325,7 @@ std::optional<EffectiveConfig> settle_placement(const EffectiveConfig& settings,
   const auto before = kept ? std::optional(kept->placement) : std::nullopt;
 
   const auto features_before = features_in(run.path());
-  const PlacementAnswer answer =
+  const ComparedPlacements compared =
       compare_placements({.settings = outline.settings,
                           .machine = machine,
                           .usual = usual,
@@ -340,19 +334,22 @@ std::optional<EffectiveConfig> settle_placement(const EffectiveConfig& settings,
                           .first_epoch_share = outline.first_epoch_share(usual),
                           .may_cache = may_cache(settings, before)},
                          interruption);
-  if (!answer.fastest || !answer.fastest->cached || interruption.came()) {
+  if (!compared.fastest || !compared.fastest->cached || interruption.came()) {
     forget_features(run.path(), features_before);
   }
-  if (interruption.came()) return std::nullopt;
-  print(describe(answer.table, answer.fastest ? &*answer.fastest : nullptr));
-  if (!answer.fastest) {
+  if (interruption.came()) {
+    log_info("train", "interrupted while placements were measured");
+    return std::nullopt;
+  }
+  print(describe(compared.table, compared.fastest ? &*compared.fastest : nullptr));
+  if (!compared.fastest) {
     throw DeviceError(
         "No placement could be measured, for the reasons in the table; name one to see it fail by "
         "itself, as in --mode single or --device cpu.");
   }
-  write_choice({.conditions = conditions, .table = answer.table, .placement = *answer.fastest},
+  write_choice({.conditions = conditions, .table = compared.table, .placement = *compared.fastest},
                run.path());
-  return with_placement(settings, *answer.fastest, usual);
+  return with_placement(settings, *compared.fastest, usual);
 }
 
 }  // namespace myxtts

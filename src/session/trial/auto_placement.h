@@ -27,50 +27,43 @@ struct RunOutline {
   double first_epoch_share(const DevicePlan& plan) const;
 };
 
-struct OutlineFolders {
-  std::filesystem::path scratch;  // for a vocabulary that was learnt; exists
-  std::filesystem::path indexes;  // of corpora, unless --cache-dir names a folder
-};
-
 // Reads the corpora, which scans them where that is needed. The vocabulary is that of `model`, of
-// --init or --vocab, or it is learnt: once, and not by each process that is given the settings.
-// Shows progress. Throws DataError, ConfigError.
+// --init or --vocab, or it is learnt: once, into `scratch`, and not by each process that is given
+// the settings. Indexes go to `indexes`, unless --cache-dir names a folder. Shows progress. Throws
+// DataError, ConfigError.
 RunOutline outline_run(EffectiveConfig settings, const std::optional<std::filesystem::path>& model,
-                       const OutlineFolders& folders);
+                       const std::filesystem::path& scratch, const std::filesystem::path& indexes);
 
-// The settings without --mode auto: what is planned for everybody who does not ask for it.
-RunConfig without_auto(RunConfig config);
-
-struct PlacementQuestion {
+struct PlacementComparison {
   const EffectiveConfig& settings;
   const Machine& machine;
   const DevicePlan& usual;                 // without --mode auto
-  std::filesystem::path folder;            // for files in passing; exists
+  std::filesystem::path folder;            // for temporary files; exists
   std::filesystem::path cache;             // for indexes and features, unless --cache-dir names one
   double first_epoch_share = 1;            // of the run
   bool may_cache = false;                  // the feature cache may be turned on
   std::optional<std::int64_t> steps = {};  // to measure in each; nothing: a few dozen
 };
 
-struct PlacementAnswer {
+struct ComparedPlacements {
   std::vector<MeasuredPlacement> table = {};
   std::optional<Placement> fastest = {};  // nothing: none could be measured
 };
 
 // Measures every placement that is possible here, one process for each; shows progress. Ends soon
 // after an interruption, with what was measured until then.
-PlacementAnswer compare_placements(const PlacementQuestion& question,
-                                   const Interruption& interruption);
+ComparedPlacements compare_placements(const PlacementComparison& comparison,
+                                      const Interruption& interruption);
 
-// What --mode auto comes to: the settings with the fastest placement of this machine. It is
+// What --mode auto does: the settings with the fastest placement of this machine. It is
 // measured, or taken from RUN/auto.json while machine, corpus and settings are those of that time.
 // Measuring trains nothing that is kept and takes no clip from the run. `usual` is the plan without
 // --mode auto.
 //
 // Nothing: interrupted. Throws DeviceError when nothing could be measured.
-std::optional<EffectiveConfig> settle_placement(const EffectiveConfig& settings,
-                                                const DevicePlan& usual, const RunDirectory& run,
-                                                const std::optional<Checkpoint>& resumed,
-                                                const Interruption& interruption);
+std::optional<EffectiveConfig> fastest_placement(const EffectiveConfig& settings,
+                                                 const DevicePlan& usual, const RunDirectory& run,
+                                                 const std::optional<Checkpoint>& resumed,
+                                                 const Interruption& interruption);
 
 }  // namespace myxtts

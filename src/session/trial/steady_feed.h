@@ -7,8 +7,8 @@
 
 namespace myxtts {
 
-// A feed as it looks to one who waits for it to be steady.
-struct FeedToSettle {
+// A feed and the steps that are trained from it.
+struct SteppedFeed {
   std::int64_t ahead = 0;          // batches that all its stages together can hold
   std::int64_t behind_buffer = 0;  // of them, those that have left the buffer already
   std::int64_t batches_a_step = 1;
@@ -19,6 +19,6 @@ struct FeedToSettle {
 // The first steps take long, and batches pile up behind them that no later step finds: they would
 // be measured in place of the stages that made them. Trains until the buffer does not shrink any
 // more, or until everything that was there is used up.
-void settle(const FeedToSettle& feed);
+void step_until_steady(const SteppedFeed& feed);
 
 }  // namespace myxtts

@@ -9,8 +9,6 @@
 #include <optional>
 #include <utility>
 
-#include <c10/util/Exception.h>
-
 #include "base/error.h"
 #include "base/files.h"
 #include "base/log.h"
@@ -22,50 +20,18 @@
 #include "diagnose/profile/verdict.h"
 #include "session/feed/batch_feed.h"
 #include "session/feed/resident_batches.h"
-#include "session/feed/run_data.h"
-#include "session/run_devices.h"
+#include "session/run_inputs.h"
 #include "session/run_monitor.h"
-#include "session/run_report.h"
-#include "session/stage_factory.h"
-#include "session/starting_model.h"
+#include "session/training_parts.h"
 #include "session/trial/steady_feed.h"
-#include "train/trainer.h"
 
 namespace myxtts {
 namespace {
 
-// What a training without a run directory is made of, joined as TrainingRun joins it. `folder` has
-// what the starting model and, without --cache-dir, the indexes and the cache leave on the disk.
-// Everything it is given outlives it. One thread.
-struct TrialParts {
-  TrialParts(const EffectiveConfig& given, const DevicePlan& planned,
-             const std::filesystem::path& folder, StageProbe& probe);
-
-  // A feed that is started at the first batch and full.
-  std::shared_ptr<BatchFeed> make_feed() const;
-
-  // That the stages hold at most, ahead of the trainer.
-  static std::int64_t batches_ahead(const PipelineFacts& facts);
-
-  // Computes what `batches` batches need, where there is a cache to keep it in, and those that are
-  // taken before they are counted.
-  void fill_cache(std::int64_t batches) const;
-
-  // One batch. An error of LibTorch becomes one of the model device.
-  void step(DeviceBatch& batch);
-
-  const EffectiveConfig settings;
-  const DevicePlan& plan;
-  const StageProbe& probe;
-  const StartingModel start;
-  RunData data;
-  RunDevices devices;
-  FeedParts shared;
-  std::unique_ptr<StageTraining> training;
-  Trainer trainer;
-};
-
-constexpr std::int64_t kStagedAhead = 4;  // batches between buffer and ring
+constexpr std::int64_t kStagedAhead = 4;   // batches between buffer and ring
+constexpr std::int64_t kMostResident = 8;  // steps whose batches are kept
+constexpr std::int64_t kMostTried = 40;    // steps with another setting
+constexpr int kLoneSteps = 5;
 
 // A trial ends when it has measured enough, not with the data.
 EffectiveConfig without_end(EffectiveConfig settings) {
@@ -75,78 +41,10 @@ EffectiveConfig without_end(EffectiveConfig settings) {
   return settings;
 }
 
-StartingModel model_of(const EffectiveConfig& settings, const std::filesystem::path& folder) {
-  const auto& init = settings.values.train.init;
-  return init ? start_from_folder(*init, folder, settings.values.train.stage)
-              : start_from_nothing(settings.values, folder);
-}
-
-std::unique_ptr<StageTraining> place(const TrialParts& parts) {
-  say(placing_model(parts.plan));
-  try {
-    return make_stage_training({.config = parts.settings.values,
-                                .plan = parts.plan,
-                                .start = parts.start,
-                                .data = parts.data,
-                                .device = *parts.devices.model});
-  } catch (const c10::Error&) {
-    rethrow_with_advice(*parts.devices.model, parts.plan, parts.start.network.config,
-                        parts.settings.values.train);
-  }
-}
-
-TrialParts::TrialParts(const EffectiveConfig& given, const DevicePlan& planned,
-                       const std::filesystem::path& folder, StageProbe& probes)
-    : settings(without_end(given)),
-      plan(planned),
-      probe(probes),
-      start(model_of(settings, folder)),
-      data(settings.values, planned, start, folder, {.probe = &probes}),
-      devices(planned, start.network),
-      shared{settings.values, plan, start.network.config.gpt, data, devices, &probe},
-      training(place(*this)),
-      trainer(*training, trainer_settings(settings.values, data)) {}
-
-std::shared_ptr<BatchFeed> TrialParts::make_feed() const {
-  auto feed = BatchFeeds(shared).training();
-  feed->start({});
-  feed->wait_until_ready();
-  return feed;
-}
-
-std::int64_t TrialParts::batches_ahead(const PipelineFacts& facts) {
+// Batches that the stages hold at most, ahead of the trainer.
+std::int64_t batches_ahead(const PipelineFacts& facts) {
   return facts.buffer_batches + facts.ring_slots + kStagedAhead;
 }
-
-void TrialParts::fill_cache(std::int64_t batches) const {
-  if (data.cache() == nullptr) return;
-  const auto feed = make_feed();
-  // What stages work on ahead of the trainer counts as well, and as many until that is steady; an
-  // epoch holds every clip.
-  const std::int64_t ahead = 2 * batches_ahead(feed->facts());
-  const std::int64_t wanted = std::min(batches + ahead, data.training().batches.steps_per_epoch());
-  Progress progress({.title = "Filling the cache", .total = static_cast<std::uint64_t>(wanted)});
-  for (std::int64_t batch = 0; batch < wanted; ++batch) {
-    auto slot = feed->next();
-    if (!slot) break;
-    (*slot)->consumed.record(devices.model->stream());
-    progress.advance();
-  }
-  feed->finish();
-}
-
-void TrialParts::step(DeviceBatch& batch) {
-  try {
-    probe.report(Work::Step);
-    trainer.step(batch);
-  } catch (const c10::Error&) {
-    rethrow_with_advice(*devices.model, plan, start.network.config, settings.values.train);
-  }
-}
-
-constexpr std::int64_t kMostResident = 8;  // steps whose batches are kept
-constexpr std::int64_t kMostTried = 40;    // steps with another setting
-constexpr int kLoneSteps = 5;
 
 double seconds_between(Clock::Time from, Clock::Time to) {
   return std::chrono::duration<double>(to - from).count();
@@ -183,19 +81,27 @@ class StepMarks {
   std::vector<Event> marks_;
 };
 
-// One trial, phase after phase: fill the cache, warm up, settle, measure, run resident steps.
+// A training that is measured and thrown away, phase after phase: fill the cache, warm up, train
+// until the feed is steady, measure, run steps on resident batches. Everything it is given outlives
+// it. One thread.
 class Trial {
  public:
-  Trial(TrialParts& parts, const TrialSettings& settings, const std::function<bool()>& stopped)
-      : parts_(parts),
-        settings_(settings),
+  Trial(const EffectiveConfig& settings, const DevicePlan& plan, const TrialSettings& trial,
+        StageProbe& probe, const std::function<bool()>& stopped)
+      : trial_(trial),
         stopped_(stopped),
-        resident_(*parts.devices.model, parts.plan.grad_accum),
-        data_gpu_(parts.plan.data),
-        model_gpu_(parts.plan.model) {}
+        probe_(probe),
+        settings_(without_end(settings)),
+        inputs_(settings_, {plan}, folder_.path(), std::nullopt, {.probe = &probe}),
+        checkpoints_(folder_.path()),
+        parts_(inputs_, checkpoints_, RankTeam::alone()),
+        resident_(*parts_.devices.model, plan.grad_accum),
+        data_gpu_(plan.data),
+        model_gpu_(plan.model) {}
 
   void with_pipeline(TrialReading& reading);
   void on_resident_batches(TrialReading& reading);
+  void read_memory(TrialReading& reading) const;
 
   // Fewer steps, for what another setting would give.
   void attempt(const std::string& title, TrialReading& reading);
@@ -204,24 +110,60 @@ class Trial {
   using Seen = std::function<void(const DeviceBatch&)>;
 
   bool is_stopped() const { return stopped_ && stopped_(); }
+  std::shared_ptr<BatchFeed> full_feed() const;
+  void fill_cache(std::int64_t steps) const;
   bool step_from(BatchFeed& feed, const Seen& before, double* host_seconds = nullptr);
+  void measure_steps(const std::string& title, std::int64_t steps, TrialReading& reading);
   void warm_up(BatchFeed& feed, Progress& progress);
-  void settle(BatchFeed& feed);
+  void train_until_steady(BatchFeed& feed);
   void measure(BatchFeed& feed, std::int64_t wanted, TrialReading& reading, Progress& progress);
-  void count(const DeviceBatch& batch, TrialReading& reading) const;
   std::vector<double> resident_steps(std::int64_t steps);
   void resident_step();
   LoneStep lone_step();
 
-  TrialParts& parts_;
-  const TrialSettings& settings_;
+  const TrialSettings& trial_;
   const std::function<bool()>& stopped_;
+  const StageProbe& probe_;
+  // What the starting model and, without --cache-dir, the indexes and the cache leave on the disk.
+  const ScratchFolder folder_{"profile"};
+  const EffectiveConfig settings_;
+  RunInputs inputs_;
+  CheckpointStore checkpoints_;  // nothing is saved in it
+  TrainingParts parts_;
   ResidentBatches resident_;
   std::int64_t kept_ = 0;  // steps
   BatchTokens kept_tokens_ = {};
   GpuWatch data_gpu_;
   GpuWatch model_gpu_;
 };
+
+// One that is started at the first batch.
+std::shared_ptr<BatchFeed> Trial::full_feed() const {
+  auto feed = BatchFeeds(inputs_.feed_parts()).training();
+  feed->start({});
+  feed->wait_until_ready();
+  return feed;
+}
+
+// Computes what so many steps need, where there is a cache to keep it in, and the batches that are
+// taken before they are counted.
+void Trial::fill_cache(std::int64_t steps) const {
+  if (parts_.data.cache() == nullptr) return;
+  const auto feed = full_feed();
+  // What stages work on ahead of the trainer counts as well, and as many until that is steady; an
+  // epoch holds every clip.
+  const std::int64_t ahead = 2 * batches_ahead(feed->facts());
+  const std::int64_t wanted = std::min(steps * parts_.plan.grad_accum + ahead,
+                                       parts_.data.training().batches.steps_per_epoch());
+  Progress progress({.title = "Filling the cache", .total = static_cast<std::uint64_t>(wanted)});
+  for (std::int64_t batch = 0; batch < wanted; ++batch) {
+    auto slot = feed->next();
+    if (!slot) break;
+    (*slot)->consumed.record(parts_.devices.model->stream());
+    progress.advance();
+  }
+  feed->finish();
+}
 
 // False: there was no whole step any more.
 bool Trial::step_from(BatchFeed& feed, const Seen& before, double* host_seconds) {
@@ -237,8 +179,8 @@ bool Trial::step_from(BatchFeed& feed, const Seen& before, double* host_seconds)
 }
 
 void Trial::warm_up(BatchFeed& feed, Progress& progress) {
-  for (std::int64_t step = 0; step < settings_.warm_up && !is_stopped(); ++step) {
-    const bool keeps = settings_.resident > 0 && kept_ < kMostResident;
+  for (std::int64_t step = 0; step < trial_.warm_up && !is_stopped(); ++step) {
+    const bool keeps = trial_.resident > 0 && kept_ < kMostResident;
     const auto keep = [&](const DeviceBatch& batch) {
       if (!keeps) return;
       resident_.keep(batch);
@@ -251,10 +193,10 @@ void Trial::warm_up(BatchFeed& feed, Progress& progress) {
   }
 }
 
-void Trial::settle(BatchFeed& feed) {
+void Trial::train_until_steady(BatchFeed& feed) {
   const PipelineFacts facts = feed.facts();
-  const std::int64_t ahead = TrialParts::batches_ahead(facts);
-  myxtts::settle(
+  const std::int64_t ahead = batches_ahead(facts);
+  step_until_steady(
       {.ahead = ahead,
        .behind_buffer = ahead - facts.buffer_batches,
        .batches_a_step = parts_.plan.grad_accum,
@@ -262,7 +204,7 @@ void Trial::settle(BatchFeed& feed) {
        .step = [&] { return !is_stopped() && step_from(feed, [](const DeviceBatch&) {}); }});
 }
 
-void Trial::count(const DeviceBatch& batch, TrialReading& reading) const {
+void count(const DeviceBatch& batch, TrialReading& reading) {
   const BatchTokens tokens = tokens_of(batch);
   ++reading.batches;
   reading.clips += std::ssize(batch.clips);
@@ -275,7 +217,7 @@ void Trial::measure(BatchFeed& feed, std::int64_t wanted, TrialReading& reading,
                     Progress& progress) {
   StepMarks marks(*parts_.devices.model);
   const PipelineReading before = feed.meters();
-  const std::int64_t file_before = parts_.probe.file_nanoseconds;
+  const std::int64_t file_before = probe_.file_nanoseconds;
   const double cpu_before = process_seconds();
   const auto began = system_clock().now();
   marks.mark();
@@ -293,20 +235,24 @@ void Trial::measure(BatchFeed& feed, std::int64_t wanted, TrialReading& reading,
   reading.step_seconds = marks.seconds();
   reading.wall_seconds = seconds_between(began, system_clock().now());
   reading.cpu_seconds = process_seconds() - cpu_before;
-  reading.file_seconds = 1e-9 * static_cast<double>(parts_.probe.file_nanoseconds - file_before);
+  reading.file_seconds = 1e-9 * static_cast<double>(probe_.file_nanoseconds - file_before);
   reading.pipeline = between(before, feed.meters());
   reading.host_step_seconds /= static_cast<double>(std::max<std::int64_t>(1, steps));
 }
 
-void Trial::with_pipeline(TrialReading& reading) {
-  parts_.fill_cache((settings_.warm_up + settings_.steps) * parts_.plan.grad_accum);
-  Progress progress({.title = "Measuring",
-                     .total = static_cast<std::uint64_t>(settings_.warm_up + settings_.steps)});
-  const auto feed = parts_.make_feed();
+void Trial::measure_steps(const std::string& title, std::int64_t steps, TrialReading& reading) {
+  const std::int64_t all = trial_.warm_up + steps;
+  fill_cache(all);
+  Progress progress({.title = title, .total = static_cast<std::uint64_t>(all)});
+  const auto feed = full_feed();
   warm_up(*feed, progress);
-  settle(*feed);
-  measure(*feed, settings_.steps, reading, progress);
+  train_until_steady(*feed);
+  measure(*feed, steps, reading, progress);
   feed->finish();
+}
+
+void Trial::with_pipeline(TrialReading& reading) {
+  measure_steps("Measuring", trial_.steps, reading);
   const auto& sizes = parts_.data.training().batches.sizes();
   reading.longest_row = sizes.empty() ? 0 : sizes.back().longest;
   reading.data.gpu = data_gpu_.take();
@@ -351,29 +297,26 @@ LoneStep Trial::lone_step() {
 
 void Trial::on_resident_batches(TrialReading& reading) {
   if (resident_.empty() || kept_ == 0 || is_stopped()) return;
-  reading.resident_seconds = resident_steps(settings_.resident);
+  reading.resident_seconds = resident_steps(trial_.resident);
   reading.resident_tokens = static_cast<double>(kept_tokens_.all) / static_cast<double>(kept_);
   reading.lone = lone_step();
   parts_.trainer.finish();
 }
 
 void Trial::attempt(const std::string& title, TrialReading& reading) {
-  const std::int64_t steps = std::min(settings_.steps, kMostTried);
-  parts_.fill_cache((settings_.warm_up + steps) * parts_.plan.grad_accum);
-  Progress progress(
-      {.title = title, .total = static_cast<std::uint64_t>(settings_.warm_up + steps)});
-  const auto feed = parts_.make_feed();
-  warm_up(*feed, progress);
-  settle(*feed);
-  measure(*feed, steps, reading, progress);
-  feed->finish();
+  measure_steps(title, std::min(trial_.steps, kMostTried), reading);
   parts_.trainer.finish();
 }
 
-void read_memory(const RoleDevice& device, RoleSeen& seen) {
+void read_memory_of(const RoleDevice& device, RoleSeen& seen) {
   const MemoryReading memory = device.memory().read();
   seen.peak_bytes = memory.peak;
   seen.cap = memory.cap;
+}
+
+void Trial::read_memory(TrialReading& reading) const {
+  read_memory_of(*parts_.devices.data, reading.data);
+  read_memory_of(*parts_.devices.model, reading.model);
 }
 
 // Another setting, and the plan that follows from it.
@@ -396,11 +339,10 @@ struct Alternative {
 std::shared_ptr<const TrialReading> try_out(const Alternative& other, const TrialSettings& trial,
                                             StageProbe& probe,
                                             const std::function<bool()>& stopped) {
-  const ScratchFolder folder("profile");
   auto reading = std::make_shared<TrialReading>();
   try {
-    TrialParts parts(other.settings, other.plan, folder.path(), probe);
-    Trial(parts, trial, stopped).attempt("Trying " + other.flag, *reading);
+    Trial(other.settings, other.plan, trial, probe, stopped)
+        .attempt("Trying " + other.flag, *reading);
   } catch (const DeviceError& error) {
     log_info("profile", "{} cannot be tried: {}", other.flag, error.what());
     return nullptr;
@@ -424,18 +366,15 @@ ProfileSetup profile_setup(const EffectiveConfig& settings, const DevicePlan& pl
 
 TrialReading run_trial(const EffectiveConfig& settings, const DevicePlan& plan,
                        const TrialSettings& trial, const std::function<bool()>& stopped) {
-  const ScratchFolder folder("profile");
   StageProbe probe{.on_work = trial.on_work,
                    .token_counts = trial.token_counts,
                    .least_tokens = trial.least_tokens};
   TrialReading reading;
   {
-    TrialParts parts(settings, plan, folder.path(), probe);
-    Trial phases(parts, trial, stopped);
+    Trial phases(settings, plan, trial, probe, stopped);
     phases.with_pipeline(reading);
     phases.on_resident_batches(reading);
-    read_memory(*parts.devices.data, reading.data);
-    read_memory(*parts.devices.model, reading.model);
+    phases.read_memory(reading);
   }
   if (trial.resident == 0 || reading.step_seconds.empty() || (stopped && stopped())) return reading;
   for (const Knob& knob : worth_trying(make_profile(profile_setup(settings, plan), reading))) {

@@ -39,7 +39,7 @@ void refuse_impossible(const GptTrainingSettings& settings) {
   if (settings.step.precision == Precision::Fp16) {
     throw ConfigError(refusal + "--precision fp16. Type --precision bf16 or fp32.");
   }
-  if (settings.team != nullptr) {
+  if (!settings.team->is_alone()) {
     throw ConfigError(
         "--release-gradients on lets go of gradients before other ranks have seen them; with "
         "several ranks leave it out.");
@@ -85,7 +85,7 @@ class GptTraining final : public StageTraining {
         optimiser_(parameters_, own_optimiser_settings(), device),
         random_(own_generator(torch_device(device))) {
     if (settings_.savers.release_gradients) release_gradients(parameters_, optimiser_);
-    if (settings_.team != nullptr) join_ranks(*settings_.team);
+    if (!settings_.team->is_alone()) join_ranks(*settings_.team);
     if (settings_.step.graphs) {
       recorder_ = device.make_graph_recorder();
       MYXTTS_CHECK(recorder_, "{} has no graphs", device.name());
@@ -180,7 +180,7 @@ OptimiserSettings GptTraining::own_optimiser_settings() const {
   OptimiserSettings chosen =
       optimiser_settings(settings_.step, /*beta1=*/0.9, /*beta2=*/0.96, loss_names().size());
   chosen.moments = settings_.savers.moments;
-  if (settings_.team != nullptr && settings_.shard) {
+  if (!settings_.team->is_alone() && settings_.shard) {
     const World& world = settings_.team->world();
     chosen.part =
         part_of_rank(parameters_.layout().trained, kAdamWAlignment, world.rank, world.size);
@@ -282,7 +282,7 @@ void GptTraining::run(std::uint64_t batch) {
 // Dropout is drawn anew for each batch from what the batch is, not from what was drawn before.
 void GptTraining::seed_dropout(std::uint64_t batch) {
   constexpr std::uint64_t kMostBatches = std::uint64_t{1} << 20;  // of a step
-  const int rank = settings_.team == nullptr ? 0 : settings_.team->world().rank;
+  const int rank = settings_.team->world().rank;
   const RandomStream seeds(settings_.step.seed,
                            rank == 0 ? "train/dropout" : fmt::format("train/dropout/{}", rank));
   random_.set_current_seed(seeds.bits(static_cast<std::uint64_t>(step()) * kMostBatches + batch));

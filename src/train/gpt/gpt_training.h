@@ -11,12 +11,11 @@
 #include "model/gpt.h"
 #include "model/gpt_rows.h"
 #include "model/named_tensors.h"
+#include "parallel/rank_team.h"
 #include "train/parts.h"
 #include "train/step/stage_training.h"
 
 namespace myxtts {
-
-class RankTeam;
 
 struct GptTrainingSettings {
   StepSettings step = {};  // graphs: one for each size of `sizes`, largest first
@@ -27,9 +26,8 @@ struct GptTrainingSettings {
   std::int64_t slots = 0;            // clips a batch holds at most
   std::int64_t prompt_frames = 517;  // of a clip's prompt: six seconds
 
-  // The other ranks of the run: Note [Gradients of several ranks]. It outlives the training. Null:
-  // there are none.
-  RankTeam* team = nullptr;
+  // The ranks of the run: Note [Gradients of several ranks]. It outlives the training.
+  RankTeam* team = &RankTeam::alone();
   Wire wire = Wire::Fp32;
   bool shard = false;  // each rank keeps AdamW's averages of its part alone
 };

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace myxtts::settling_test {
+namespace myxtts::steady_feed_test {
 namespace {
 
 // A pipeline in numbers: batches behind the buffer, in it, and how many come while one is trained.
@@ -37,60 +37,60 @@ struct FakeFeed {
     buffer = std::min(static_cast<double>(places), buffer + comes);
   }
 
-  void settle() {
-    myxtts::settle({.ahead = places + places_behind,
-                    .behind_buffer = places_behind,
-                    .batches_a_step = batches_a_step,
-                    .in_buffer = [this] { return static_cast<std::size_t>(buffer); },
-                    .step = [this] { return step(); }});
+  void step_until_steady() {
+    myxtts::step_until_steady({.ahead = places + places_behind,
+                               .behind_buffer = places_behind,
+                               .batches_a_step = batches_a_step,
+                               .in_buffer = [this] { return static_cast<std::size_t>(buffer); },
+                               .step = [this] { return step(); }});
   }
 };
 
-TEST(Settling, BatchesThatPiledUpBeforeASlowStageAreUsedUpFirst) {
+TEST(SteadyFeed, BatchesThatPiledUpBeforeASlowStageAreUsedUpFirst) {
   for (const double comes : {0.0, 0.2, 0.3}) {
     FakeFeed feed{.buffer = 10, .behind = 5, .comes = comes};
-    feed.settle();
+    feed.step_until_steady();
     EXPECT_LT(feed.buffer, 1) << comes;
     EXPECT_GE(feed.steps, 10) << comes;
   }
 }
 
-TEST(Settling, AFeedThatKeepsUpIsSteadyOnceWhatHasLeftTheBufferIsUsedUp) {
+TEST(SteadyFeed, AFeedThatKeepsUpIsSteadyOnceWhatHasLeftTheBufferIsUsedUp) {
   FakeFeed feed{.buffer = 10, .behind = 5, .comes = 1};
-  feed.settle();
+  feed.step_until_steady();
   EXPECT_EQ(feed.steps, 5);
 }
 
-TEST(Settling, ABufferThatGrowsIsNotWaitedFor) {
+TEST(SteadyFeed, ABufferThatGrowsIsNotWaitedFor) {
   FakeFeed feed{.buffer = 3, .behind = 5, .comes = 2};
-  feed.settle();
+  feed.step_until_steady();
   EXPECT_EQ(feed.steps, 5);
   EXPECT_GT(feed.buffer, 3);
 }
 
-TEST(Settling, AnEmptyBufferHidesWhatStandsBehindIt) {
+TEST(SteadyFeed, AnEmptyBufferHidesWhatStandsBehindIt) {
   FakeFeed feed{.buffer = 0, .behind = 5, .comes = 0.3};
-  feed.settle();
+  feed.step_until_steady();
   EXPECT_EQ(feed.steps, 5);
 }
 
-TEST(Settling, NoMoreIsTrainedThanThePipelineHolds) {
+TEST(SteadyFeed, NoMoreIsTrainedThanThePipelineHolds) {
   FakeFeed feed{.buffer = 10, .behind = 5, .comes = 0.95};  // shrinks, but hardly
-  feed.settle();
+  feed.step_until_steady();
   EXPECT_EQ(feed.steps, 15);
 }
 
-TEST(Settling, StepsOfSeveralBatchesCountByTheirBatches) {
+TEST(SteadyFeed, StepsOfSeveralBatchesCountByTheirBatches) {
   FakeFeed feed{.buffer = 10, .behind = 5, .comes = 1, .batches_a_step = 3};
-  feed.settle();
+  feed.step_until_steady();
   EXPECT_EQ(feed.steps, 2);
 }
 
-TEST(Settling, TheEndOfTheDataEndsIt) {
+TEST(SteadyFeed, TheEndOfTheDataEndsIt) {
   FakeFeed feed{.buffer = 10, .behind = 5, .comes = 0, .left = 4};
-  feed.settle();
+  feed.step_until_steady();
   EXPECT_EQ(feed.steps, 4);
 }
 
 }  // namespace
-}  // namespace myxtts::settling_test
+}  // namespace myxtts::steady_feed_test

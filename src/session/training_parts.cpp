@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/training_parts.h"
+
+#include <functional>
+#include <optional>
+
+#include "base/log.h"
+#include "run/open_model.h"
+#include "session/ranks/rank_agreement.h"
+#include "session/run_report.h"
+#include "session/stage_factory.h"
+
+namespace myxtts {
+namespace {
+
+const RunData& checked_on_all_ranks(const RunInputs& inputs, RankTeam& team) {
+  require_equal_data(team, inputs.data().starting_state(), inputs.settings().values);
+  return inputs.data();
+}
+
+std::unique_ptr<StageTraining> place_model(TrainingParts& parts) {
+  say(placing_model(parts.plan));
+  // A step on the CPU can take longer than a person who wants it to end is patient. Of several
+  // ranks none ends in the middle of one: the others wait for the whole step.
+  std::function<void()> poll;
+  if (parts.is_only_rank()) {
+    poll = [&stopping = parts.stopping] {
+      if (stopping) throw StepAborted();
+    };
+  }
+  return parts.on_device([&] {
+    return make_stage_training({.config = parts.config(),
+                                .plan = parts.plan,
+                                .start = parts.start,
+                                .data = parts.data,
+                                .device = *parts.devices.model,
+                                .team = &parts.team,
+                                .poll = poll});
+  });
+}
+
+TrainingState restored_state(TrainingParts& parts) {
+  if (const std::optional<Checkpoint>& resumed = parts.inputs.resumed()) {
+    const CheckpointContents saved = open_checkpoint(*resumed, parts.start.part);
+    parts.on_device(
+        [&] { parts.training->restore(saved.state.step, saved.weights, saved.optimiser); });
+    log_info("train", "continuing at step {} with {}", saved.state.step, resumed->folder.string());
+  }
+  return parts.data.starting_state();
+}
+
+TrainerSettings settings_of_trainer(TrainingParts& parts, const CheckpointStore& checkpoints) {
+  TrainerSettings settings = trainer_settings(parts.config(), parts.data);
+  settings.sum_over_ranks = [&parts](const at::Tensor& tensor) { parts.team.all_reduce(tensor); };
+  settings.checkpoint_until = [&parts, &checkpoints](std::int64_t step) {
+    std::optional<std::int64_t> newest;
+    if (!parts.leads()) return newest;  // it has none
+    parts.saver.finish();               // until then the store is its thread's
+    for (const Checkpoint& checkpoint : checkpoints.all()) {
+      if (checkpoint.step <= step) newest = checkpoint.step;
+    }
+    return newest;
+  };
+  return settings;
+}
+
+}  // namespace
+
+TrainingParts::TrainingParts(RunInputs& given, CheckpointStore& checkpoints, RankTeam& ranks)
+    : inputs(given),
+      team(ranks),
+      place(given.place_of(ranks.world())),
+      plan(given.plan(place)),
+      start(given.start()),
+      data(checked_on_all_ranks(given, ranks)),
+      devices(given.devices(place)),
+      training(place_model(*this)),
+      saver(checkpoints, *devices.model, start.untrained(), start.fixed_files(), start.part.file),
+      state(restored_state(*this)),
+      trainer(*training, settings_of_trainer(*this, checkpoints), state) {}
+
+void TrainingParts::step(DeviceBatch& batch) {
+  on_device([&] {
+    if (const StageProbe* probe = inputs.probe()) probe->tell(Work::Step);
+    trainer.step(batch);
+  });
+}
+
+}  // namespace myxtts

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <memory>
+
+#include <c10/util/Exception.h>
+
+#include "parallel/rank_team.h"
+#include "run/checkpoint_saver.h"
+#include "session/run_inputs.h"
+#include "train/step/stage_training.h"
+#include "train/trainer.h"
+
+namespace myxtts {
+
+// Thrown in the middle of a step or a validation that nobody waits for any more. A standard
+// exception, since autograd hands on no others.
+class StepAborted final : public std::exception {};
+
+// A training, wired: what it trains from, the part of the model that is trained, the checkpoints
+// and the trainer. TrainingRun trains it to its end; a trial (`profile`, --mode auto) takes single
+// steps of it and measures them.
+//
+// The members are in the order in which they are made; what one uses stands above it. Everything it
+// is given outlives it. The trainer's thread; `stopping` is any other's.
+struct TrainingParts {
+  // Places the model, records graphs where those are used, and restores the checkpoint that is
+  // continued. Throws ConfigError, DataError, DeviceError.
+  TrainingParts(RunInputs& given, CheckpointStore& checkpoints, RankTeam& ranks);
+  TrainingParts(const TrainingParts&) = delete;
+  TrainingParts& operator=(const TrainingParts&) = delete;
+
+  const RunConfig& config() const { return inputs.settings().values; }
+  bool leads() const { return team.world().leads(); }
+  // It may end in the middle of a step, as no other rank waits for it.
+  bool is_only_rank() const { return team.world().size == 1; }
+
+  // One batch.
+  void step(DeviceBatch& batch);
+
+  // Calls `work`; an error of LibTorch in it becomes one of the model device, with advice where
+  // memory did not suffice.
+  template <typename Work>
+  auto on_device(Work work) {
+    try {
+      return work();
+    } catch (const c10::Error&) {
+      rethrow_with_advice(*devices.model, plan, start.network.config, config().train);
+    }
+  }
+
+  std::atomic<bool> stopping = false;  // a step on the CPU ends with StepAborted
+  RunInputs& inputs;
+  RankTeam& team;
+  const std::size_t place;  // among the ranks of this process
+  const DevicePlan& plan;
+  const StartingModel& start;
+  const RunData& data;
+  RunDevices& devices;
+  const std::unique_ptr<StageTraining> training;
+  CheckpointSaver saver;
+  const TrainingState state;  // that training begins with
+  Trainer trainer;
+};
+
+}  // namespace myxtts

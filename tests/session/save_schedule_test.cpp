@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "session/save_schedule.h"
+
+#include <gtest/gtest.h>
+
+#include "support/fake_clock.h"
+
+namespace myxtts::test::save_schedule_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(SaveSchedule, EverySoManyStepsAndNeverTwiceForOne) {
+  const FakeClock clock;
+  SaveSchedule schedule({.save_steps = 10, .save_minutes = {}}, clock);
+  EXPECT_FALSE(schedule.due(9));
+  EXPECT_TRUE(schedule.due(10));
+  schedule.saved(10);
+  EXPECT_FALSE(schedule.due(10));
+  EXPECT_TRUE(schedule.due(20));
+}
+
+TEST(SaveSchedule, EverySoManyMinutesSinceTheLastOneWhateverMadeIt) {
+  FakeClock clock;
+  SaveSchedule schedule({.save_steps = {}, .save_minutes = 2.0}, clock);
+  clock.advance(119s);
+  EXPECT_FALSE(schedule.due(5));
+  clock.advance(1s);
+  EXPECT_TRUE(schedule.due(5));
+  schedule.saved(5);
+  clock.advance(60s);
+  schedule.saved(6);
+  clock.advance(60s);
+  EXPECT_FALSE(schedule.due(7));
+  clock.advance(60s);
+  EXPECT_TRUE(schedule.due(7));
+}
+
+TEST(SaveSchedule, NeitherMeansNever) {
+  FakeClock clock;
+  const SaveSchedule schedule({.save_steps = {}, .save_minutes = {}}, clock);
+  clock.advance(1000h);
+  EXPECT_FALSE(schedule.due(1000));
+}
+
+TEST(ValidationSchedule, EverySoManyStepsOrAtTheEndOfEachEpoch) {
+  const ValidationSchedule by_steps({.eval_steps = 4});
+  EXPECT_TRUE(by_steps.due(8, false));
+  EXPECT_FALSE(by_steps.due(9, true));
+  const ValidationSchedule by_epochs({.eval_steps = {}});
+  EXPECT_TRUE(by_epochs.due(9, true));
+  EXPECT_FALSE(by_epochs.due(8, false));
+}
+
+}  // namespace
+}  // namespace myxtts::test::save_schedule_test
