@@ -26,4 +26,7 @@ std::string human_count(std::int64_t count);
 // neighbours swapped count as one slip; of equally near names the first in `known` is taken.
 std::optional<std::string> nearest_name(std::string_view wrong, std::span<const std::string> known);
 
+// A name from a file as it may be shown: shortened, and without bytes a terminal would act on.
+std::string printable(std::string_view text);
+
 }  // namespace myxtts
