@@ -121,7 +121,7 @@ struct CompareArguments {
 void refuse_a_placement(const RunConfig& config) {
   const DevicesConfig& devices = config.devices;
   const char* given = devices.split_gpu                                 ? "--split-gpu"
-                      : config.devices.data_gpu                            ? "--data-gpu"
+                      : config.devices.data_gpu                         ? "--data-gpu"
                       : devices.mode.value_or(Mode::Auto) != Mode::Auto ? "--mode"
                                                                         : nullptr;
   if (given == nullptr) return;

@@ -203,8 +203,7 @@ std::string ProgressObserver::note(const StepReport& report) {
                   static_cast<double>(clips_) / seconds, audio_seconds_ / seconds,
                   100 * options_.meters().readiness.share());
   if (const auto use = gpu_ ? gpu_->read() : std::nullopt) {
-    text += fmt::format("  GPU {} % {}", use->percent,
-                        human_size(use->used_bytes));
+    text += fmt::format("  GPU {} % {}", use->percent, human_size(use->used_bytes));
   }
   if (options_.most_seconds) {
     const double trained =
