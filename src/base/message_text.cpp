@@ -31,7 +31,7 @@ std::string short_duration(std::uint64_t nanoseconds) {
 
 }  // namespace
 
-std::string human_size(std::int64_t bytes) {
+std::string human_size(std::uint64_t bytes) {
   if (bytes < 1000) return fmt::format("{} B", bytes);
   constexpr std::array kUnits{"kB", "MB", "GB", "TB", "PB", "EB"};
   std::uint64_t unit = 1000;
