@@ -117,7 +117,7 @@ DeviceBatch batch_of(const ModelConfig& config, RoleDevice& device, std::int64_t
 }
 
 // Milliseconds of a step.
-double time_steps(DecoderTraining& training, DeviceBatch& batch, std::int64_t steps) {
+double time_steps(StageTraining& training, DeviceBatch& batch, std::int64_t steps) {
   for (int i = 0; i < kWarmUps; ++i) {
     training.accumulate(batch);
     training.update(kRate);
@@ -139,19 +139,21 @@ void measure(const Options& options, std::int64_t windows, std::int64_t frames) 
   const auto device = open_device(options);
   const ModelConfig config = model_preset(options.size);
   const auto begun = std::chrono::steady_clock::now();
-  DecoderTraining training(config, random_weights(config), *device,
-                           {.precision = kPrecisions.at(options.precision),
-                            .windows = windows,
-                            .window_frames = frames,
-                            .mel_only_steps = options.steps + kWarmUps,
-                            .graphs = options.graphs});
+  const auto training =
+      make_decoder_training(config, random_weights(config), *device,
+                            {.step = {.precision = kPrecisions.at(options.precision),
+                                      .weight_decay = 0.0,
+                                      .graphs = options.graphs},
+                             .windows = windows,
+                             .window_frames = frames,
+                             .mel_only_steps = options.steps + kWarmUps});
   const std::chrono::duration<double> ready = std::chrono::steady_clock::now() - begun;
   auto batch = batch_of(config, *device, windows, frames);
-  const double mel_only = time_steps(training, batch, options.steps);
-  const double whole = time_steps(training, batch, options.steps);
-  training.accumulate(batch);
-  training.update(kRate);
-  const auto last = training.finish_numbers().at(0);
+  const double mel_only = time_steps(*training, batch, options.steps);
+  const double whole = time_steps(*training, batch, options.steps);
+  training->accumulate(batch);
+  training->update(kRate);
+  const auto last = training->finish_numbers().at(0);
   fmt::print(
       "{{\"size\": \"{}\", \"windows\": {}, \"frames\": {}, \"precision\": \"{}\", \"graphs\": {}, "
       "\"ready_s\": {:.1f}, \"mel_only_ms\": {:.2f}, \"whole_ms\": {:.2f}, \"peak_gb\": {:.1f}, "

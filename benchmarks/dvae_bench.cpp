@@ -88,7 +88,7 @@ double seconds() {
 }
 
 // Milliseconds of a step, nothing but steps.
-double step_time(DvaeTraining& training, DeviceBatch& batch, int steps) {
+double step_time(StageTraining& training, DeviceBatch& batch, int steps) {
   training.finish_numbers();
   const double start = seconds();
   for (int step = 0; step < steps; ++step) {
@@ -99,7 +99,7 @@ double step_time(DvaeTraining& training, DeviceBatch& batch, int steps) {
   return (seconds() - start) / steps * 1e3;
 }
 
-void tell(DvaeTraining& training, const Windows& windows, RoleDevice& device) {
+void tell(StageTraining& training, const Windows& windows, RoleDevice& device) {
   const auto numbers = training.finish_numbers();
   at::Tensor sums = at::zeros({2, 5}, windows.stats().options());
   for (std::uint64_t i = 0; i < 4; ++i) {
@@ -128,28 +128,28 @@ int run(const std::vector<std::string>& arguments) {
   const std::int64_t count = std::stol(arguments[3]);
   const int steps = std::stoi(arguments[4]);
   DvaeTrainingSettings settings = {
-      .precision = Precision::Tf32, .windows = count, .frames = kFrames};
-  settings.graphs = true;
+      .step = {.precision = Precision::Tf32}, .windows = count, .frames = kFrames};
+  settings.step.graphs = true;
   for (std::size_t i = 5; i < arguments.size(); ++i) {
-    if (arguments[i] == "fp32") settings.precision = Precision::Fp32;
-    if (arguments[i] == "eager") settings.graphs = false;
+    if (arguments[i] == "fp32") settings.step.precision = Precision::Fp32;
+    if (arguments[i] == "eager") settings.step.graphs = false;
   }
   const auto scope = device->enter(device->stream());
   const Windows windows(read_speech(arguments[2].c_str()).cuda(), count);
-  DvaeTraining training(config, initialise(dvae_specs(config), 1), windows.stats().cpu(), *device,
-                        settings);
+  const auto training = make_dvae_training(config, initialise(dvae_specs(config), 1),
+                                           windows.stats().cpu(), *device, settings);
   auto fixed = make_batch(windows.mel(0, false), *device);
-  step_time(training, fixed, 5);
+  step_time(*training, fixed, 5);
   std::printf("%s, %ld windows: %.2f ms a step\n", arguments[1].c_str(), static_cast<long>(count),
-              step_time(training, fixed, 30));
-  DvaeTraining fresh(config, initialise(dvae_specs(config), 1), windows.stats().cpu(), *device,
-                     settings);
+              step_time(*training, fixed, 30));
+  const auto fresh = make_dvae_training(config, initialise(dvae_specs(config), 1),
+                                        windows.stats().cpu(), *device, settings);
   const double start = seconds();
   for (int step = 0; step < steps; ++step) {
     auto batch = make_batch(windows.mel(static_cast<std::uint64_t>(step), false), *device);
-    fresh.accumulate(batch);
-    fresh.update(kRate);
-    if ((step + 1) % 250 == 0 || step == 9 || step == 99) tell(fresh, windows, *device);
+    fresh->accumulate(batch);
+    fresh->update(kRate);
+    if ((step + 1) % 250 == 0 || step == 9 || step == 99) tell(*fresh, windows, *device);
   }
   std::printf("%d steps in %.1f s\n", steps, seconds() - start);
   return 0;

@@ -43,7 +43,7 @@ struct Case {
   std::string size = {};
   std::int64_t clips = 0;
   std::string name = "plain";
-  GptTrainingSettings training = {.precision = Precision::Bf16, .graphs = true};
+  GptTrainingSettings training = {.step = {.precision = Precision::Bf16, .graphs = true}};
 };
 
 struct Options {
@@ -87,16 +87,16 @@ std::vector<Case> saver_cases(const std::string& size, std::int64_t clips) {
     change(made.training);
     return made;
   };
-  return {with("fp32", [](auto& training) { training.precision = Precision::Fp32; }),
-          with("eager", [](auto& training) { training.graphs = false; }),
-          with("accumulated", [](auto& training) { training.batches_a_step = 2; }),
+  return {with("fp32", [](auto& training) { training.step.precision = Precision::Fp32; }),
+          with("eager", [](auto& training) { training.step.graphs = false; }),
+          with("accumulated", [](auto& training) { training.step.batches_a_step = 2; }),
           with("moments bf16", [](auto& training) { training.savers.moments = Moments::Bf16; }),
           with("moments 8bit", [](auto& training) { training.savers.moments = Moments::EightBit; }),
           with("recompute", [](auto& training) { training.savers.recompute = true; }),
           with("recompute fp32",
                [](auto& training) {
                  training.savers.recompute = true;
-                 training.precision = Precision::Fp32;
+                 training.step.precision = Precision::Fp32;
                }),
           with("release", [](auto& training) { training.savers.release_gradients = true; }),
           with("all savers", [](auto& training) {
@@ -183,14 +183,14 @@ Measured measure(const Case& given, const GptConfig& config, const NamedTensors&
   settings.slots = given.clips;
   settings.sizes = {sizes_for(config, given.clips)};
   auto ring = ring_of(config, *device, settings.sizes[0], given.clips);
-  GptTraining training(config, weights, *device, settings);
+  const auto training = make_gpt_training(config, weights, *device, settings);
   for (int step = 0; step < kSteps; ++step) {
-    for (std::int64_t batch = 0; batch < settings.batches_a_step; ++batch) {
-      training.accumulate(ring[static_cast<std::size_t>(step) % ring.size()]);
+    for (std::int64_t batch = 0; batch < settings.step.batches_a_step; ++batch) {
+      training->accumulate(ring[static_cast<std::size_t>(step) % ring.size()]);
     }
-    training.update(1e-5);
+    training->update(1e-5);
   }
-  training.finish_numbers();
+  training->finish_numbers();
   return {.reserved = device->memory().read().peak, .allocated = in_use().peak - before};
 }
 
@@ -198,9 +198,9 @@ bool report(const Case& given, const ModelConfig& model, const Measured& measure
   const BatchShape batch = usual_batch(model.gpt, given.clips);
   const TrainingMemory predicted =
       training_memory(model, batch,
-                      {.precision = given.training.precision,
+                      {.precision = given.training.step.precision,
                        .savers = given.training.savers,
-                       .batches_a_step = given.training.batches_a_step});
+                       .batches_a_step = given.training.step.batches_a_step});
   const std::int64_t total = predicted.total() + kSlots * slot_memory(model, batch);
   const double off = static_cast<double>(total) / static_cast<double>(measured.reserved) - 1;
   fmt::print(

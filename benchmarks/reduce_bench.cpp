@@ -36,7 +36,7 @@ double processor_ms() {
 
 double sum_ms(myxtts::RankTeam& team, const at::Tensor& numbers) {
   const auto began = std::chrono::steady_clock::now();
-  team.sum(numbers);
+  team.all_reduce(numbers);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
   return took.count();
 }
@@ -75,9 +75,9 @@ int main(int count, char** arguments) {
       return 2;
     }
     at::set_num_threads(1);
-    myxtts::RankTeam team(*world, {});
+    myxtts::RankTeam team(*world);
     for (int i = 1; i < count; ++i) measure(team, std::atoll(arguments[i]));
-    team.meet();
+    team.barrier();
     return 0;
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());

@@ -61,22 +61,21 @@ struct Bench {
                                   .prompt_frames = kFrames,
                                   .sizes = sizes_for(config, batch_size)},
                                  1)),
-        training(config, test::random_gpt_weights(config), *device,
-                 {.precision = Precision::Bf16,
-                  .update = {.clip = 1.0},
-                  .graphs = true,
-                  .sizes = {sizes_for(config, batch_size)},
-                  .slots = batch_size}),
+        training(make_gpt_training(
+            config, test::random_gpt_weights(config), *device,
+            {.step = {.precision = Precision::Bf16, .grad_clip = 1.0, .graphs = true},
+             .sizes = {sizes_for(config, batch_size)},
+             .slots = batch_size})),
         store(folder),
         saver(store, *device, {}, {}) {
-    saver.prepare({.weights = training.weights(), .optimiser = training.optimiser()});
+    saver.prepare({.weights = training->weights(), .optimiser = training->optimiser()});
   }
 
   double save() {
     const auto start = std::chrono::steady_clock::now();
-    saver.save({.state = {.step = training.step()},
-                .weights = training.weights(),
-                .optimiser = training.optimiser()});
+    saver.save({.state = {.step = training->step()},
+                .weights = training->weights(),
+                .optimiser = training->optimiser()});
     return Seconds(std::chrono::steady_clock::now() - start).count() * 1e3;
   }
 
@@ -84,7 +83,7 @@ struct Bench {
   std::unique_ptr<RoleDevice> device;
   std::unique_ptr<RoleDevice::Scope> scope;
   DeviceBatch batch;
-  GptTraining training;
+  std::unique_ptr<StageTraining> training;
   CheckpointStore store;
   CheckpointSaver saver;
 };
@@ -101,16 +100,16 @@ std::vector<StepTime> measure(Bench& bench, const fs::path& folder, std::int64_t
   for (std::int64_t i = 0; i < steps; ++i) {
     const auto start = std::chrono::steady_clock::now();
     if (i == steps / 5 || i == steps * 7 / 10) {
-      at_work = bench.training.step();
+      at_work = bench.training->step();
       save_start = start;
       fmt::print("save() took {:.1f} ms of the host\n", bench.save());
     }
-    bench.training.accumulate(bench.batch);
-    bench.training.update(1e-6);
+    bench.training->accumulate(bench.batch);
+    bench.training->update(1e-6);
     marks.push_back(bench.device->make_event());
     marks.back().record(bench.device->stream());
     if (marks.size() > kStepsAhead) marks[marks.size() - 1 - kStepsAhead].wait();
-    (void)bench.training.take_numbers();
+    (void)bench.training->take_numbers();
     times.push_back({.host_ms = Seconds(std::chrono::steady_clock::now() - start).count() * 1e3,
                      .saving = at_work >= 0});
     if (at_work >= 0 && saved(folder, at_work)) {

@@ -56,7 +56,7 @@ constexpr double kLeastShare = 0.002;  // of the kernels that are shown
 struct Options {
   std::vector<std::int64_t> batches = {3, 16, 32, 64};
   GptTrainingSettings training = {
-      .precision = Precision::Bf16, .update = {.clip = 1.0}, .graphs = true};
+      .step = {.precision = Precision::Bf16, .grad_clip = 1.0, .graphs = true}};
   std::int64_t steps = 30;
   std::int64_t cap_mb = 0;
   std::uint64_t different = 4;  // batches
@@ -85,11 +85,11 @@ bool read_switch(const std::string& flag, Options& options) {
                                            {"--plain", &options.plain},
                                            {"--libtorch-attention", &options.libtorch_attention},
                                            {"--spread", &options.spread},
-                                           {"--deterministic", &training.deterministic},
+                                           {"--deterministic", &training.step.deterministic},
                                            {"--recompute", &training.savers.recompute},
                                            {"--shard", &training.shard},
                                            {"--release", &training.savers.release_gradients}};
-  if (flag == "--eager") training.graphs = false;
+  if (flag == "--eager") training.step.graphs = false;
   if (on.contains(flag)) *on.at(flag) = true;
   return flag == "--eager" || on.contains(flag);
 }
@@ -106,17 +106,17 @@ void read_value(const std::string& flag, const std::string& value, Options& opti
   if (flag == "--batch") {
     options.batches = numbers_in(value);
   } else if (flag == "--precision") {
-    training.precision = kPrecisions.at(value);
+    training.step.precision = kPrecisions.at(value);
   } else if (flag == "--moments") {
     training.savers.moments = kMoments.at(value);
   } else if (flag == "--steps") {
     options.steps = std::stoll(value);
   } else if (flag == "--accum") {
-    training.batches_a_step = std::stoll(value);
+    training.step.batches_a_step = std::stoll(value);
   } else if (flag == "--dropout") {
     training.dropout = std::stod(value);
   } else if (flag == "--seed") {
-    training.seed = std::stoull(value);
+    training.step.seed = std::stoull(value);
   } else if (flag == "--size") {
     options.size = value;
   } else if (flag == "--ranks") {
@@ -140,7 +140,7 @@ Options parse(const std::vector<std::string>& arguments) {
     read_value(arguments[i], arguments[i + 1], options);
     ++i;
   }
-  if (options.training.savers.release_gradients) options.training.update.clip.reset();
+  if (options.training.savers.release_gradients) options.training.step.grad_clip.reset();
   return options;
 }
 
@@ -185,7 +185,7 @@ double median(std::vector<double> times) {
 }
 
 // `passed` is recorded between the passes and the update.
-void train_step(GptTraining& training, DeviceBatch& batch, std::int64_t batches,
+void train_step(StageTraining& training, DeviceBatch& batch, std::int64_t batches,
                 Event* passed = nullptr) {
   for (std::int64_t i = 0; i < batches; ++i) training.accumulate(batch);
   if (passed != nullptr) passed->record(training.device().stream());
@@ -202,7 +202,7 @@ struct Kernels {
   double between_ms = 0;  // from the first kernel to the last, less the time of all
 };
 
-Kernels profile(GptTraining& training, DeviceBatch& batch, const Options& options) {
+Kernels profile(StageTraining& training, DeviceBatch& batch, const Options& options) {
   namespace profiler = torch::profiler::impl;
   const std::set<profiler::ActivityType> kernels = {profiler::ActivityType::CUDA};
   const profiler::ProfilerConfig config(profiler::ProfilerState::KINETO);
@@ -247,14 +247,14 @@ void print_kernels(const Kernels& kernels) {
 }
 
 // By events, without the first steps.
-StepTimes measure(GptTraining& training, RoleDevice& device, std::vector<DeviceBatch>& batches,
+StepTimes measure(StageTraining& training, RoleDevice& device, std::vector<DeviceBatch>& batches,
                   const Options& options) {
   std::vector<Event> marks;
   std::vector<Event> passed;
   for (std::int64_t step = 0; step <= options.steps + kWarmUps; ++step) {
     const auto which = static_cast<std::size_t>(step) % batches.size();
     passed.push_back(device.make_event());
-    train_step(training, batches[which], options.training.batches_a_step, &passed.back());
+    train_step(training, batches[which], options.training.step.batches_a_step, &passed.back());
     marks.push_back(device.make_event());
     marks.back().record(device.stream());
     if (marks.size() > 3) marks[marks.size() - 3].wait();
@@ -297,19 +297,19 @@ void bench(const Options& options, const GptConfig& config, const NamedTensors& 
                                             .prompt_frames = kFrames,
                                             .sizes = settings.sizes[0]},
                                            seed));
-      batches.back().rows.text_count.mul_(static_cast<double>(settings.batches_a_step));
-      batches.back().rows.audio_count.mul_(static_cast<double>(settings.batches_a_step));
+      batches.back().rows.text_count.mul_(static_cast<double>(settings.step.batches_a_step));
+      batches.back().rows.audio_count.mul_(static_cast<double>(settings.step.batches_a_step));
     }
   }
   std::optional<RankTeam> team;
   if (options.ranks) {
-    team.emplace(World{.port = free_port()}, RankTeamSettings{});
+    team.emplace(World{.port = free_port()});
     settings.team = &*team;
     settings.wire = *options.ranks;
   }
-  GptTraining training(config, weights, *device, settings);
-  const auto times = measure(training, *device, batches, options);
-  const auto numbers = training.finish_numbers();
+  const auto training = make_gpt_training(config, weights, *device, settings);
+  const auto times = measure(*training, *device, batches, options);
+  const auto numbers = training->finish_numbers();
   const double step_ms = median(times.whole);
   fmt::print(
       "{{\"size\": \"{}\", \"batch\": {}, \"step_ms\": {:.3f}, \"fastest_ms\": {:.3f}, "
@@ -326,7 +326,7 @@ void bench(const Options& options, const GptConfig& config, const NamedTensors& 
     fmt::print("# losses {:.5f}\n", fmt::join(losses, " "));
   }
   std::fflush(stdout);
-  if (options.profile) print_kernels(profile(training, batches[0], options));
+  if (options.profile) print_kernels(profile(*training, batches[0], options));
   std::fflush(stdout);
 }
 

@@ -12,17 +12,17 @@
 #include <string>
 
 #include <myxtts/run/run_directory.h>
-#include <myxtts/session/batch_feed.h>
+#include <myxtts/session/feed/batch_feed.h>
 #include <myxtts/session/plan_run.h>
-#include <myxtts/session/training_settings.h>
-#include <myxtts/train/gpt_training.h>
+#include <myxtts/session/stage_factory.h>
 #include <myxtts/train/trainer.h>
 
 namespace {
 
 using namespace myxtts;
 
-// Every setting that is not named keeps its default: docs/configuration.md lists them all.
+// Every setting that is not named keeps its default: docs/reference/configuration.md lists them
+// all.
 RunConfig settings(const std::string& corpus, std::int64_t steps) {
   return {.data = {.pipeline_buffer_size = 8,  // batches that wait decoded, in host memory
                    .prefetch_buffer_size = 3,  // batches that wait on the model device
@@ -64,9 +64,9 @@ void train(const RunConfig& config, const std::string& folder) {
 
   const FeedParts parts{config, plan, gpt, data, devices};
   const auto pipeline = BatchFeed::for_training(parts);
-  GptTraining training(gpt, start.trained(), *devices.model,
-                       gpt_training_settings(config, plan, data));
-  Trainer trainer(training, trainer_settings(config, data));
+  const auto training = make_stage_training(
+      {.config = config, .plan = plan, .start = start, .data = data, .device = *devices.model});
+  Trainer trainer(*training, trainer_settings(config, data));
   Printer printer;
   trainer.observe(printer);
 

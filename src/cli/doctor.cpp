@@ -73,8 +73,8 @@ std::vector<ScalingTable> scaling_tables(const RecommendationTable& cards, Scali
     request.batch_size = own.plan.batch_size;
     request.accumulation = own.plan.grad_accum;
   }
-  if (const auto facts = asked_cluster(request, here)) {
-    tables.push_back(cluster_scaling(cards.model_size, *facts, request));
+  if (const auto cluster = asked_cluster(request, here)) {
+    tables.push_back(cluster_scaling(cards.model_size, *cluster, request));
   }
   tables.push_back(usual_scaling(cards.model_size, usual));
   return tables;
@@ -109,13 +109,14 @@ int print_recommendations(const DoctorArguments& arguments) {
 }
 
 void pack(const DoctorArguments& arguments, std::string text, std::string json) {
-  BundleContent content{.report_text = std::move(text),
-                        .report_json = std::move(json),
-                        .run_directory = arguments.run_directory};
+  std::vector<std::pair<std::string, std::string>> texts{{"doctor.txt", std::move(text)},
+                                                         {"doctor.json", std::move(json)}};
   if (arguments.config) {
-    content.config = print_config(make_effective_config({.file = arguments.config, .flags = {}}));
+    texts.emplace_back(
+        "config.yaml",
+        print_config(make_effective_config({.file = arguments.config, .flags = {}})));
   }
-  write_bundle(*arguments.bundle, content, Identity::of_this_process());
+  write_bundle(*arguments.bundle, texts, arguments.run_directory, Identity::of_this_process());
   log_info("doctor", "wrote {}; look into it before you send it", arguments.bundle->string());
 }
 
@@ -124,7 +125,7 @@ int run_doctor(const DoctorArguments& arguments) {
   SystemProbe probe;
   Findings findings = measure(probe, cuda_plugin(), std::filesystem::current_path());
   findings.libtorch = libtorch_facts();
-  const std::vector<Check> checklist = make_checklist(findings);
+  const Checks checklist = make_checklist(findings);
 
   std::string text = report_text(findings, checklist);
   std::string json = report_json(findings, checklist);

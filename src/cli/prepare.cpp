@@ -75,10 +75,9 @@ int run_prepare(const PrepareArguments& arguments) {
   std::optional<OpenModel> model;
   if (!arguments.model.empty()) model = open_model(arguments.model);
 
-  const auto report = survey_corpus(
-      {.config = config, .vocabulary = vocabulary, .model = model, .fill_cache = arguments.codes});
+  const auto report = survey_corpus(config, vocabulary, model, arguments.codes);
   write_file_atomically(arguments.report, bytes_of(to_html(report)));
-  print(arguments.json ? to_json(report) + "\n" : describe(report));
+  print(arguments.json ? to_json(report) : describe(report));
   log_info("prepare", "{} shows the same with pictures.", arguments.report.string());
   return 0;
 }

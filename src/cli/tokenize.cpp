@@ -29,7 +29,7 @@ struct TokenizeOptions {
 using Json = nlohmann::ordered_json;
 
 // Writes one line of JSON, at once: whoever reads the other end may be waiting for it.
-void print(const Json& object) {
+void print_json(const Json& object) {
   const std::string line = object.dump() + '\n';
   if (std::fwrite(line.data(), 1, line.size(), stdout) != line.size() || std::fflush(stdout) != 0) {
     throw DataError(
@@ -84,7 +84,7 @@ int tokenize(const TokenizeOptions& options) {
   };
   if (options.split) {
     for_each_line([&](const std::string& line, std::size_t number) {
-      print({{"splits", split_text(repair(line, number), language)}});
+      print_json({{"splits", split_text(repair(line, number), language)}});
     });
   } else {
     const Vocabulary vocabulary = Vocabulary::load(file);
@@ -96,7 +96,7 @@ int tokenize(const TokenizeOptions& options) {
                     "line {} is longer than {} characters and may be cut short when spoken", number,
                     length_limit(language));
       }
-      print(encode_line(encoder, vocabulary, text, number));
+      print_json(encode_line(encoder, vocabulary, text, number));
     });
   }
   if (replaced > 0) {

@@ -39,12 +39,12 @@ int check_only(const EffectiveConfig& settings) {
   const RunConfig config = stages ? settings_of_stage(settings, stages->front()).values
                                   : settings_of_first_rank(settings.values);
   const RunFacts facts = gather_run_facts(without_auto(config));
-  const std::vector<RunCheck> checks = check_run(facts);
+  const Checks checks = check_run(facts);
   print(describe(facts, checks));
   if (config.devices.mode == Mode::Auto) {
     print("--mode auto measures this placement and others when the run starts.\n");
   }
-  return all_pass(checks) ? 0 : 1;
+  return all_passed(checks) ? 0 : 1;
 }
 
 void require_corpus(const RunConfig& config) {

@@ -252,7 +252,7 @@ void check_prompts(const EffectiveConfig& config) {
 // What only the GPT's stage has, and what only the others have.
 void check_stage(const EffectiveConfig& config) {
   const TrainConfig& train = config.values.train;
-  if (train.stage == Stage::Gpt) {
+  if (!facts_of(train.stage).on_windows) {
     const std::string_view remedy = "the stage gpt takes whole clips: leave the windows out";
     if (train.windows_per_clip) refuse(config, "train.stage", "train.windows_per_clip", remedy);
     if (train.window) refuse(config, "train.stage", "train.window", remedy);

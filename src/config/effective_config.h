@@ -80,7 +80,7 @@ std::string print_config(const EffectiveConfig& config);
 // YAML with every default, and above each setting its sentence, what is allowed and its flag.
 std::string print_reference();
 
-// The same as Markdown tables, one for each section: the body of docs/configuration.md.
+// The same as Markdown tables, one for each section: the body of docs/reference/configuration.md.
 std::string print_markdown();
 
 // YAML with those settings alone that are not the default. read_config_file() gives them back.

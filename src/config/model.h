@@ -128,6 +128,17 @@ struct ModelConfig {
   bool operator==(const ModelConfig&) const = default;
 };
 
+// The files of a model folder that hold tensors.
+namespace files {
+inline constexpr const char* kModel = "model.safetensors";
+inline constexpr const char* kDvae = "dvae.safetensors";
+}  // namespace files
+
+// What the names of a network's tensors in the model's file begin with.
+inline constexpr const char* kGptPrefix = "gpt.";
+inline constexpr const char* kDecoderPrefix = "hifigan_decoder.waveform_decoder.";
+inline constexpr const char* kSpeakerEncoderPrefix = "hifigan_decoder.speaker_encoder.";
+
 // The names of the presets, smallest first.
 const std::vector<std::string_view>& model_preset_names();
 

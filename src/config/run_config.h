@@ -13,13 +13,13 @@
 
 namespace myxtts {
 
-// The parts of the network that are trained, each by itself.
+// The parts of the network that are trained, each by itself: facts_of() and train/parts.cpp have a
+// line for each.
 enum class Stage { Gpt, Dvae, Decoder, Speaker };
 
 inline constexpr std::array kStages{Stage::Dvae, Stage::Gpt, Stage::Decoder, Stage::Speaker};
 
-// As --stage calls it.
-std::string_view name_of(Stage stage);
+std::string_view name_of(Stage stage);  // as --stage calls it
 
 // How a corpus is laid out on disk.
 enum class CorpusLayout {
@@ -143,7 +143,12 @@ enum class Precision { Auto, Fp32, Tf32, Bf16, Fp16 };
 enum class ScheduleKind { Steps, Constant, Cosine, Exponential };
 
 // Which codes of the span that a clip's prompt was cut from do not count in the loss.
-enum class PromptMask { Clip, None, Peer };
+enum class PromptMask {
+  Clip,  // all of each clip's span
+  None,
+  Peer,  // a slip of coqui-tts: the last clip's span only, in mel frames of 256 samples in place of
+         // codes. For comparing with it, never for training.
+};
 
 // Where the prompt of a clip comes from: the clip itself, or another one of its speaker.
 enum class PromptFrom { Clip, Speaker };
@@ -248,17 +253,29 @@ struct RunDirectoryConfig {
 
 }  // namespace myxtts
 
-// What a stage is trained with where nothing else was asked for: the Python peer's recipe for the
-// GPT, HiFi-GAN's for the decoder.
-
 namespace myxtts {
+
+// What is known of a stage besides its network and how that is trained.
+struct StageFacts {
+  Stage stage = Stage::Gpt;
+  std::string_view name = {};  // as --stage calls it
+  std::string_view file = {};  // of a model folder: the one that its tensors are in
+  // What their names begin with there; empty: they are all of the file.
+  std::string_view prefix = {};
+  bool on_windows = true;  // trained on windows of sound; else on packed rows of texts and codes
+
+  // What it is trained with where nothing else was asked for: the recipe of coqui-tts for the GPT,
+  // HiFi-GAN's for the decoder.
+  double learning_rate = 0;
+  ScheduleKind schedule = ScheduleKind::Constant;
+  double weight_decay = 0;
+  std::int64_t batch_size = 1;  // clips, where it does not follow from memory
+};
+const StageFacts& facts_of(Stage stage);
 
 double learning_rate_of(const TrainConfig& config);
 ScheduleKind schedule_of(const TrainConfig& config);
 double weight_decay_of(const TrainConfig& config);
-
-// Clips of a batch in a stage whose batch does not follow from memory.
-std::int64_t usual_batch_size(Stage stage);
 
 // Every setting of a training run, one struct for each section of the YAML file.
 struct RunConfig {

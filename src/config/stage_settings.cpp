@@ -46,7 +46,7 @@ void apply_budget(const StageBudget& budget, EffectiveConfig& config) {
 
 // Of what all stages of a chain share: what only some of them can have.
 void leave_out_what_it_lacks(Stage stage, RunConfig& own) {
-  if (stage == Stage::Gpt) {
+  if (!facts_of(stage).on_windows) {
     own.train.windows_per_clip.reset();
     own.train.window.reset();
     return;

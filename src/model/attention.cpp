@@ -107,8 +107,9 @@ at::Tensor progress(const at::Tensor& places, const at::Tensor& part) {
 }
 
 // What a head's queries give to the keys of their own line: [segments, longest, longest]
-at::Tensor attention_of_head(const HeadSeen& seen, const Lines& lines) {
-  const auto split = seen.qkv.view({seen.qkv.size(0), 3, seen.heads, -1}).select(2, seen.head);
+at::Tensor attention_of_head(const at::Tensor& qkv, std::int64_t heads, std::int64_t head,
+                             const Lines& lines) {
+  const auto split = qkv.view({qkv.size(0), 3, heads, -1}).select(2, head);
   const auto queries = lines.of(split.select(1, 0));
   const auto keys = lines.of(split.select(1, 1));
   const double scale = 1.0 / std::sqrt(static_cast<double>(queries.size(2)));
@@ -120,7 +121,8 @@ at::Tensor attention_of_head(const HeadSeen& seen, const Lines& lines) {
 
 }  // namespace
 
-GuideSums text_guide(const HeadSeen& seen, std::int64_t text_positions, const GptBatch& batch) {
+GuideSums text_guide(const at::Tensor& qkv, std::int64_t heads, std::int64_t head,
+                     std::int64_t text_positions, const GptBatch& batch) {
   const Lines lines = lines_of(batch);
   const auto positions = lines.of(batch.positions);  // 0: a latent or padding
   const auto is_text = lines.valid & (positions > 0) & (positions <= text_positions);
@@ -132,7 +134,7 @@ GuideSums text_guide(const HeadSeen& seen, std::int64_t text_positions, const Gp
   const auto token = is_text.sum(1).clamp_min(1).to(at::kFloat).reciprocal().view({-1, 1, 1});
   const auto near = at::exp(apart.square() * -0.5 / (token.square() + kSpread * kSpread));
   const auto counted = near * is_text.unsqueeze(1);
-  const auto found = (attention_of_head(seen, lines) * counted).sum(2);
+  const auto found = (attention_of_head(qkv, heads, head, lines) * counted).sum(2);
   const auto missed = -at::log(found.clamp_min(kLeast)) * is_code;
   return {.sum = missed.sum(), .count = is_code.sum(at::kFloat)};
 }

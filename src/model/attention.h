@@ -23,17 +23,10 @@ at::Tensor packed_attention(const Projection& qkv, std::int64_t heads, const Gpt
 // Note [Text guide]
 // Speech goes through its text from the beginning to the end, at nearly one pace. A GPT from
 // nothing has to find that out from the codes alone, and with little speech it has learnt the codes
-// by heart before it does. The guide tells one head of two layers: it is the more to be minimised
+// by heart before it does. The guide is a loss on one head of two layers: it is the larger
 // the less attention the head gives, from each code, to the text around the place that is as far
 // through the text as the code is through the speech. What it does there precisely, and what all
 // other heads do, stays the code loss's to teach.
-
-// Where the guided head looks: one layer's queries and keys.
-struct HeadSeen {
-  const at::Tensor& qkv;  // [N, 3 · D] as packed_attention takes it
-  std::int64_t heads;
-  std::int64_t head;
-};
 
 // Sums over the codes of a batch, in fp32; a mean is sum / count.
 struct GuideSums {
@@ -41,8 +34,10 @@ struct GuideSums {
   at::Tensor count;  // scalar: how many codes
 };
 
+// Of one of the heads of a layer, whose `qkv` is [N, 3 · D] as packed_attention takes it.
 // `text_positions` is GptConfig's. Biases of queries and keys have no gradient from it: Note [Owed
 // bias] leaves that to the attention.
-GuideSums text_guide(const HeadSeen& seen, std::int64_t text_positions, const GptBatch& batch);
+GuideSums text_guide(const at::Tensor& qkv, std::int64_t heads, std::int64_t head,
+                     std::int64_t text_positions, const GptBatch& batch);
 
 }  // namespace myxtts

@@ -40,7 +40,7 @@ ConditioningEncoder::ConditioningEncoder(const GptConfig& config, const TensorSc
 at::Tensor ConditioningEncoder::operator()(const at::Tensor& mel) const {
   auto x = entry_(mel.transpose(1, 2));  // [B, F, D]
   for (const auto& block : blocks_) {
-    // The residual is the normalised input, as in the peer, not the input itself.
+    // The residual is the normalised input, as in coqui-tts, not the input itself.
     const auto normed = conditioning_norm(x, block.norm_weight, block.norm_bias);
     const auto qkv = split_project(normed.flatten(0, 1),  // [B · F, D]
                                    {.weight = block.qkv.weight, .bias = block.qkv.bias});

@@ -46,7 +46,7 @@ class ConditioningEncoder {
   std::vector<Block> blocks_;
 };
 
-// Boils any number of frames down to a fixed number of latents: learned queries that look at
+// Reduces any number of frames to a fixed number of latents: learned queries that look at
 // themselves and at the frames.
 class Perceiver {
  public:

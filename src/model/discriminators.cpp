@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kPublicChannels = 512;  // of the decoder that the defaults are made for
 constexpr std::int64_t kFewestChannels = 4;
-constexpr int kSpectrumLayerCount = 5;
+constexpr std::size_t kSpectrumLayers = 5;
 
 void append(TensorSpecs& specs, const std::string& name, const std::vector<std::int64_t>& shape) {
   append_weight_normed(specs, {name, shape, "decoder.initial_channels"}, shape[0]);
@@ -36,12 +36,12 @@ void append_period(TensorSpecs& specs, const DiscriminatorConfig& config, std::i
 // Kernels are [places of several frequencies, frames].
 void append_spectrum(TensorSpecs& specs, const DiscriminatorConfig& config, std::int64_t fft_size) {
   const std::int64_t channels = config.spectrum_channels;
-  for (int layer = 0; layer < kSpectrumLayerCount; ++layer) {
+  for (std::size_t layer = 0; layer < kSpectrumLayers; ++layer) {
     append(specs, fmt::format("spectrum.{}.{}", fft_size, layer),
            {channels, layer == 0 ? config.spectrum_bins : channels,
-            layer + 1 < kSpectrumLayerCount ? 9 : 3, 3});
+            layer + 1 < kSpectrumLayers ? 9 : 3, 3});
   }
-  append(specs, fmt::format("spectrum.{}.{}", fft_size, kSpectrumLayerCount), {1, channels, 3, 3});
+  append(specs, fmt::format("spectrum.{}.{}", fft_size, kSpectrumLayers), {1, channels, 3, 3});
 }
 
 }  // namespace
@@ -66,7 +66,6 @@ TensorSpecs discriminator_specs(const DiscriminatorConfig& config) {
 namespace {
 
 constexpr double kSlope = 0.1;
-constexpr std::size_t kSpectrumLayers = 5;
 
 // [B, S] -> [B, 1, S / period, period], rounded up; the sound is reflected at its end.
 at::Tensor folded(const at::Tensor& sound, std::int64_t period) {

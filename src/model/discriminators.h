@@ -14,8 +14,8 @@
 
 namespace myxtts {
 
-// The sizes of the networks that tell recordings from what the decoder makes. They are needed for
-// training alone, so no model folder holds them.
+// The sizes of the networks that distinguish recordings from what the decoder makes. They are
+// needed for training alone, so no model folder holds them.
 struct DiscriminatorConfig {
   std::vector<std::int64_t> periods = {2, 3, 5, 7, 11};
   std::vector<std::int64_t> period_channels = {16, 64, 256, 512, 512};  // of five layers
@@ -34,16 +34,16 @@ DiscriminatorConfig discriminators_for(const DecoderConfig& decoder);
 TensorSpecs discriminator_specs(const DiscriminatorConfig& config);
 
 // What the discriminators say about sound: one entry in `scores` for each of them, and everything
-// that their layers computed on the way.
+// that their layers computed.
 struct Judgement {
   std::vector<at::Tensor> scores;    // [B, ...]: 1 for a recording, 0 for what was made
   std::vector<at::Tensor> features;  // [B, channels, ...], the scores not among them
 };
 
-// Eight networks that learn to tell recordings from what the decoder makes: one for each period,
-// which sees the sound folded into rows of that many samples, and one for each resolution, which
-// sees the magnitudes of its spectrum. Between them they miss neither the rhythm of a voice nor its
-// overtones.
+// Eight networks that learn to distinguish recordings from what the decoder makes: one for each
+// period, which sees the sound folded into rows of that many samples, and one for each resolution,
+// which sees the magnitudes of its spectrum. Between them they miss neither the rhythm of a voice
+// nor its overtones.
 //
 // Trains when its tensors ask for gradients at construction. Nothing waits for the device and no
 // shape depends on data.

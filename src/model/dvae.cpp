@@ -90,9 +90,9 @@ at::Tensor Dvae::encode_masked(const at::Tensor& mel, const std::array<Mask, 3>&
 }
 
 at::Tensor Dvae::run_block(const Block& block, const at::Tensor& x, const Mask& mask) {
-  auto y = masked(convolve(block.convs[0], x).relu_(), mask);
-  y = convolve(block.convs[1], y).relu_();
-  return masked(convolve(block.convs[2], y) + x, mask);
+  auto y = masked(convolve(block[0], x).relu_(), mask);
+  y = convolve(block[1], y).relu_();
+  return masked(convolve(block[2], y) + x, mask);
 }
 
 at::Tensor Dvae::quantise(const at::Tensor& z) const {
@@ -105,7 +105,7 @@ at::Tensor Dvae::look_up(const at::Tensor& codes) const {
 
 at::Tensor Dvae::nearest(const at::Tensor& z, const at::Tensor& embed) {
   const auto rows = z.transpose(1, 2).reshape({-1, z.size(1)});  // [B * n, dim]
-  // ‖z‖² is the same for every code, but belongs to the sum that the peer rounds.
+  // ‖z‖² is the same for every code, but belongs to the sum that coqui-tts rounds.
   const auto distance = rows.square().sum(1, /*keepdim=*/true) - exact_matmul(rows * 2, embed) +
                         embed.square().sum(0, /*keepdim=*/true);
   return distance.argmin(1).view({z.size(0), z.size(2)});

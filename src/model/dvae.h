@@ -54,9 +54,7 @@ class Dvae {
   static std::int64_t code_count(std::int64_t frames) { return (frames + 3) / 4; }
 
  private:
-  struct Block {
-    std::array<ConvTensors, 3> convs;
-  };
+  using Block = std::array<ConvTensors, 3>;
   using Mask = at::Tensor;  // [B, 1, F] of 1 and 0; undefined when every frame counts
 
   static std::vector<Block> blocks_from(const TensorScope& tensors, const std::string& side,

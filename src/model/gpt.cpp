@@ -82,8 +82,7 @@ ResidualStream Gpt::stream(const GptBatch& batch, const at::Tensor& latents, dou
     }
     at::Tensor qkv;
     stream = blocks_[layer](std::move(stream), batch, dropout, &qkv);
-    const GuideSums own =
-        text_guide({.qkv = qkv, .heads = heads_, .head = 0}, text_position_count_, batch);
+    const GuideSums own = text_guide(qkv, heads_, /*head=*/0, text_position_count_, batch);
     guide->sum = guide->sum.defined() ? guide->sum + own.sum : own.sum;
     guide->count = guide->count.defined() ? guide->count + own.count : own.count;
   }
@@ -91,13 +90,14 @@ ResidualStream Gpt::stream(const GptBatch& batch, const at::Tensor& latents, dou
 }
 
 at::Tensor Gpt::hidden(const GptBatch& batch, const at::Tensor& latents, double dropout) const {
-  return stream(batch, latents, dropout).settled(dropout);
+  return stream(batch, latents, dropout).sum(dropout);
 }
 
 at::Tensor Gpt::states(const GptBatch& batch, const at::Tensor& latents, double dropout,
                        GuideSums* guide) const {
   // Two norms in a row, as in the checkpoint.
-  const auto normed = stream(batch, latents, dropout, guide).settle(last_layer_norm_, dropout);
+  const auto normed =
+      stream(batch, latents, dropout, guide).add_and_norm(last_layer_norm_, dropout);
   return selected_norm(normed, batch.target_rows, final_norm_.weights());
 }
 
@@ -107,21 +107,7 @@ GptLogits Gpt::logits(const GptBatch& batch, const at::Tensor& states) const {
   return {.text = text_head_(parts[0]), .audio = audio_head_(parts[1])};
 }
 
-namespace {
-
-// Sums over each clip's targets, padding into a place of its own that is cut off: [N] -> [clips]
-at::Tensor by_clip(const at::Tensor& values, const at::Tensor& clip_of, std::int64_t clips) {
-  return at::zeros({clips + 1}, values.options()).index_add(0, clip_of, values).narrow(0, 0, clips);
-}
-
-at::Tensor clip_means(const at::Tensor& token_losses, const at::Tensor& targets,
-                      const at::Tensor& clip_of, std::int64_t clips) {
-  const auto losses = token_losses.detach();
-  const auto counts = by_clip(targets.ne(kIgnoredTarget).to(losses.scalar_type()), clip_of, clips);
-  return by_clip(losses, clip_of, clips) / counts.clamp_min(1);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 GptLosses gpt_losses(const GptBatch& batch, const GptLogits& logits) {
   GptLosses losses;
@@ -131,12 +117,6 @@ GptLosses gpt_losses(const GptBatch& batch, const GptLogits& logits) {
   losses.audio = losses.audio_tokens.sum() / batch.audio_count;
   losses.total = losses.text * kTextLossWeight + losses.audio;
   return losses;
-}
-
-ClipLosses clip_losses(const GptBatch& batch, const GptLosses& losses) {
-  return {.text = clip_means(losses.text_tokens, batch.text_targets, batch.text_clips, batch.clips),
-          .audio =
-              clip_means(losses.audio_tokens, batch.audio_targets, batch.audio_clips, batch.clips)};
 }
 
 namespace {

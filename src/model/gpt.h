@@ -18,8 +18,6 @@
 
 namespace myxtts {
 
-inline constexpr const char* kGptPrefix = "gpt.";
-
 // The dropout the public model was trained with.
 inline constexpr double kGptDropout = 0.1;
 
@@ -97,14 +95,6 @@ struct GptLosses {
 };
 
 GptLosses gpt_losses(const GptBatch& batch, const GptLogits& logits);
-
-// The mean over each clip's own targets, without gradient; 0 for a clip that has none.
-struct ClipLosses {
-  at::Tensor text;   // [clips]
-  at::Tensor audio;  // [clips]
-};
-
-ClipLosses clip_losses(const GptBatch& batch, const GptLosses& losses);
 
 // The rows that a new row starts as the mean of: old ones, or new ones before it. Empty: all old
 // rows.

@@ -84,7 +84,7 @@ TensorPair recomputed(const Part& part, const TensorPair& in, const RememberRand
   return {out.at(0), out.at(1)};
 }
 
-at::Tensor ResidualStream::settle(const LayerNorm& norm, double dropout) {
+at::Tensor ResidualStream::add_and_norm(const LayerNorm& norm, double dropout) {
   if (!pending.rows.defined()) return norm(x);
   auto both = residual_norm(x, pending, norm.weights(), dropout);
   x = std::move(both.sum);
@@ -92,7 +92,7 @@ at::Tensor ResidualStream::settle(const LayerNorm& norm, double dropout) {
   return both.normed;
 }
 
-at::Tensor ResidualStream::settled(double dropout) const {
+at::Tensor ResidualStream::sum(double dropout) const {
   if (!pending.rows.defined()) return x;
   const auto branch = pending.settled();
   return x + (dropout > 0.0 ? plain::dropout(branch, dropout) : branch);
@@ -109,12 +109,12 @@ GptBlock::GptBlock(std::int64_t heads, const TensorScope& scope)
 
 ResidualStream GptBlock::operator()(ResidualStream stream, const GptBatch& batch, double dropout,
                                     at::Tensor* qkv) const {
-  const auto seen = stream.settle(before_attention_, dropout);
+  const auto seen = stream.add_and_norm(before_attention_, dropout);
   const Projection asked = qkv_.project(seen);
   if (qkv != nullptr) *qkv = asked.rows;
   const auto mixed = packed_attention(asked, heads_, batch, dropout);
   stream.pending = attention_out_.project(mixed);
-  const auto attended = stream.settle(before_mlp_, dropout);
+  const auto attended = stream.add_and_norm(before_mlp_, dropout);
   stream.pending = gelu_mlp(attended, mlp_in_.weights(), mlp_out_.weights());
   return stream;
 }

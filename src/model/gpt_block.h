@@ -35,9 +35,9 @@ struct ResidualStream {
   Projection pending;  // [N, D], or undefined: nothing
 
   // The norm of the sum, which becomes x: nothing is pending then. [N, D]
-  at::Tensor settle(const LayerNorm& norm, double dropout);
+  at::Tensor add_and_norm(const LayerNorm& norm, double dropout);
   // The sum alone. [N, D]
-  at::Tensor settled(double dropout) const;
+  at::Tensor sum(double dropout) const;
 };
 
 // One layer of the GPT-2 transformer on packed rows.

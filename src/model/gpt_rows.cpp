@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kIgnored = -1;
 constexpr std::int64_t kStopTargets = 4;    // of each row
-constexpr std::int64_t kSlipSamples = 256;  // the peer counts its span in mel frames
+constexpr std::int64_t kSlipSamples = 256;  // coqui-tts counts the span in mel frames
 
 void check_ids(std::span<const std::int64_t> ids, std::int64_t limit, std::string_view what,
                std::size_t clip) {
@@ -150,11 +150,11 @@ GptRows RowPacker::finish(const RowSizes& sizes) {
 }
 
 // The targets [first, last) of a clip that the prompt was cut from; may reach beyond the last one.
-PromptSpan masked_targets(const GptConfig& config, const PromptSpan& prompt, MaskPromptSpan mask,
+PromptSpan masked_targets(const GptConfig& config, const PromptSpan& prompt, PromptMask mask,
                           bool is_last) {
-  if (mask == MaskPromptSpan::None) return {};
-  if (mask == MaskPromptSpan::PeerSlip && !is_last) return {};
-  const std::int64_t unit = mask == MaskPromptSpan::PeerSlip ? kSlipSamples : config.code_stride;
+  if (mask == PromptMask::None) return {};
+  if (mask == PromptMask::Peer && !is_last) return {};
+  const std::int64_t unit = mask == PromptMask::Peer ? kSlipSamples : config.code_stride;
   return {.first = prompt.first / unit, .last = prompt.last / unit};
 }
 
@@ -205,7 +205,7 @@ void append_latent_row(RowPacker& packer, const GptConfig& config, const GptClip
 
 }  // namespace
 
-GptRows pack_rows(const GptConfig& config, std::span<const GptClip> clips, MaskPromptSpan mask,
+GptRows pack_rows(const GptConfig& config, std::span<const GptClip> clips, PromptMask mask,
                   const RowSizes& sizes) {
   RowPacker packer(config);
   for (std::size_t i = 0; i < clips.size(); ++i) {
@@ -223,7 +223,7 @@ GptRows pack_rows(const GptConfig& config, std::span<const GptClip> clips, MaskP
   return rows;
 }
 
-TargetCounts count_targets(const GptConfig& config, const RowOutline& row, MaskPromptSpan mask) {
+TargetCounts count_targets(const GptConfig& config, const RowOutline& row, PromptMask mask) {
   const std::int64_t targets = row.codes + kStopTargets;
   const PromptSpan masked = masked_targets(config, row.prompt, mask, row.is_last);
   const std::int64_t hidden = std::min(masked.last, targets) - std::min(masked.first, targets);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/model.h"
+#include "config/run_config.h"
 
 namespace myxtts {
 
@@ -20,14 +21,6 @@ struct GptClip {
   std::span<const std::int64_t> text;
   std::span<const std::int64_t> codes;
   PromptSpan prompt = {};  // read only where spans are masked
-};
-
-// Whether the codes that the prompt was cut from count in the loss.
-enum class MaskPromptSpan {
-  None,
-  Intended,  // each clip's span, in codes
-  PeerSlip,  // the Python peer's slip: the last clip's span only, in mel frames of 256 samples.
-             // For comparing with it, never for training.
 };
 
 // How many targets count in the loss.
@@ -67,7 +60,7 @@ struct RowSizes {
 // have none. Every text and code input has a target: x1 .. xt STOP, and c1 .. cn stop stop stop
 // stop. Padding, if the total is to be larger, is segments of its own at the end, so it can
 // influence nothing, and its targets are -1. It is cut into pieces of at most RowSizes::longest, as
-// attention must be told the longest segment beforehand.
+// attention must know the longest segment beforehand.
 //
 // A token is a row of the table [text embedding; code embedding; conditioning latents of the
 // batch], a position a row of [zeros; text positions; code positions].
@@ -90,10 +83,10 @@ struct GptRows {
 // The rows of a training or evaluation step. Throws DataError when a clip is longer than the model
 // allows or an id is outside its embedding.
 GptRows pack_rows(const GptConfig& config, std::span<const GptClip> clips,
-                  MaskPromptSpan mask = MaskPromptSpan::None, const RowSizes& sizes = {});
+                  PromptMask mask = PromptMask::None, const RowSizes& sizes = {});
 
 // What pack_rows() would count of such a row.
-TargetCounts count_targets(const GptConfig& config, const RowOutline& row, MaskPromptSpan mask);
+TargetCounts count_targets(const GptConfig& config, const RowOutline& row, PromptMask mask);
 
 // The rows of the pass that gives the decoder its input: the STOP of the text is seen, the codes
 // are those that were generated (their stop included), and the "targets" are the states that

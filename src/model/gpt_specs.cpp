@@ -98,7 +98,7 @@ void add_transformer(SpecList& list, const GptConfig& config) {
 void add_positions_and_heads(SpecList& list, const GptConfig& config) {
   const std::int64_t width = config.width;
   // Beside embeddings of deviation 1, positions of deviation 0.02, which the public model began
-  // with, tell places apart only after thousands of steps: too late for a small corpus.
+  // with, distinguish places only after thousands of steps: too late for a small corpus.
   list.add("mel_pos_embedding.emb.weight", {config.audio_positions(), width}, Init::Waves, 1.0,
            "gpt.max_audio_tokens");
   list.add("text_pos_embedding.emb.weight", {config.text_positions(), width}, Init::Waves,

@@ -21,7 +21,7 @@ std::int64_t bytes_of(Precision precision) {
   return precision == Precision::Bf16 || precision == Precision::Fp16 ? 2 : kFloat;
 }
 
-// Note [Kept bits] in kernels/attention/row_attention.cuh tells the layout.
+// Note [Kept bits] in kernels/attention/row_attention.cuh has the layout.
 std::int64_t attention_mask_bytes(const GptConfig& gpt, const BatchShape& batch) {
   constexpr std::int64_t kGroup = 32;
   constexpr std::int64_t kBlock = kGroup * kGroup / 8;
@@ -55,7 +55,7 @@ std::int64_t attention_mask_bytes(const GptConfig& gpt, const BatchShape& batch)
 // Besides, cuBLAS and cublasLt have a work space of 32 MiB each in both of LibTorch's pools, the
 // role's own and that of its graphs; LibTorch takes pieces of 2 and 20 MiB for smaller tensors and
 // leaves one of each unfilled; and what it takes for larger ones has gaps: a fourteenth of the
-// activations by measuring (docs/recommendations.md), between nothing and a seventh.
+// activations by measuring (docs/results/memory.md), between nothing and a seventh.
 std::int64_t one_layer_bytes(const GptConfig& gpt, const BatchShape& batch, const StepKind& kind) {
   const std::int64_t number = bytes_of(kind.precision);
   const std::int64_t masks = kind.cpu ? 2 * gpt.width : gpt.width / 4;

@@ -27,7 +27,7 @@ struct BatchShape {
 BatchShape usual_batch(const GptConfig& gpt, std::int64_t clips);
 
 // Where the bytes of a training step are, by estimate: counted from the shapes of what a forward
-// pass keeps for the backward pass, not measured. Note [Memory of a step] tells the terms.
+// pass keeps for the backward pass, not measured. Note [Memory of a step] lists the terms.
 struct TrainingMemory {
   std::int64_t weights = 0;       // fp32, and a copy in the arithmetic of the step
   std::int64_t gradients = 0;     // in that arithmetic; also sums in fp32 of several batches

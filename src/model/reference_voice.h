@@ -26,7 +26,7 @@ struct Voice {
   at::Tensor speaker;  // [speaker_dim]
 };
 
-// Shorter pieces tell nothing about a voice: 0.33 s, in samples.
+// The shortest piece that says enough about a voice: 0.33 s, in samples.
 std::int64_t shortest_reference_piece(std::int64_t sample_rate);
 
 // Makes voices of reference clips: the GPT's conditioning averaged over pieces of the clips, and

@@ -13,8 +13,6 @@
 
 namespace myxtts {
 
-inline constexpr const char* kSpeakerEncoderPrefix = "hifigan_decoder.speaker_encoder.";
-
 // Turns clips at 16,000 Hz into vectors of length one that tell voices apart. The front end uses
 // the tables of the checkpoint.
 //

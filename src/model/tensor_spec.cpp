@@ -100,15 +100,4 @@ bool decays(std::string_view name) {
          std::ranges::none_of(kKept, [&](std::string_view end) { return name.ends_with(end); });
 }
 
-ParameterGroups parameter_groups(const TensorSpecs& specs) {
-  ParameterGroups groups;
-  for (const auto& spec : specs) {
-    if (spec.role != TensorRole::Parameter) continue;
-    (decays(spec.name) ? groups.decayed : groups.kept).push_back(spec.name);
-  }
-  std::ranges::sort(groups.decayed);
-  std::ranges::sort(groups.kept);
-  return groups;
-}
-
 }  // namespace myxtts

@@ -59,17 +59,8 @@ void append_batch_norm(TensorSpecs& specs, const std::string& name, std::int64_t
 // How many numbers an optimiser would train: those of parameters, not of buffers or counters.
 std::int64_t parameter_count(const TensorSpecs& specs);
 
-// Which parameters of the GPT weight decay pulls on. Both lists are in the byte order of the names,
-// as the Python peer numbers them in its optimiser state.
-struct ParameterGroups {
-  std::vector<std::string> decayed;
-  std::vector<std::string> kept;
-};
-
-// The peer's rule: no decay for biases, for layer and group norms and for embeddings. The
-// perceiver's latents and the gain of its norm do decay.
+// Whether weight decay pulls on a parameter. As in coqui-tts: no decay for biases, for layer and
+// group norms and for embeddings. The perceiver's latents and the gain of its norm do decay.
 bool decays(std::string_view name);
-
-ParameterGroups parameter_groups(const TensorSpecs& specs);
 
 }  // namespace myxtts

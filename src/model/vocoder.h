@@ -13,8 +13,6 @@
 
 namespace myxtts {
 
-inline constexpr const char* kDecoderPrefix = "hifigan_decoder.waveform_decoder.";
-
 // The HiFi-GAN generator: GPT latents and a speaker vector to a waveform.
 //
 //   latents [B, n, D] ─frames─▶ [B, D, F] ─generate─▶ [B, 1, output_hop · F]

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr const char* kCause = "cause";
 constexpr auto kBeat = 300ms;
-constexpr auto kStill = 1200ms;   // a pulse that stands so long is none
+constexpr auto kStill = 1200ms;   // a heartbeat that is silent for so long has stopped
 constexpr auto kAnswer = 2500ms;  // of a board that may be gone
 
 std::string pulse_key(int rank) {
@@ -79,9 +79,9 @@ void beat(const std::shared_ptr<Client>& client, int rank) {
   try {
     for (int count = 0; !client->ends; ++count) {
       client->store->set(pulse_key(rank), bytes_of(std::to_string(count)));
-      if (auto told = client->read(kCause)) {
+      if (auto cause = client->read(kCause)) {
         const std::lock_guard lock(client->mutex);
-        client->cause = std::move(told);
+        client->cause = std::move(cause);
       }
       std::this_thread::sleep_for(kBeat);
     }
@@ -137,11 +137,11 @@ std::optional<std::string> RankBoard::read(const std::string& key) {
   return client_->read(key);
 }
 
-void RankBoard::tell_cause(const std::string& cause) noexcept {
+void RankBoard::write_cause(const std::string& cause) noexcept {
   try {
     if (!client_->read(kCause)) write(kCause, cause);
   } catch (const std::exception&) {
-    // Rank 0 is gone, and with it whom one could tell.
+    // Rank 0 is gone, and its board with it.
   }
 }
 

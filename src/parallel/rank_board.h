@@ -17,9 +17,9 @@ class Store;
 
 namespace myxtts {
 
-// Short notes that every rank can read, kept by rank 0's process. Each rank's pulse is on it: a
-// count that a thread of its own raises several times a second, so that whoever is left can tell
-// who is gone. Any thread may use it.
+// Short notes that every rank can read, kept by rank 0's process. Each rank's heartbeat is among
+// them: a count that a separate thread increments several times a second, so that the remaining
+// ranks know who is gone. Any thread may use it.
 class RankBoard {
  public:
   // Joins rank 0's board, or opens it. Throws DeviceError where that is not there within `timeout`.
@@ -34,13 +34,13 @@ class RankBoard {
   void write(const std::string& key, const std::string& text);
   std::optional<std::string> read(const std::string& key);
 
-  // Why the run ends: the first to say so counts. The pulse looks for it, so that it is known here
-  // even when rank 0 has gone since.
-  void tell_cause(const std::string& cause) noexcept;
+  // Why the run ends: the first cause that is written counts. The heartbeat thread reads it, so
+  // that it is known here even when rank 0 has gone since.
+  void write_cause(const std::string& cause) noexcept;
   std::optional<std::string> cause();
 
-  // Those whose pulse stands still, as far as this rank can see within a few seconds; rank 0 alone
-  // where the board itself is gone. Takes a second or more.
+  // Those whose heartbeat has stopped, as far as this rank can see within a few seconds; rank 0
+  // alone where the board itself is gone. Takes a second or more.
   std::vector<int> ranks_without_pulse();
 
  private:
@@ -48,7 +48,7 @@ class RankBoard {
 
   const World world_;
   std::shared_ptr<Client> client_;
-  std::shared_ptr<Client> pulse_;  // with a connection of its own
+  std::shared_ptr<Client> pulse_;  // with a separate connection
 };
 
 }  // namespace myxtts

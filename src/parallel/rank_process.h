@@ -15,8 +15,7 @@ namespace myxtts {
 // Shows one whole line, without its end.
 using ShowLine = std::function<void(const std::string& line)>;
 
-// What a rank writes, in pieces as they come, shown in whole lines that say whose they are. One
-// thread.
+// The output of a rank, added in pieces and shown in whole lines that name the rank. One thread.
 class RankOutput {
  public:
   RankOutput(int rank, ShowLine show);
@@ -24,7 +23,7 @@ class RankOutput {
   void add(std::string_view piece);
   void finish();  // shows a last line that has no end
 
-  // What it said of its end: the last of its error messages, else its last line.
+  // The last of its error messages, else its last line.
   const std::string& last_words() const { return last_error_.empty() ? last_line_ : last_error_; }
 
  private:
@@ -37,7 +36,7 @@ class RankOutput {
   std::string last_error_;
 };
 
-// How a process came to its end.
+// How a process ended.
 struct ProcessEnd {
   int code = 0;    // of its exit
   int signal = 0;  // that ended it; 0: it ended by itself

@@ -28,8 +28,20 @@ static_assert(std::atomic<int>::is_always_lock_free);
 void pass_on(int signal) {
   const int before = errno;
   const auto number = static_cast<unsigned char>(signal);
-  // A full pipe holds more signals than anybody can have meant.
+  // A full pipe holds more signals than matter.
   if (to_write >= 0 && ::write(to_write, &number, 1) < 0) errno = before;
+}
+
+using SteadyClock = std::chrono::steady_clock;
+
+bool is_readable(int file) {
+  pollfd ready{.fd = file, .events = POLLIN, .revents = 0};
+  return ::poll(&ready, 1, 0) > 0;
+}
+
+// What a person may not know of an end.
+std::string remark(const ProcessEnd& end) {
+  return end.signal == SIGKILL ? ", as the kernel does where memory runs out" : "";
 }
 
 }  // namespace
@@ -64,22 +76,6 @@ int CaughtSignals::take() const {
   }
   return count == 1 ? number : 0;
 }
-
-namespace {
-
-using SteadyClock = std::chrono::steady_clock;
-
-bool is_readable(int file) {
-  pollfd ready{.fd = file, .events = POLLIN, .revents = 0};
-  return ::poll(&ready, 1, 0) > 0;
-}
-
-// What a person may not know of an end.
-std::string remark(const ProcessEnd& end) {
-  return end.signal == SIGKILL ? ", as the kernel does where memory runs out" : "";
-}
-
-}  // namespace
 
 int free_port() {
   const int file = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -116,7 +112,7 @@ RankProcesses::Outcome RankProcesses::run() {
     take_signals();
     for (const auto& rank : ranks_) show_output(*rank);
     take_ends();
-    if (told_) kill_late();
+    if (asked_to_end_) kill_late();
   }
   if (failed_ != nullptr) {
     return {.exit_code = failed_->process.end()->exit_code(), .cause = cause()};
@@ -139,8 +135,8 @@ void RankProcesses::wait_for_something() const {
     files.push_back({.fd = rank->process.errors_file(), .events = POLLIN, .revents = 0});
   }
   int time = -1;  // in milliseconds; forever
-  if (told_ && !killed_) {
-    const auto passed = SteadyClock::now() - *told_;
+  if (asked_to_end_ && !killed_) {
+    const auto passed = SteadyClock::now() - *asked_to_end_;
     const auto next = passed < settings_.patience ? settings_.patience : settings_.time_to_save;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - passed);
     time = static_cast<int>(std::max<std::int64_t>(left.count(), 0));
@@ -204,7 +200,7 @@ void RankProcesses::end_others(const Rank& failed) {
                              describe(*failed.process.end())));
   if (caught_ == 0) send_all(SIGTERM);  // else they were told, and a second signal would kill them
   kill_stopped();
-  told_ = SteadyClock::now();
+  asked_to_end_ = SteadyClock::now();
 }
 
 void RankProcesses::send_all(int signal) {
@@ -221,7 +217,7 @@ void RankProcesses::kill_stopped() {
 }
 
 void RankProcesses::kill_late() {
-  const auto passed = SteadyClock::now() - *told_;
+  const auto passed = SteadyClock::now() - *asked_to_end_;
   if (passed >= std::max(settings_.patience, settings_.time_to_save)) return kill_all();
   if (passed < settings_.patience) return;
   for (const auto& rank : ranks_) {

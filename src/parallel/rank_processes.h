@@ -13,14 +13,15 @@
 
 namespace myxtts {
 
-// SIGINT, SIGTERM and SIGHUP as something to read, instead of what they do to a process, whichever
-// of its threads they come to; a hang-up that nohup told us to ignore stays ignored. One at a time.
+// Catches SIGINT, SIGTERM and SIGHUP, whichever thread they are delivered to, so that they can be
+// read from a file descriptor. A SIGHUP that is ignored, as under nohup, stays ignored. One object
+// at a time.
 class CaughtSignals {
  public:
   CaughtSignals();
   CaughtSignals(const CaughtSignals&) = delete;
   CaughtSignals& operator=(const CaughtSignals&) = delete;
-  ~CaughtSignals();  // those that nobody took are forgotten
+  ~CaughtSignals();  // signals that were not taken are dropped
 
   int file() const { return pipe_[0]; }  // readable when one has come
   int take() const;                      // 0: none has come
@@ -90,10 +91,10 @@ class RankProcesses {
   const Settings settings_;
   const CaughtSignals signals_;
   std::vector<std::unique_ptr<Rank>> ranks_;
-  int caught_ = 0;                                             // the first signal that came
-  const Rank* failed_ = nullptr;                               // the first that did
-  bool killed_ = false;                                        // all that ran were, by us
-  std::optional<std::chrono::steady_clock::time_point> told_;  // to end, as one has failed
+  int caught_ = 0;                                                     // the first signal that came
+  const Rank* failed_ = nullptr;                                       // the first that did
+  bool killed_ = false;                                                // all that ran were, by us
+  std::optional<std::chrono::steady_clock::time_point> asked_to_end_;  // as one rank has failed
 };
 
 }  // namespace myxtts

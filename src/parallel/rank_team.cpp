@@ -27,7 +27,7 @@ using Gloo = c10d::ProcessGroupGloo;
 
 constexpr auto kTimeToRead = 1500ms;  // what rank 0 leaves on its board before it ends
 constexpr auto kBetweenLooks = 1000ms;
-constexpr auto kPatience = 2s;  // before a person is told what is waited for
+constexpr auto kPatience = 2s;  // before it is logged who is waited for
 
 std::string listed(const std::vector<int>& ranks) {
   return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
@@ -42,7 +42,7 @@ void wait_for_all(RankBoard& board, const World& world, std::chrono::millisecond
   const auto key = [](int rank) { return fmt::format("here/{}", rank); };
   board.write(key(world.rank), "yes");
   const auto began = std::chrono::steady_clock::now();
-  for (bool told = false;; std::this_thread::sleep_for(20ms)) {
+  for (bool logged = false;; std::this_thread::sleep_for(20ms)) {
     std::vector<int> missing;
     for (int rank = 0; rank < world.size; ++rank) {
       if (!board.read(key(rank))) missing.push_back(rank);
@@ -55,7 +55,7 @@ void wait_for_all(RankBoard& board, const World& world, std::chrono::millisecond
                       "--rank-timeout says how long to wait.",
                       world.size, listed(missing), seconds(timeout)));
     }
-    if (waited < kPatience || std::exchange(told, true) || !world.leads()) continue;
+    if (waited < kPatience || std::exchange(logged, true) || !world.leads()) continue;
     log_info("ranks", "waiting for {} of {}", listed(missing), world.size);
   }
 }
@@ -77,12 +77,12 @@ c10::intrusive_ptr<Gloo> join(RankBoard& board, const World& world,
   }
 }
 
-// When a sum was under way, on a lane of its own: what of it lay behind other work can be seen.
-// LibTorch writes down the last sums of a process for whoever looks for a stall. It does so without
-// a lock, and ranks that are threads of one process crash in it. Before any thread runs: the
+// LibTorch records the last collectives of a process for debugging stalls. It does so without a
+// lock, and ranks that are threads of one process crash in it. Before any thread runs: the
 // environment has no lock either.
 [[maybe_unused]] const int kNoFlightRecorder = ::setenv("TORCH_FR_BUFFER_SIZE", "0", /*replace=*/0);
 
+// When a sum was under way, on a lane of its own: what of it lay behind other work can be seen.
 void show(c10d::Work& work) {
   work.getFuture()->addCallback([from = system_clock().now()](c10::ivalue::Future&) {
     trace_lane("sums over ranks").add("sum", from, system_clock().now(), -1);
@@ -92,11 +92,8 @@ void show(c10d::Work& work) {
 }  // namespace
 
 struct RankTeam::State {
-  State(const World& where, const RankTeamSettings& chosen)
-      : world(where),
-        settings(chosen),
-        board(where, chosen.timeout),
-        group(join(board, where, chosen.timeout)) {}
+  State(const World& where, std::chrono::milliseconds longest)
+      : world(where), timeout(longest), board(where, longest), group(join(board, where, longest)) {}
 
   ~State() {
     // Where a rank is lost, what is under way may never end, and Gloo would wait for it.
@@ -112,8 +109,8 @@ struct RankTeam::State {
     if (!cause) {
       cause = fmt::format("{} of {} {} not answer any more (--rank-timeout {}).",
                           gone.empty() ? "a rank" : listed(gone), world.size,
-                          gone.size() > 1 ? "do" : "does", seconds(settings.timeout));
-      if (world.leads()) board.tell_cause(*cause);
+                          gone.size() > 1 ? "do" : "does", seconds(timeout));
+      if (world.leads()) board.write_cause(*cause);
     }
     if (world.leads()) std::this_thread::sleep_for(kTimeToRead);  // its board ends with it
     throw LostRank(fmt::format(
@@ -135,12 +132,12 @@ struct RankTeam::State {
     const auto began = std::chrono::steady_clock::now();
     while (true) {
       try {
-        work->wait(std::min<std::chrono::milliseconds>(kBetweenLooks, settings.timeout));
+        work->wait(std::min<std::chrono::milliseconds>(kBetweenLooks, timeout));
         return;
       } catch (const std::exception& error) {
         const bool completed = work->isCompleted();
         if (completed && work->isSuccess()) continue;  // just behind the time that it was given
-        const bool late = std::chrono::steady_clock::now() - began >= settings.timeout;
+        const bool late = std::chrono::steady_clock::now() - began >= timeout;
         if (completed || late || board.cause()) fail(error.what());
       }
     }
@@ -152,29 +149,29 @@ struct RankTeam::State {
   }
 
   const World world;
-  const RankTeamSettings settings;
+  const std::chrono::milliseconds timeout;
   RankBoard board;
   c10::intrusive_ptr<Gloo> group;
   bool lost = false;
 };
 
-struct RankTeam::Sum::State {
+struct RankTeam::AllReduce::State {
   RankTeam::State& team;
   std::vector<at::Tensor> tensors;
   c10::intrusive_ptr<c10d::Work> work;
 };
 
-RankTeam::Sum::Sum(std::unique_ptr<State> state) : state_(std::move(state)) {}
-RankTeam::Sum::Sum(Sum&&) noexcept = default;
-RankTeam::Sum& RankTeam::Sum::operator=(Sum&&) noexcept = default;
-RankTeam::Sum::~Sum() = default;
+RankTeam::AllReduce::AllReduce(std::unique_ptr<State> state) : state_(std::move(state)) {}
+RankTeam::AllReduce::AllReduce(AllReduce&&) noexcept = default;
+RankTeam::AllReduce& RankTeam::AllReduce::operator=(AllReduce&&) noexcept = default;
+RankTeam::AllReduce::~AllReduce() = default;
 
-void RankTeam::Sum::wait() {
+void RankTeam::AllReduce::wait() {
   state_->team.finish(state_->work);
 }
 
-RankTeam::RankTeam(const World& world, const RankTeamSettings& settings)
-    : state_(std::make_unique<State>(world, settings)) {}
+RankTeam::RankTeam(const World& world, std::chrono::milliseconds timeout)
+    : state_(std::make_unique<State>(world, timeout)) {}
 
 RankTeam::~RankTeam() = default;
 
@@ -182,16 +179,16 @@ const World& RankTeam::world() const {
   return state_->world;
 }
 
-const RankTeamSettings& RankTeam::settings() const {
-  return state_->settings;
+std::chrono::milliseconds RankTeam::timeout() const {
+  return state_->timeout;
 }
 
-RankTeam::Sum RankTeam::begin_sum(const at::Tensor& tensor) {
+RankTeam::AllReduce RankTeam::begin_all_reduce(const at::Tensor& tensor) {
   MYXTTS_CHECK(tensor.is_contiguous() && tensor.device().is_cpu(), "ranks sum flat CPU tensors");
-  auto sum = std::make_unique<Sum::State>(Sum::State{*state_, {tensor}, {}});
+  auto sum = std::make_unique<AllReduce::State>(AllReduce::State{*state_, {tensor}, {}});
   sum->work = state_->begin([&] { return state_->group->allreduce(sum->tensors); });
   if (tracing()) show(*sum->work);
-  return Sum(std::move(sum));
+  return AllReduce(std::move(sum));
 }
 
 void RankTeam::broadcast(const at::Tensor& tensor) {
@@ -208,37 +205,38 @@ void RankTeam::broadcast(const at::Tensor& tensor, int from) {
 std::string RankTeam::broadcast(const std::string& text) {
   auto length = at::full({1}, static_cast<std::int64_t>(text.size()), at::kLong);
   broadcast(length);
-  std::string told = text;
-  told.resize(static_cast<std::size_t>(length.item<std::int64_t>()));
-  if (!told.empty()) {
-    broadcast(at::from_blob(told.data(), {static_cast<std::int64_t>(told.size())}, at::kByte));
+  std::string received = text;
+  received.resize(static_cast<std::size_t>(length.item<std::int64_t>()));
+  if (!received.empty()) {
+    broadcast(
+        at::from_blob(received.data(), {static_cast<std::int64_t>(received.size())}, at::kByte));
   }
-  return told;
+  return received;
 }
 
-std::vector<double> RankTeam::gather(std::span<const double> own) {
+std::vector<double> RankTeam::all_gather(std::span<const double> own) {
   const auto count = std::ssize(own);
   auto all = at::zeros({state_->world.size, count}, at::kDouble);
   double* const row = all.mutable_data_ptr<double>() + state_->world.rank * count;
   std::copy(own.begin(), own.end(), row);
-  sum(all);  // every place has one rank's number and zeros
+  all_reduce(all);  // every place has one rank's number and zeros
   const double* const numbers = all.const_data_ptr<double>();
   return {numbers, numbers + all.numel()};
 }
 
-void RankTeam::meet() {
+void RankTeam::barrier() {
   state_->run([&] { return state_->group->barrier(); });
 }
 
-void RankTeam::say_why(const std::string& cause) noexcept {
+void RankTeam::announce_failure(const std::string& cause) noexcept {
   if (state_->lost) return;  // the others know
-  state_->board.tell_cause(
+  state_->board.write_cause(
       fmt::format("rank {} of {} ended: {}", state_->world.rank, state_->world.size, cause));
   state_->lost = true;  // the others go, and what is under way with them may never end
   if (state_->world.leads()) std::this_thread::sleep_for(kTimeToRead);
 }
 
-bool RankTeam::has_lost_one() const {
+bool RankTeam::has_lost_rank() const {
   return state_->board.cause().has_value();
 }
 

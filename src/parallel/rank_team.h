@@ -14,48 +14,44 @@
 
 namespace myxtts {
 
-// Another rank is gone, or gave up: this one cannot go on alone.
+// Another rank is gone, or gave up: this one cannot continue alone.
 struct LostRank : DeviceError {
   using DeviceError::DeviceError;
-};
-
-struct RankTeamSettings {
-  std::chrono::milliseconds timeout{600'000};  // how long ranks wait for one another
 };
 
 // The ranks of a run, joined: what they compute together.
 //
 // Every rank calls the same methods with the same shapes in the same order, from one thread. What
 // comes out has the same bits on every rank. Where a rank is lost, or none answers within the
-// timeout, the others throw LostRank, which names the rank and says why it ended where it could
-// tell.
+// timeout, the others throw LostRank, which names the rank and, where it is known, the cause.
 class RankTeam {
  public:
-  // Waits for the others, and says for whom. Throws DeviceError that names those who did not come.
-  RankTeam(const World& world, const RankTeamSettings& settings);
+  // Waits for the others, and logs for whom. Throws DeviceError that names those who did not come.
+  explicit RankTeam(const World& world,
+                    std::chrono::milliseconds timeout = std::chrono::minutes(10));
   ~RankTeam();
 
   const World& world() const;
-  const RankTeamSettings& settings() const;
+  std::chrono::milliseconds timeout() const;  // how long ranks wait for one another
 
-  // A sum over all ranks that is under way; its tensor is not to be touched before wait().
-  class Sum {
+  // A sum over all ranks that has begun; its tensor is not to be touched before wait().
+  class AllReduce {
    public:
-    Sum(Sum&&) noexcept;
-    Sum& operator=(Sum&&) noexcept;
-    ~Sum();
+    AllReduce(AllReduce&&) noexcept;
+    AllReduce& operator=(AllReduce&&) noexcept;
+    ~AllReduce();
     void wait();
 
    private:
     friend class RankTeam;
     struct State;
-    explicit Sum(std::unique_ptr<State> state);
+    explicit AllReduce(std::unique_ptr<State> state);
     std::unique_ptr<State> state_;
   };
 
   // In place, in the tensor's own arithmetic. Returns at once.
-  Sum begin_sum(const at::Tensor& tensor);
-  void sum(const at::Tensor& tensor) { begin_sum(tensor).wait(); }
+  AllReduce begin_all_reduce(const at::Tensor& tensor);
+  void all_reduce(const at::Tensor& tensor) { begin_all_reduce(tensor).wait(); }
 
   // Rank 0's numbers, or words, for all.
   void broadcast(const at::Tensor& tensor);
@@ -64,16 +60,16 @@ class RankTeam {
   void broadcast(const at::Tensor& tensor, int from);
 
   // The same few numbers of every rank, rank after rank.
-  std::vector<double> gather(std::span<const double> own);
+  std::vector<double> all_gather(std::span<const double> own);
 
   // Returns when all ranks are there.
-  void meet();
+  void barrier();
 
-  // Why this rank ends before its time; the others will tell it. Never throws.
-  void say_why(const std::string& cause) noexcept;
+  // Why this rank fails; the others will report it. Never throws.
+  void announce_failure(const std::string& cause) noexcept;
 
-  // Whether a rank has told why it ends before its time. Any thread's.
-  bool has_lost_one() const;
+  // Whether a rank has announced that it fails. May be called by any thread.
+  bool has_lost_rank() const;
 
   // Throws LostRank as if a rank had not answered: for what ranks compute together elsewhere.
   [[noreturn]] void give_up(const std::string& reason);

@@ -67,25 +67,6 @@ void refuse_shared_cards(const std::vector<double>& cards) {
   }
 }
 
-}  // namespace
-
-std::string card_of(const RoleDevice& device) {
-  if (device.gpu() < 0) return {};
-  for (const CudaDevice& card : require_cuda().devices()) {
-    if (card.index == device.gpu()) return fmt::format("{} {}", this_host(), card.pci_bus_id);
-  }
-  throw InternalError(fmt::format("{} is not there", device.name()));
-}
-
-void require_own_cards(RankTeam& team, const std::string& card) {
-  const double own = number_of(card);
-  const std::vector<double> cards = team.gather({&own, 1});
-  refuse_mixture(cards);
-  refuse_shared_cards(cards);
-}
-
-namespace {
-
 using namespace std::chrono_literals;
 
 GpuNumberType type_of(const at::Tensor& tensor) {
@@ -124,9 +105,9 @@ std::unique_ptr<GpuCommunicator> join_gpus(RankTeam& team, const RoleDevice& dev
       [&cuda, place] { return cuda.join_gpus(place); });
   auto joined = join.get_future();
   std::thread(std::move(join)).detach();
-  const auto until = std::chrono::steady_clock::now() + team.settings().timeout;
+  const auto until = std::chrono::steady_clock::now() + team.timeout();
   while (joined.wait_for(100ms) != std::future_status::ready) {
-    if (team.has_lost_one() || std::chrono::steady_clock::now() >= until) {
+    if (team.has_lost_rank() || std::chrono::steady_clock::now() >= until) {
       team.give_up("NCCL waits for a rank that does not come");
     }
   }
@@ -147,32 +128,32 @@ class GpuRankTensors final : public RankTensors {
         ready_(device.make_event()),
         done_(device.make_event()),
         communicator_(join_gpus(team, device)),
-        watch_(device, {.timeout = team.settings().timeout,
-                        .rank_is_lost = [&team] { return team.has_lost_one(); },
+        watch_(device, {.timeout = team.timeout(),
+                        .rank_is_lost = [&team] { return team.has_lost_rank(); },
                         .give_up = [this] { communicator_->abort(); }}) {
     watch_.start();
   }
 
-  void begin_sum(const at::Tensor& numbers, const at::Tensor& on_wire) override {
+  void begin_all_reduce(const at::Tensor& numbers, const at::Tensor& on_wire) override {
     require_whole();
     follow_role();
-    if (!on_wire.is_same(numbers)) copy_beside(on_wire, numbers);
+    if (!on_wire.is_same(numbers)) copy_on_side(on_wire, numbers);
     communicator_->sum(side_, numbers_of(on_wire));
-    if (!on_wire.is_same(numbers)) copy_beside(numbers, on_wire);
+    if (!on_wire.is_same(numbers)) copy_on_side(numbers, on_wire);
   }
 
-  void finish_sums() override {
+  void finish_all_reduces() override {
     done_.record(side_);
     done_.hold_up(device_.stream());
   }
 
-  void share(const std::vector<at::Tensor>& parts) override {
+  void all_gather(const std::vector<at::Tensor>& parts) override {
     require_whole();
     std::vector<GpuArray> bytes;
     for (const at::Tensor& part : parts) bytes.push_back(bytes_of(part));
     follow_role();
     communicator_->share(side_, bytes);
-    finish_sums();
+    finish_all_reduces();
     watch_.mark();  // at the start and for a checkpoint no step follows that would
   }
 
@@ -185,7 +166,7 @@ class GpuRankTensors final : public RankTensors {
     if (watch_.gave_up()) team_.give_up("a sum over the GPUs of the ranks did not end");
   }
 
-  bool settle() override { return watch_.settle(); }
+  bool wait_for_queued() override { return watch_.wait_for_marks(); }
 
  private:
   void follow_role() {
@@ -193,7 +174,7 @@ class GpuRankTensors final : public RankTensors {
     ready_.hold_up(side_);
   }
 
-  void copy_beside(const at::Tensor& to, const at::Tensor& from) const {
+  void copy_on_side(const at::Tensor& to, const at::Tensor& from) const {
     const auto scope = device_.enter(side_);
     to.copy_(from);
   }
@@ -207,25 +188,17 @@ class GpuRankTensors final : public RankTensors {
   StallWatch watch_;  // last: its thread uses the communicator
 };
 
-}  // namespace
-
-std::unique_ptr<RankTensors> make_gpu_rank_tensors(RankTeam& team, RoleDevice& device) {
-  return std::make_unique<GpuRankTensors>(team, device);
-}
-
-namespace {
-
 // On the CPU, where Gloo's threads sum while this one goes on.
 class HostRankTensors final : public RankTensors {
  public:
   explicit HostRankTensors(RankTeam& team) : team_(team) {}
 
-  void begin_sum(const at::Tensor& numbers, const at::Tensor& on_wire) override {
+  void begin_all_reduce(const at::Tensor& numbers, const at::Tensor& on_wire) override {
     if (!on_wire.is_same(numbers)) on_wire.copy_(numbers);
-    under_way_.push_back({numbers, on_wire, team_.begin_sum(on_wire)});
+    under_way_.push_back({numbers, on_wire, team_.begin_all_reduce(on_wire)});
   }
 
-  void finish_sums() override {
+  void finish_all_reduces() override {
     for (Sum& sum : under_way_) {
       sum.work.wait();
       if (!sum.on_wire.is_same(sum.numbers)) sum.numbers.copy_(sum.on_wire);
@@ -233,7 +206,7 @@ class HostRankTensors final : public RankTensors {
     under_way_.clear();
   }
 
-  void share(const std::vector<at::Tensor>& parts) override {
+  void all_gather(const std::vector<at::Tensor>& parts) override {
     int owner = 0;
     for (const at::Tensor& part : parts) {
       const int own = owner++;
@@ -245,7 +218,7 @@ class HostRankTensors final : public RankTensors {
   struct Sum {
     at::Tensor numbers;
     at::Tensor on_wire;
-    RankTeam::Sum work;
+    RankTeam::AllReduce work;
   };
 
   RankTeam& team_;
@@ -254,10 +227,25 @@ class HostRankTensors final : public RankTensors {
 
 }  // namespace
 
+std::string card_of(const RoleDevice& device) {
+  if (device.gpu() < 0) return {};
+  for (const CudaDevice& card : require_cuda().devices()) {
+    if (card.index == device.gpu()) return fmt::format("{} {}", this_host(), card.pci_bus_id);
+  }
+  throw InternalError(fmt::format("{} is not there", device.name()));
+}
+
+void require_own_cards(RankTeam& team, const std::string& card) {
+  const double own = number_of(card);
+  const std::vector<double> cards = team.all_gather({&own, 1});
+  refuse_mixture(cards);
+  refuse_shared_cards(cards);
+}
+
 std::unique_ptr<RankTensors> make_rank_tensors(RankTeam& team, RoleDevice& device) {
   require_own_cards(team, card_of(device));
   if (device.gpu() < 0) return std::make_unique<HostRankTensors>(team);
-  return make_gpu_rank_tensors(team, device);
+  return std::make_unique<GpuRankTensors>(team, device);
 }
 
 }  // namespace myxtts

@@ -20,7 +20,7 @@ std::string card_of(const RoleDevice& device);
 void require_own_cards(RankTeam& team, const std::string& card);
 
 // What ranks do together with tensors on their model devices: over Gloo on the CPU, over NCCL on
-// GPUs, where everything is queued and nobody waits.
+// GPUs, where everything is queued and the host does not wait.
 //
 // Every rank calls the same methods with tensors of the same shapes in the same order. What comes
 // out has the same bits on every rank. Throws LostRank as RankTeam does. Work that uses the results
@@ -30,13 +30,13 @@ class RankTensors {
   virtual ~RankTensors() = default;
 
   // Begins the sum of `numbers` over all ranks, in place; they are not to be touched before
-  // finish_sums(). They are sent as `on_wire`, which has as many numbers of another type, or is the
-  // same tensor. May stand in a graph, together with its finish_sums().
-  virtual void begin_sum(const at::Tensor& numbers, const at::Tensor& on_wire) = 0;
-  virtual void finish_sums() = 0;
+  // finish_all_reduces(). They are sent as `on_wire`, which has as many numbers of another type, or
+  // is the same tensor. May stand in a graph, together with its finish_all_reduces().
+  virtual void begin_all_reduce(const at::Tensor& numbers, const at::Tensor& on_wire) = 0;
+  virtual void finish_all_reduces() = 0;
 
   // `parts[i]` of rank i for all ranks; further ranks have nothing to give.
-  virtual void share(const std::vector<at::Tensor>& parts) = 0;
+  virtual void all_gather(const std::vector<at::Tensor>& parts) = 0;
 
   // After each step was queued.
   virtual void step_queued() {}
@@ -46,15 +46,12 @@ class RankTensors {
 
   // Where another rank is lost: whether what was queued came to its end all the same. Waits a few
   // seconds for that; otherwise the device is made to end it, and its numbers are of no use.
-  virtual bool settle() { return true; }
+  virtual bool wait_for_queued() { return true; }
 };
 
 // Of the ranks on these devices. Every rank calls it; waits for the others. Throws DeviceError
 // where some are on the CPU and some on GPUs, or two on one GPU. Both outlive it, and graphs that
 // hold its work must be gone before it is.
 std::unique_ptr<RankTensors> make_rank_tensors(RankTeam& team, RoleDevice& device);
-
-// Of ranks that have a GPU each.
-std::unique_ptr<RankTensors> make_gpu_rank_tensors(RankTeam& team, RoleDevice& device);
 
 }  // namespace myxtts

@@ -46,7 +46,7 @@ void StallWatch::mark() {
   marks_.push_back(std::move(event));
 }
 
-bool StallWatch::settle() {
+bool StallWatch::wait_for_marks() {
   std::unique_lock lock(mutex_);
   const auto until = Steady::now() + settings_.patience;
   while (!reached_all() && !gave_up_ && Steady::now() < until) {

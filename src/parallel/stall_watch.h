@@ -21,11 +21,12 @@ struct StallWatchSettings {
   std::function<void()> give_up = {};  // ends what the device waits for; called once, by any thread
 };
 
-// Notices when a device waits for a rank that will never answer. A kernel that does so waits for
-// ever, and whoever waits for the device with it, so a thread of its own looks: where no mark was
-// reached for too long, it gives up what the device waits for.
+// Notices when a device waits for a rank that will never answer. A kernel that does so never ends,
+// and everything that waits for the device with it; so a separate thread checks: where no mark was
+// reached for too long, it aborts what the device waits for.
 //
-// The device outlives it. mark() and settle() are the trainer's thread's, the rest any thread's.
+// The device outlives it. mark() and wait_for_marks() are the trainer's thread's, the rest any
+// thread's.
 class StallWatch {
  public:
   StallWatch(RoleDevice& device, StallWatchSettings settings);
@@ -40,7 +41,7 @@ class StallWatch {
 
   // Whether the device got to every mark by itself. Waits for it no longer than patience says, and
   // then gives up.
-  bool settle();
+  bool wait_for_marks();
 
   // What the device has computed since cannot be trusted.
   bool gave_up() const;

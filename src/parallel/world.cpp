@@ -34,53 +34,11 @@ bool take(std::string_view& text, std::string_view words) {
   return true;
 }
 
-}  // namespace
-
-std::string first_host(std::string_view hosts) {
-  std::string host;
-  bool in_brackets = false;
-  bool is_first = true;  // of the numbers in the brackets
-  for (const char c : hosts) {
-    if (c == '[') {
-      in_brackets = is_first = true;
-    } else if (c == ']') {
-      in_brackets = false;
-    } else if (in_brackets) {
-      is_first = is_first && c != '-' && c != ',';
-      if (is_first) host += c;
-    } else if (c == ',') {
-      break;
-    } else {
-      host += c;
-    }
-  }
-  return host;
-}
-
-std::optional<int> tasks_on_node(std::string_view list, int node) {
-  while (!list.empty()) {
-    const auto tasks = take_number(list);
-    if (!tasks) return std::nullopt;
-    int nodes = 1;
-    if (take(list, "(x")) {
-      const auto times = take_number(list);
-      if (!times || !take(list, ")")) return std::nullopt;
-      nodes = *times;
-    }
-    if (node < nodes) return tasks;
-    node -= nodes;
-    if (!take(list, ",")) return std::nullopt;
-  }
-  return std::nullopt;
-}
-
-namespace {
-
 constexpr int kMostRanks = 1'000'000;
 constexpr int kHighestPort = 65535;
 constexpr const char* kThisHost = "127.0.0.1";
 
-// The variables by which a launcher says where a process stands.
+// The variables by which a launcher sets the rank of a process.
 struct Names {
   std::string rank;
   std::string size;
@@ -127,8 +85,8 @@ int needed(const Environment& environment, const std::string& name, const std::s
                   other, quote(environment(other).value_or("")), name));
 }
 
-// Where the process stands; not yet where rank 0 listens.
-World standing(const Environment& environment, const Names& names) {
+// Everything but where rank 0 listens.
+World read_world(const Environment& environment, const Names& names) {
   World world;
   world.size = needed(environment, names.size, names.rank, {1, kMostRanks});
   const std::string size_is = fmt::format("{} is {}", names.size, world.size);
@@ -159,7 +117,7 @@ void find_rank_zero(const Environment& environment, const std::string& known, Wo
 }
 
 World torchrun_world(const Environment& environment) {
-  World world = standing(environment, kTorchrun);
+  World world = read_world(environment, kTorchrun);
   world.restarts =
       number(environment, "TORCHELASTIC_RESTART_COUNT", {0, kMostRanks}).value_or(world.restarts);
   find_rank_zero(environment, "", world);
@@ -167,7 +125,7 @@ World torchrun_world(const Environment& environment) {
 }
 
 std::optional<World> mpirun_world(const Environment& environment, const Names& names) {
-  World world = standing(environment, names);
+  World world = read_world(environment, names);
   if (world.size == 1) return std::nullopt;
   find_rank_zero(environment, "", world);
   return world;
@@ -191,7 +149,7 @@ int slurm_port(const Environment& environment, int otherwise) {
 }
 
 std::optional<World> slurm_world(const Environment& environment) {
-  World world = standing(environment, kSlurm);
+  World world = read_world(environment, kSlurm);
   if (world.size == 1) return std::nullopt;
   const int node = number(environment, "SLURM_NODEID", {0, kMostRanks}).value_or(0);
   for (const char* list : {"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}) {
@@ -204,38 +162,6 @@ std::optional<World> slurm_world(const Environment& environment) {
   find_rank_zero(environment, slurm_address(environment), world);
   return world;
 }
-
-}  // namespace
-
-Environment process_environment() {
-  return [](const std::string& name) -> std::optional<std::string> {
-    const char* value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe)
-    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-  };
-}
-
-std::optional<World> world_of(const Environment& environment) {
-  const auto is_set = [&](const std::string& name) { return environment(name).has_value(); };
-  if (is_set(kTorchrun.rank) || is_set(kTorchrun.size)) return torchrun_world(environment);
-  for (const Names& names : kMpirun) {
-    if (is_set(names.rank) && is_set(names.local_rank)) return mpirun_world(environment, names);
-  }
-  if (is_set(kSlurm.rank) && is_set(kSlurm.size)) return slurm_world(environment);
-  if (is_set(kPmi.rank) && is_set(kPmi.size)) return mpirun_world(environment, kPmi);
-  return std::nullopt;
-}
-
-std::vector<std::string> variables_of(const World& world) {
-  return {fmt::format("RANK={}", world.rank),
-          fmt::format("WORLD_SIZE={}", world.size),
-          fmt::format("LOCAL_RANK={}", world.local_rank),
-          fmt::format("LOCAL_WORLD_SIZE={}", world.local_size),
-          fmt::format("MASTER_ADDR={}", world.address),
-          fmt::format("MASTER_PORT={}", world.port),
-          fmt::format("TORCHELASTIC_RESTART_COUNT={}", world.restarts)};
-}
-
-namespace {
 
 [[noreturn]] void no_way(const std::string& host, const std::string& reason) {
   throw DeviceError(fmt::format(
@@ -273,6 +199,72 @@ std::string address_of_way(const addrinfo& target) {
 }
 
 }  // namespace
+
+std::string first_host(std::string_view hosts) {
+  std::string host;
+  bool in_brackets = false;
+  bool is_first = true;  // of the numbers in the brackets
+  for (const char c : hosts) {
+    if (c == '[') {
+      in_brackets = is_first = true;
+    } else if (c == ']') {
+      in_brackets = false;
+    } else if (in_brackets) {
+      is_first = is_first && c != '-' && c != ',';
+      if (is_first) host += c;
+    } else if (c == ',') {
+      break;
+    } else {
+      host += c;
+    }
+  }
+  return host;
+}
+
+std::optional<int> tasks_on_node(std::string_view list, int node) {
+  while (!list.empty()) {
+    const auto tasks = take_number(list);
+    if (!tasks) return std::nullopt;
+    int nodes = 1;
+    if (take(list, "(x")) {
+      const auto times = take_number(list);
+      if (!times || !take(list, ")")) return std::nullopt;
+      nodes = *times;
+    }
+    if (node < nodes) return tasks;
+    node -= nodes;
+    if (!take(list, ",")) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+Environment process_environment() {
+  return [](const std::string& name) -> std::optional<std::string> {
+    const char* value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe)
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+  };
+}
+
+std::optional<World> world_of(const Environment& environment) {
+  const auto is_set = [&](const std::string& name) { return environment(name).has_value(); };
+  if (is_set(kTorchrun.rank) || is_set(kTorchrun.size)) return torchrun_world(environment);
+  for (const Names& names : kMpirun) {
+    if (is_set(names.rank) && is_set(names.local_rank)) return mpirun_world(environment, names);
+  }
+  if (is_set(kSlurm.rank) && is_set(kSlurm.size)) return slurm_world(environment);
+  if (is_set(kPmi.rank) && is_set(kPmi.size)) return mpirun_world(environment, kPmi);
+  return std::nullopt;
+}
+
+std::vector<std::string> variables_of(const World& world) {
+  return {fmt::format("RANK={}", world.rank),
+          fmt::format("WORLD_SIZE={}", world.size),
+          fmt::format("LOCAL_RANK={}", world.local_rank),
+          fmt::format("LOCAL_WORLD_SIZE={}", world.local_size),
+          fmt::format("MASTER_ADDR={}", world.address),
+          fmt::format("MASTER_PORT={}", world.port),
+          fmt::format("TORCHELASTIC_RESTART_COUNT={}", world.restarts)};
+}
 
 std::string local_address_towards(const std::string& host, int port) {
   const Addresses targets = resolve(host, port);

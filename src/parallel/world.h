@@ -9,7 +9,7 @@
 
 namespace myxtts {
 
-// Where this process stands among the ranks of a run, as its launcher says.
+// The rank of this process in a run, as its launcher sets it.
 struct World {
   int rank = 0;
   int size = 1;
@@ -17,9 +17,9 @@ struct World {
   int local_size = 1;                 // as far as the launcher says
   std::string address = "127.0.0.1";  // where rank 0 listens
   int port = 29500;
-  int restarts = 0;  // how often the launcher has started the ranks anew
+  int restarts = 0;  // how often the launcher has restarted the ranks
 
-  bool leads() const { return rank == 0; }  // writes checkpoints, and speaks for all
+  bool leads() const { return rank == 0; }  // writes checkpoints and the log
 
   friend bool operator==(const World&, const World&) = default;
 };
@@ -28,7 +28,7 @@ struct World {
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 Environment process_environment();
 
-// What the launcher of this process says, by the first of these that is set:
+// Read from the variables of the launcher, by the first of these that is set:
 //   RANK and WORLD_SIZE, with LOCAL_RANK, LOCAL_WORLD_SIZE and TORCHELASTIC_RESTART_COUNT:
 //   torchrun,
 //     `myxtts launch`, or a person; a world of one process too;

@@ -248,7 +248,7 @@ std::size_t LaidOutBatch::block_bytes() const {
   return bytes;
 }
 
-LaidOutBatch lay_out(const BatchSource& source, const GptConfig& gpt, MaskPromptSpan mask,
+LaidOutBatch lay_out(const BatchSource& source, const GptConfig& gpt, PromptMask mask,
                      const SettledBatch& settled, const WindowPlan& windows) {
   LaidOutBatch out;
   out.batch.number = settled.number;

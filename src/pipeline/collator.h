@@ -20,7 +20,7 @@ namespace myxtts {
 // How the rows of batches are made, and how many batches make a step.
 struct RowOptions {
   GptConfig gpt = {};
-  MaskPromptSpan mask = MaskPromptSpan::Intended;
+  PromptMask mask = PromptMask::Clip;
   std::int64_t batches_a_step = 1;  // --grad-accum
   WindowPlan windows = {};          // of stages that train on sound
   std::int64_t trainers = 1;        // that batches go to in turn
@@ -98,7 +98,7 @@ struct LaidOutBatch {
 };
 
 // The rows of a batch from its clips' text, lengths and known codes, and where windows are cut.
-LaidOutBatch lay_out(const BatchSource& source, const GptConfig& gpt, MaskPromptSpan mask,
+LaidOutBatch lay_out(const BatchSource& source, const GptConfig& gpt, PromptMask mask,
                      const SettledBatch& settled, const WindowPlan& windows = {});
 
 // Copies rows and sound into `block`, which has block_bytes(), and gives the finished batch.

@@ -17,17 +17,8 @@ std::size_t first_workers(const CpuInfo& cpu) {
   return static_cast<std::size_t>(std::max(1, cpu.usable_cores() / 4));
 }
 
-MaskPromptSpan mask_of(const TrainConfig& train) {
-  if (train.prompt_from == PromptFrom::Speaker) return MaskPromptSpan::None;
-  switch (train.prompt_mask) {
-    case PromptMask::Clip:
-      return MaskPromptSpan::Intended;
-    case PromptMask::None:
-      return MaskPromptSpan::None;
-    case PromptMask::Peer:
-      return MaskPromptSpan::PeerSlip;
-  }
-  throw InternalError("There is no such prompt mask.");
+PromptMask mask_of(const TrainConfig& train) {
+  return train.prompt_from == PromptFrom::Speaker ? PromptMask::None : train.prompt_mask;
 }
 
 PipelineOptions pipeline_options(const DataConfig& data, const TrainConfig& train,

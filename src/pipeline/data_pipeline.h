@@ -359,7 +359,7 @@ PipelineOptions pipeline_options(const DataConfig& data, const TrainConfig& trai
                                  const MemoryInfo& memory);
 
 // --prompt-mask as the rows take it; prompts of other clips hide nothing.
-MaskPromptSpan mask_of(const TrainConfig& train);
+PromptMask mask_of(const TrainConfig& train);
 
 // "The pipeline was ready after 3.1 s: 1.1 s until the ring of 3 was full, then 2.0 s of
 // --model-start-delay."

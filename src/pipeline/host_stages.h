@@ -21,10 +21,10 @@ namespace myxtts {
 
 struct HostOptions {
   GptConfig gpt = {};
-  MaskPromptSpan mask = MaskPromptSpan::Intended;  // --prompt-mask
-  std::int64_t batches_a_step = 1;                 // --grad-accum
-  WindowPlan windows = {};                         // of stages that train on sound
-  std::optional<DataPosition> end = {};            // nothing: one epoch after another, for ever
+  PromptMask mask = PromptMask::Clip;    // --prompt-mask
+  std::int64_t batches_a_step = 1;       // --grad-accum
+  WindowPlan windows = {};               // of stages that train on sound
+  std::optional<DataPosition> end = {};  // nothing: one epoch after another, for ever
   std::int64_t trainers = 1;  // the ranks that are fed: Note [Batches of several trainers]
 
   std::size_t workers = 1;         // that decode, at first

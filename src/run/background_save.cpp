@@ -73,7 +73,7 @@ std::size_t aligned(std::size_t bytes) {
 
 constexpr std::size_t kWhole = std::numeric_limits<std::size_t>::max();
 
-// Gives each tensor its place, in order: `place` hears the number of the piece and the offset.
+// Gives each tensor its place, in order: `place` is given the number of the piece and the offset.
 // Sizes of the pieces come back.
 template <typename Place>
 std::vector<std::size_t> lay_out(std::span<PlacedTensors* const> groups, std::size_t most,

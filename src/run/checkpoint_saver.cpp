@@ -60,51 +60,43 @@ std::shared_ptr<std::byte> take_on_device(RoleDevice& device, std::size_t bytes)
 
 }  // namespace
 
-struct CheckpointSaver::State {
-  RoleDevice& device;
-  const NamedTensors untrained;  // `background` points at them
-  BackgroundSave background;
-};
-
-CheckpointSaver::CheckpointSaver(CheckpointStore& store, RoleDevice& device, NamedTensors untrained,
-                                 std::vector<std::filesystem::path> fixed,
-                                 const std::string& file) {
-  const auto kept = dense(untrained);
+CheckpointSaver::CheckpointSaver(CheckpointStore& store, RoleDevice& device,
+                                 const NamedTensors& untrained,
+                                 std::vector<std::filesystem::path> fixed, const std::string& file)
+    : device_(device), untrained_(dense(untrained)) {
   const auto take = [&device](std::size_t bytes) { return take_on_device(device, bytes); };
-  state_.reset(
-      new State{.device = device,
-                .untrained = kept,
-                .background = BackgroundSave(
-                    {.store = store, .device = device, .device_memory = take, .model_file = file},
-                    placed(kept), std::move(fixed))});
+  background_ = std::make_unique<BackgroundSave>(
+      BackgroundSave::Places{
+          .store = store, .device = device, .device_memory = take, .model_file = file},
+      placed(untrained_), std::move(fixed));
 }
 
 CheckpointSaver::~CheckpointSaver() = default;
 
 void CheckpointSaver::prepare(const CheckpointContents& contents) {
-  if (state_->device.gpu() < 0) return;
+  if (device_.gpu() < 0) return;
   std::size_t bytes = 0;
   for (const auto* tensors : {&contents.weights, &contents.optimiser}) {
     for (const auto& [name, tensor] : *tensors) bytes += tensor.nbytes();
   }
-  if (has_room(state_->device, static_cast<std::int64_t>(bytes))) return;
+  if (has_room(device_, static_cast<std::int64_t>(bytes))) return;
   log_debug("run", "checkpoints are copied into {} of host memory", human_size(bytes));
-  state_->background.prepare_in_host_memory(
+  background_->prepare_in_host_memory(
       {.model = placed(contents.weights), .optimiser = placed(contents.optimiser)});
 }
 
 void CheckpointSaver::save(const CheckpointContents& contents) {
-  const auto scope = state_->device.enter(state_->device.stream());
+  const auto scope = device_.enter(device_.stream());
   // Those that had to be made dense are needed until their copies are queued: their memory is used
   // again behind those on the same stream.
   const NamedTensors weights = dense(contents.weights);
   const NamedTensors optimiser = dense(contents.optimiser);
-  state_->background.save(
+  background_->save(
       {.state = contents.state, .model = placed(weights), .optimiser = placed(optimiser)});
 }
 
 bool CheckpointSaver::finish() {
-  return state_->background.finish();
+  return background_->finish();
 }
 
 }  // namespace myxtts

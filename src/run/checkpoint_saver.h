@@ -14,6 +14,8 @@
 
 namespace myxtts {
 
+class BackgroundSave;
+
 // What a training run wants kept, as it is on the device at one moment.
 struct CheckpointContents {
   TrainingState state = {};
@@ -38,7 +40,7 @@ class CheckpointSaver {
   // What is trained is written to `file` of the model folder, together with `untrained`, the other
   // tensors of that file, on the CPU; `fixed` are files that never change during the run
   // (config.json, vocab.json ...), linked into each checkpoint under their own names.
-  CheckpointSaver(CheckpointStore& store, RoleDevice& device, NamedTensors untrained,
+  CheckpointSaver(CheckpointStore& store, RoleDevice& device, const NamedTensors& untrained,
                   std::vector<std::filesystem::path> fixed,
                   const std::string& file = files::kModel);
   ~CheckpointSaver();
@@ -54,8 +56,9 @@ class CheckpointSaver {
   bool finish();
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  RoleDevice& device_;
+  const NamedTensors untrained_;  // background_ points at them
+  std::unique_ptr<BackgroundSave> background_;
 };
 
 }  // namespace myxtts

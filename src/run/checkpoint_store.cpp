@@ -58,7 +58,7 @@ void remove_unfinished(const fs::path& folder) {
 Checkpoint describe(const fs::path& folder, std::int64_t step) {
   Checkpoint checkpoint{.folder = folder, .step = step};
   try {
-    checkpoint.validation_loss = read_folder_facts(folder).validation_loss;
+    checkpoint.validation_loss = read_sealed_folder(folder).validation_loss;
   } catch (const DataError&) {
     // Damaged: newest_valid() says so; here it is one without a loss.
   }
@@ -136,8 +136,7 @@ Checkpoint CheckpointStore::at(const std::string& step_or_path) const {
         "The checkpoint {} is damaged: {}. --resume without a value takes the newest whole one.",
         folder.string(), damage));
   }
-  const auto facts = read_folder_facts(folder);
-  return {.folder = folder, .step = facts.step, .validation_loss = facts.validation_loss};
+  return read_sealed_folder(folder);
 }
 
 // A link, replaced by renaming another one over it. Where that cannot be, the checkpoint is there
@@ -211,7 +210,7 @@ void CheckpointStore::Writer::link(const fs::path& file, const std::string& name
 }
 
 void CheckpointStore::Writer::commit() {
-  seal_folder(staging_, {.step = step_, .validation_loss = validation_loss_});
+  seal_folder({.folder = staging_, .step = step_, .validation_loss = validation_loss_});
   store_.put_in_place(staging_, step_);
 }
 

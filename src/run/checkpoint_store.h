@@ -7,14 +7,9 @@
 #include <string>
 #include <vector>
 
-namespace myxtts {
+#include "run/sealed_folder.h"
 
-// One whole checkpoint on disk.
-struct Checkpoint {
-  std::filesystem::path folder;
-  std::int64_t step = 0;
-  std::optional<double> validation_loss = {};
-};
+namespace myxtts {
 
 // Which checkpoints stay.
 struct CheckpointsToKeep {

@@ -39,7 +39,7 @@ struct EncodedPicture {
 //
 // A file is only ever appended to, record by record, and each record has its own checksums: what a
 // killed process leaves behind is readable up to the last whole record. A resumed run begins
-// another file, which tells TensorBoard to forget what the files before hold of `first_step` and
+// another file, which makes TensorBoard forget what the files before hold of `first_step` and
 // later. One thread at a time.
 class EventFile {
  public:

@@ -15,7 +15,7 @@ using Metrics = std::vector<std::pair<std::string, double>>;
 
 // metrics.jsonl: one line for each moment a run reports, {"step": 120, "loss": 2.31, ...}.
 //
-// A resumed run must not tell a step twice, so the log is cut behind what its checkpoint knows: a
+// A resumed run must not log a step twice, so the log is cut behind what its checkpoint knows: a
 // checkpoint keeps position() and its step, and opening with them drops every line behind the
 // position that is of a later step. A line is written whole or not at all as far as readers can
 // see. One thread at a time.

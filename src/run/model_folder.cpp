@@ -5,6 +5,11 @@
 #include "config/model_json.h"
 
 namespace myxtts {
+namespace {
+
+constexpr std::size_t kLargestConfig = 16 << 20;  // bytes of a config.json
+
+}  // namespace
 
 std::set<std::string> files_we_write() {
   return {files::kConfig,

@@ -19,8 +19,6 @@ namespace files {
 
 inline constexpr const char* kConfig = "config.json";
 inline constexpr const char* kVocabulary = "vocab.json";
-inline constexpr const char* kModel = "model.safetensors";
-inline constexpr const char* kDvae = "dvae.safetensors";
 inline constexpr const char* kVoices = "voices.safetensors";
 inline constexpr const char* kPublicModel = "model.pth";
 inline constexpr const char* kPublicDvae = "dvae.pth";
@@ -28,8 +26,6 @@ inline constexpr const char* kPublicMelStats = "mel_stats.pth";
 inline constexpr const char* kPublicVoices = "speakers_xtts.pth";
 
 }  // namespace files
-
-inline constexpr std::size_t kLargestConfig = 16 << 20;  // bytes of a config.json
 
 // What --force may replace: everything that import or export writes.
 std::set<std::string> files_we_write();

@@ -6,10 +6,7 @@
 
 #include "base/error.h"
 #include "model/checkpoint_specs.h"
-#include "model/gpt.h"
 #include "model/network_specs.h"
-#include "model/speaker_encoder.h"
-#include "model/vocoder.h"
 #include "run/model_folder.h"
 #include "weights/tensor_files.h"
 
@@ -47,42 +44,28 @@ OpenModel open_model(const std::filesystem::path& folder) {
 
 namespace {
 
-NamedTensors chosen(const TrainedPart& part, const NamedTensors& tensors, bool trained) {
+NamedTensors chosen(const StageFacts& stage, const NamedTensors& tensors, bool trained) {
   NamedTensors found;
   for (const auto& [name, tensor] : tensors) {
-    if (name.starts_with(part.prefix) == trained) found.emplace(name, tensor);
+    if (name.starts_with(stage.prefix) == trained) found.emplace(name, tensor);
   }
   return found;
 }
 
 }  // namespace
 
-TrainedPart trained_part(Stage stage) {
-  switch (stage) {
-    case Stage::Gpt:
-      return {.file = files::kModel, .prefix = kGptPrefix};
-    case Stage::Dvae:
-      return {.file = files::kDvae};
-    case Stage::Decoder:
-      return {.file = files::kModel, .prefix = kDecoderPrefix};
-    case Stage::Speaker:
-      return {.file = files::kModel, .prefix = kSpeakerEncoderPrefix};
-  }
-  throw InternalError("a stage without a name");
+NamedTensors trained_tensors(const StageFacts& stage, const NamedTensors& of_file) {
+  return chosen(stage, of_file, true);
 }
 
-NamedTensors trained_tensors(const TrainedPart& part, const NamedTensors& of_file) {
-  return chosen(part, of_file, true);
+NamedTensors untrained_tensors(const StageFacts& stage, const NamedTensors& of_file) {
+  return chosen(stage, of_file, false);
 }
 
-NamedTensors untrained_tensors(const TrainedPart& part, const NamedTensors& of_file) {
-  return chosen(part, of_file, false);
-}
-
-CheckpointContents open_checkpoint(const Checkpoint& checkpoint, const TrainedPart& part) {
+CheckpointContents open_checkpoint(const Checkpoint& checkpoint, const StageFacts& stage) {
   CheckpointContents contents{
       .state = read_training_state(checkpoint.folder / files::kState),
-      .weights = trained_tensors(part, read_tensors(checkpoint.folder / part.file)),
+      .weights = trained_tensors(stage, read_tensors(checkpoint.folder / stage.file)),
       .optimiser = read_tensors(checkpoint.folder / files::kOptimiser)};
   if (contents.state.step != checkpoint.step) {
     throw DataError(fmt::format("{} is of step {}, but its folder of step {}.",

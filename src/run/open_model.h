@@ -24,21 +24,13 @@ struct OpenModel {
 // Throws DataError that says which file is missing or wrong, and every tensor at fault.
 OpenModel open_model(const std::filesystem::path& folder);
 
-// The tensors of a model folder that a stage trains: those of one file whose names begin so. Its
-// checkpoints hold them anew and everything else of the model as it was.
-struct TrainedPart {
-  std::string file;
-  std::string prefix = {};  // empty: all of the file
-};
-
-TrainedPart trained_part(Stage stage);
-
-// Those of the file's tensors that are trained, or those that are not.
-NamedTensors trained_tensors(const TrainedPart& part, const NamedTensors& of_file);
-NamedTensors untrained_tensors(const TrainedPart& part, const NamedTensors& of_file);
+// Those of the file's tensors that a stage trains, or those that it does not. A checkpoint holds
+// the trained ones anew and everything else of the model as it was.
+NamedTensors trained_tensors(const StageFacts& stage, const NamedTensors& of_file);
+NamedTensors untrained_tensors(const StageFacts& stage, const NamedTensors& of_file);
 
 // The state and tensors that a run continues from, on the CPU: they share the mapped files. The
-// weights are those of the part. Throws DataError that names the file.
-CheckpointContents open_checkpoint(const Checkpoint& checkpoint, const TrainedPart& part);
+// weights are those that the stage trains. Throws DataError that names the file.
+CheckpointContents open_checkpoint(const Checkpoint& checkpoint, const StageFacts& stage);
 
 }  // namespace myxtts

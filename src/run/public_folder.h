@@ -78,7 +78,7 @@ class PublicFolder {
   std::unique_ptr<const PthReader> voices_;
 };
 
-// Throws DataError if the Python peer, which fixes most shapes in its code, could not hold a model
+// Throws DataError if coqui-tts, which fixes most shapes in its code, could not hold a model
 // of these sizes; lists every field that stands in the way. `model` opens the message.
 void require_peer_can_hold(const ModelConfig& config, const std::string& model);
 

@@ -11,7 +11,7 @@
 
 namespace myxtts {
 
-// The folder of one training run (docs/run-directory.md), held by one process at a time.
+// The folder of one training run (docs/reference/run-directory.md), held by one process at a time.
 //
 //   RUN/config.yaml  plan.json  log.txt  metrics.jsonl  skipped.jsonl  events.out.tfevents.*
 //   RUN/checkpoints/step-NNNNNNN/   RUN/latest   RUN/lock

@@ -42,7 +42,7 @@ class Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
   ~Descriptor() { ::close(file_); }
 
-  // `after` hears how many bytes were read, piece by piece.
+  // `after` is given how many bytes were read, piece by piece.
   std::string checksum(const std::function<void(std::size_t)>& after = {}) const {
     FastChecksum sum;
     std::vector<std::byte> piece(kPiece);
@@ -132,9 +132,10 @@ std::uint64_t bytes_in(const fs::path& folder) {
 
 }  // namespace
 
-void seal_folder(const fs::path& folder, const FolderFacts& facts) {
-  Json json{{"version", kVersion}, {"step", facts.step}};
-  if (facts.validation_loss) json["validation_loss"] = *facts.validation_loss;
+void seal_folder(const Checkpoint& checkpoint) {
+  const fs::path& folder = checkpoint.folder;
+  Json json{{"version", kVersion}, {"step", checkpoint.step}};
+  if (checkpoint.validation_loss) json["validation_loss"] = *checkpoint.validation_loss;
   std::map<std::string, Json> files;
   for (const auto& entry : fs::directory_iterator(folder)) {
     const Descriptor file(entry.path());
@@ -148,13 +149,13 @@ void seal_folder(const fs::path& folder, const FolderFacts& facts) {
   bring_folder_to_disk(folder);
 }
 
-FolderFacts read_folder_facts(const fs::path& folder) {
+Checkpoint read_sealed_folder(const fs::path& folder) {
   const auto json = read_checksums(folder);
-  FolderFacts facts{.step = json["step"].get<std::int64_t>()};
+  Checkpoint checkpoint{.folder = folder, .step = json["step"].get<std::int64_t>()};
   if (const auto loss = json.find("validation_loss"); loss != json.end() && loss->is_number()) {
-    facts.validation_loss = loss->get<double>();
+    checkpoint.validation_loss = loss->get<double>();
   }
-  return facts;
+  return checkpoint;
 }
 
 std::string find_damage(const fs::path& folder) {

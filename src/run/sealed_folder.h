@@ -10,18 +10,19 @@ namespace myxtts {
 
 inline constexpr const char* kChecksums = "checksums.json";
 
-// What checksums.json says besides the checksums.
-struct FolderFacts {
+// One whole checkpoint on disk.
+struct Checkpoint {
+  std::filesystem::path folder;
   std::int64_t step = 0;
   std::optional<double> validation_loss = {};
 };
 
 // Reads every file of the folder, writes checksums.json and brings all of it to the disk. Throws
 // DataError.
-void seal_folder(const std::filesystem::path& folder, const FolderFacts& facts);
+void seal_folder(const Checkpoint& checkpoint);
 
-// The facts alone. Throws DataError when checksums.json is missing or not ours.
-FolderFacts read_folder_facts(const std::filesystem::path& folder);
+// What checksums.json says besides the checksums. Throws DataError when it is missing or not ours.
+Checkpoint read_sealed_folder(const std::filesystem::path& folder);
 
 // What is wrong with a sealed folder, e.g. "model.safetensors was changed"; empty: nothing. Reads
 // every file.

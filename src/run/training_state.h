@@ -25,11 +25,12 @@ struct TrainingState {
   std::optional<double> validation_loss = {};  // of this very step; nothing: not measured
   std::optional<double> best_validation_loss = {};
   std::int64_t evaluations_since_best = 0;
-  double seconds = 0;        // of training so far, over all resumes
-  std::string stage = {};    // as --stage calls it
-  std::string corpus = {};   // Corpus::fingerprint()
-  std::string rows = {};     // the settings that order and rows of clips follow from, in one line
-  std::string batches = {};  // those that divide the order into batches; they may change on the way
+  double seconds = 0;       // of training so far, over all resumes
+  std::string stage = {};   // as --stage calls it
+  std::string corpus = {};  // Corpus::fingerprint()
+  std::string rows = {};    // the settings that order and rows of clips follow from, in one line
+  std::string batches =
+      {};  // those that divide the order into batches; they may change during a run
 
   // No batch of the epoch at `position` is in an update.
   bool begins_epoch() const {

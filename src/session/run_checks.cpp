@@ -14,6 +14,7 @@
 #include "device/cuda_plugin.h"
 #include "device/machine.h"
 #include "device/plan/gpu_choice.h"
+#include "diagnose/doctor/checklist.h"
 #include "diagnose/doctor/measure.h"
 #include "diagnose/validate/validation.h"
 #include "run/model_folder.h"
@@ -98,18 +99,13 @@ void gather(Part part, std::optional<T>& result, std::string& fault) {
 
 }  // namespace
 
-ModelFacts facts_of_model(const TrainConfig& config) {
-  return {.config = sizes_to_train(config),
-          .source = config.init ? config.init->string() : config.model_size};
-}
-
 RunFacts gather_run_facts(const RunConfig& config) {
   SystemProbe probe;
   RunFacts facts{.config = config, .machine = discover_machine(probe)};
   facts.disk = probe.disk(existing_folder(config.run.checkpoint_dir));
-  gather([&] { return facts_of_model(config.train); }, facts.model, facts.model_fault);
-  const ModelConfig sizes =
-      facts.model ? facts.model->config : model_preset(config.train.model_size);
+  gather([&] { return sizes_to_train(config.train); }, facts.model, facts.model_fault);
+  facts.model_source = config.train.init ? config.train.init->string() : config.train.model_size;
+  const ModelConfig sizes = facts.model ? *facts.model : model_preset(config.train.model_size);
   gather([&] { return plan_and_open_devices(config, sizes); }, facts.plan, facts.device_fault);
   // A corpus can be looked at without its devices.
   const DevicePlan plan =
@@ -124,14 +120,13 @@ namespace {
 constexpr const char* kUsualSize = "tiny";
 constexpr std::int64_t kUsualBatch = 2;  // clips
 constexpr std::int64_t kWarmUp = 4;      // steps
-constexpr std::int64_t kSteps = 20;
 constexpr GeneratedCorpus kCorpus = {.clips = 48, .shortest = 1.5, .longest = 3.0};
 
 bool is_default(const EffectiveConfig& settings, const char* key) {
   return settings.origins.empty() || settings.origin_of(key).kind == Origin::Kind::Default;
 }
 
-std::vector<Check> checklist_for(const DevicePlan& plan) {
+Checks checklist_for(const DevicePlan& plan) {
   SystemProbe probe;
   const CudaPlugin plugin =
       plan.model.gpu ? cuda_plugin() : find_cuda_plugin(CudaPluginPlaces::usual());
@@ -140,21 +135,14 @@ std::vector<Check> checklist_for(const DevicePlan& plan) {
   return make_checklist(findings);
 }
 
-VisibleDevices visible_now(const DevicePlan& plan) {
-  VisibleDevices visible{.cuda_is_open = cuda_plugin_is_open()};
-  if (const char* variable = std::getenv("CUDA_VISIBLE_DEVICES")) visible.variable = variable;
-  if (!plan.model.gpu) return visible;
-  for (const CudaDevice& device : require_cuda().devices()) {
-    visible.shown.push_back(device.pci_bus_id);
-  }
-  return visible;
+std::vector<std::string> cards_shown(const DevicePlan& plan) {
+  std::vector<std::string> places;
+  if (!plan.model.gpu) return places;
+  for (const CudaDevice& device : require_cuda().devices()) places.push_back(device.pci_bus_id);
+  return places;
 }
 
-double seconds(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double>(time).count();
-}
-
-PipelineTrial try_pipeline(EffectiveConfig settings, const DevicePlan& plan) {
+TrialReading try_pipeline(EffectiveConfig settings, const DevicePlan& plan) {
   const ScratchFolder corpus("validate");
   generate_corpus(corpus.path(), kCorpus);
   settings.values.data.train_data = {{.path = corpus.path().string()}};
@@ -163,17 +151,7 @@ PipelineTrial try_pipeline(EffectiveConfig settings, const DevicePlan& plan) {
   settings.values.data.cache_dataset = false;
   settings.values.data.model_start_delay = 0.0;
   settings.values.train.init.reset();
-  const TrialReading reading =
-      run_trial(settings, plan, {.warm_up = kWarmUp, .steps = kSteps, .resident = 0});
-  const PipelineReading& pipeline = reading.pipeline;
-  return {.wanted_batches = kSteps,
-          .batches = reading.batches,
-          .clips = reading.clips,
-          .whole_seconds = reading.wall_seconds,
-          .feature_seconds = pipeline.data_device.busy_seconds,
-          .step_seconds = pipeline.model_device.busy_seconds,
-          .starved_seconds = seconds(pipeline.stage("features").load.waiting_for_input),
-          .readiness = pipeline.readiness};
+  return run_trial(settings, plan, {.warm_up = kWarmUp, .steps = kPipelineSteps, .resident = 0});
 }
 
 }  // namespace
@@ -194,11 +172,14 @@ Validation validate_run(const EffectiveConfig& given) {
   const EffectiveConfig settings = with_validation_defaults(given);
   const ModelConfig model = model_preset(settings.values.train.model_size);
   const DevicePlan plan = plan_and_open_devices(settings.values, model);
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   const ValidationParts parts{
       .plan = plan,
       .model = model,
       .checklist = checklist_for(plan),
-      .visible = visible_now(plan),
+      .visible_devices = visible != nullptr ? visible : "",
+      .shown = cards_shown(plan),
+      .cuda_is_open = cuda_plugin_is_open(),
       .multiprocessors =
           [](const RoleDevice& data) { return require_cuda().multiprocessors_of(data.stream()); },
       .pipeline = [&] { return try_pipeline(settings, plan); }};

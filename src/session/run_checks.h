@@ -11,10 +11,6 @@
 
 namespace myxtts {
 
-// The sizes a run would train: those of --init, whose files are checked, else of --model-size.
-// Throws DataError.
-ModelFacts facts_of_model(const TrainConfig& config);
-
 // Everything that can be known of a run before it starts; what cannot be had is a fault, not an
 // error. The corpus is scanned where its index is missing or old, with progress, into the run
 // directory or --cache-dir.

@@ -40,7 +40,8 @@ RunDevices::RunDevices(const DevicePlan& plan, const OpenModel& network, Stage s
 
 std::string batch_that_fits(const DevicePlan& plan, const ModelConfig& model,
                             const TrainConfig& train) {
-  if (train.stage != Stage::Gpt) return " Give a smaller --batch-size or --windows-per-clip.";
+  if (facts_of(train.stage).on_windows)
+    return " Give a smaller --batch-size or --windows-per-clip.";
   const RolePlan& role = plan.model;
   if (!role.gpu) return {};
   const MemoryModel memory = usual_memory_model(model, plan.savers, train.guide > 0);

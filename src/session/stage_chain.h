@@ -24,7 +24,8 @@ struct FinishedStage {
 };
 
 // Stages that are trained one after another in one run directory, each from the model that the one
-// before left (docs/from-scratch.md): its latest, or by --hand-on the one that was validated best.
+// before left (docs/guides/from-scratch.md): its latest, or by --hand-on the one that was validated
+// best.
 //
 //   RUN/dvae ──latest──▶ RUN/gpt ──best──▶ RUN/decoder ──▶ RUN/latest
 //

@@ -3,99 +3,9 @@
 
 #include <limits>
 
-#include "base/error.h"
 #include "config/run_config.h"
-#include "train/decoder/decoder_training.h"
-#include "train/dvae/dvae_training.h"
-#include "train/gpt/gpt_training.h"
-#include "train/speaker/speaker_training.h"
 
 namespace myxtts {
-
-GptTrainingSettings gpt_training_settings(const RunConfig& config, const DevicePlan& plan,
-                                          const RunData& data) {
-  const TrainConfig& train = config.train;
-  const BatchPlan& batches = data.training().batches;
-  return {.precision = plan.precision,
-          .update = {.weight_decay = weight_decay_of(train), .clip = train.grad_clip},
-          .savers = plan.savers,
-          .dropout = train.dropout,
-          .guide = train.guide,
-          .seed = static_cast<std::uint64_t>(train.seed),
-          .batches_a_step = plan.grad_accum,
-          .freeze = train.freeze.value_or(std::vector<std::string>{}),
-          .graphs = train.enable_static_shapes && plan.model.gpu.has_value(),
-          .deterministic = train.deterministic,
-          .sizes = batches.sizes(),
-          .slots = batches.slots()};
-}
-
-namespace {
-
-// bf16 is what the plan takes for the GPT where nothing was asked for; these stages need more.
-Precision finer_precision(const RunConfig& config, const DevicePlan& plan) {
-  const bool is_free = config.train.precision == Precision::Auto && plan.model.gpu.has_value();
-  return is_free ? Precision::Tf32 : plan.precision;
-}
-
-}  // namespace
-
-DvaeTrainingSettings dvae_training_settings(const RunConfig& config, const DevicePlan& plan,
-                                            const RunData& data) {
-  const TrainConfig& train = config.train;
-  const WindowPlan& windows = data.training().windows;
-  DvaeTrainingSettings settings{.precision = finer_precision(config, plan),
-                                .seed = static_cast<std::uint64_t>(train.seed),
-                                .batches_a_step = plan.grad_accum,
-                                .freeze = train.freeze.value_or(std::vector<std::string>{}),
-                                .graphs = uses_graphs(config, plan),
-                                .deterministic = train.deterministic,
-                                .windows = windows.count(),
-                                .frames = windows.length};
-  settings.update.weight_decay = weight_decay_of(train);
-  settings.update.clip = train.grad_clip;
-  return settings;
-}
-
-DecoderTrainingSettings decoder_training_settings(const RunConfig& config, const DevicePlan& plan,
-                                                  const RunData& data) {
-  const TrainConfig& train = config.train;
-  if (train.freeze) {
-    throw ConfigError(
-        "--freeze does not go with --stage decoder, which is trained whole; leave it out.");
-  }
-  const WindowPlan& windows = data.training().windows;
-  DecoderTrainingSettings settings{.precision = plan.precision,
-                                   .moments = plan.savers.moments,
-                                   .windows = windows.count(),
-                                   .window_frames = windows.length,
-                                   .mel_only_steps = train.mel_only_steps,
-                                   .seed = static_cast<std::uint64_t>(train.seed),
-                                   .batches_a_step = plan.grad_accum,
-                                   .graphs = uses_graphs(config, plan),
-                                   .deterministic = train.deterministic};
-  settings.update.weight_decay = weight_decay_of(train);
-  settings.update.clip = train.grad_clip;
-  return settings;
-}
-
-SpeakerTrainingSettings speaker_training_settings(const RunConfig& config, const DevicePlan& plan,
-                                                  const RunData& data) {
-  const TrainConfig& train = config.train;
-  const WindowPlan& windows = data.training().windows;
-  SpeakerTrainingSettings settings{.precision = finer_precision(config, plan),
-                                   .speakers = data.speakers().size(),
-                                   .seed = static_cast<std::uint64_t>(train.seed),
-                                   .batches_a_step = plan.grad_accum,
-                                   .freeze = train.freeze.value_or(std::vector<std::string>{}),
-                                   .graphs = uses_graphs(config, plan),
-                                   .deterministic = train.deterministic,
-                                   .windows = windows.count(),
-                                   .samples = windows.samples()};
-  settings.update.weight_decay = weight_decay_of(train);
-  settings.update.clip = train.grad_clip;
-  return settings;
-}
 
 std::optional<double> most_seconds(const TrainConfig& train) {
   if (!train.stage_budget || !train.stage_budget->contains(train.stage)) return std::nullopt;
@@ -122,67 +32,17 @@ TrainerSettings trainer_settings(const RunConfig& config, const RunData& data) {
       .clip_name = [&data](ClipNumber clip) { return std::string(data.corpus().clip(clip).id); }};
 }
 
-namespace {
-
-std::unique_ptr<StageTraining> make_gpt(const StageParts& parts) {
-  GptTrainingSettings settings = gpt_training_settings(parts.config, parts.plan, parts.data);
-  settings.on_the_way = parts.on_the_way;
-  settings.team = parts.team;
-  settings.wire = parts.config.parallel.wire;
-  settings.shard = parts.config.parallel.shard_optimiser;
-  return std::make_unique<GptTraining>(parts.start.network.config.gpt, parts.start.trained(),
-                                       parts.device, settings);
-}
-
-std::unique_ptr<StageTraining> make_dvae(const StageParts& parts) {
-  DvaeTrainingSettings settings = dvae_training_settings(parts.config, parts.plan, parts.data);
-  settings.on_the_way = parts.on_the_way;
-  const OpenModel& network = parts.start.network;
-  return std::make_unique<DvaeTraining>(network.config.dvae, network.dvae,
-                                        network.model.at("mel_stats"), parts.device, settings);
-}
-
-std::unique_ptr<StageTraining> make_decoder(const StageParts& parts) {
-  DecoderTrainingSettings settings =
-      decoder_training_settings(parts.config, parts.plan, parts.data);
-  settings.on_the_way = parts.on_the_way;
-  const OpenModel& network = parts.start.network;
-  return std::make_unique<DecoderTraining>(network.config, network.model, parts.device, settings);
-}
-
-std::unique_ptr<StageTraining> make_speaker(const StageParts& parts) {
-  SpeakerTrainingSettings settings =
-      speaker_training_settings(parts.config, parts.plan, parts.data);
-  settings.on_the_way = parts.on_the_way;
-  return std::make_unique<SpeakerTraining>(parts.start.network.config.speaker_encoder,
-                                           parts.start.trained(), parts.device, settings);
-}
-
-}  // namespace
-
 std::unique_ptr<StageTraining> make_stage_training(const StageParts& parts) {
-  const Stage stage = parts.config.train.stage;
-  if (parts.team != nullptr && stage != Stage::Gpt) {
-    throw ConfigError(fmt::format(
-        "Several ranks train the stage gpt alone so far, and --stage is {}; start it as one "
-        "process, without a launcher.",
-        name_of(stage)));
-  }
-  switch (parts.config.train.stage) {
-    case Stage::Gpt:
-      return make_gpt(parts);
-    case Stage::Dvae:
-      return make_dvae(parts);
-    case Stage::Decoder:
-      return make_decoder(parts);
-    case Stage::Speaker:
-      return make_speaker(parts);
-  }
-  throw InternalError("a stage without a training");
-}
-
-bool uses_graphs(const RunConfig& config, const DevicePlan& plan) {
-  return config.train.enable_static_shapes && plan.model.gpu.has_value();
+  const auto& training = parts.data.training();
+  return make_training({.config = parts.config,
+                        .plan = parts.plan,
+                        .model = parts.start.network,
+                        .batches = training.batches,
+                        .windows = training.windows,
+                        .speakers = parts.data.speakers().size(),
+                        .device = parts.device,
+                        .team = parts.team,
+                        .poll = parts.poll});
 }
 
 }  // namespace myxtts

@@ -11,24 +11,12 @@
 #include "parallel/rank_team.h"
 #include "session/feed/run_data.h"
 #include "session/starting_model.h"
-#include "train/decoder/decoder_training.h"
-#include "train/dvae/dvae_training.h"
-#include "train/gpt/gpt_training.h"
-#include "train/speaker/speaker_training.h"
+#include "train/parts.h"
 #include "train/step/stage_training.h"
 #include "train/trainer.h"
 
 namespace myxtts {
 
-// The settings of a run as the trainer's parts take them; each decided, nothing is "auto".
-GptTrainingSettings gpt_training_settings(const RunConfig& config, const DevicePlan& plan,
-                                          const RunData& data);
-DvaeTrainingSettings dvae_training_settings(const RunConfig& config, const DevicePlan& plan,
-                                            const RunData& data);
-DecoderTrainingSettings decoder_training_settings(const RunConfig& config, const DevicePlan& plan,
-                                                  const RunData& data);
-SpeakerTrainingSettings speaker_training_settings(const RunConfig& config, const DevicePlan& plan,
-                                                  const RunData& data);
 // What --stage-budget gives the stage in minutes, in seconds; nothing: no minutes.
 std::optional<double> most_seconds(const TrainConfig& train);
 // The data outlives the trainer.
@@ -41,16 +29,13 @@ struct StageParts {
   const StartingModel& start;
   const RunData& data;
   RoleDevice& device;
-  RankTeam* team = nullptr;               // the other ranks, where there are some
-  std::function<void()> on_the_way = {};  // called again and again in each pass on the CPU
+  RankTeam* team = nullptr;         // the other ranks, where there are some
+  std::function<void()> poll = {};  // StepSettings::poll
 };
 
 // The training of --stage, on the model device. Records graphs where those are used, with progress.
 // Throws ConfigError for a setting that the stage cannot have, DeviceError when memory does not
 // suffice.
 std::unique_ptr<StageTraining> make_stage_training(const StageParts& parts);
-
-// Whether its steps are recorded as graphs.
-bool uses_graphs(const RunConfig& config, const DevicePlan& plan);
 
 }  // namespace myxtts

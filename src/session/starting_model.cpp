@@ -51,7 +51,7 @@ void link_or_copy(const fs::path& from, const fs::path& to) {
 }
 
 // The files of a model folder that a stage leaves as they are.
-std::vector<std::string> fixed_names(const fs::path& folder, const TrainedPart& part) {
+std::vector<std::string> fixed_names(const fs::path& folder, const StageFacts& part) {
   std::vector<std::string> names{files::kConfig, files::kVocabulary, files::kDvae, files::kModel,
                                  files::kVoices};
   std::erase(names, part.file);
@@ -62,7 +62,7 @@ std::vector<std::string> fixed_names(const fs::path& folder, const TrainedPart& 
   return names;
 }
 
-const NamedTensors& tensors_of(const OpenModel& network, const std::string& file) {
+const NamedTensors& tensors_of(const OpenModel& network, std::string_view file) {
   return file == files::kDvae ? network.dvae : network.model;
 }
 
@@ -96,7 +96,7 @@ StartingModel start_from_folder(const fs::path& model, const fs::path& run, Stag
   // Read before they are put together: GCC 12 destroys members twice when an initialiser throws.
   Vocabulary vocabulary = Vocabulary::load(model / files::kVocabulary);
   StartingModel start{.vocabulary = std::move(vocabulary)};
-  start.part = trained_part(stage);
+  start.part = facts_of(stage);
   start.network = model_to_train(model, ids_of(start.vocabulary), asked_size);
   start.folder = make_start(run);
   for (const std::string& name : fixed_names(model, start.part)) {
@@ -129,7 +129,7 @@ StartingModel start_from_nothing(const RunConfig& config, const fs::path& run) {
       config.train.vocab ? config.train.vocab->string() : "the learnt vocabulary";
   Vocabulary vocabulary = Vocabulary::parse(json, origin);
   StartingModel start{.vocabulary = std::move(vocabulary), .from_nothing = true};
-  start.part = trained_part(config.train.stage);
+  start.part = facts_of(config.train.stage);
   const TextIds ids = ids_of(start.vocabulary);
   const ModelConfig sizes = new_model_config(config.train.model_size, ids);
   start.network = new_model(sizes, static_cast<std::uint64_t>(config.train.seed));

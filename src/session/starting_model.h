@@ -21,7 +21,7 @@ struct StartingModel {
   Vocabulary vocabulary;
   std::filesystem::path folder = {};  // RUN/start
   bool from_nothing = false;          // every part is random
-  TrainedPart part = {};              // of the run's stage
+  StageFacts part = {};               // that is trained
 
   NamedTensors trained() const;
   NamedTensors untrained() const;  // the rest of the file that the trained ones are in

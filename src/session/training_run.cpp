@@ -74,7 +74,8 @@ struct TrainingRun::Parts {
         data(the_same_on_all_ranks(inputs.data())),
         devices(inputs.devices(frame.place)),
         training(place_model()),
-        saver(checkpoints, *devices.model, start.untrained(), start.fixed_files(), start.part.file),
+        saver(checkpoints, *devices.model, start.untrained(), start.fixed_files(),
+              std::string(start.part.file)),
         feed(inputs.feeds().training(frame.place)),
         state(restore(resumed)),
         trainer(*training, trainer_settings_with(checkpoints), state),
@@ -102,7 +103,7 @@ struct TrainingRun::Parts {
               .deadline = frame.deadline ? frame.deadline : deadline_after(given.values.train),
               .team = team,
               .waited_for_ranks = [this] { return training->take_waited(); },
-              .settle = [this] { return training->settle(); }},
+              .settle = [this] { return training->finish_queued(); }},
              state) {
     for (TrainingObserver* observer :
          std::initializer_list<TrainingObserver*>{&progress, &tally, &monitor}) {
@@ -149,17 +150,17 @@ struct TrainingRun::Parts {
     say(placing_model(plan));
     return on_device([this] {
       // A step on the CPU can take longer than a person who wants it to end is patient.
-      std::function<void()> on_the_way = [this] {
+      std::function<void()> poll = [this] {
         if (stopping) throw GivenUp();
       };
-      if (team != nullptr) on_the_way = nullptr;  // the others wait for the whole step
+      if (team != nullptr) poll = nullptr;  // the others wait for the whole step
       return make_stage_training({.config = settings.values,
                                   .plan = plan,
                                   .start = start,
                                   .data = data,
                                   .device = *devices.model,
                                   .team = team,
-                                  .on_the_way = on_the_way});
+                                  .poll = poll});
     });
   }
 
@@ -173,7 +174,7 @@ struct TrainingRun::Parts {
 
   TrainerSettings trainer_settings_with(CheckpointStore& checkpoints) {
     TrainerSettings chosen = trainer_settings(settings.values, data);
-    if (team != nullptr) chosen.sum_over_ranks = [this](const at::Tensor& t) { team->sum(t); };
+    if (team != nullptr) chosen.sum_over_ranks = [this](const at::Tensor& t) { team->all_reduce(t); };
     chosen.checkpoint_until = [this, &checkpoints](std::int64_t step) {
       if (!leads()) return std::optional<std::int64_t>();  // it has none
       saver.finish();                                      // until then the store is its thread's
@@ -284,7 +285,7 @@ bool TrainingRun::train() {
         "saved before is whole. Make room, then type: {}",
         parts.trainer.state().step, resume_command(parts.run)));
   }
-  if (parts.team != nullptr) parts.team->meet();  // what rank 0 wrote is there for all
+  if (parts.team != nullptr) parts.team->barrier();  // what rank 0 wrote is there for all
   return ending == TrainingLoop::Ending::Done;
 }
 

@@ -125,8 +125,8 @@ std::unique_ptr<DecodeEngine> make_cpu_engine(const GptConfig& config, const Nam
                                               const DecodeCapacity& capacity);
 
 // LibTorch reads the prefixes, kernels/ makes the steps and chooses the codes, all on the GPU
-// options.device; see docs/decode-engine.md. The shape of the options follows from the others.
-// Throws DeviceError where there is no GPU.
+// options.device; see docs/internals/decode-engine.md. The shape of the options follows from the
+// others. Throws DeviceError where there is no GPU.
 std::unique_ptr<DecodeEngine> make_cuda_engine(const GptConfig& config, const NamedTensors& weights,
                                                const DecodeCapacity& capacity,
                                                CodeDecoderOptions options);

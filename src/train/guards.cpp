@@ -18,7 +18,7 @@ void add_to_mean(double loss, double factor, double& mean) {
 
 }  // namespace
 
-StepVerdict judge(const GuardSettings& settings, const StepNumbers& numbers, TrainingState& state) {
+StepVerdict judge(double spike_factor, const StepNumbers& numbers, TrainingState& state) {
   if (numbers.skipped) {
     ++state.skipped_steps;
     // A finite loss whose gradient overflowed by the scale is how fp16 finds its scale.
@@ -27,13 +27,13 @@ StepVerdict judge(const GuardSettings& settings, const StepNumbers& numbers, Tra
     return StepVerdict::Bad;
   }
   state.bad_steps = 0;
-  const bool spike = state.mean_loss > 0 && numbers.loss > settings.spike_factor * state.mean_loss;
-  add_to_mean(numbers.loss, settings.spike_factor, state.mean_loss);
+  const bool spike = state.mean_loss > 0 && numbers.loss > spike_factor * state.mean_loss;
+  add_to_mean(numbers.loss, spike_factor, state.mean_loss);
   return spike ? StepVerdict::Spike : StepVerdict::Fine;
 }
 
-bool too_many_bad_steps(const GuardSettings& settings, const TrainingState& state) {
-  return state.bad_steps >= settings.max_bad_steps;
+bool too_many_bad_steps(std::int64_t most, const TrainingState& state) {
+  return state.bad_steps >= most;
 }
 
 bool judge_evaluation(double loss, TrainingState& state) {

@@ -12,11 +12,6 @@
 
 namespace myxtts {
 
-struct GuardSettings {
-  std::int64_t max_bad_steps = 20;  // in a row
-  double spike_factor = 3.0;
-};
-
 enum class StepVerdict {
   Fine,
   Spike,     // the loss is far above its running mean; trained on all the same
@@ -24,10 +19,12 @@ enum class StepVerdict {
   Rescaled,  // left out too, but only because the loss scale of fp16 was too high for it
 };
 
-// Takes the next step into `state`. Steps come in order.
-StepVerdict judge(const GuardSettings& settings, const StepNumbers& numbers, TrainingState& state);
+// Takes the next step into `state`. Steps come in order. A loss of more than `spike_factor` times
+// its running mean is a spike.
+StepVerdict judge(double spike_factor, const StepNumbers& numbers, TrainingState& state);
 
-bool too_many_bad_steps(const GuardSettings& settings, const TrainingState& state);
+// `most`: in a row.
+bool too_many_bad_steps(std::int64_t most, const TrainingState& state);
 
 // Takes the loss of an evaluation into `state`; true: it is the best of the run. One that is not
 // finite never is.

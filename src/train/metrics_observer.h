@@ -22,14 +22,14 @@ struct MetricsSettings {
   std::int64_t log_steps = 10;                       // between two lines
   std::vector<std::string> loss_names = {};          // StageTraining's
   TrainingState start = {};                          // what the run goes on from
-  std::function<Metrics()> gauges = {};              // told with each line: readiness, memory ...
-  std::function<NamedHistograms()> histograms = {};  // told with each evaluation; nothing: none
+  std::function<Metrics()> gauges = {};              // added to each line: readiness, memory ...
+  std::function<NamedHistograms()> histograms = {};  // written with each evaluation; nothing: none
   const Clock* clock = &system_clock();
 };
 
-// Tells a run in numbers, to metrics.jsonl and to TensorBoard alike (docs/run-directory.md): every
-// log_steps steps a line "train", after each evaluation a line "validation", and for each step that
-// was left out a line "skipped". A name x of event e is the curve e/x in TensorBoard.
+// Logs the numbers of a run to metrics.jsonl and to TensorBoard alike (docs/reference/run-directory.md):
+// every log_steps steps a line "train", after each evaluation a line "validation", and for each
+// step that was left out a line "skipped". A name x of event e is the curve e/x in TensorBoard.
 //
 // What the disk does not take is said once, and training goes on without it.
 class MetricsObserver final : public TrainingObserver {

@@ -8,7 +8,7 @@
 
 namespace myxtts {
 
-// What one step did, as the device tells it later.
+// What one step did, as the device reports it later.
 struct StepNumbers {
   std::int64_t step = 0;  // counts from 1
   std::vector<double> losses =
@@ -19,7 +19,7 @@ struct StepNumbers {
   double loss_scale = 1;     // of fp16
 };
 
-// One step as the trainer tells it, once the device has finished it.
+// One step as the trainer reports it, once the device has finished it.
 struct StepReport {
   StepNumbers numbers = {};
   DataPosition position = {};          // of its first batch

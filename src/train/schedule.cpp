@@ -9,7 +9,7 @@
 namespace myxtts {
 namespace {
 
-// The Python peer counts these in epochs, so that its rate is constant in practice.
+// coqui-tts counts these in epochs, so that its rate is constant in practice.
 constexpr std::array<std::int64_t, 3> kHalvedAtEpochs = {900'000, 2'700'000, 5'400'000};
 
 constexpr double kKeptEachEpoch = 0.999;

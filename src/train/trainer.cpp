@@ -34,9 +34,10 @@ std::vector<double> means_of(const at::Tensor& sums) {  // [2, losses] fp64 on t
   return means;
 }
 
-}  // namespace
-
-ValidationLosses measure(StageTraining& training, const std::function<DeviceBatch*()>& next,
+// The losses, their sum and the clips of the batches that `next` gives until it gives null. The
+// sums stay on the device, in double, until the last batch is queued; then it waits. Every rank
+// measures its own share, and all get the same. Throws DataError when there was no target.
+EvaluationReport measure(StageTraining& training, const std::function<DeviceBatch*()>& next,
                          const SumOverRanks& sum) {
   RoleDevice& device = training.device();
   const auto scope = device.enter(device.stream());
@@ -55,12 +56,10 @@ ValidationLosses measure(StageTraining& training, const std::function<DeviceBatc
     sum(all);
     clips = all.item<std::int64_t>();
   }
-  ValidationLosses found{.losses = means_of(sums), .clips = clips};
-  found.total = training.total(found.losses);
+  EvaluationReport found{.step = training.step(), .losses = means_of(sums), .clips = clips};
+  found.loss = training.total(found.losses);
   return found;
 }
-
-namespace {
 
 std::string in_words(double value) {
   if (std::isnan(value)) return "not a number";
@@ -79,74 +78,49 @@ std::string in_words(const std::vector<std::string>& overflowed) {
 
 }  // namespace
 
-struct Trainer::State {
-  State(StageTraining& stage, const TrainerSettings& chosen, const TrainingState& start)
-      : training(stage), settings(chosen), state(start), began(chosen.clock->now()) {}
-
-  void take_into_step(const DeviceBatch& batch);
-  void update(DataPosition last);
-  DataPosition after(DataPosition position) const;
-  void hear(const std::vector<StepNumbers>& finished);
-  void report(const StepNumbers& numbers);
-  void warn(const StepReport& report, StepVerdict verdict);
-  std::string names_of(const std::vector<ClipNumber>& clips) const;
-  [[noreturn]] void stop_at(std::int64_t step) const;
-  double seconds() const;
-
-  GuardSettings guards() const { return {settings.max_bad_steps, settings.spike_factor}; }
-
-  StageTraining& training;
-  const TrainerSettings settings;
-  TrainingState state;
-  const Clock::Time began;
-  std::vector<TrainingObserver*> observers;
-  StepReport open{.batches = 0};  // the step whose batches are being added up
-  std::deque<StepReport> queued;  // oldest first: the device has not told of these yet
-  bool in_spike = false;          // the last step was one, so that a series is said once
-};
-
-void Trainer::State::take_into_step(const DeviceBatch& batch) {
-  if (open.batches == 0) open.position = batch.position;
-  ++open.batches;
-  open.clips.insert(open.clips.end(), batch.clips.begin(), batch.clips.end());
-  open.audio_seconds += batch.audio_seconds;
+void Trainer::take_into_step(const DeviceBatch& batch) {
+  if (open_.batches == 0) open_.position = batch.position;
+  ++open_.batches;
+  open_.clips.insert(open_.clips.end(), batch.clips.begin(), batch.clips.end());
+  open_.audio_seconds += batch.audio_seconds;
 }
 
-void Trainer::State::update(DataPosition last) {
-  open.learning_rate =
-      learning_rate(settings.schedule, training.step(), last.epoch, state.seconds + seconds());
-  training.update(open.learning_rate);
-  open.numbers.step = training.step();
-  state.step = training.step();
-  state.position = after(last);
-  state.validation_loss.reset();  // it was that of other weights
-  queued.push_back(std::exchange(open, StepReport{.batches = 0}));
+void Trainer::update(DataPosition last) {
+  open_.learning_rate =
+      learning_rate(settings_.schedule, training_.step(), last.epoch, state_.seconds + seconds());
+  training_.update(open_.learning_rate);
+  open_.numbers.step = training_.step();
+  state_.step = training_.step();
+  state_.position = after(last);
+  state_.validation_loss.reset();  // it was that of other weights
+  queued_.push_back(std::exchange(open_, StepReport{.batches = 0}));
 }
 
-DataPosition Trainer::State::after(DataPosition position) const {
-  if (settings.next_position) return settings.next_position(position);
+DataPosition Trainer::after(DataPosition position) const {
+  if (settings_.next_position) return settings_.next_position(position);
   return {position.epoch, position.step + 1};
 }
 
-void Trainer::State::hear(const std::vector<StepNumbers>& finished) {
-  for (const StepNumbers& numbers : finished) report(numbers);
-  if (!finished.empty() && too_many_bad_steps(guards(), state)) stop_at(finished.back().step);
+void Trainer::take_reports(const std::vector<StepNumbers>& finished) {
+  for (const StepNumbers& numbers : finished) report_step(numbers);
+  if (!finished.empty() && too_many_bad_steps(settings_.max_bad_steps, state_))
+    stop_at(finished.back().step);
 }
 
-void Trainer::State::report(const StepNumbers& numbers) {
-  MYXTTS_CHECK(!queued.empty() && queued.front().numbers.step == numbers.step,
-               "the device tells of step {}, which was not the next", numbers.step);
-  StepReport told = std::move(queued.front());
-  queued.pop_front();
-  told.numbers = numbers;
-  const StepVerdict verdict = judge(guards(), numbers, state);
-  told.spike = verdict == StepVerdict::Spike;
-  warn(told, verdict);
-  in_spike = told.spike;
-  for (TrainingObserver* observer : observers) observer->stepped(told);
+void Trainer::report_step(const StepNumbers& numbers) {
+  MYXTTS_CHECK(!queued_.empty() && queued_.front().numbers.step == numbers.step,
+               "the device reports step {}, which was not the next", numbers.step);
+  StepReport report = std::move(queued_.front());
+  queued_.pop_front();
+  report.numbers = numbers;
+  const StepVerdict verdict = judge(settings_.spike_factor, numbers, state_);
+  report.spike = verdict == StepVerdict::Spike;
+  warn(report, verdict);
+  in_spike_ = report.spike;
+  for (TrainingObserver* observer : observers_) observer->stepped(report);
 }
 
-void Trainer::State::warn(const StepReport& report, StepVerdict verdict) {
+void Trainer::warn(const StepReport& report, StepVerdict verdict) {
   const StepNumbers& numbers = report.numbers;
   if (verdict == StepVerdict::Bad) {
     log_warning("train",
@@ -154,11 +128,11 @@ void Trainer::State::warn(const StepReport& report, StepVerdict verdict) {
                 "are {}.",
                 numbers.step, in_words(numbers.loss), in_words(numbers.gradient_norm),
                 names_of(report.clips));
-  } else if (verdict == StepVerdict::Spike && !in_spike) {
+  } else if (verdict == StepVerdict::Spike && !in_spike_) {
     log_warning("train",
                 "The loss of step {} is {:.4g}, more than {} times its running mean (now {:.4g}). "
                 "Its clips are {}.",
-                numbers.step, numbers.loss, settings.spike_factor, state.mean_loss,
+                numbers.step, numbers.loss, settings_.spike_factor, state_.mean_loss,
                 names_of(report.clips));
   } else if (verdict == StepVerdict::Rescaled) {
     log_debug("train", "Step {} was left out: a loss scale of {} is too high for its gradient.",
@@ -166,17 +140,18 @@ void Trainer::State::warn(const StepReport& report, StepVerdict verdict) {
   }
 }
 
-std::string Trainer::State::names_of(const std::vector<ClipNumber>& clips) const {
+std::string Trainer::names_of(const std::vector<ClipNumber>& clips) const {
   std::vector<std::string> names;
   for (const ClipNumber clip : clips) {
-    names.push_back(settings.clip_name ? settings.clip_name(clip) : std::to_string(clip));
+    names.push_back(settings_.clip_name ? settings_.clip_name(clip) : std::to_string(clip));
   }
   return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
 }
 
-void Trainer::State::stop_at(std::int64_t step) const {
-  const auto before =
-      settings.checkpoint_until ? settings.checkpoint_until(step - state.bad_steps) : std::nullopt;
+void Trainer::stop_at(std::int64_t step) const {
+  const auto before = settings_.checkpoint_until
+                          ? settings_.checkpoint_until(step - state_.bad_steps)
+                          : std::nullopt;
   const std::string where =
       before ? fmt::format(
                    "The last good checkpoint is that of step {0}: continue with --resume "
@@ -187,75 +162,67 @@ void Trainer::State::stop_at(std::int64_t step) const {
       "Training stopped at step {}: {} steps in a row had a loss or a gradient that is "
       "not finite (--max-bad-steps {}){}. {}, with a smaller --lr or without the clips "
       "that are named above.",
-      step, state.bad_steps, settings.max_bad_steps, in_words(training.overflowed()), where));
+      step, state_.bad_steps, settings_.max_bad_steps, in_words(training_.overflowed()), where));
 }
 
-double Trainer::State::seconds() const {
-  return std::chrono::duration<double>(settings.clock->now() - began).count();
+double Trainer::seconds() const {
+  return std::chrono::duration<double>(settings_.clock->now() - began_).count();
 }
 
 Trainer::Trainer(StageTraining& training, const TrainerSettings& settings,
                  const TrainingState& start)
-    : state_(std::make_unique<State>(training, settings, start)) {
+    : training_(training), settings_(settings), state_(start), began_(settings.clock->now()) {
   MYXTTS_CHECK(training.step() == start.step, "the weights are of step {}, the state of step {}",
                training.step(), start.step);
 }
 
-Trainer::~Trainer() = default;
-
 void Trainer::observe(TrainingObserver& observer) {
-  state_->observers.push_back(&observer);
+  observers_.push_back(&observer);
 }
 
 void Trainer::step(DeviceBatch& batch) {
   const TraceScope trace("step", batch.number);
-  state_->take_into_step(batch);
-  state_->training.accumulate(batch);
-  if (batch.ends_step) state_->update(batch.position);
-  state_->hear(state_->training.take_numbers());
+  take_into_step(batch);
+  training_.accumulate(batch);
+  if (batch.ends_step) update(batch.position);
+  take_reports(training_.take_numbers());
 }
 
 bool Trainer::between_steps() const {
-  return state_->open.batches == 0;
+  return open_.batches == 0;
 }
 
 bool Trainer::done() const {
-  const auto& most_seconds = state_->settings.schedule.most_seconds;
-  return state_->training.step() >= state_->settings.last_step ||
-         (most_seconds && state_->state.seconds + state_->seconds() >= *most_seconds) ||
-         stops_early(state_->settings.early_stopping, state_->state);
+  const auto& most_seconds = settings_.schedule.most_seconds;
+  return training_.step() >= settings_.last_step ||
+         (most_seconds && state_.seconds + seconds() >= *most_seconds) ||
+         stops_early(settings_.early_stopping, state_);
 }
 
 EvaluationReport Trainer::evaluate(const std::function<DeviceBatch*()>& next) {
-  finish();  // so that observers hear of the steps before
-  const Clock& clock = *state_->settings.clock;
+  finish();  // observers are called for the steps before
+  const Clock& clock = *settings_.clock;
   const auto began = clock.now();
-  const ValidationLosses losses = measure(state_->training, next, state_->settings.sum_over_ranks);
-  EvaluationReport report{.step = state_->training.step(),
-                          .losses = losses.losses,
-                          .loss = losses.total,
-                          .clips = losses.clips,
-                          .seconds = std::chrono::duration<double>(clock.now() - began).count()};
-  report.best = judge_evaluation(report.loss, state_->state);
-  for (TrainingObserver* observer : state_->observers) observer->evaluated(report);
+  EvaluationReport report = measure(training_, next, settings_.sum_over_ranks);
+  report.seconds = std::chrono::duration<double>(clock.now() - began).count();
+  report.best = judge_evaluation(report.loss, state_);
+  for (TrainingObserver* observer : observers_) observer->evaluated(report);
   return report;
 }
 
 void Trainer::finish() {
-  state_->hear(state_->training.finish_numbers());
+  take_reports(training_.finish_numbers());
 }
 
 TrainingState Trainer::state() const {
-  TrainingState state = state_->state;
-  state.seconds += state_->seconds();
+  TrainingState state = state_;
+  state.seconds += seconds();
   return state;
 }
 
 CheckpointContents Trainer::contents() {
   finish();
-  return {.state = state(),
-          .weights = state_->training.weights(),
-          .optimiser = state_->training.optimiser()};
+  return {.state = state(), .weights = training_.weights(), .optimiser = training_.optimiser()};
 }
 
 }  // namespace myxtts

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,27 +12,15 @@
 #include "data/batches/device_batch.h"
 #include "run/checkpoint_saver.h"
 #include "run/training_state.h"
+#include "train/guards.h"
 #include "train/observer.h"
 #include "train/schedule.h"
 #include "train/step/stage_training.h"
 
 namespace myxtts {
 
-// Means over all that was measured on, however it lay in batches.
-struct ValidationLosses {
-  std::vector<double> losses = {};  // as loss_names() calls them
-  double total = 0;                 // what training would weigh them to
-  std::int64_t clips = 0;
-};
-
 // Sums a CPU tensor over all ranks, in place; nothing where there is one.
 using SumOverRanks = std::function<void(const at::Tensor&)>;
-
-// Measures on the batches that `next` gives until it gives null. The sums stay on the device, in
-// double, until the last batch is queued; then it waits. Every rank measures on its own share, and
-// all get the same. Throws DataError when there was no target.
-ValidationLosses measure(StageTraining& training, const std::function<DeviceBatch*()>& next,
-                         const SumOverRanks& sum = {});
 
 struct TrainerSettings {
   ScheduleSettings schedule = {};
@@ -62,8 +50,8 @@ struct TrainerSettings {
 //     if (trainer.done()) break;
 //   }
 //
-// step() never waits for the device; observers hear of a step once the device has finished it. Any
-// method that hears of steps throws DataError once too many in a row were not finite.
+// step() never waits for the device; observers are called once the device has finished a step. Any
+// method that reads the reports of steps throws DataError once too many in a row were not finite.
 //
 // The trainer's thread only. Training and observers outlive it.
 class Trainer {
@@ -71,7 +59,6 @@ class Trainer {
   // `start` is that of the checkpoint that `training` was restored from.
   Trainer(StageTraining& training, const TrainerSettings& settings,
           const TrainingState& start = {});
-  ~Trainer();
 
   void observe(TrainingObserver& observer);
 
@@ -82,12 +69,12 @@ class Trainer {
   // The last step is queued, schedule.most_seconds are over, or early stopping says so.
   bool done() const;
 
-  // Measures on the batches that `next` gives until it gives null, tells the observers, and keeps
+  // Measures on the batches that `next` gives until it gives null, calls the observers, and keeps
   // the best. Changes nothing that training computes with. Waits for the device. Throws DataError
   // when there is nothing to measure on.
   EvaluationReport evaluate(const std::function<DeviceBatch*()>& next);
 
-  // Hears of every queued step. Waits for the device.
+  // Reads the reports of every queued step. Waits for the device.
   void finish();
 
   // Of the last update. Waits for nothing: counters lag by what the device has not finished, so
@@ -99,8 +86,24 @@ class Trainer {
   CheckpointContents contents();
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  void take_into_step(const DeviceBatch& batch);
+  void update(DataPosition last);
+  DataPosition after(DataPosition position) const;
+  void take_reports(const std::vector<StepNumbers>& finished);
+  void report_step(const StepNumbers& numbers);
+  void warn(const StepReport& report, StepVerdict verdict);
+  std::string names_of(const std::vector<ClipNumber>& clips) const;
+  [[noreturn]] void stop_at(std::int64_t step) const;
+  double seconds() const;
+
+  StageTraining& training_;
+  const TrainerSettings settings_;
+  TrainingState state_;
+  const Clock::Time began_;
+  std::vector<TrainingObserver*> observers_;
+  StepReport open_{.batches = 0};  // the step whose batches are being added up
+  std::deque<StepReport> queued_;  // oldest first: the device has not reported these yet
+  bool in_spike_ = false;          // the last step was one, so that a series is logged once
 };
 
 }  // namespace myxtts

@@ -27,7 +27,7 @@ TEST(HumanSize, RoundsIntoTheNextUnitRatherThanToAThousand) {
   EXPECT_EQ(human_size(99'950), "100 kB");
   EXPECT_EQ(human_size(999'499), "999 kB");
   EXPECT_EQ(human_size(999'500), "1.0 MB");
-  EXPECT_EQ(human_size(std::numeric_limits<std::uint64_t>::max()), "18.4 EB");
+  EXPECT_EQ(human_size(std::numeric_limits<std::int64_t>::max()), "9.2 EB");
 }
 
 TEST(HumanDuration, ShowsTheTwoLargestUnits) {

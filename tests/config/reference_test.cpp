@@ -32,7 +32,7 @@ TEST(Reference, TheFileInConfigsIsWhatTheProgramPrints) {
 }
 
 TEST(Reference, ThePageInDocsHoldsTheTablesTheProgramPrints) {
-  const std::string page = repository_file("docs/configuration.md");
+  const std::string page = repository_file("docs/reference/configuration.md");
   EXPECT_TRUE(page.starts_with("# Configuration\n")) << "The tables replaced the page around them.";
   EXPECT_NE(page.find(print_markdown()), std::string::npos)
       << "Refresh its tables with: myxtts config --format markdown";

@@ -209,7 +209,7 @@ TEST(BatchPlan, PackedRowsFitTheSizesOfTheirBatch) {
         const auto& codes = ids.emplace_back((clip.samples + 1023) / 1024, 6);
         rows.push_back({.text = text, .codes = codes});
       }
-      const GptRows packed = pack_rows(kGpt, rows, MaskPromptSpan::None, batch.sizes);
+      const GptRows packed = pack_rows(kGpt, rows, PromptMask::None, batch.sizes);
       EXPECT_EQ(std::ssize(packed.tokens), batch.sizes.tokens);
       EXPECT_EQ(std::ssize(packed.text_targets), batch.sizes.text_targets);
       EXPECT_EQ(std::ssize(packed.audio_targets), batch.sizes.audio_targets);

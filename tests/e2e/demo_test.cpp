@@ -68,7 +68,7 @@ TEST_F(Demo, CtrlCLeavesARunThatCanBeResumed) {
   ASSERT_TRUE(program.has_said("Model training starting now"));
   program.ends_within(500ms);
   program.send(SIGINT);
-  ASSERT_TRUE(program.ends_within(15s));
+  ASSERT_TRUE(program.ends_soon());
   const auto result = program.finish();
   EXPECT_EQ(result.exit_code, 130) << result.err;
   EXPECT_TRUE(has(result.out, "config.yaml --resume")) << result.out;

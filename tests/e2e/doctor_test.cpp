@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/mount.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "support/processor_time.h"
 #include "support/program.h"
 
 namespace myxtts::test::doctor_test {
@@ -57,21 +57,16 @@ std::string changed_rows(const Rows& before, const Rows& after) {
   return ids;
 }
 
-double seconds_of_children() {
-  rusage usage{};
-  getrusage(RUSAGE_CHILDREN, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-// Processor time, not wall time: a busy machine must not fail the test.
-TEST(Doctor, SaysThatACpuRunIsPossibleWithinASecondOfProcessorTime) {
-  const double before = seconds_of_children();
+// Processor time, not wall time: a busy machine must not fail the test. And by that of a start that
+// loads the same libraries and does nothing: an old machine must not either. A look at what is
+// there costs less than the start; to try a network, or to read a corpus, would cost many of them.
+TEST(Doctor, SaysThatACpuRunIsPossibleInTheTimeOfAFewStarts) {
+  const double before = children_seconds();
+  run_program({"--version"}, {.standard_input = {}, .environment = kDriverWithoutGpu});
+  const double start = children_seconds() - before;
   const auto result =
       run_program({"doctor"}, {.standard_input = {}, .environment = kDriverWithoutGpu});
-  EXPECT_LT(seconds_of_children() - before, 1.0);
+  EXPECT_LT(children_seconds() - before - start, 4 * start);
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
   EXPECT_NE(result.out.find("Everything that a run on the CPU needs is here."), std::string::npos)
       << result.out;

@@ -43,9 +43,11 @@ void flip_a_bit(const fs::path& file) {
   std::ofstream(file, std::ios::binary) << bytes;
 }
 
-TEST_F(TrainFaults, AFlippedBitInTheNewestCheckpointIsSaidAndTheOneBeforeGoesOnToTheSameBits) {
+TEST_F(TrainFaults, AFlippedBitIsSaidAndTheCheckpointBeforeGoesOnToTheSameBits) {
   trained("whole", steps(8));
   trained("run", steps(6));
+  fs::copy(path("run"), path("copy"),
+           fs::copy_options::recursive | fs::copy_options::copy_symlinks);
   flip_a_bit(checkpoint("run", 6) / "model.safetensors");
   const auto result = trained("run", steps(8, {"--resume"}));
   EXPECT_TRUE(
@@ -55,14 +57,12 @@ TEST_F(TrainFaults, AFlippedBitInTheNewestCheckpointIsSaidAndTheOneBeforeGoesOnT
   expect_same_weights(path("run"), path("whole"));
   EXPECT_EQ(curve("run", "step"), curve("whole", "step"));
   EXPECT_EQ(curve("run", "loss"), curve("whole", "loss"));
-}
 
-TEST_F(TrainFaults, ADamagedCheckpointThatWasAskedForIsRefused) {
-  trained("run", steps(6));
-  flip_a_bit(checkpoint("run", 4) / "optimiser.safetensors");
-  const auto result = train("run", {"--quiet", "--resume", "4"});
-  EXPECT_EQ(result.exit_code, 3);
-  EXPECT_TRUE(has(result.err, "optimiser.safetensors was changed")) << result.err;
+  // A checkpoint that was asked for is not passed over.
+  flip_a_bit(checkpoint("copy", 4) / "optimiser.safetensors");
+  const auto refused = train("copy", {"--quiet", "--resume", "4"});
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_TRUE(has(refused.err, "optimiser.safetensors was changed")) << refused.err;
 }
 
 TEST_F(TrainFaults, AFullDiskDoesNotStopTrainingAndTheRunGoesOnOnceThereIsRoom) {
@@ -96,14 +96,6 @@ TEST_F(TrainFaults, AReadOnlyRunDirectoryIsRefusedInOneSentence) {
   const auto result = train("run", {"--quiet", "--checkpoint-dir", disk / "run"});
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_TRUE(has(result.err, "read-only") && has(result.err, "--checkpoint-dir")) << result.err;
-  expect_one_sentence(result.err);
-}
-
-TEST_F(TrainFaults, AFileWhereTheRunDirectoryShouldBeIsRefusedInOneSentence) {
-  std::ofstream(path("run")) << "x";
-  const auto result = train("run", {"--quiet"});
-  EXPECT_EQ(result.exit_code, 3);
-  EXPECT_TRUE(has(result.err, "is not a folder")) << result.err;
   expect_one_sentence(result.err);
 }
 

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 class TrainRun : public TrainingBench {};
 
-TEST_F(TrainRun, SixStepsFromNothingLeaveAWholeRunDirectory) {
+TEST_F(TrainRun, SixStepsFromNothingLeaveAWholeRunDirectoryThatIsRefusedWithoutResume) {
   const auto result = trained("run");
   for (const char* file :
        {"config.yaml", "plan.json", "log.txt", "metrics.jsonl", "skipped.jsonl",
@@ -30,10 +30,8 @@ TEST_F(TrainRun, SixStepsFromNothingLeaveAWholeRunDirectory) {
   EXPECT_EQ(curve("run", "step").back(), 6);
   EXPECT_TRUE(has(result.out, "6 steps, 1 to 6")) << result.out;
   EXPECT_TRUE(has(result.out, "The pipeline ")) << result.out;
-}
 
-TEST_F(TrainRun, TheStartIsToldInTheWordsOfTheOriginalAndInTheLogToo) {
-  const auto result = trained("run");
+  // The start is told in the words of the original, and in the log too.
   const std::string log = contents_of(path("run") / "log.txt");
   for (const char* words : {"Configuring CPU Mode", "CPU configuration completed successfully",
                             "Intelligent GPU Pipeline: CPU Mode", "Model will be placed on cpu",
@@ -42,6 +40,11 @@ TEST_F(TrainRun, TheStartIsToldInTheWordsOfTheOriginalAndInTheLogToo) {
     EXPECT_TRUE(has(result.err, words)) << words << "\n" << result.err;
     EXPECT_TRUE(has(log, words)) << words;
   }
+
+  const auto again = train("run", {"--quiet"});
+  EXPECT_EQ(again.exit_code, 3);
+  EXPECT_TRUE(has(again.err, "--resume") && has(again.err, "--checkpoint-dir")) << again.err;
+  expect_one_sentence(again.err);
 }
 
 TEST_F(TrainRun, OutputThatIsPipedHoldsNoControlCharacters) {
@@ -52,11 +55,14 @@ TEST_F(TrainRun, OutputThatIsPipedHoldsNoControlCharacters) {
   }
 }
 
-TEST_F(TrainRun, ARunThatIsResumedEndsWithTheSameBits) {
+TEST_F(TrainRun, ARunThatIsResumedByFlagsAndByItsOwnConfigYamlEndsWithTheSameBits) {
   trained("whole", {"--max-steps", "9"});
   trained("halves", {"--max-steps", "5"});
-  const auto result = trained("halves", {"--max-steps", "9", "--resume"});
+  const auto result = trained("halves", {"--max-steps", "7", "--resume"});
   EXPECT_TRUE(has(result.err, "continuing at step 5")) << result.err;
+  const auto last = run_program(
+      {"train", "--config", path("halves") / "config.yaml", "--resume", "--max-steps", "9"});
+  EXPECT_EQ(last.exit_code, 0) << last.err;
   EXPECT_EQ(curve("whole", "loss"), curve("halves", "loss"));
   EXPECT_EQ(curve("whole", "loss", "validation").back(),
             curve("halves", "loss", "validation").back());
@@ -87,14 +93,6 @@ TEST_F(TrainRun, OtherBatchSizesGoOnWithTheRestOfTheEpochAndTheRunEndsWithItsLas
   EXPECT_EQ(state().at("epoch"), 2);
 }
 
-TEST_F(TrainRun, ItsOwnConfigYamlContinuesIt) {
-  trained("run", {"--max-steps", "2"});
-  const auto result = run_program(
-      {"train", "--config", path("run") / "config.yaml", "--resume", "--max-steps", "4"});
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_EQ(curve("run", "loss").size(), 4U);
-}
-
 TEST_F(TrainRun, ARunGoesOnWithoutTheModelThatItBeganWith) {
   trained("first", {"--max-steps", "1"});
   std::filesystem::copy(std::filesystem::canonical(path("first") / "latest"), path("model"),
@@ -103,14 +101,6 @@ TEST_F(TrainRun, ARunGoesOnWithoutTheModelThatItBeganWith) {
   std::filesystem::remove_all(path("model"));
   trained("run", {"--init", path("model"), "--max-steps", "2", "--resume"});
   EXPECT_EQ(curve("run", "loss").size(), 2U);
-}
-
-TEST_F(TrainRun, AUsedRunDirectoryIsRefusedWithoutResume) {
-  trained("run", {"--max-steps", "1"});
-  const auto again = train("run", {"--quiet"});
-  EXPECT_EQ(again.exit_code, 3);
-  EXPECT_TRUE(has(again.err, "--resume") && has(again.err, "--checkpoint-dir")) << again.err;
-  expect_one_sentence(again.err);
 }
 
 TEST_F(TrainRun, NeitherThreadsNorBuffersNorTheCacheChangeWhatIsTrained) {
@@ -127,7 +117,7 @@ TEST_F(TrainRun, NeitherThreadsNorBuffersNorTheCacheChangeWhatIsTrained) {
   }
 }
 
-TEST_F(TrainRun, AModelIsFineTunedAndBringsItsOwnVocabulary) {
+TEST_F(TrainRun, ACheckpointIsAModelThatIsMeasuredAndFineTunedAndBringsItsOwnVocabulary) {
   trained("first", {"--max-steps", "2"});
   const std::string model = path("first") / "latest";
   trained("second", {"--max-steps", "2", "--init", model});
@@ -136,12 +126,8 @@ TEST_F(TrainRun, AModelIsFineTunedAndBringsItsOwnVocabulary) {
   const auto wrong = train("third", {"--quiet", "--init", model, "--model-size", "small"});
   EXPECT_EQ(wrong.exit_code, 2) << wrong.err;
   EXPECT_TRUE(has(wrong.err, "--model-size")) << wrong.err;
-}
-
-TEST_F(TrainRun, ACheckpointIsAModelWhereverOneIsAskedFor) {
-  trained("run", {"--max-steps", "2"});
-  const auto result = run_program({"evaluate", "--quiet", "--device", "cpu", "--model",
-                                   path("run") / "latest", "--data", path("corpus"), "--json"});
+  const auto result = run_program({"evaluate", "--quiet", "--device", "cpu", "--model", model,
+                                   "--data", path("corpus"), "--json"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_TRUE(has(result.out, "\"clips\":16")) << result.out;
 }

@@ -81,7 +81,7 @@ TEST_F(GptCuda, TheGoldenLossesHoldInBf16WithPaddingOfTheTotal) {
   const Gpt gpt(config, weights);
   const RowSizes sizes = {.tokens = 256, .text_targets = 64, .audio_targets = 96, .longest = 128};
   const auto batch =
-      to_batch(pack_rows(config, views(golden_clips()), MaskPromptSpan::None, sizes), device_);
+      to_batch(pack_rows(config, views(golden_clips()), PromptMask::None, sizes), device_);
   const auto losses = losses_of(gpt, batch, mels(golden_clips()).to(device_));
   const auto wanted = read_golden("gpt.safetensors").at("losses");
   EXPECT_LE(relative_error(losses.text, wanted[0]), kBf16);
@@ -117,7 +117,7 @@ BigBatch random_batch(const GptConfig& config, std::uint32_t seed, c10::Device d
   const RowSizes sizes = {
       .tokens = 4096, .text_targets = 1536, .audio_targets = 2048, .longest = 3072};
   at::manual_seed(seed);
-  return {.batch = to_batch(pack_rows(config, views(clips), MaskPromptSpan::None, sizes), device),
+  return {.batch = to_batch(pack_rows(config, views(clips), PromptMask::None, sizes), device),
           .mel = at::randn({8, config.mel_bands, 517}, at::TensorOptions(device))};
 }
 

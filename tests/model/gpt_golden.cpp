@@ -36,6 +36,18 @@ GoldenClip make_clip(int number, std::int64_t text, std::int64_t codes, PromptSp
           .prompt = prompt};
 }
 
+// Sums over each clip's targets, padding into a place of its own that is cut off: [N] -> [clips]
+at::Tensor by_clip(const at::Tensor& values, const at::Tensor& clip_of, std::int64_t clips) {
+  return at::zeros({clips + 1}, values.options()).index_add(0, clip_of, values).narrow(0, 0, clips);
+}
+
+at::Tensor clip_means(const at::Tensor& token_losses, const at::Tensor& targets,
+                      const at::Tensor& clip_of, std::int64_t clips) {
+  const auto losses = token_losses.detach();
+  const auto counts = by_clip(targets.ne(-1).to(losses.scalar_type()), clip_of, clips);
+  return by_clip(losses, clip_of, clips) / counts.clamp_min(1);
+}
+
 }  // namespace
 
 GptConfig golden_gpt_config() {
@@ -87,6 +99,12 @@ at::Tensor mels(const std::vector<GoldenClip>& clips) {
 GptLosses losses_of(const Gpt& gpt, const GptBatch& batch, const at::Tensor& mel) {
   const auto states = gpt.states(batch, gpt.conditioning(mel));
   return gpt_losses(batch, gpt.logits(batch, states));
+}
+
+ClipLosses clip_losses(const GptBatch& batch, const GptLosses& losses) {
+  return {.text = clip_means(losses.text_tokens, batch.text_targets, batch.text_clips, batch.clips),
+          .audio =
+              clip_means(losses.audio_tokens, batch.audio_targets, batch.audio_clips, batch.clips)};
 }
 
 }  // namespace myxtts::test

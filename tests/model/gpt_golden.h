@@ -40,4 +40,11 @@ at::Tensor mels(const std::vector<GoldenClip>& clips);  // [B, 80, F]
 // One forward pass without dropout.
 GptLosses losses_of(const Gpt& gpt, const GptBatch& batch, const at::Tensor& mel);
 
+// The mean over each clip's own targets, without gradient; 0 for a clip that has none.
+struct ClipLosses {
+  at::Tensor text;   // [clips]
+  at::Tensor audio;  // [clips]
+};
+ClipLosses clip_losses(const GptBatch& batch, const GptLosses& losses);
+
 }  // namespace myxtts::test

@@ -29,7 +29,7 @@ constexpr double kCurve = 1e-4;     // relative, at each step
 
 class GptGolden : public ::testing::Test {
  protected:
-  GptBatch batch(MaskPromptSpan mask = MaskPromptSpan::None) const {
+  GptBatch batch(PromptMask mask = PromptMask::None) const {
     const auto clips = views(golden_clips());
     return to_batch(pack_rows(config_, clips, mask), c10::kCPU);
   }
@@ -103,12 +103,12 @@ TEST_F(GptGolden, EachClipsOwnLossesEqualThePeersForThatClipAlone) {
 }
 
 TEST_F(GptGolden, ThePeersSlipInMaskingThePromptIsReproducedOnRequest) {
-  const auto losses = losses_of(gpt_, batch(MaskPromptSpan::PeerSlip), mels(golden_clips()));
+  const auto losses = losses_of(gpt_, batch(PromptMask::Peer), mels(golden_clips()));
   EXPECT_LE(relative_error(at::stack({losses.text, losses.audio}), expected("slip_losses")), kLoss);
 }
 
 TEST_F(GptGolden, TheIntendedMaskIgnoresTheCodesOfEachClipsPrompt) {
-  const auto losses = losses_of(gpt_, batch(MaskPromptSpan::Intended), mels(golden_clips()));
+  const auto losses = losses_of(gpt_, batch(PromptMask::Clip), mels(golden_clips()));
   EXPECT_LE(relative_error(losses.audio, expected("intended_audio_loss")), kLoss);
 }
 

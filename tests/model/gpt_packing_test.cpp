@@ -18,7 +18,7 @@ constexpr double kSame = 1e-6;
 class GptPacking : public ::testing::Test {
  protected:
   GptBatch pack(const std::vector<GoldenClip>& clips, const RowSizes& sizes = {}) const {
-    return to_batch(pack_rows(config_, views(clips), MaskPromptSpan::None, sizes), c10::kCPU);
+    return to_batch(pack_rows(config_, views(clips), PromptMask::None, sizes), c10::kCPU);
   }
 
   ClipLosses losses_by_clip(const std::vector<GoldenClip>& clips,
@@ -91,8 +91,7 @@ TEST_F(GptPacking, NothingReachesAClipFromTheOneBeforeIt) {
 TEST_F(GptPacking, ABatchWithoutCodeTargetsHasAFiniteLossAndGradient) {
   std::vector<GoldenClip> clips = {golden_clips()[2]};
   clips[0].prompt = {.first = 0, .last = 1'000'000};
-  const auto batch =
-      to_batch(pack_rows(config_, views(clips), MaskPromptSpan::PeerSlip), c10::kCPU);
+  const auto batch = to_batch(pack_rows(config_, views(clips), PromptMask::Peer), c10::kCPU);
   const auto losses = losses_of(gpt_, batch, mels(clips));
   losses.total.backward();
   EXPECT_EQ(losses.audio.item<float>(), 0.0F);

@@ -79,7 +79,7 @@ TEST(GptRows, ClipsFollowOneAnotherAsSegmentsOfTheirOwn) {
 
 TEST(GptRows, PaddingIsASegmentOfItsOwnWithIgnoredTargets) {
   const auto rows =
-      pack_rows(config(), two_clips(), MaskPromptSpan::None,
+      pack_rows(config(), two_clips(), PromptMask::None,
                 {.tokens = 40, .text_targets = 8, .audio_targets = 12, .longest = 32});
   EXPECT_EQ(rows.lengths, (Ids{12, 9, 19}));
   EXPECT_EQ(rows.longest, 32);
@@ -94,28 +94,26 @@ TEST(GptRows, PaddingIsASegmentOfItsOwnWithIgnoredTargets) {
 }
 
 TEST(GptRows, PaddingIsCutIntoPiecesThatAreNotLongerThanTheLongestSegment) {
-  const auto rows = pack_rows(config(), two_clips(), MaskPromptSpan::None,
+  const auto rows = pack_rows(config(), two_clips(), PromptMask::None,
                               {.tokens = 50, .longest = 12, .segments = 7});
   EXPECT_EQ(rows.lengths, (Ids{12, 9, 12, 12, 5, 0, 0}));
   EXPECT_EQ(rows.segment_ends, (std::vector<std::int32_t>{0, 12, 21, 33, 45, 50, 50, 50}));
   EXPECT_EQ(rows.longest, 12);
-  EXPECT_THROW(pack_rows(config(), two_clips(), MaskPromptSpan::None,
+  EXPECT_THROW(pack_rows(config(), two_clips(), PromptMask::None,
                          {.tokens = 50, .longest = 12, .segments = 4}),
                InternalError);
 }
 
 TEST(GptRows, SizesThatAreTooSmallAreABugOfTheCaller) {
-  EXPECT_THROW(pack_rows(config(), two_clips(), MaskPromptSpan::None, {.tokens = 20}),
-               InternalError);
-  EXPECT_THROW(pack_rows(config(), two_clips(), MaskPromptSpan::None, {.longest = 11}),
-               InternalError);
+  EXPECT_THROW(pack_rows(config(), two_clips(), PromptMask::None, {.tokens = 20}), InternalError);
+  EXPECT_THROW(pack_rows(config(), two_clips(), PromptMask::None, {.longest = 11}), InternalError);
 }
 
 TEST(GptRows, TheIntendedMaskIgnoresEachClipsSpanInCodes) {
   auto clips = two_clips();
   clips[0].prompt = {.first = 1024, .last = 2048 + 500};
   clips[1].prompt = {.first = 0, .last = 1024};
-  const auto rows = pack_rows(config(), clips, MaskPromptSpan::Intended);
+  const auto rows = pack_rows(config(), clips, PromptMask::Clip);
   EXPECT_EQ(rows.audio_targets, (Ids{6, -1, 9, 9, 9, 9, -1, 9, 9, 9, 9}));
   EXPECT_EQ(rows.audio_count, 9);
 }
@@ -124,14 +122,14 @@ TEST(GptRows, ThePeersSlipIgnoresTheLastClipsSpanInMelFrames) {
   auto clips = two_clips();
   clips[0].prompt = {.first = 0, .last = 100'000};
   clips[1].prompt = {.first = 256, .last = 3 * 256 + 255};
-  const auto rows = pack_rows(config(), clips, MaskPromptSpan::PeerSlip);
+  const auto rows = pack_rows(config(), clips, PromptMask::Peer);
   EXPECT_EQ(rows.audio_targets, (Ids{6, 7, 9, 9, 9, 9, 0, -1, -1, 9, 9}));
 }
 
 TEST(GptRows, ABatchWhoseEveryCodeIsMaskedHasNoCodeTargetsAndIsNoError) {
   std::vector<GptClip> clips = {two_clips()[0]};
   clips[0].prompt = {.first = 0, .last = 100'000};
-  const auto rows = pack_rows(config(), clips, MaskPromptSpan::PeerSlip);
+  const auto rows = pack_rows(config(), clips, PromptMask::Peer);
   EXPECT_EQ(rows.audio_count, 0);
   EXPECT_EQ(rows.text_count, 4);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/tensor_spec.h"
+#include "support/parameter_groups.h"
 
 #include <algorithm>
 
@@ -7,9 +7,12 @@
 
 #include "config/model.h"
 #include "model/gpt_specs.h"
+#include "model/tensor_spec.h"
 
 namespace myxtts::parameter_groups_test {
 namespace {
+
+using test::parameter_groups;
 
 TEST(ParameterGroups, ThePublicSizeHasThePeersGroups) {
   const auto groups = parameter_groups(gpt_specs(model_preset("xtts-v2").gpt));

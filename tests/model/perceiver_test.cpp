@@ -72,8 +72,9 @@ TEST_F(PerceiverFromNothing, LatentsOnALeashArePulledBackByTheirExcess) {
   }
 }
 
-// Of steps of one size for each weight, as AdamW takes them, in directions of chance. The gradient
-// of what is added last is one over the latents' length.
+// Of steps of one size for each weight, as AdamW takes them, in directions of chance, which are
+// large so that few are needed. The gradient of what is added last is one over the latents' length.
+// The leash holds that to a few thousand times the first; without it, it is 1e14 times as long.
 TEST_F(PerceiverFromNothing, LatentsDoNotGrowWithoutBound) {
   const auto last_gradient = [this] {
     return weight("layers.1.1.2.bias").grad().norm().item<double>();
@@ -81,12 +82,12 @@ TEST_F(PerceiverFromNothing, LatentsDoNotGrowWithoutBound) {
   const auto frames = [this] { return at::randn({2, 5, config_.width}); };
   push(frames());
   const double first = last_gradient();
-  for (int step = 0; step < 3000; ++step) {
+  for (int step = 0; step < 150; ++step) {
     push(frames());
     const at::NoGradGuard no_grad;
-    for (auto& [name, tensor] : weights_) tensor.sub_(tensor.grad().sign(), 4e-3);
+    for (auto& [name, tensor] : weights_) tensor.sub_(tensor.grad().sign(), 4e-2);
   }
-  EXPECT_LT(first / last_gradient(), 1e5);
+  EXPECT_LT(first / last_gradient(), 1e8);
 }
 
 }  // namespace

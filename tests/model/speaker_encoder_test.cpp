@@ -59,27 +59,32 @@ TEST(SpeakerEncoder, ANewEncodersTablesEqualTheGolden) {
   EXPECT_LE(
       max_abs_difference(tables.at("torch_spec.1.spectrogram.window"), golden.at("speaker.window")),
       1e-7);
+  // A filter's slope is 1 over its width. At 8 kHz that is 300 Hz, and a power in fp32 may be off by
+  // four units in the last place there, 2 mHz, at both of its ends.
   EXPECT_LE(
       max_abs_difference(tables.at("torch_spec.1.mel_scale.fb"), golden.at("speaker.filters")),
-      1e-6);
+      2e-5);
   EXPECT_LE(max_abs_difference(tables.at("torch_spec.0.filter"),
                                at::tensor({-0.97F, 1.0F}).view({1, 1, 2})),
             0.0);
 }
 
 TEST(SpeakerEncoder, EveryTensorMattersButWhatTheNetworkDividesOut) {
-  const auto outputs = [](const NamedTensors& tensors) {
-    return SpeakerEncoder(small_speaker_encoder(), tensors, "").unscaled(small_wave());
+  // As short as leaves attention several times to choose from: there is a pass for each tensor.
+  const auto wave = small_wave().narrow(0, 0, 1).narrow(1, 0, 3200);
+  const auto weights = small_weights();
+  const auto outputs = [&](const NamedTensors& tensors) {
+    return SpeakerEncoder(small_speaker_encoder(), tensors, "").unscaled(wave);
   };
   // A softmax over time does not see what is the same at every time, and the counters count batches
   // of a training long past.
   std::vector<std::string> without = {"attention.2.bias", "attention.2.running_mean",
                                       "attention.3.bias"};
-  for (const auto& [name, tensor] : small_weights()) {
+  for (const auto& [name, tensor] : weights) {
     if (name.ends_with("num_batches_tracked")) without.push_back(name);
   }
   std::ranges::sort(without);
-  EXPECT_EQ(tensors_without_effect(small_weights(), outputs), without);
+  EXPECT_EQ(tensors_without_effect(weights, outputs), without);
 }
 
 }  // namespace

@@ -19,8 +19,7 @@ constexpr std::int64_t kWidth = 8;  // of a head
 class TextGuide : public ::testing::Test {
  protected:
   GptBatch pack(const RowSizes& sizes = {}) const {
-    return to_batch(pack_rows(config_, views(golden_clips()), MaskPromptSpan::None, sizes),
-                    c10::kCPU);
+    return to_batch(pack_rows(config_, views(golden_clips()), PromptMask::None, sizes), c10::kCPU);
   }
 
   at::Tensor random_qkv(const GptBatch& batch) const {
@@ -29,7 +28,7 @@ class TextGuide : public ::testing::Test {
   }
 
   GuideSums guide(const at::Tensor& qkv, const GptBatch& batch, std::int64_t head = 1) const {
-    return text_guide({.qkv = qkv, .heads = kHeads, .head = head}, config_.text_positions(), batch);
+    return text_guide(qkv, kHeads, head, config_.text_positions(), batch);
   }
 
   double mean(const at::Tensor& qkv, const GptBatch& batch) const {

@@ -29,7 +29,7 @@ inline std::vector<std::string> with_ranks(
                        .local_size = size,
                        .address = "127.0.0.1",
                        .port = port},
-                      {.timeout = timeout});
+                      timeout);
         work(team);
       } catch (const std::exception& error) {
         failures[static_cast<std::size_t>(rank)] = error.what();

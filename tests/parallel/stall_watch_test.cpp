@@ -84,18 +84,18 @@ TEST(StallWatch, ADeviceThatStandsStillTooLongIsGivenUpOnce) {
   one.watch.mark();
   EXPECT_TRUE(one.gives_up_soon());
   EXPECT_TRUE(one.watch.gave_up());
-  EXPECT_FALSE(one.watch.settle());
+  EXPECT_FALSE(one.watch.wait_for_marks());
   EXPECT_EQ(one.given_up, 1);
 }
 
 TEST(StallWatch, ADeviceThatMovesOrHasNothingToDoIsNot) {
   Watched one(kLong);
-  EXPECT_TRUE(one.watch.settle()) << "nothing was marked";
+  EXPECT_TRUE(one.watch.wait_for_marks()) << "nothing was marked";
   for (int step = 1; step <= 20; ++step) {
     one.watch.mark();
     one.device.reached = step;
   }
-  EXPECT_TRUE(one.watch.settle());
+  EXPECT_TRUE(one.watch.wait_for_marks());
   EXPECT_EQ(one.given_up, 0);
 }
 
@@ -111,11 +111,11 @@ TEST(StallWatch, WhoSettlesWaitsForTheDeviceAndThenGivesUp) {
   Watched moves(1h, kLong);
   moves.watch.mark();
   std::thread device([&moves] { moves.device.reached = 1; });
-  EXPECT_TRUE(moves.watch.settle());
+  EXPECT_TRUE(moves.watch.wait_for_marks());
   device.join();
   Watched stands(1h, 30ms);
   stands.watch.mark();
-  EXPECT_FALSE(stands.watch.settle());
+  EXPECT_FALSE(stands.watch.wait_for_marks());
   EXPECT_EQ(stands.given_up, 1);
 }
 
@@ -124,7 +124,7 @@ TEST(StallWatch, ADeviceThatFailsIsGivenUp) {
   one.device.failed = true;
   one.watch.mark();
   EXPECT_TRUE(one.gives_up_soon());
-  EXPECT_FALSE(one.watch.settle());
+  EXPECT_FALSE(one.watch.wait_for_marks());
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Computes with our network what the Python peer's trainer computes, for anyone to compare: takes
-// and gives named tensors in safetensors files. docs/model.md lists the names.
+// and gives named tensors in safetensors files. docs/internals/network.md lists the names.
 #include <exception>
 #include <filesystem>
 #include <string>
@@ -42,7 +42,7 @@ struct ParityBatch {
 };
 
 ParityBatch make_batch(const ParityModel& model, const TensorsByName& inputs,
-                       const std::string& group, MaskPromptSpan mask) {
+                       const std::string& group, PromptMask mask) {
   const auto clips = read_clips(model.config.gpt, inputs, group + "cond_idxs");
   return {.rows = to_batch(pack_rows(model.config.gpt, views(clips), mask), c10::kCPU),
           .mel = conditioning_mel(model, input(inputs, group + "conditioning"))};
@@ -96,7 +96,7 @@ void write_curve(TensorsByName& out, const std::string& prefix, const ParityCurv
 void write_training(TensorsByName& out, const ParityModel& model, const TensorsByName& inputs) {
   std::vector<DeviceBatch> steps;
   for (int step = 0; step < kSteps; ++step) {
-    steps.push_back(as_step(make_batch(model, inputs, "in.batch.", MaskPromptSpan::None), step));
+    steps.push_back(as_step(make_batch(model, inputs, "in.batch.", PromptMask::None), step));
   }
   write_curve(out, "train20.", train(model, std::move(steps), kClipNorm));
 }
@@ -106,8 +106,7 @@ void write_recipe(TensorsByName& out, const ParityModel& model, const TensorsByN
   std::vector<DeviceBatch> steps;
   for (int step = 0; inputs.contains(fmt::format("in.step{}.batch.codes", step)); ++step) {
     const auto of_step = inputs_of_step(inputs, step);
-    steps.push_back(
-        as_step(make_batch(model, of_step, "in.batch.", MaskPromptSpan::PeerSlip), step));
+    steps.push_back(as_step(make_batch(model, of_step, "in.batch.", PromptMask::Peer), step));
   }
   if (!steps.empty()) write_curve(out, "recipe.", train(model, std::move(steps), std::nullopt));
 }
@@ -125,10 +124,10 @@ TensorsByName compute(const ParityModel& model, const TensorsByName& inputs) {
   write_decoder(out, model, inputs);
   {
     const at::NoGradGuard no_grad;
-    const auto masked = make_batch(model, inputs, "in.masked.", MaskPromptSpan::PeerSlip);
+    const auto masked = make_batch(model, inputs, "in.masked.", PromptMask::Peer);
     write_losses(out, "masked.batch.", losses_of(gpt, masked));
   }
-  const auto batch = make_batch(model, inputs, "in.batch.", MaskPromptSpan::None);
+  const auto batch = make_batch(model, inputs, "in.batch.", PromptMask::None);
   out["batch.mel_cond"] = batch.mel.unsqueeze(1);  // [B, 1, 80, F]
   const auto losses = losses_of(gpt, batch);
   write_losses(out, "eval.batch.", losses);

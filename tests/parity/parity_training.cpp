@@ -46,10 +46,10 @@ ParityCurve train(const ParityModel& model, std::vector<DeviceBatch> batches,
   const auto device = open_cpu_role_device(Role::Model, {.threads = at::get_num_threads()});
   GptTrainingSettings settings;
   settings.dropout = 0.0;
-  settings.update.clip = clip;
+  settings.step.grad_clip = clip;
   settings.slots = std::ssize(batches.front().clips);
-  GptTraining training(model.config.gpt, gpt_weights(model), *device, settings);
-  Trainer trainer(training,
+  const auto training = make_gpt_training(model.config.gpt, gpt_weights(model), *device, settings);
+  Trainer trainer(*training,
                   {.schedule = {.kind = ScheduleKind::Steps, .learning_rate = kLearningRate},
                    .last_step = std::ssize(batches)});
   Curve curve;

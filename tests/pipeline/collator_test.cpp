@@ -27,14 +27,14 @@ SettledBatch settled(const MemoryCorpus& corpus, DataPosition position) {
 }
 
 HostBatch collate(const MemoryCorpus& corpus, const SettledBatch& batch, StagingPool& pool,
-                  MaskPromptSpan mask = MaskPromptSpan::Intended) {
+                  PromptMask mask = PromptMask::Clip) {
   LaidOutBatch laid_out = lay_out(corpus, tiny_gpt(), mask, batch);
   const std::size_t bytes = laid_out.block_bytes();
   return write_into(std::move(*pool.claim(bytes)), std::move(laid_out), batch);
 }
 
 // The rows as pack_rows() makes them when all codes are known.
-GptRows whole_rows(const MemoryCorpus& corpus, const SettledBatch& batch, MaskPromptSpan mask) {
+GptRows whole_rows(const MemoryCorpus& corpus, const SettledBatch& batch, PromptMask mask) {
   std::vector<std::vector<std::int64_t>> codes;
   std::vector<GptClip> clips;
   codes.reserve(batch.clips.size());
@@ -82,7 +82,7 @@ std::vector<std::int64_t> unknown_codes(const HostBatch& host) {
   return codes;
 }
 
-class RowLayout : public testing::TestWithParam<MaskPromptSpan> {};
+class RowLayout : public testing::TestWithParam<PromptMask> {};
 
 TEST_P(RowLayout, RowsThatAreCompletedLaterAreTheRowsThatKnewTheirCodes) {
   const MemoryCorpus corpus({.clips = 12, .batch_size = 5});
@@ -109,15 +109,14 @@ TEST_P(RowLayout, RowsThatAreCompletedLaterAreTheRowsThatKnewTheirCodes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Masks, RowLayout,
-                         testing::Values(MaskPromptSpan::None, MaskPromptSpan::Intended,
-                                         MaskPromptSpan::PeerSlip));
+                         testing::Values(PromptMask::None, PromptMask::Clip, PromptMask::Peer));
 
 TEST(RowLayout, CodesFromTheCacheAreInTheRowsAlready) {
   const MemoryCorpus corpus({.clips = 12, .batch_size = 5, .fill_cache = true});
   StagingPool pool(1, plain_memory);
   const SettledBatch batch = settled(corpus, {0, 0});
   const HostBatch host = collate(corpus, batch, pool);
-  const GptRows rows = whole_rows(corpus, batch, MaskPromptSpan::Intended);
+  const GptRows rows = whole_rows(corpus, batch, PromptMask::Clip);
   EXPECT_EQ(host.unknown_codes(), 0);
   EXPECT_TRUE(host.code_targets.empty());
   EXPECT_TRUE(std::ranges::equal(host.tokens, rows.tokens));
@@ -136,7 +135,7 @@ class TwoVoices final : public MemoryCorpus {
 TEST(RowLayout, WithSwappedPromptsARowHearsAnotherClipOfItsSpeaker) {
   const TwoVoices corpus({.clips = 12, .batch_size = 12});
   const SettledBatch batch = settled(corpus, {0, 0});
-  const LaidOutBatch laid_out = lay_out(corpus, tiny_gpt(), MaskPromptSpan::None, batch);
+  const LaidOutBatch laid_out = lay_out(corpus, tiny_gpt(), PromptMask::None, batch);
   const std::vector<HostClip>& clips = laid_out.batch.clips;
   std::vector<int> heard(clips.size(), 0);
   for (std::size_t row = 0; row < clips.size(); ++row) {
@@ -154,7 +153,7 @@ TEST(RowLayout, AClipThatIsAloneOfItsSpeakerOrComesTwiceHearsNoOther) {
   SettledBatch batch = settled(corpus, {0, 0});
   batch.clips.resize(1);
   batch.clips.push_back(batch.clips.front());
-  const LaidOutBatch laid_out = lay_out(corpus, tiny_gpt(), MaskPromptSpan::None, batch);
+  const LaidOutBatch laid_out = lay_out(corpus, tiny_gpt(), PromptMask::None, batch);
   EXPECT_EQ(laid_out.batch.clips[0].hears, 0U);
   EXPECT_EQ(laid_out.batch.clips[1].hears, 1U);
 }
@@ -162,7 +161,7 @@ TEST(RowLayout, AClipThatIsAloneOfItsSpeakerOrComesTwiceHearsNoOther) {
 TEST(RowLayout, UnlessPromptsAreSwappedARowHearsItself) {
   const MemoryCorpus corpus({.clips = 12, .batch_size = 5});
   const SettledBatch batch = settled(corpus, {0, 0});
-  const LaidOutBatch laid_out = lay_out(corpus, tiny_gpt(), MaskPromptSpan::None, batch);
+  const LaidOutBatch laid_out = lay_out(corpus, tiny_gpt(), PromptMask::None, batch);
   for (std::size_t row = 0; row < 5; ++row) EXPECT_EQ(laid_out.batch.clips[row].hears, row);
 }
 
@@ -250,7 +249,7 @@ TEST(RowLayout, TheReservedBytesHoldEveryBatchOfThoseSizes) {
   const MemoryCorpus corpus({.clips = 60, .batch_size = 6});
   for (DataPosition at{0, 0}; at.epoch < 2; at = corpus.next(at)) {
     const SettledBatch batch = settled(corpus, at);
-    const LaidOutBatch laid_out = lay_out(corpus, tiny_gpt(), MaskPromptSpan::None, batch);
+    const LaidOutBatch laid_out = lay_out(corpus, tiny_gpt(), PromptMask::None, batch);
     EXPECT_LE(laid_out.block_bytes(), most_block_bytes(tiny_gpt(), batch.planned.sizes, 22050));
   }
   EXPECT_EQ(most_block_bytes(tiny_gpt(), {}, 22050), 0U);
@@ -265,7 +264,7 @@ struct Bench {
   BoundedQueue<SettledBatch> input{10};
   StagingPool pool;
   BoundedQueue<HostBatch> output{1};
-  Collator collator{corpus, {.gpt = tiny_gpt(), .mask = MaskPromptSpan::None}, input, pool};
+  Collator collator{corpus, {.gpt = tiny_gpt(), .mask = PromptMask::None}, input, pool};
 };
 
 TEST(Collator, PassesBatchesOnInOrderUntilTheEnd) {

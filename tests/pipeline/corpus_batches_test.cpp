@@ -265,7 +265,7 @@ LaidOutBatch laid_out_of(const CorpusBatches& source, const PlannedBatch& planne
         std::get<LoadedClip>(load_clip(source, planned.clips[i], gpt.code_stride)));
     batch.clips.back().repeat = planned.repeats[i];
   }
-  return lay_out(source, gpt, MaskPromptSpan::Intended, batch, windows);
+  return lay_out(source, gpt, PromptMask::Clip, batch, windows);
 }
 
 void add_rows(const CorpusBatches& source, const PlannedBatch& planned, const Layout& layout,

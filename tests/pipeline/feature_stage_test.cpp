@@ -120,7 +120,7 @@ class FeatureStageTest : public ::testing::Test {
       settled.clips.push_back(std::get<LoadedClip>(
           load_clip(source_, static_cast<ClipNumber>(i), small_gpt().code_stride)));
     }
-    auto laid_out = lay_out(source_, small_gpt(), MaskPromptSpan::Intended, settled);
+    auto laid_out = lay_out(source_, small_gpt(), PromptMask::Clip, settled);
     const auto bytes = laid_out.block_bytes();
     return write_into(std::move(*pool_.claim(bytes)), std::move(laid_out), settled);
   }
@@ -140,7 +140,7 @@ class FeatureStageTest : public ::testing::Test {
       rows.push_back(
           {.text = texts[i], .codes = codes[i], .prompt = source_.prompt(0, source_.clip(i), 0)});
     }
-    return to_batch(pack_rows(small_gpt(), rows, MaskPromptSpan::Intended, source_.batch({}).sizes),
+    return to_batch(pack_rows(small_gpt(), rows, PromptMask::Clip, source_.batch({}).sizes),
                     at::kCPU);
   }
 

@@ -45,11 +45,11 @@ TEST(PipelineSettings, TheTrainersSettingsReachTheRows) {
   const auto host = [](const TrainConfig& train) {
     return pipeline_options({}, train, {}, kSixteenCores, kMemory).host;
   };
-  EXPECT_EQ(host({}).mask, MaskPromptSpan::Intended);
-  EXPECT_EQ(host({.prompt_mask = PromptMask::Clip}).mask, MaskPromptSpan::Intended);
-  EXPECT_EQ(host({.prompt_mask = PromptMask::None}).mask, MaskPromptSpan::None);
-  EXPECT_EQ(host({.prompt_mask = PromptMask::Peer}).mask, MaskPromptSpan::PeerSlip);
-  EXPECT_EQ(host({.prompt_from = PromptFrom::Speaker}).mask, MaskPromptSpan::None);
+  EXPECT_EQ(host({}).mask, PromptMask::Clip);
+  EXPECT_EQ(host({.prompt_mask = PromptMask::Clip}).mask, PromptMask::Clip);
+  EXPECT_EQ(host({.prompt_mask = PromptMask::None}).mask, PromptMask::None);
+  EXPECT_EQ(host({.prompt_mask = PromptMask::Peer}).mask, PromptMask::Peer);
+  EXPECT_EQ(host({.prompt_from = PromptFrom::Speaker}).mask, PromptMask::None);
   EXPECT_EQ(host({}).batches_a_step, 1);
   EXPECT_EQ(host({.grad_accum = 6}).batches_a_step, 6);
 }

@@ -31,7 +31,7 @@ using test::run_pipeline;
 using test::SeenBatch;
 using test::tiny_gpt;
 
-constexpr auto kSoon = seconds(2);
+constexpr auto kSoon = seconds(20);  // as in pipeline_faults_test.cpp
 
 PipelineOptions shared_options(std::size_t trainers, const BenchOptions& options) {
   PipelineOptions pipeline = test::pipeline_options(options);
@@ -257,7 +257,7 @@ TEST(SharedPipeline, EndsInEveryOrderAtAnyMoment) {
       }
     }
     pipeline.stop();
-    EXPECT_LT(system_clock().now() - began, 5 * kSoon);
+    EXPECT_LT(system_clock().now() - began, kSoon);
   }
 }
 

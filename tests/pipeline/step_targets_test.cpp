@@ -21,12 +21,12 @@ using test::tiny_gpt;
 // Ten batches an epoch, the last one smaller.
 constexpr std::size_t kClips = 38;
 
-RowOptions row_options(MaskPromptSpan mask, std::int64_t batches) {
+RowOptions row_options(PromptMask mask, std::int64_t batches) {
   return {.gpt = tiny_gpt(), .mask = mask, .batches_a_step = batches};
 }
 
 // What pack_rows() counts in one batch.
-TargetCounts packed(const MemoryCorpus& corpus, DataPosition position, MaskPromptSpan mask) {
+TargetCounts packed(const MemoryCorpus& corpus, DataPosition position, PromptMask mask) {
   std::vector<std::vector<std::int64_t>> texts;
   std::vector<std::vector<std::int64_t>> codes;
   std::vector<GptClip> rows;
@@ -45,7 +45,7 @@ TargetCounts packed(const MemoryCorpus& corpus, DataPosition position, MaskPromp
   return {.text = made.text_count, .audio = made.audio_count};
 }
 
-class StepTargetsOfAMask : public testing::TestWithParam<MaskPromptSpan> {};
+class StepTargetsOfAMask : public testing::TestWithParam<PromptMask> {};
 
 TEST_P(StepTargetsOfAMask, AreTheSumOfWhatEachBatchOfTheStepCounts) {
   const MemoryCorpus corpus({.clips = kClips});
@@ -65,21 +65,20 @@ TEST_P(StepTargetsOfAMask, AreTheSumOfWhatEachBatchOfTheStepCounts) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Masks, StepTargetsOfAMask,
-                         testing::Values(MaskPromptSpan::None, MaskPromptSpan::Intended,
-                                         MaskPromptSpan::PeerSlip));
+                         testing::Values(PromptMask::None, PromptMask::Clip, PromptMask::Peer));
 
 TEST(StepTargets, MasksCountDifferently) {
   const MemoryCorpus corpus({.clips = kClips});
-  const auto audio = [&](MaskPromptSpan mask) {
+  const auto audio = [&](PromptMask mask) {
     return StepTargets(corpus, row_options(mask, 4)).planned({0, 0}).audio;
   };
-  EXPECT_LT(audio(MaskPromptSpan::Intended), audio(MaskPromptSpan::PeerSlip));
-  EXPECT_LT(audio(MaskPromptSpan::PeerSlip), audio(MaskPromptSpan::None));
+  EXPECT_LT(audio(PromptMask::Clip), audio(PromptMask::Peer));
+  EXPECT_LT(audio(PromptMask::Peer), audio(PromptMask::None));
 }
 
 TEST(StepTargets, AStepEndsWithItsLastBatchOrWithTheEpoch) {
   const MemoryCorpus corpus({.clips = kClips});
-  const StepTargets steps(corpus, row_options(MaskPromptSpan::None, 4));
+  const StepTargets steps(corpus, row_options(PromptMask::None, 4));
   std::vector<std::int64_t> ends;
   for (std::int64_t step = 0; step < 10; ++step) {
     if (steps.ends_step({3, step})) ends.push_back(step);
@@ -121,7 +120,7 @@ TEST_P(StepTargetsOfAMask, AreTheSumOfWhatAllRanksCountAndEveryRankKnowsIt) {
 
 // But for PeerSlip, which masks the last row of each batch: ranks have more last ones.
 TEST(StepTargets, AreTheSameNumberForEveryNumberOfRanks) {
-  for (const auto mask : {MaskPromptSpan::None, MaskPromptSpan::Intended}) {
+  for (const auto mask : {PromptMask::None, PromptMask::Clip}) {
     const MemoryCorpus alone(rank_of(0, 1));
     for (std::int64_t step = 0; step < 4; ++step) {
       const TargetCounts whole = packed(alone, {1, step}, mask);

@@ -46,8 +46,7 @@ NamedTensors gpt_weights(const GptConfig& config, c10::Device device) {
 GptTrainingSettings settings_for(const RoleDevice& model, const RowSizes& sizes,
                                  std::int64_t clips) {
   const bool on_gpu = model.gpu() >= 0;
-  return {.precision = on_gpu ? Precision::Bf16 : Precision::Fp32,
-          .graphs = on_gpu,
+  return {.step = {.precision = on_gpu ? Precision::Bf16 : Precision::Fp32, .graphs = on_gpu},
           .sizes = {sizes},
           .slots = clips};
 }
@@ -67,8 +66,8 @@ ProbeModel::ProbeModel(const ModelConfig& config, RoleDevice& data, RoleDevice& 
     dvae_ = std::make_unique<Dvae>(config.dvae, random_tensors(dvae_specs(config.dvae), device));
     mel_stats_ = at::ones({config.gpt.mel_bands}, at::TensorOptions(device)).mul_(1.5);
   }
-  training_ = std::make_unique<GptTraining>(config.gpt, gpt_weights(config.gpt, device_of(model)),
-                                            model, settings_for(model, sizes, clips));
+  training_ = make_gpt_training(config.gpt, gpt_weights(config.gpt, device_of(model)), model,
+                                settings_for(model, sizes, clips));
 }
 
 void ProbeModel::step(DeviceBatch& batch) {

@@ -50,7 +50,7 @@ TEST_F(CheckpointSaverOnCpu, TensorsOfEveryKindComeBackBitByBitThoughTheyWereCha
   for (const auto& [name, tensor] : contents.weights) tensor.fill_(99);
   ASSERT_TRUE(saver.finish());
 
-  const CheckpointContents opened = open_checkpoint(store_.at("7"), trained_part(Stage::Gpt));
+  const CheckpointContents opened = open_checkpoint(store_.at("7"), facts_of(Stage::Gpt));
   EXPECT_EQ(opened.state, contents.state);
   expect_equal(opened.weights, weights);
   expect_equal(opened.optimiser, contents.optimiser);
@@ -66,7 +66,7 @@ TEST_P(CheckpointOfAStage, IsAModelThatOpensWithWhatWasTrainedAndTheRestAsItWas)
   const ModelConfig config = model_preset("tiny");
   const OpenModel before = new_model(config, 3);
   OpenModel after = before;
-  const TrainedPart part = trained_part(GetParam());
+  const StageFacts& part = facts_of(GetParam());
   const bool is_dvae = GetParam() == Stage::Dvae;
   NamedTensors& changed = is_dvae ? after.dvae : after.model;
   for (const auto& [name, tensor] : trained_tensors(part, changed)) changed[name] = tensor + 1;
@@ -98,7 +98,7 @@ TEST_F(CheckpointSaverOnCpu, AStateOfAnotherStepThanItsFolderIsRefused) {
   ASSERT_TRUE(saver.finish());
   Checkpoint checkpoint = store_.at("4");
   checkpoint.step = 5;
-  EXPECT_THROW((void)open_checkpoint(checkpoint, trained_part(Stage::Gpt)), DataError);
+  EXPECT_THROW((void)open_checkpoint(checkpoint, facts_of(Stage::Gpt)), DataError);
 }
 
 }  // namespace

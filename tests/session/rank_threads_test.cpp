@@ -27,7 +27,7 @@ EffectiveConfig settings_for(const std::filesystem::path& folder, std::int64_t r
   config.train.epochs = 1000;
   config.train.max_steps = 1000;
   config.parallel.ranks = ranks;
-  config.parallel.rank_timeout = 60;
+  config.parallel.rank_timeout = 600;
   config.run.checkpoint_dir = folder / "run";
   return settings;
 }
@@ -65,7 +65,7 @@ TEST(RankThreads, WhatOneRankFailsWithEndsAllSoonAndIsTheCauseThatIsTold) {
       EXPECT_NE(failed.sentence.find("may have"), std::string::npos)
           << rank << ": " << failed.sentence;
       EXPECT_EQ(failed.sentence.find("The run ends, as"), std::string::npos) << failed.sentence;
-      EXPECT_LT(failed.time, 20s);
+      EXPECT_LT(failed.time, 100s);
     }
   }
 }

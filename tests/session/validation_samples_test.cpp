@@ -18,23 +18,18 @@ using namespace std::chrono_literals;
 // A training of which nothing is asked but its weights, and that has none.
 class NoTraining final : public StageTraining {
  public:
-  const std::vector<std::string>& loss_names() const override { return names_; }
+  explicit NoTraining(RoleDevice& device) : StageTraining(device, {}, {}) {}
+
   double total(std::span<const double>) const override { return 0; }
-  void accumulate(DeviceBatch&) override {}
-  void update(double) override {}
-  std::int64_t step() const override { return 0; }
-  RoleDevice& device() const override { throw InternalError("there is no device"); }
-  std::vector<StepNumbers> take_numbers() override { return {}; }
-  std::vector<StepNumbers> finish_numbers() override { return {}; }
-  std::vector<std::string> overflowed() const override { return {}; }
-  at::Tensor evaluate(DeviceBatch&) override { return {}; }
   NamedTensors weights() const override { return {}; }
   NamedTensors optimiser() const override { return {}; }
-  NamedTensors kept() const override { return {}; }
-  void restore(std::int64_t, const NamedTensors&, const NamedTensors&) override {}
 
  private:
-  std::vector<std::string> names_;
+  std::vector<Network> networks() const override { return {}; }
+  void pass(const DeviceBatch&) override {}
+  void apply(double) override {}
+  at::Tensor measure(const DeviceBatch&) const override { return {}; }
+  void load(const NamedTensors&, const NamedTensors&) override {}
 };
 
 // Fails the first time, as LibTorch or the allocator do.
@@ -52,7 +47,8 @@ class FailsAtFirst final : public SampleMaker {
 
 TEST(ValidationSamples, AfterAnyFailureTheNextMeasurementHasItsSamples) {
   const TemporaryFolder run;
-  NoTraining training;
+  const auto device = open_role_device(Role::Model, RolePlan{});
+  NoTraining training(*device);
   const OpenModel start{};
   std::atomic<int> calls = 0;
   testing::internal::CaptureStderr();

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "model/tensor_spec.h"
+#include "support/parameter_groups.h"
 
 namespace myxtts::test {
 

@@ -137,6 +137,12 @@ bool StartedProgram::ends_within(std::chrono::milliseconds time) {
   return poll(&ended, 1, static_cast<int>(time.count())) > 0;
 }
 
+bool StartedProgram::ends_soon() {
+  using std::chrono::milliseconds;
+  const auto since = std::chrono::steady_clock::now() - began_;
+  return ends_within(milliseconds(10'000) + 5 * std::chrono::ceil<milliseconds>(since));
+}
+
 bool StartedProgram::has_said(const std::string& words) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   while (std::chrono::steady_clock::now() < deadline) {

@@ -43,6 +43,10 @@ class StartedProgram {
   // Waits so long at most; true: it has ended.
   bool ends_within(std::chrono::milliseconds time);
 
+  // The same for a program that was told to end: by its own start, so that a machine that does much
+  // else too gives it its time. One that does not heed never ends.
+  bool ends_soon();
+
   void send(int signal) const;
 
   // Waits for its end.
@@ -50,6 +54,7 @@ class StartedProgram {
 
  private:
   TemporaryFolder folder_;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   int process_ = -1;
   int handle_ = -1;  // a pidfd
   std::optional<int> exit_code_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -22,10 +23,18 @@ class SeededTests : public testing::EmptyTestEventListener {
   std::uint64_t seed_ = chosen_seed();
 };
 
+// One thread, whatever the machine has: sums are then added in one order everywhere, and tests that
+// run beside each other do not wait for each other's threads. OMP_NUM_THREADS asks for another
+// number.
+void choose_threads() {
+  if (std::getenv("OMP_NUM_THREADS") == nullptr) at::set_num_threads(1);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
+  choose_threads();
   testing::UnitTest::GetInstance()->listeners().Append(new SeededTests);  // which takes it over
   return RUN_ALL_TESTS();
 }

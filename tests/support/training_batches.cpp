@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/training_batches.h"
+#include "device/torch_device.h"
 
 #include <algorithm>
 #include <span>
@@ -60,8 +61,7 @@ DeviceBatch made_of(const GptConfig& config, const RoleDevice& device, std::span
   std::vector<GptClip> views;
   for (const auto& clip : clips) views.push_back({.text = clip.text, .codes = clip.codes});
   DeviceBatch batch;
-  batch.rows =
-      to_batch(pack_rows(config, views, MaskPromptSpan::None, sizes), torch_device(device));
+  batch.rows = to_batch(pack_rows(config, views, PromptMask::None, sizes), torch_device(device));
   batch.prompt_mel = mel.to(torch_device(device));
   batch.clips.resize(clips.size());
   batch.filled = device.make_event();
@@ -70,11 +70,6 @@ DeviceBatch made_of(const GptConfig& config, const RoleDevice& device, std::span
 }
 
 }  // namespace
-
-c10::Device torch_device(const RoleDevice& device) {
-  return device.gpu() < 0 ? c10::Device(c10::kCPU)
-                          : c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(device.gpu()));
-}
 
 GptConfig small_gpt() {
   GptConfig config = model_preset("tiny").gpt;

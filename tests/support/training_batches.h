@@ -42,6 +42,4 @@ struct SplitBatch {
 };
 SplitBatch split_batch(const GptConfig& config, const RoleDevice& device, std::uint64_t seed);
 
-c10::Device torch_device(const RoleDevice& device);
-
 }  // namespace myxtts::test

@@ -57,6 +57,28 @@ class Checks(CheckoutTest):
         result = self.check("check_sizes.py")
         self.assertEqual((result.stdout, result.returncode), ("sizes: clean\n", 0))
 
+    def test_docs_that_lead_everywhere_are_clean(self):
+        self.write("docs/README.md", "# Docs\n[a](guides/a.md#the-first-of-two) `[no](link.md)` [web](https://example.org)\n")
+        self.write("docs/guides/a.md", "# A\n## The `first`, of two\n[up](../README.md) [sounds](../voices/)\n"
+                   "```\n[x](gone.md)\n```\n<!-- printed by the program -->\n" + "x" * 161 + "\n")
+        self.write("docs/voices/README.md", "# Voices\n")
+        self.write("src/base/a.h", "// docs/guides/a.md has more.\n")
+        result = self.check("check_docs.py")
+        self.assertEqual((result.stdout, result.returncode), ("docs: clean\n", 0))
+
+    def test_broken_links_lost_pages_and_wide_lines_are_found(self):
+        self.write("docs/README.md", "# Docs\n[a](a.md#gone) [b](b.md)\n" + "x" * 161 + "\n")
+        self.write("docs/a.md", "# A\n## Here\n## Here\n[one](#here) [two](#here-1) [three](#here-2)\n"
+                   "`src/base/a.h` `base/a.h` `src/*/a.h` `base/b.h` `src/base/c.cpp`\n")
+        self.write("docs/lost.md", "# Lost\n[a](a.md)\n")
+        self.write("src/base/a.h", "// docs/c.md has more.\n")
+        self.assert_found(self.check("check_docs.py"), "docs/README.md:2: a.md#gone leads to a heading that is not there",
+                          "docs/README.md:2: b.md is not there", "docs/README.md:3: 161 columns; 160 is the limit",
+                          "docs/a.md:4: #here-2 leads to a heading that is not there",
+                          "docs/a.md:5: base/b.h is not there", "docs/a.md:5: src/base/c.cpp is not there",
+                          "docs/lost.md:1: docs/README.md does not lead to this page",
+                          "src/base/a.h:1: docs/c.md is not there")
+
 
 if __name__ == "__main__":
     unittest.main()

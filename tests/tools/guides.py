@@ -2,7 +2,7 @@
 """The command blocks of the guides, read from Markdown and run as a reader would.
 
 A block is a fence called `console`: lines that begin with "$ " are commands, the lines below one are what
-it prints, in shape:
+it prints, in shape; a line that ends in "\\" goes on in the next one:
 
     ...         on a line of its own: any lines, or none; inside a line: any text
     <number>    a number, with commas, a point, a sign
@@ -63,9 +63,20 @@ def options_of(comment):
     return dict(part.split("=", 1) if "=" in part else (part, "") for part in comment.split())
 
 
+def whole_lines(lines, first_line):
+    """(number, line) with lines that end in a backslash joined to those behind them."""
+    whole = []
+    for number, line in enumerate(lines, first_line):
+        if whole and whole[-1][1].endswith("\\"):
+            whole[-1] = (whole[-1][0], f"{whole[-1][1][:-1].rstrip()} {line.strip()}")
+        else:
+            whole.append((number, line))
+    return whole
+
+
 def commands_of(lines, first_line):
     commands = []
-    for number, line in enumerate(lines, first_line):
+    for number, line in whole_lines(lines, first_line):
         if line.startswith("$ "):
             commands.append(Command(number, line[2:]))
         elif commands:

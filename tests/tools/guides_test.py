@@ -24,7 +24,7 @@ from guides import GuideError, mismatch, read_blocks
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("MYXTTS_BUILD", REPOSITORY / "build/release")).resolve()
 PROGRAM = BUILD / "bin/myxtts"
-NAMES = ["quick-start-dual-gpu", "bottlenecks", "memory-isolation", "troubleshooting"]
+NAMES = ["start/two-gpus", "guides/profile", "guides/memory", "guides/troubleshooting"]
 ENGLISH = REPOSITORY / "docs"
 PERSIAN = REPOSITORY / "docs/fa"
 ON_GPU = "--gpu" in sys.argv
@@ -127,9 +127,7 @@ class Guides(unittest.TestCase):
 
     def test_every_flag_of_a_command_is_one_of_its_own(self):
         flags = known_flags()
-        for page in [*ENGLISH.glob("*.md"), *PERSIAN.glob("*.md")]:
-            if page.stem not in NAMES:
-                continue
+        for page in [folder / f"{name}.md" for folder in (ENGLISH, PERSIAN) for name in NAMES]:
             for block in read_blocks(page):
                 for command in block.commands:
                     words = shlex.split(command.words)
@@ -150,12 +148,14 @@ class Guides(unittest.TestCase):
 
 
 class PersianText(unittest.TestCase):
+    PAGES = ["README", *NAMES]
+
     def prose(self, page):
         text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)
         return re.sub(r"`[^`]*`|\]\([^)]*\)|<!--.*?-->|<[^>]*>", " ", text, flags=re.S)
 
     def test_prose_runs_from_right_to_left_and_commands_do_not(self):
-        for name in NAMES:
+        for name in self.PAGES:
             depth = 0
             for number, line in enumerate((PERSIAN / f"{name}.md").read_text(encoding="utf-8").splitlines(), 1):
                 where = f"{name}.md:{number}"
@@ -171,7 +171,7 @@ class PersianText(unittest.TestCase):
             self.assertEqual(depth, 0, name)
 
     def test_letters_signs_and_half_spaces_are_persian(self):
-        for name in NAMES:
+        for name in self.PAGES:
             for number, line in enumerate(self.prose(PERSIAN / f"{name}.md").splitlines(), 1):
                 for what, pattern in {
                     "an Arabic letter": "[يكىة]",
@@ -200,6 +200,13 @@ class Shapes(unittest.TestCase):
         self.assertIsNone(mismatch(["..."], "a\nb\n"))
         self.assertIsNone(mismatch(["...", "b"], "a\na\nb\n"))
         self.assertIsNotNone(mismatch(["...", "b", "a"], "a\na\nb\n"))
+
+    def test_a_line_may_go_on_in_the_next_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = pathlib.Path(folder) / "page.md"
+            page.write_text("```console\n$ myxtts train \\\n    --resume\n...\nmyxtts: one \\\n  line\n```\n", encoding="utf-8")
+            command, = read_blocks(page)[0].commands
+            self.assertEqual((command.words, command.shape), ("myxtts train --resume", ["...", "myxtts: one line"]))
 
     def test_a_fence_that_nobody_runs_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:

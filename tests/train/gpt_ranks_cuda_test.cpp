@@ -49,11 +49,11 @@ class GptRanksCuda : public ::testing::Test {
   }
 
   static GptTrainingSettings settings(Precision precision, bool graphs) {
-    return {.precision = precision,
-            .update = {.clip = 1.0},
-            .seed = 3,
-            .graphs = graphs,
-            .deterministic = true,
+    return {.step = {.precision = precision,
+                     .grad_clip = 1.0,
+                     .seed = 3,
+                     .graphs = graphs,
+                     .deterministic = true},
             .sizes = kSizes,
             .slots = kSlots,
             .prompt_frames = kFrames};
@@ -81,19 +81,19 @@ class GptRanksCuda : public ::testing::Test {
   Trained train(const GptTrainingSettings& chosen) {
     std::vector<DeviceBatch> batches;
     for (std::uint64_t seed = 1; seed <= 4; ++seed) batches.push_back(batch(seed));
-    GptTraining training(config_, weights_, *device_, chosen);
+    const auto training = make_gpt_training(config_, weights_, *device_, chosen);
     std::size_t next = 0;
     for (int step = 0; step < kSteps; ++step) {
-      for (std::int64_t i = 1; i <= chosen.batches_a_step; ++i) {
+      for (std::int64_t i = 1; i <= chosen.step.batches_a_step; ++i) {
         DeviceBatch& one = batches[next++ % batches.size()];
-        one.ends_step = i == chosen.batches_a_step;
-        training.accumulate(one);
+        one.ends_step = i == chosen.step.batches_a_step;
+        training->accumulate(one);
       }
-      training.update(kRate);
+      training->update(kRate);
     }
-    return {.numbers = training.finish_numbers(),
-            .weights = on_cpu(training.weights()),
-            .optimiser = on_cpu(training.optimiser())};
+    return {.numbers = training->finish_numbers(),
+            .weights = on_cpu(training->weights()),
+            .optimiser = on_cpu(training->optimiser())};
   }
 
   void as_only_rank(const std::function<void(RankTeam&)>& work) {
@@ -149,7 +149,7 @@ TEST_F(GptRanksCuda, SeveralBatchesAStepAreSummedOnceBitForBit) {
   for (const Precision precision : {Precision::Bf16, Precision::Fp32}) {
     for (const bool graphs : {false, true}) {
       auto chosen = settings(precision, graphs);
-      chosen.batches_a_step = 2;
+      chosen.step.batches_a_step = 2;
       expect_same(train_as_rank(chosen), train(chosen));
     }
   }
@@ -203,15 +203,15 @@ TEST_F(GptRanksCuda, ARankWithoutClipsSumsZeros) {
     as_only_rank([&](RankTeam& team) {
       auto chosen = settings(Precision::Bf16, graphs);
       chosen.team = &team;
-      chosen.update.weight_decay = 0;
-      GptTraining training(config_, weights_, *device_, chosen);
+      chosen.step.weight_decay = 0;
+      const auto training = make_gpt_training(config_, weights_, *device_, chosen);
       auto full = batch(1);
       auto empty = batch(2);
       empty.rows.clips = 0;
       const auto step = [&training](DeviceBatch& one) {
-        training.accumulate(one);
-        training.update(kRate);
-        return training.finish_numbers().at(0);
+        training->accumulate(one);
+        training->update(kRate);
+        return training->finish_numbers().at(0);
       };
       const double norm = step(full).gradient_norm;
       EXPECT_GT(norm, 0.0);
@@ -228,12 +228,12 @@ TEST_F(GptRanksCuda, ATrainingThatIsWholeSettlesAtOnce) {
   as_only_rank([&](RankTeam& team) {
     auto chosen = settings(Precision::Bf16, true);
     chosen.team = &team;
-    GptTraining training(config_, weights_, *device_, chosen);
+    const auto training = make_gpt_training(config_, weights_, *device_, chosen);
     auto one = batch(1);
-    training.accumulate(one);
-    training.update(kRate);
-    EXPECT_TRUE(training.settle());
-    EXPECT_NO_THROW(training.finish_numbers());
+    training->accumulate(one);
+    training->update(kRate);
+    EXPECT_TRUE(training->finish_queued());
+    EXPECT_NO_THROW(training->finish_numbers());
   });
 }
 

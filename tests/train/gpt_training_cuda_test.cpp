@@ -47,13 +47,11 @@ class GptTrainingCuda : public ::testing::Test {
   }
 
   static GptTrainingSettings bf16() {
-    return {.precision = Precision::Bf16,
-            .seed = 3,
-            .graphs = true,
-            .deterministic = true,
-            .sizes = kSizes,
-            .slots = kSlots,
-            .prompt_frames = kFrames};
+    return {
+        .step = {.precision = Precision::Bf16, .seed = 3, .graphs = true, .deterministic = true},
+        .sizes = kSizes,
+        .slots = kSlots,
+        .prompt_frames = kFrames};
   }
 
   DeviceBatch batch(std::uint64_t seed) {
@@ -71,13 +69,13 @@ class GptTrainingCuda : public ::testing::Test {
   Trained train(const GptTrainingSettings& settings, int steps, double rate = kRate) {
     std::vector<DeviceBatch> batches;
     for (std::uint64_t seed = 1; seed <= 4; ++seed) batches.push_back(batch(seed));
-    GptTraining training(config_, weights_, *device_, settings);
+    const auto training = make_gpt_training(config_, weights_, *device_, settings);
     for (int step = 0; step < steps; ++step) {
-      training.accumulate(batches[static_cast<std::size_t>(step) % batches.size()]);
-      training.update(rate);
+      training->accumulate(batches[static_cast<std::size_t>(step) % batches.size()]);
+      training->update(rate);
     }
-    Trained run = {.numbers = training.finish_numbers(), .weights = {}};
-    for (const auto& [name, weight] : training.weights()) run.weights.emplace(name, weight.cpu());
+    Trained run = {.numbers = training->finish_numbers(), .weights = {}};
+    for (const auto& [name, weight] : training->weights()) run.weights.emplace(name, weight.cpu());
     return run;
   }
 
@@ -109,7 +107,7 @@ double apart(const Trained& a, const Trained& b) {
 
 TEST_F(GptTrainingCuda, GraphsOfTwoSizesGiveTheStepsOfEagerBitForBit) {
   auto eager = bf16();
-  eager.graphs = false;
+  eager.step.graphs = false;
   const Trained graphs = train(bf16(), 8);
   expect_same(graphs, train(eager, 8));
   EXPECT_NE(graphs.numbers[0].loss, graphs.numbers[4].loss);
@@ -119,7 +117,7 @@ TEST_F(GptTrainingCuda, TwoDeterministicRunsAreEqualAndAnotherSeedIsNot) {
   const Trained once = train(bf16(), 8);
   expect_same(train(bf16(), 8), once);
   auto other = bf16();
-  other.seed = 4;
+  other.step.seed = 4;
   EXPECT_NE(train(other, 8).numbers.back().loss, once.numbers.back().loss);
 }
 
@@ -128,7 +126,7 @@ TEST_F(GptTrainingCuda, RecomputedLayersDrawTheSameDropoutInAGraphAndOutsideOne)
   for (const bool graphs : {true, false}) {
     auto saving = bf16();
     saving.savers.recompute = true;
-    saving.graphs = graphs;
+    saving.step.graphs = graphs;
     EXPECT_LE(apart(train(saving, 8), plain), 1e-4) << graphs;
   }
 }
@@ -138,7 +136,7 @@ TEST_F(GptTrainingCuda, ReleasedGradientsGiveTheSameSteps) {
   for (const bool graphs : {true, false}) {
     auto saving = bf16();
     saving.savers.release_gradients = true;
-    saving.graphs = graphs;
+    saving.step.graphs = graphs;
     expect_same(train(saving, 8), plain);
   }
 }
@@ -189,17 +187,17 @@ TEST_F(GptTrainingCuda, ANanInAPromptSkipsTheStepAndLeavesEveryByte) {
     const auto scope = device_->enter(device_->stream());
     bad.prompt_mel.index({0, 0, 0}).fill_(std::numeric_limits<float>::quiet_NaN());
   }
-  GptTraining training(config_, weights_, *device_, settings);
+  const auto training = make_gpt_training(config_, weights_, *device_, settings);
   const auto step = [&](DeviceBatch& with) {
-    training.accumulate(with);
-    training.update(kRate);
-    return training.finish_numbers().at(0);
+    training->accumulate(with);
+    training->update(kRate);
+    return training->finish_numbers().at(0);
   };
   step(good);
   NamedTensors before;
-  for (const auto& [name, weight] : training.weights()) before.emplace(name, weight.cpu());
+  for (const auto& [name, weight] : training->weights()) before.emplace(name, weight.cpu());
   EXPECT_TRUE(step(bad).skipped);
-  for (const auto& [name, weight] : training.weights()) {
+  for (const auto& [name, weight] : training->weights()) {
     EXPECT_TRUE(at::equal(weight.cpu(), before.at(name))) << name;
   }
   EXPECT_FALSE(step(good).skipped);
@@ -208,7 +206,7 @@ TEST_F(GptTrainingCuda, ANanInAPromptSkipsTheStepAndLeavesEveryByte) {
 TEST_F(GptTrainingCuda, AccumulatedBatchesInAGraphEqualTheLargeBatch) {
   auto settings = bf16();
   settings.dropout = 0.0;
-  settings.batches_a_step = 2;
+  settings.step.batches_a_step = 2;
   auto one = batch(1);
   auto other = batch(3);
   {
@@ -218,19 +216,19 @@ TEST_F(GptTrainingCuda, AccumulatedBatchesInAGraphEqualTheLargeBatch) {
       each->rows.audio_count.mul_(2.0);
     }
   }
-  GptTraining training(config_, weights_, *device_, settings);
-  training.accumulate(one);
-  training.accumulate(other);
-  training.update(kRate);
-  const auto both = training.finish_numbers().at(0);
+  const auto training = make_gpt_training(config_, weights_, *device_, settings);
+  training->accumulate(one);
+  training->accumulate(other);
+  training->update(kRate);
+  const auto both = training->finish_numbers().at(0);
 
-  settings.batches_a_step = 1;
-  GptTraining alone(config_, weights_, *device_, settings);
+  settings.step.batches_a_step = 1;
+  const auto alone = make_gpt_training(config_, weights_, *device_, settings);
   double sum = 0;
   for (auto* each : {&one, &other}) {
-    alone.accumulate(*each);
-    alone.update(1e-12);
-    sum += alone.finish_numbers().at(0).loss;
+    alone->accumulate(*each);
+    alone->update(1e-12);
+    sum += alone->finish_numbers().at(0).loss;
   }
   EXPECT_NEAR(both.loss / sum, 1.0, 1e-4);
 }
@@ -241,7 +239,7 @@ TEST_F(GptTrainingCuda, TooLittleMemoryIsOneErrorThatNamesTheCap) {
   plan.memory_cap_bytes = 4'000'000;
   const auto small = open_role_device(Role::Model, plan);
   try {
-    GptTraining training(config_, weights_, *small, bf16());
+    const auto training = make_gpt_training(config_, weights_, *small, bf16());
     FAIL() << "it fitted into 4 MB";
   } catch (const DeviceError& error) {
     EXPECT_NE(std::string(error.what()).find("--model-gpu-memory"), std::string::npos)

@@ -25,7 +25,7 @@ std::unique_ptr<RoleDevice> cpu() {
   return open_role_device(Role::Model, RolePlan{});
 }
 
-std::vector<StepNumbers> train(GptTraining& training, const std::vector<DeviceBatch*>& batches,
+std::vector<StepNumbers> train(StageTraining& training, const std::vector<DeviceBatch*>& batches,
                                double rate) {
   std::vector<StepNumbers> numbers;
   for (auto* batch : batches) {
@@ -58,8 +58,8 @@ double largest_difference(const NamedTensors& a, const NamedTensors& b) {
 
 class GptTrainingOnCpu : public ::testing::Test {
  protected:
-  GptTraining make(const GptTrainingSettings& settings) {
-    return {config_, weights_, *device_, settings};
+  std::unique_ptr<StageTraining> make(const GptTrainingSettings& settings) {
+    return make_gpt_training(config_, weights_, *device_, settings);
   }
 
   DeviceBatch batch(std::uint64_t seed) { return random_batch(config_, *device_, {}, seed); }
@@ -72,15 +72,15 @@ class GptTrainingOnCpu : public ::testing::Test {
 // The peer's own losses and norms over twenty steps: tests/golden/make_gpt.py.
 std::pair<at::Tensor, at::Tensor> golden_curve(std::optional<double> clip) {
   const auto device = cpu();
-  GptTraining training(golden_gpt_config(), golden_gpt_weights(), *device,
-                       {.update = {.clip = clip}, .dropout = 0.0});
+  const auto training = make_gpt_training(golden_gpt_config(), golden_gpt_weights(), *device,
+                                          {.step = {.grad_clip = clip}, .dropout = 0.0});
   DeviceBatch batch;
   batch.rows = to_batch(pack_rows(golden_gpt_config(), views(golden_clips())), c10::kCPU);
   batch.prompt_mel = mels(golden_clips());
   std::vector<float> losses;
   std::vector<float> norms;
   for (int step = 0; step < 20; ++step) {
-    const auto numbers = train(training, {&batch}, 1e-3).at(0);
+    const auto numbers = train(*training, {&batch}, 1e-3).at(0);
     losses.push_back(static_cast<float>(numbers.losses[0]));
     losses.push_back(static_cast<float>(numbers.losses[1]));
     norms.push_back(static_cast<float>(numbers.gradient_norm));
@@ -105,11 +105,11 @@ TEST(GptTraining, TwentyStepsWithClippedGradientsFollowThePeersCurve) {
 TEST_F(GptTrainingOnCpu, BatchesOfAStepEqualOneLargeBatch) {
   const auto one = [this](int batches) {
     auto split = split_batch(config_, *device_, 3);
-    auto training = make({.dropout = 0.0, .batches_a_step = batches});
+    auto training = make({.step = {.batches_a_step = batches}, .dropout = 0.0});
     std::vector<DeviceBatch*> all = {&split.whole};
     if (batches == 2) all = {&split.parts[0], &split.parts[1]};
-    const auto numbers = train(training, all, 1e-3).at(0);
-    return std::pair(numbers, copies(training.weights()));
+    const auto numbers = train(*training, all, 1e-3).at(0);
+    return std::pair(numbers, copies(training->weights()));
   };
   const auto [large, large_weights] = one(1);
   const auto [summed, summed_weights] = one(2);
@@ -122,19 +122,19 @@ TEST_F(GptTrainingOnCpu, BatchesOfAStepEqualOneLargeBatch) {
 TEST_F(GptTrainingOnCpu, AStepThatIsNotFiniteChangesNoByte) {
   auto training = make({.dropout = 0.0});
   auto good = batch(1);
-  train(training, {&good}, 1e-3);
-  const auto weights = copies(training.weights());
-  const auto optimiser = copies(training.optimiser());
+  train(*training, {&good}, 1e-3);
+  const auto weights = copies(training->weights());
+  const auto optimiser = copies(training->optimiser());
 
   auto bad = batch(2);
   bad.prompt_mel[0][0][0] = std::numeric_limits<float>::quiet_NaN();
-  const auto numbers = train(training, {&bad}, 1e-3).at(0);
+  const auto numbers = train(*training, {&bad}, 1e-3).at(0);
   EXPECT_TRUE(numbers.skipped);
   EXPECT_EQ(numbers.step, 2);
-  expect_equal(training.weights(), weights);
-  expect_equal(training.optimiser(), optimiser);
+  expect_equal(training->weights(), weights);
+  expect_equal(training->optimiser(), optimiser);
 
-  const auto after = train(training, {&good}, 1e-3).at(0);
+  const auto after = train(*training, {&good}, 1e-3).at(0);
   EXPECT_FALSE(after.skipped);  // nothing of the bad step is left in the gradients
   EXPECT_TRUE(std::isfinite(after.gradient_norm));
 }
@@ -144,43 +144,43 @@ TEST_F(GptTrainingOnCpu, AStepThatIsGivenUpOnTheWayChangesNoByte) {
   struct GaveUp : std::exception {};
   int calls = 0;
   int last = 0;  // 0: to the end
-  auto training = make({.on_the_way = [&] {
-    if (++calls == last) throw GaveUp();
-  }});
+  auto training = make({.step = {.poll = [&] {
+                          if (++calls == last) throw GaveUp();
+                        }}});
   auto first = batch(1);
-  training.accumulate(first);
-  training.update(1e-3);
+  training->accumulate(first);
+  training->update(1e-3);
   const int all = calls;
   EXPECT_GE(all, 4);
-  const auto weights = copies(training.weights());
-  const auto optimiser = copies(training.optimiser());
+  const auto weights = copies(training->weights());
+  const auto optimiser = copies(training->optimiser());
   for (last = 1; last <= all; ++last) {
     calls = 0;
     auto next = batch(2);
-    EXPECT_THROW(training.accumulate(next), GaveUp);
-    EXPECT_EQ(training.step(), 1);
-    expect_equal(training.weights(), weights);
-    expect_equal(training.optimiser(), optimiser);
+    EXPECT_THROW(training->accumulate(next), GaveUp);
+    EXPECT_EQ(training->step(), 1);
+    expect_equal(training->weights(), weights);
+    expect_equal(training->optimiser(), optimiser);
   }
 }
 
 // There the backward pass updates, and half an update would be kept.
 TEST_F(GptTrainingOnCpu, AStepThatUpdatesOnTheWayIsNotGivenUp) {
-  auto training = make({.savers = {.release_gradients = true},
-                        .on_the_way = [] { throw std::runtime_error("half an update"); }});
+  auto training = make({.step = {.poll = [] { throw std::runtime_error("half an update"); }},
+                        .savers = {.release_gradients = true}});
   auto first = batch(1);
-  training.accumulate(first);
-  EXPECT_NO_THROW(training.update(1e-3));
+  training->accumulate(first);
+  EXPECT_NO_THROW(training->update(1e-3));
 }
 
 TEST_F(GptTrainingOnCpu, DropoutIsAFunctionOfSeedStepAndBatch) {
   const auto losses = [this](std::uint64_t seed, std::int64_t draws_between) {
-    auto training = make({.dropout = 0.3, .seed = seed});
+    auto training = make({.step = {.seed = seed}, .dropout = 0.3});
     auto one = batch(1);
     std::vector<double> seen;
     for (int step = 0; step < 3; ++step) {
       if (draws_between > 0) (void)at::rand({draws_between});
-      seen.push_back(train(training, {&one}, 1e-9).at(0).losses[1]);
+      seen.push_back(train(*training, {&one}, 1e-9).at(0).losses[1]);
     }
     return seen;
   };
@@ -191,11 +191,11 @@ TEST_F(GptTrainingOnCpu, DropoutIsAFunctionOfSeedStepAndBatch) {
 }
 
 TEST_F(GptTrainingOnCpu, FrozenParametersStayAndHaveNoMoments) {
-  auto training = make({.dropout = 0.0, .freeze = {"gpt.text_embedding.*", "*.h.0.*"}});
+  auto training = make({.step = {.freeze = {"gpt.text_embedding.*", "*.h.0.*"}}, .dropout = 0.0});
   auto one = batch(1);
-  train(training, {&one, &one}, 1e-2);
-  const auto optimiser = training.optimiser();
-  for (const auto& [name, weight] : training.weights()) {
+  train(*training, {&one, &one}, 1e-2);
+  const auto optimiser = training->optimiser();
+  for (const auto& [name, weight] : training->weights()) {
     const bool frozen =
         name.starts_with("gpt.text_embedding.") || name.find(".h.0.") != std::string::npos;
     EXPECT_EQ(at::equal(weight, weights_.at(name)), frozen) << name;
@@ -204,23 +204,23 @@ TEST_F(GptTrainingOnCpu, FrozenParametersStayAndHaveNoMoments) {
 }
 
 TEST_F(GptTrainingOnCpu, ARestoredTrainingContinuesBitForBit) {
-  const GptTrainingSettings settings = {.dropout = 0.2, .seed = 5};
+  const GptTrainingSettings settings = {.step = {.seed = 5}, .dropout = 0.2};
   auto one = batch(1);
   auto two = batch(2);
   auto whole = make(settings);
-  train(whole, {&one, &two, &one}, 1e-3);
-  const auto weights = copies(whole.weights());
-  const auto optimiser = copies(whole.optimiser());
-  const auto wanted = train(whole, {&two}, 1e-3).at(0);
+  train(*whole, {&one, &two, &one}, 1e-3);
+  const auto weights = copies(whole->weights());
+  const auto optimiser = copies(whole->optimiser());
+  const auto wanted = train(*whole, {&two}, 1e-3).at(0);
 
   auto resumed = make(settings);
-  resumed.restore(3, weights, optimiser);
-  EXPECT_EQ(resumed.step(), 3);
-  const auto found = train(resumed, {&two}, 1e-3).at(0);
+  resumed->restore(3, weights, optimiser);
+  EXPECT_EQ(resumed->step(), 3);
+  const auto found = train(*resumed, {&two}, 1e-3).at(0);
   EXPECT_EQ(found.step, 4);
   EXPECT_EQ(found.loss, wanted.loss);
-  expect_equal(resumed.weights(), whole.weights());
-  expect_equal(resumed.optimiser(), whole.optimiser());
+  expect_equal(resumed->weights(), whole->weights());
+  expect_equal(resumed->optimiser(), whole->optimiser());
 }
 
 double losses_apart(const std::vector<StepNumbers>& a, const std::vector<StepNumbers>& b) {
@@ -234,23 +234,24 @@ double losses_apart(const std::vector<StepNumbers>& a, const std::vector<StepNum
 TEST_F(GptTrainingOnCpu, RecomputedLayersDrawTheSameDropout) {
   auto one = batch(1);
   auto two = batch(2);
-  const GptTrainingSettings plain = {.dropout = 0.2, .seed = 3};
+  const GptTrainingSettings plain = {.step = {.seed = 3}, .dropout = 0.2};
   auto saving = plain;
   saving.savers.recompute = true;
   auto kept = make(plain);
   auto recomputed = make(saving);
-  const auto wanted = train(kept, {&one, &two, &one, &two}, 1e-3);
-  EXPECT_LE(losses_apart(train(recomputed, {&one, &two, &one, &two}, 1e-3), wanted), 1e-5);
-  EXPECT_LE(largest_difference(recomputed.weights(), kept.weights()), 1e-5);
+  const auto wanted = train(*kept, {&one, &two, &one, &two}, 1e-3);
+  EXPECT_LE(losses_apart(train(*recomputed, {&one, &two, &one, &two}, 1e-3), wanted), 1e-5);
+  EXPECT_LE(largest_difference(recomputed->weights(), kept->weights()), 1e-5);
 }
 
 TEST_F(GptTrainingOnCpu, RecomputedLayersAreTrainedWhereNothingBeforeThemIs) {
-  GptTrainingSettings settings = {.dropout = 0.0, .freeze = {"gpt.*embedding*", "gpt.cond*"}};
+  GptTrainingSettings settings = {.step = {.freeze = {"gpt.*embedding*", "gpt.cond*"}},
+                                  .dropout = 0.0};
   settings.savers.recompute = true;
   auto training = make(settings);
   auto one = batch(1);
-  train(training, {&one}, 1e-2);
-  const auto weights = training.weights();
+  train(*training, {&one}, 1e-2);
+  const auto weights = training->weights();
   const std::string first_layer = "gpt.gpt.h.0.attn.c_attn.weight";
   EXPECT_FALSE(at::equal(weights.at(first_layer), weights_.at(first_layer)));
 }
@@ -258,15 +259,15 @@ TEST_F(GptTrainingOnCpu, RecomputedLayersAreTrainedWhereNothingBeforeThemIs) {
 TEST_F(GptTrainingOnCpu, ReleasedGradientsGiveTheSameWeights) {
   auto one = batch(1);
   auto two = batch(2);
-  auto kept = make({.dropout = 0.2, .seed = 3});
-  GptTrainingSettings settings = {.dropout = 0.2, .seed = 3};
+  auto kept = make({.step = {.seed = 3}, .dropout = 0.2});
+  GptTrainingSettings settings = {.step = {.seed = 3}, .dropout = 0.2};
   settings.savers.release_gradients = true;
   auto released = make(settings);
-  const auto wanted = train(kept, {&one, &two, &one}, 1e-3);
-  const auto found = train(released, {&one, &two, &one}, 1e-3);
+  const auto wanted = train(*kept, {&one, &two, &one}, 1e-3);
+  const auto found = train(*released, {&one, &two, &one}, 1e-3);
   EXPECT_EQ(losses_apart(found, wanted), 0.0);
   EXPECT_NEAR(found[2].gradient_norm / wanted[2].gradient_norm, 1.0, 1e-5);
-  expect_equal(released.weights(), kept.weights());
+  expect_equal(released->weights(), kept->weights());
 }
 
 TEST_F(GptTrainingOnCpu, AReleasedStepThatIsNotFiniteChangesNoByte) {
@@ -275,17 +276,17 @@ TEST_F(GptTrainingOnCpu, AReleasedStepThatIsNotFiniteChangesNoByte) {
   auto training = make(settings);
   auto bad = batch(2);
   bad.prompt_mel[0][0][0] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_TRUE(train(training, {&bad}, 1e-3).at(0).skipped);
-  expect_equal(training.weights(), weights_);
+  EXPECT_TRUE(train(*training, {&bad}, 1e-3).at(0).skipped);
+  expect_equal(training->weights(), weights_);
 }
 
 TEST_F(GptTrainingOnCpu, ReleasedGradientsAreRefusedWhereTheyCannotBe) {
   GptTrainingSettings settings;
   settings.savers.release_gradients = true;
-  settings.update.clip = 1.0;
+  settings.step.grad_clip = 1.0;
   EXPECT_THROW(make(settings), ConfigError);
-  settings.update.clip.reset();
-  settings.batches_a_step = 2;
+  settings.step.grad_clip.reset();
+  settings.step.batches_a_step = 2;
   EXPECT_THROW(make(settings), ConfigError);
 }
 
@@ -293,15 +294,15 @@ TEST_F(GptTrainingOnCpu, Bf16FollowsFp32AndSumsOfItsBatchesAreExact) {
   auto one = batch(1);
   auto two = batch(2);
   auto exact = make({.dropout = 0.0});
-  auto fast = make({.precision = Precision::Bf16, .dropout = 0.0});
+  auto fast = make({.step = {.precision = Precision::Bf16}, .dropout = 0.0});
   const std::vector<DeviceBatch*> steps = {&one, &two, &one, &two, &one, &two};
-  EXPECT_LE(losses_apart(train(fast, steps, 1e-3), train(exact, steps, 1e-3)), 0.02);
+  EXPECT_LE(losses_apart(train(*fast, steps, 1e-3), train(*exact, steps, 1e-3)), 0.02);
 
   auto split = split_batch(config_, *device_, 3);
-  auto large = make({.precision = Precision::Bf16, .dropout = 0.0});
-  auto summed = make({.precision = Precision::Bf16, .dropout = 0.0, .batches_a_step = 2});
-  const auto wanted = train(large, {&split.whole}, 1e-3).at(0);
-  const auto found = train(summed, {&split.parts[0], &split.parts[1]}, 1e-3).at(0);
+  auto large = make({.step = {.precision = Precision::Bf16}, .dropout = 0.0});
+  auto summed = make({.step = {.precision = Precision::Bf16, .batches_a_step = 2}, .dropout = 0.0});
+  const auto wanted = train(*large, {&split.whole}, 1e-3).at(0);
+  const auto found = train(*summed, {&split.parts[0], &split.parts[1]}, 1e-3).at(0);
   EXPECT_NEAR(found.loss / wanted.loss, 1.0, 0.005);
   EXPECT_NEAR(found.gradient_norm / wanted.gradient_norm, 1.0, 0.02);
 }
@@ -309,58 +310,61 @@ TEST_F(GptTrainingOnCpu, Bf16FollowsFp32AndSumsOfItsBatchesAreExact) {
 TEST_F(GptTrainingOnCpu, MomentsOfAnotherPrecisionAreConverted) {
   auto one = batch(1);
   auto exact = make({.dropout = 0.0});
-  train(exact, {&one, &one, &one}, 1e-3);
-  const auto weights = copies(exact.weights());
-  const auto optimiser = copies(exact.optimiser());
-  const auto wanted = train(exact, {&one, &one}, 1e-3);
+  train(*exact, {&one, &one, &one}, 1e-3);
+  const auto weights = copies(exact->weights());
+  const auto optimiser = copies(exact->optimiser());
+  const auto wanted = train(*exact, {&one, &one}, 1e-3);
   for (const Moments moments : {Moments::Bf16, Moments::EightBit}) {
     GptTrainingSettings settings = {.dropout = 0.0};
     settings.savers.moments = moments;
     auto shorter = make(settings);
-    shorter.restore(3, weights, optimiser);
-    EXPECT_LE(losses_apart(train(shorter, {&one, &one}, 1e-3), wanted), 0.01);
+    shorter->restore(3, weights, optimiser);
+    EXPECT_LE(losses_apart(train(*shorter, {&one, &one}, 1e-3), wanted), 0.01);
     auto back = make({.dropout = 0.0});
-    back.restore(5, copies(shorter.weights()), copies(shorter.optimiser()));
-    EXPECT_EQ(back.optimiser().at("applied").item<std::int64_t>(), 5);
+    back->restore(5, copies(shorter->weights()), copies(shorter->optimiser()));
+    EXPECT_EQ(back->optimiser().at("applied").item<std::int64_t>(), 5);
   }
   auto damaged = optimiser;
   damaged.erase("square.gpt.text_head.weight");
-  EXPECT_THROW(exact.restore(3, weights, damaged), DataError);
+  EXPECT_THROW(exact->restore(3, weights, damaged), DataError);
 }
 
 TEST_F(GptTrainingOnCpu, AGuideIsALossOfItsOwnThatFalls) {
   auto training = make({.dropout = 0.0, .guide = 1});
-  ASSERT_EQ(training.loss_names(),
+  ASSERT_EQ(training->loss_names(),
             (std::vector<std::string>{"text_loss", "audio_loss", "guide_loss"}));
   auto repeated = batch(1);
-  const auto numbers = train(training, std::vector<DeviceBatch*>(30, &repeated), 1e-3);
+  const std::vector<DeviceBatch*> steps(30, &repeated);
+  const auto numbers = train(*training, steps, 1e-3);
   const auto& first = numbers.front();
-  EXPECT_LT(numbers.back().losses[2], 0.7 * first.losses[2]);
-  EXPECT_NEAR(first.loss, training.total(first.losses), 1e-5)
+  auto unguided = make({.dropout = 0.0, .guide = 1e-9});  // measured, and not striven for
+  const double without = train(*unguided, steps, 1e-3).back().losses[2];
+  EXPECT_LT(numbers.back().losses[2], 0.8 * without);
+  EXPECT_NEAR(first.loss, training->total(first.losses), 1e-5)
       << "the guide is not a loss of speech";
-  const auto sums = training.evaluate(repeated);
+  const auto sums = training->evaluate(repeated);
   ASSERT_EQ(sums.sizes(), (std::vector<std::int64_t>{2, 3}));
-  EXPECT_LT((sums[0][2] / sums[1][2]).item<double>(), 0.7 * first.losses[2]);
+  EXPECT_LT((sums[0][2] / sums[1][2]).item<double>(), 0.8 * without);
 }
 
 TEST_F(GptTrainingOnCpu, WithoutAGuideItsHeadIsLeftAlone) {
   auto plain = make({.dropout = 0.0});
   auto guided = make({.dropout = 0.0, .guide = 1});
-  EXPECT_EQ(plain.loss_names().size(), 2U);
+  EXPECT_EQ(plain->loss_names().size(), 2U);
   auto one = batch(1);
-  EXPECT_EQ(train(plain, {&one}, 1e-3).front().losses[1],
-            train(guided, {&one}, 1e-3).front().losses[1])
+  EXPECT_EQ(train(*plain, {&one}, 1e-3).front().losses[1],
+            train(*guided, {&one}, 1e-3).front().losses[1])
       << "the same network before the first update";
-  EXPECT_GT(largest_difference(plain.weights(), guided.weights()), 0.0);
+  EXPECT_GT(largest_difference(plain->weights(), guided->weights()), 0.0);
 }
 
 TEST_F(GptTrainingOnCpu, EvaluationGivesSumsAndCountsOfABatchWithoutDropout) {
   auto training = make({.dropout = 0.5});
   auto one = batch(1);
-  const auto sums = training.evaluate(one);
-  EXPECT_TRUE(at::equal(sums, training.evaluate(one)));
+  const auto sums = training->evaluate(one);
+  EXPECT_TRUE(at::equal(sums, training->evaluate(one)));
   auto still = make({.dropout = 0.0});
-  const auto numbers = train(still, {&one}, 1e-9).at(0);
+  const auto numbers = train(*still, {&one}, 1e-9).at(0);
   EXPECT_NEAR(sums[0][0].item<double>() / sums[1][0].item<double>(), numbers.losses[0], 1e-4);
   EXPECT_NEAR(sums[0][1].item<double>() / sums[1][1].item<double>(), numbers.losses[1], 1e-4);
   EXPECT_EQ(sums[1][1].item<double>(), one.rows.audio_count.item<double>());

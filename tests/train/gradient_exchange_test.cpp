@@ -146,12 +146,12 @@ TEST(GradientExchange, ARankThatBeginsWithoutAClipSumsAsTheOthersDo) {
 // Sums with nobody, and remembers what went when.
 class Remembered final : public RankTensors {
  public:
-  void begin_sum(const at::Tensor& numbers, const at::Tensor& on_wire) override {
+  void begin_all_reduce(const at::Tensor& numbers, const at::Tensor& on_wire) override {
     EXPECT_TRUE(on_wire.is_same(numbers));
     sent.push_back({numbers.storage_offset(), numbers, numbers.clone()});
   }
-  void finish_sums() override { before_the_end.push_back(sent.size()); }
-  void share(const std::vector<at::Tensor>&) override {}
+  void finish_all_reduces() override { before_the_end.push_back(sent.size()); }
+  void all_gather(const std::vector<at::Tensor>&) override {}
 
   struct Sent {
     std::int64_t place = 0;

@@ -10,31 +10,32 @@ std::unique_ptr<RoleDevice> cpu() {
   return open_role_device(Role::Model, RolePlan{});
 }
 
-TEST(NumberReader, ReportsOfOneStepAreJoined) {
+TEST(NumberReader, AReportComesWholeWithAsManyLossesAsItHas) {
   const auto device = cpu();
-  NumberReader reader(*device, {2, 1});
-  const UpdateReport generator{
-      .step = 5, .gradient_norm = 3, .loss = 10, .losses = {4, 6, 99}, .loss_scale = 1};
-  const UpdateReport judge{
-      .step = 5, .gradient_norm = 4, .loss = 0.5F, .losses = {0.5F, 99}, .skipped = 1};
-  const UpdateReport* const reports[] = {&generator, &judge};
-  reader.read(device->stream(), reports);
+  NumberReader reader(*device, 2);
+  const UpdateReport report{.step = 5,
+                            .gradient_norm = 3,
+                            .loss = 10.5F,
+                            .losses = {4, 6, 99},
+                            .loss_scale = 256,
+                            .skipped = 1};
+  reader.read(device->stream(), &report);
   const auto numbers = reader.finish();
   ASSERT_EQ(numbers.size(), 1u);
   EXPECT_EQ(numbers[0].step, 5);
-  EXPECT_EQ(numbers[0].losses, (std::vector<double>{4, 6, 0.5}));
+  EXPECT_EQ(numbers[0].losses, (std::vector<double>{4, 6}));
   EXPECT_EQ(numbers[0].loss, 10.5);
-  EXPECT_EQ(numbers[0].gradient_norm, 5);
+  EXPECT_EQ(numbers[0].gradient_norm, 3);
+  EXPECT_EQ(numbers[0].loss_scale, 256);
   EXPECT_TRUE(numbers[0].skipped);
 }
 
 TEST(NumberReader, ReportsComeInTheOrderOfTheirSteps) {
   const auto device = cpu();
-  NumberReader reader(*device, {1});
+  NumberReader reader(*device, 1);
   for (std::int64_t step = 1; step <= 3; ++step) {
     const UpdateReport report{.step = step, .losses = {static_cast<float>(step) / 4}};
-    const UpdateReport* const place = &report;
-    reader.read(device->stream(), {&place, 1});
+    reader.read(device->stream(), &report);
   }
   const auto numbers = reader.finish();
   ASSERT_EQ(numbers.size(), 3u);

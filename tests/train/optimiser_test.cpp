@@ -67,7 +67,7 @@ TEST(OptimiserOfACheckpoint, TheLossScaleFollowsThePrecision) {
   NamedTensors weights;
   for (const auto& spec : kSpecs) weights.emplace(spec.name, at::ones(spec.shape));
   Parameters parameters(lay_out(kSpecs, "", {}), weights, c10::kCPU, at::kFloat, true);
-  Optimiser scaled(parameters, {.scaled_loss = true}, device);
+  Optimiser scaled(parameters, {.rule = {.scaled_loss = true}}, device);
   Optimiser plain(parameters, {}, device);
   EXPECT_EQ(loss_scale(scaled), kFirstLossScale);
   EXPECT_EQ(loss_scale(plain), 1.0F);

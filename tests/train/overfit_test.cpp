@@ -15,7 +15,7 @@
 namespace myxtts::overfit_test {
 namespace {
 
-constexpr int kSteps = 60;
+constexpr int kSteps = 40;
 constexpr std::size_t kClips = 8;
 
 struct Clips {
@@ -61,9 +61,10 @@ std::vector<double> train(bool shuffled) {
   gpt.text_ids = 300;
   at::set_num_threads(1);
   const auto device = test::one_cpu();
-  GptTraining training(gpt, test::random_gpt_weights(gpt), *device, test::plain_settings());
-  Trainer trainer(training, {.schedule = {.kind = ScheduleKind::Constant, .learning_rate = 2e-3},
-                             .last_step = kSteps});
+  const auto training =
+      make_gpt_training(gpt, test::random_gpt_weights(gpt), *device, test::plain_settings());
+  Trainer trainer(*training, {.schedule = {.kind = ScheduleKind::Constant, .learning_rate = 2e-3},
+                              .last_step = kSteps});
   Losses losses;
   trainer.observe(losses);
   Clips clips = drawn_clips(gpt);
@@ -83,17 +84,16 @@ std::vector<double> train(bool shuffled) {
   return losses.audio;
 }
 
-TEST(Overfit, TheTinyModelLearnsEightClipsByHeart) {
-  const auto losses = train(/*shuffled=*/false);
-  ASSERT_EQ(losses.size(), static_cast<std::size_t>(kSteps));
-  EXPECT_GT(losses.front(), 5.0) << "it knew nothing at first: ln 258 is 5.55";
-  EXPECT_LT(losses.back(), 0.1 * losses.front());
-}
-
-// A model that could see the code it is to predict would learn these as well.
-TEST(Overfit, CodesInANewOrderInEachStepAreNotLearned) {
-  const auto losses = train(/*shuffled=*/true);
-  EXPECT_GT(*std::ranges::min_element(losses), 0.5 * losses.front());
+// Of codes in a new order in each step there is only to learn how frequent each one is. A model
+// that could see the code it is to predict would learn them as well; one that does not learn,
+// neither.
+TEST(Overfit, TheTinyModelLearnsEightClipsByHeartAndNotCodesInANewOrderInEachStep) {
+  const auto by_heart = train(/*shuffled=*/false);
+  ASSERT_EQ(by_heart.size(), static_cast<std::size_t>(kSteps));
+  EXPECT_GT(by_heart.front(), 5.0) << "it knew nothing at first: ln 258 is 5.55";
+  const auto shuffled = train(/*shuffled=*/true);
+  EXPECT_LT(by_heart.back(), 0.1 * *std::ranges::min_element(shuffled));
+  EXPECT_GT(*std::ranges::min_element(shuffled), 0.5 * shuffled.front());
 }
 
 }  // namespace

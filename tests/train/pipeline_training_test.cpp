@@ -113,14 +113,15 @@ class PipelineTraining : public testing::Test {
     auto settings = test::plain_settings();
     settings.dropout = options.dropout;
     settings.slots = plan.slots();
-    settings.batches_a_step = options.grad_accum;
-    GptTraining training(model_.gpt, test::random_gpt_weights(model_.gpt), *model, settings);
+    settings.step.batches_a_step = options.grad_accum;
+    const auto training =
+        make_gpt_training(model_.gpt, test::random_gpt_weights(model_.gpt), *model, settings);
     TrainingState start;
     if (options.from != nullptr) {
       start = options.from->state;
-      training.restore(start.step, options.from->weights, options.from->optimiser);
+      training->restore(start.step, options.from->weights, options.from->optimiser);
     }
-    Trainer trainer(training, trainer_settings(options, plan), start);
+    Trainer trainer(*training, trainer_settings(options, plan), start);
     Outcome outcome;
     Curve curve(outcome);
     trainer.observe(curve);

@@ -55,7 +55,7 @@ struct Bench {
     chosen.schedule.learning_rate = 1e-3;
     auto settings = test::plain_settings();
     settings.dropout = dropout;
-    training.emplace(gpt, test::random_gpt_weights(gpt), *device, settings);
+    training = make_gpt_training(gpt, test::random_gpt_weights(gpt), *device, settings);
     trainer.emplace(*training, chosen);
     trainer->observe(heard);
   }
@@ -89,7 +89,7 @@ struct Bench {
   const GptConfig gpt = test::small_gpt();
   const std::unique_ptr<RoleDevice> device = test::one_cpu();
   Listener heard;
-  std::optional<GptTraining> training;
+  std::unique_ptr<StageTraining> training;
   std::optional<Trainer> trainer;
 };
 
@@ -252,10 +252,11 @@ TEST(Trainer, ASpikeIsSaidWithItsClipsAndTrainedOn) {
   // Two steps of the same loss, and a mean that makes the second look far away.
   const GptConfig gpt = test::small_gpt();
   const auto device = test::one_cpu();
-  GptTraining training(gpt, test::random_gpt_weights(gpt), *device, test::plain_settings());
+  const auto training =
+      make_gpt_training(gpt, test::random_gpt_weights(gpt), *device, test::plain_settings());
   TrainingState start;
   start.mean_loss = 0.5;
-  Trainer trainer(training, {.last_step = 10, .spike_factor = 2.0}, start);
+  Trainer trainer(*training, {.last_step = 10, .spike_factor = 2.0}, start);
   Listener heard;
   trainer.observe(heard);
   testing::internal::CaptureStderr();

@@ -68,7 +68,7 @@ std::int64_t stretched(std::int64_t count, double scale) {
 
 WindowPlan plan_windows(Stage stage, const ModelConfig& model, const WindowWishes& wishes,
                         std::int64_t slots) {
-  if (stage == Stage::Gpt) return {};
+  if (!facts_of(stage).on_windows) return {};
   const Usual usual = usual_of(stage, model);
   const double units = wishes.seconds.value_or(usual.seconds) * ratio(usual.rate, usual.unit);
   const auto multiples = std::llround(units / static_cast<double>(usual.multiple));

@@ -24,7 +24,7 @@ struct WindowPlan {
   std::int64_t unit = 1;    // samples
   std::int64_t rate = 0;    // samples a second
 
-  bool empty() const { return stage == Stage::Gpt; }
+  bool empty() const { return !facts_of(stage).on_windows; }
   std::int64_t count() const { return slots * per_clip; }  // of a batch
   std::int64_t samples() const { return length * unit; }   // of a window
 };

@@ -32,7 +32,7 @@ struct FeatureCacheOptions {
 // room is said once; from then on nothing is added and everything else goes on.
 //
 // Any thread may call anything. Any number of processes may share a folder: each appends to a shard
-// that it alone has locked. docs/feature-cache.md has the format.
+// that it alone has locked. docs/reference/feature-cache.md has the format.
 class FeatureCache {
  public:
   // Makes the folder where there is none. Throws DataError when it can be neither made nor read.

@@ -13,7 +13,8 @@
 
 namespace myxtts {
 
-// The bytes of a shard, as docs/feature-cache.md describes them. Numbers are little-endian.
+// The bytes of a shard, as docs/reference/feature-cache.md describes them. Numbers are
+// little-endian.
 
 static_assert(std::endian::native == std::endian::little);
 

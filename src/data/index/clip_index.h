@@ -43,7 +43,7 @@ struct ClipIndexContent {
   std::vector<Witness> witnesses = {};
 };
 
-// The bytes of an index; docs/corpus-batches.md has the format.
+// The bytes of an index; docs/internals/batches.md has the format.
 std::vector<std::byte> make_clip_index(const ClipIndexContent& content);
 
 // What is known of every clip of one corpus, read from a file that is mapped into memory: nothing

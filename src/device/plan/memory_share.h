@@ -47,7 +47,7 @@ inline constexpr std::int64_t kRingSlots = 3;
 inline constexpr std::int64_t kContextBytes = 700 * kMegabyte;
 
 // What must be free for a need by estimate, which may be too low by so much
-// (docs/recommendations.md has estimates beside measurements).
+// (docs/results/memory.md has estimates beside measurements).
 inline constexpr std::int64_t with_margin(std::int64_t bytes) {
   return bytes + bytes / 16;
 }

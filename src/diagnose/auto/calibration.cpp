@@ -2,7 +2,6 @@
 #include "diagnose/auto/calibration.h"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <limits>
 #include <map>
@@ -12,12 +11,13 @@
 
 #include "base/error.h"
 #include "base/message_text.h"
+#include "diagnose/report/report.h"
 
 namespace myxtts {
 namespace {
 
-constexpr double kClose = 0.3;       // behind the fastest; a second look may change the order
-constexpr double kUnsettled = 0.03;  // the same, of GPUs that nobody else uses
+constexpr double kClose = 0.3;       // behind the fastest; measuring again may change the order
+constexpr double kCloseCall = 0.03;  // the same, on GPUs that no other program uses
 
 using Lines = std::vector<MeasuredPlacement>;
 
@@ -63,17 +63,17 @@ class Calibration {
 
   std::vector<MeasuredPlacement> run(const std::vector<Placement>& placements) {
     for (const Placement& placement : placements) add(placement);
-    if (settings_.noisy) look_again();
+    if (settings_.noisy) measure_again();
     if (settings_.may_cache) try_cache();
-    if (!settings_.noisy) settle();
+    if (!settings_.noisy) repeat_close_ones();
     return std::move(table_);
   }
 
  private:
   bool stopped() const { return settings_.stopped && settings_.stopped(); }
 
-  // Nothing, with a reason, where it cannot be measured.
-  std::optional<PlacementReading> look_at(const Placement& placement, std::string& reason) {
+  // Nothing, with a reason, where the placement cannot be measured.
+  std::optional<PlacementReading> try_to_measure(const Placement& placement, std::string& reason) {
     if (settings_.begins) settings_.begins(placement);
     try {
       return measure_(placement);
@@ -83,21 +83,21 @@ class Calibration {
     }
   }
 
-  void tell(const MeasuredPlacement& line) const {
+  void report(const MeasuredPlacement& line) const {
     if (settings_.ended) settings_.ended(line);
   }
 
   void add(const Placement& placement) {
     if (stopped()) return;
     MeasuredPlacement line{.placement = placement};
-    line.reading = look_at(placement, line.reason);
+    line.reading = try_to_measure(placement, line.reason);
     if (line.reading) line.clips_per_second = line.reading->clips_per_second;
     table_.push_back(line);
-    tell(line);
+    report(line);
   }
 
-  // Other programs only ever slow one down, so the better of two readings is the truer one.
-  void look_again() {
+  // Other programs only slow a measurement down, so the better of two is closer to the truth.
+  void measure_again() {
     const MeasuredPlacement* best = fastest(table_, 0);
     if (best == nullptr) return;
     const double enough = best->clips_per_second * (1 - kClose);
@@ -109,38 +109,38 @@ class Calibration {
     for (auto line = table_.rbegin(); line != table_.rend() && !stopped(); ++line) {
       if (line->clips_per_second < enough) continue;
       std::string reason;
-      const auto second = look_at(line->placement, reason);
+      const auto second = try_to_measure(line->placement, reason);
       if (!second || second->clips_per_second <= line->clips_per_second) continue;
       line->reading = second;
       line->clips_per_second = second->clips_per_second;
-      tell(*line);
+      report(*line);
     }
   }
 
-  // Whether the fastest two differ by more than a tie, but by no more than chance may account for.
-  bool is_unsettled() const {
+  // Whether the fastest two differ by more than a tie, but by no more than noise may account for.
+  bool is_close_call() const {
     std::vector<double> speeds;
     for (const MeasuredPlacement& line : table_) speeds.push_back(line.clips_per_second);
     std::ranges::sort(speeds, std::greater());
     return speeds.size() > 1 && speeds[1] < speeds[0] * (1 - kGpuTie) &&
-           speeds[1] >= speeds[0] * (1 - kUnsettled);
+           speeds[1] >= speeds[0] * (1 - kCloseCall);
   }
 
-  // A second look at those that are so close, in the other order: what drifts meanwhile hits them
-  // alike. The mean of both looks counts.
-  void settle() {
-    if (!is_unsettled()) return;
-    const double enough = fastest(table_, 0)->clips_per_second * (1 - kUnsettled);
+  // Measures those that are so close once more, in the reverse order, so that drift affects them
+  // alike. The mean of both measurements counts.
+  void repeat_close_ones() {
+    if (!is_close_call()) return;
+    const double enough = fastest(table_, 0)->clips_per_second * (1 - kCloseCall);
     for (auto line = table_.rbegin(); line != table_.rend() && !stopped(); ++line) {
       if (line->clips_per_second < enough) continue;
       std::string reason;
-      const auto second = look_at(line->placement, reason);
+      const auto second = try_to_measure(line->placement, reason);
       if (!second) continue;
       PlacementReading& reading = *line->reading;
       reading.step_seconds = (reading.step_seconds + second->step_seconds) / 2;
       reading.clips_per_second = (reading.clips_per_second + second->clips_per_second) / 2;
       line->clips_per_second = expected_of(*line);
-      tell(*line);
+      report(*line);
     }
   }
 
@@ -162,10 +162,10 @@ class Calibration {
     MeasuredPlacement line{.placement = plain.placement,
                            .cold_clips_per_second = plain.clips_per_second};
     line.placement.cached = true;
-    line.reading = look_at(line.placement, line.reason);
+    line.reading = try_to_measure(line.placement, line.reason);
     if (line.reading) line.clips_per_second = expected_of(line);
     table_.push_back(line);
-    tell(line);
+    report(line);
   }
 
   const MeasurePlacement& measure_;
@@ -173,31 +173,7 @@ class Calibration {
   std::vector<MeasuredPlacement> table_;
 };
 
-}  // namespace
-
-std::vector<MeasuredPlacement> calibrate(const std::vector<Placement>& placements,
-                                         const MeasurePlacement& measure,
-                                         const CalibrationSettings& settings) {
-  return Calibration(measure, settings).run(placements);
-}
-
-const MeasuredPlacement* fastest(const std::vector<MeasuredPlacement>& table, double tie) {
-  double best = 0;
-  for (const MeasuredPlacement& line : table) best = std::max(best, line.clips_per_second);
-  for (const MeasuredPlacement& line : table) {
-    if (line.clips_per_second > 0 && line.clips_per_second >= best * (1 - tie)) return &line;
-  }
-  return nullptr;
-}
-
-namespace {
-
-constexpr std::size_t kColumns = 7;
-using Cells = std::array<std::string, kColumns>;  // all but the last stand in columns
-
-std::string size_or_dash(std::int64_t bytes) {
-  return bytes > 0 ? human_size(bytes) : "-";
-}
+using Cells = std::vector<std::string>;
 
 // A cached placement has two speeds; the third is what the run will have on the whole.
 std::string remark_on(const MeasuredPlacement& line, const std::string& mark) {
@@ -214,13 +190,15 @@ Cells cells_of(const MeasuredPlacement& line, const std::string& mark) {
   const std::string name = name_of(line.placement);
   if (!line.reading) return {name, "-", "-", "-", "-", "-", "not measured: " + line.reason};
   const PlacementReading& reading = *line.reading;
-  return {name,
-          fmt::format("{:.1f}", line.clips_per_second),
-          fmt::format("{:.1f}", reading.step_seconds * 1000),
-          fmt::format("{:.1f} %", reading.ready_share * 100),
-          size_or_dash(reading.data_bytes),
-          size_or_dash(reading.model_bytes),
-          remark_on(line, mark)};
+  const auto size_of = [](std::int64_t bytes) { return bytes > 0 ? human_size(bytes) : "-"; };
+  Cells cells{name,
+              fmt::format("{:.1f}", line.clips_per_second),
+              fmt::format("{:.1f}", reading.step_seconds * 1000),
+              fmt::format("{:.1f} %", reading.ready_share * 100),
+              size_of(reading.data_bytes),
+              size_of(reading.model_bytes)};
+  if (const std::string remark = remark_on(line, mark); !remark.empty()) cells.push_back(remark);
+  return cells;
 }
 
 bool has_mode(const std::vector<MeasuredPlacement>& table, Mode mode) {
@@ -241,8 +219,8 @@ std::string why_no_ranks(const std::vector<MeasuredPlacement>& table) {
 }
 
 // What a reader of the table would look for and not find.
-std::vector<Cells> absent_lines(const std::vector<MeasuredPlacement>& table) {
-  std::vector<Cells> lines;
+Rows absent_lines(const std::vector<MeasuredPlacement>& table) {
+  Rows lines;
   if (!has_mode(table, Mode::Dual)) {
     lines.push_back({"dual", "-", "-", "-", "-", "-", "not measured: it needs two GPUs"});
   }
@@ -252,32 +230,32 @@ std::vector<Cells> absent_lines(const std::vector<MeasuredPlacement>& table) {
   return lines;
 }
 
-// Columns are counted in characters of one byte: names and figures have no others.
-std::string joined(const Cells& cells, const std::array<std::size_t, kColumns>& widths) {
-  std::string text = fmt::format("  {:<{}}", cells[0], widths[0]);
-  for (std::size_t i = 1; i + 1 < kColumns; ++i) {
-    text += fmt::format("  {:>{}}", cells[i], widths[i]);
-  }
-  return cells.back().empty() ? text + "\n" : fmt::format("{}  {}\n", text, cells.back());
+}  // namespace
+
+std::vector<MeasuredPlacement> calibrate(const std::vector<Placement>& placements,
+                                         const MeasurePlacement& measure,
+                                         const CalibrationSettings& settings) {
+  return Calibration(measure, settings).run(placements);
 }
 
-}  // namespace
+const MeasuredPlacement* fastest(const std::vector<MeasuredPlacement>& table, double tie) {
+  double best = 0;
+  for (const MeasuredPlacement& line : table) best = std::max(best, line.clips_per_second);
+  for (const MeasuredPlacement& line : table) {
+    if (line.clips_per_second > 0 && line.clips_per_second >= best * (1 - tie)) return &line;
+  }
+  return nullptr;
+}
 
 std::string describe(const std::vector<MeasuredPlacement>& table, const Placement* chosen,
                      const std::string& mark) {
-  std::vector<Cells> lines{{"placement", "clips/s", "step ms", "ready", "data", "model", ""}};
+  Rows lines{{"placement", "clips/s", "step ms", "ready", "data", "model"}};
   for (const MeasuredPlacement& line : table) {
     const bool is_chosen = chosen != nullptr && line.placement == *chosen;
     lines.push_back(cells_of(line, is_chosen ? mark : ""));
   }
   for (Cells& cells : absent_lines(table)) lines.push_back(std::move(cells));
-  std::array<std::size_t, kColumns> widths{};
-  for (const Cells& cells : lines) {
-    for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], cells[i].size());
-  }
-  std::string text = "Placements\n";
-  for (const Cells& cells : lines) text += joined(cells, widths);
-  return text;
+  return "Placements\n" + table_text("  <  >  >  >  >  >  <", lines);
 }
 
 }  // namespace myxtts

@@ -11,7 +11,7 @@
 
 namespace myxtts {
 
-// What a short measured training says of one placement.
+// What a short training measured of one placement.
 struct PlacementReading {
   double clips_per_second = 0;
   double step_seconds = 0;
@@ -29,13 +29,13 @@ struct MeasuredPlacement {
   double clips_per_second = 0;  // to be expected of the whole run; 0: not measured
 };
 
-// Trains some steps in a placement and throws away what was learnt. Throws Error where it cannot.
+// Trains some steps in a placement and discards the weights. Throws Error where it cannot.
 using MeasurePlacement = std::function<PlacementReading(const Placement& placement)>;
 
 struct CalibrationSettings {
   bool may_cache = false;        // the feature cache may be turned on
   double first_epoch_share = 1;  // of the run: a cache that is filled while training pays after it
-  bool noisy = false;            // a machine that others use too: what is close is measured twice
+  bool noisy = false;  // other programs use the machine too: what is close is measured twice
   std::function<bool()> stopped = {};  // ends the calibration before the next measurement
   std::function<void(const Placement&)> begins = {};  // for progress
   std::function<void(const MeasuredPlacement&)> ended = {};
@@ -52,8 +52,8 @@ std::vector<MeasuredPlacement> calibrate(const std::vector<Placement>& placement
 // nothing could be measured.
 const MeasuredPlacement* fastest(const std::vector<MeasuredPlacement>& table, double tie);
 
-// What two measurements of one placement may differ by: on GPUs, and on a CPU that does other
-// things too.
+// What two measurements of one placement may differ by: on GPUs, and on a CPU that other programs
+// use too.
 inline constexpr double kGpuTie = 0.01;
 inline constexpr double kCpuTie = 0.02;
 

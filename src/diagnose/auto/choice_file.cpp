@@ -5,60 +5,22 @@
 #include <sstream>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 #include "base/atomic_file.h"
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/log.h"
 #include "config/field.h"
+#include "diagnose/report/markup.h"
 
 namespace myxtts {
-
-PlacementReading reading_from_json(const std::string& text) {
-  try {
-    const auto json = nlohmann::json::parse(text);
-    const PlacementReading reading{
-        .clips_per_second = json.at("clips_per_second").get<double>(),
-        .step_seconds = json.at("step").at("mean_ms").get<double>() / 1000,
-        .ready_share = json.at("readiness").get<double>(),
-        .data_bytes = json.at("data").at("peak_bytes").get<std::int64_t>(),
-        .model_bytes = json.at("model").at("peak_bytes").get<std::int64_t>()};
-    if (reading.clips_per_second > 0) return reading;
-  } catch (const nlohmann::json::exception& error) {
-    throw DataError(fmt::format("The measurement cannot be read: {}.", error.what()));
-  }
-  throw DataError("no step was measured");
-}
-
-PlacementReading reading_from_metrics(const std::string& lines, std::int64_t step) {
-  std::istringstream stream(lines);
-  try {
-    for (std::string line; std::getline(stream, line);) {
-      const auto json = nlohmann::json::parse(line);
-      if (json.at("event") != "train" || json.at("step") != step) continue;
-      const PlacementReading reading{
-          .clips_per_second = json.at("clips_per_second").get<double>(),
-          .ready_share = json.at("readiness").get<double>(),
-          .data_bytes = json.at("memory.data_peak").get<std::int64_t>(),
-          .model_bytes = json.at("memory.model_peak").get<std::int64_t>()};
-      if (reading.clips_per_second > 0) return reading;
-    }
-  } catch (const nlohmann::json::exception& error) {
-    throw DataError(fmt::format("The measurement cannot be read: {}.", error.what()));
-  }
-  throw DataError("no step was measured");
-}
-
 namespace {
 
-using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 constexpr const char* kFile = "auto.json";
-constexpr std::size_t kLargestFile = 1 << 20;
-constexpr int kVersion = 1;
+constexpr std::size_t kLargestChoice = 1 << 20;
+constexpr int kChoiceVersion = 1;
 
 // Settings of the sections data and devices matter, all but these; of the others these alone.
 constexpr std::array kDataThatMattersNot{
@@ -95,11 +57,6 @@ std::string text_of(const Field& field, const RunConfig& config) {
   return text;
 }
 
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
 Json placement_json(const Placement& placement) {
   Json split = nullptr;
   if (placement.split_gpu) {
@@ -108,7 +65,7 @@ Json placement_json(const Placement& placement) {
   }
   Json ranks = nullptr;
   if (placement.ranks) {
-    ranks = {{"ranks", placement.ranks->ranks}, {"batch_size", placement.ranks->batch_size}};
+    ranks = {{"ranks", *placement.ranks}, {"batch_size", placement.rank_batch_size}};
   }
   return {{"name", name_of(placement)},
           {"flags", flags_of(placement)},
@@ -170,18 +127,52 @@ Placement placement_of(const Json& json) {
   }
   // Files of earlier versions have no ranks.
   if (const Json ranks = json.value("ranks", Json()); !ranks.is_null()) {
-    placement.ranks = RankShare{ranks.at("ranks").get<std::int64_t>(),
-                                ranks.at("batch_size").get<std::int64_t>()};
+    placement.ranks = ranks.at("ranks").get<std::int64_t>();
+    placement.rank_batch_size = ranks.at("batch_size").get<std::int64_t>();
   }
   return placement;
 }
 
-// Names of cards come from the driver and need not be UTF-8.
-std::string printed(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+// Throws DataError where `read` finds no JSON, or no step.
+template <typename Read>
+PlacementReading read_measurement(const Read& read) {
+  PlacementReading reading;
+  try {
+    reading = read();
+  } catch (const nlohmann::json::exception& error) {
+    throw DataError(fmt::format("The measurement cannot be read: {}.", error.what()));
+  }
+  if (reading.clips_per_second > 0) return reading;
+  throw DataError("no step was measured");
 }
 
 }  // namespace
+
+PlacementReading reading_from_json(const std::string& text) {
+  return read_measurement([&text] {
+    const auto json = nlohmann::json::parse(text);
+    return PlacementReading{.clips_per_second = json.at("clips_per_second").get<double>(),
+                            .step_seconds = json.at("step").at("mean_ms").get<double>() / 1000,
+                            .ready_share = json.at("readiness").get<double>(),
+                            .data_bytes = json.at("data").at("peak_bytes").get<std::int64_t>(),
+                            .model_bytes = json.at("model").at("peak_bytes").get<std::int64_t>()};
+  });
+}
+
+PlacementReading reading_from_metrics(const std::string& lines, std::int64_t step) {
+  return read_measurement([&lines, step] {
+    std::istringstream stream(lines);
+    for (std::string line; std::getline(stream, line);) {
+      const auto json = nlohmann::json::parse(line);
+      if (json.at("event") != "train" || json.at("step") != step) continue;
+      return PlacementReading{.clips_per_second = json.at("clips_per_second").get<double>(),
+                              .ready_share = json.at("readiness").get<double>(),
+                              .data_bytes = json.at("memory.data_peak").get<std::int64_t>(),
+                              .model_bytes = json.at("memory.model_peak").get<std::int64_t>()};
+    }
+    return PlacementReading{};
+  });
+}
 
 AutoConditions auto_conditions(const RunConfig& config, const Machine& machine,
                                const std::string& corpus) {
@@ -219,16 +210,16 @@ std::string what_changed(const AutoConditions& before, const AutoConditions& now
 }
 
 std::string to_json(const std::vector<MeasuredPlacement>& table, const Placement* chosen) {
-  return printed({{"table", table_json(table)},
-                  {"choice", chosen != nullptr ? placement_json(*chosen) : Json(nullptr)}});
+  return json_text({{"table", table_json(table)},
+                    {"choice", chosen != nullptr ? placement_json(*chosen) : Json(nullptr)}});
 }
 
 void write_choice(const AutoChoice& choice, const fs::path& run_directory) {
-  Json json{{"version", kVersion}};
+  Json json{{"version", kChoiceVersion}};
   for (const auto& [section, values] : choice.conditions) json[section] = values;
   json["table"] = table_json(choice.table);
   json["choice"] = placement_json(choice.placement);
-  write_file_atomically(run_directory / kFile, bytes_of(printed(json)));
+  write_file_atomically(run_directory / kFile, bytes_of(json_text(json)));
 }
 
 std::optional<AutoChoice> read_choice(const fs::path& run_directory) {
@@ -236,7 +227,7 @@ std::optional<AutoChoice> read_choice(const fs::path& run_directory) {
   std::error_code unreadable;
   if (!fs::exists(path, unreadable)) return std::nullopt;
   try {
-    const Json json = Json::parse(read_text_file(path, "choice of --mode auto", kLargestFile));
+    const Json json = Json::parse(read_text_file(path, "choice of --mode auto", kLargestChoice));
     AutoChoice choice{.placement = placement_of(json.at("choice"))};
     for (const char* section : {"machine", "corpus", "settings"}) {
       choice.conditions[section] = json.at(section).get<std::map<std::string, std::string>>();

@@ -18,8 +18,8 @@ namespace myxtts {
 // nothing was measured.
 PlacementReading reading_from_json(const std::string& text);
 
-// From metrics.jsonl of a run: what its line of `step` says of the steps since the line before. How
-// long a step took is not in it. Throws DataError as above.
+// From metrics.jsonl of a run: the line of `step`, which covers the steps since the line before.
+// The time of a step is not in it. Throws DataError as above.
 PlacementReading reading_from_metrics(const std::string& lines, std::int64_t step);
 
 // What the speed of placements depends on: values by section ("machine", "corpus", "settings") and

@@ -62,7 +62,7 @@ std::vector<Placement> ranks_on_cpu(const RunConfig& config, const Machine& mach
   std::vector<Placement> found;
   for (const std::int64_t ranks : kRanks) {
     if (ranks > machine.cpu.usable_cores() || batch % ranks != 0) continue;
-    found.push_back({.mode = Mode::Cpu, .ranks = RankShare{ranks, batch / ranks}});
+    found.push_back({.mode = Mode::Cpu, .ranks = ranks, .rank_batch_size = batch / ranks});
   }
   return found;
 }
@@ -78,7 +78,7 @@ std::string name_of(const Placement& placement) {
   if (placement.data_threads) {
     name += fmt::format(" {} + {} threads", *placement.data_threads, *placement.model_threads);
   }
-  if (placement.ranks) name += fmt::format(" {} ranks", placement.ranks->ranks);
+  if (placement.ranks) name += fmt::format(" {} ranks", *placement.ranks);
   return placement.cached ? name + ", cached" : name;
 }
 
@@ -93,8 +93,8 @@ std::string flags_of(const Placement& placement) {
                         *placement.data_threads, *placement.model_threads);
   }
   if (placement.ranks) {
-    flags = fmt::format("--device cpu --ranks {} --batch-size {}", placement.ranks->ranks,
-                        placement.ranks->batch_size);
+    flags = fmt::format("--device cpu --ranks {} --batch-size {}", *placement.ranks,
+                        placement.rank_batch_size);
   }
   return placement.cached ? flags + " --cache-dataset" : flags;
 }
@@ -112,8 +112,8 @@ RunConfig placed(RunConfig config, const Placement& placement, const DevicePlan&
     config.train.grad_accum = usual.grad_accum;
   }
   if (placement.ranks) {
-    config.parallel.ranks = placement.ranks->ranks;
-    config.train.batch_size = placement.ranks->batch_size;
+    config.parallel.ranks = *placement.ranks;
+    config.train.batch_size = placement.rank_batch_size;
   }
   return config;
 }

@@ -12,14 +12,6 @@
 
 namespace myxtts {
 
-// Ranks that are threads of one process and share a batch between them.
-struct RankShare {
-  std::int64_t ranks = 0;
-  std::int64_t batch_size = 0;  // clips of each
-
-  friend bool operator==(const RankShare&, const RankShare&) = default;
-};
-
 // One way to share a machine between data work and training: what flags would ask for.
 struct Placement {
   Mode mode = Mode::Cpu;                       // never Auto
@@ -28,8 +20,10 @@ struct Placement {
   std::optional<std::int64_t> model_gpu = {};  // of Dual
   std::optional<std::int64_t> data_threads = {};
   std::optional<std::int64_t> model_threads = {};
-  std::optional<RankShare> ranks = {};  // of Cpu, in place of threads
-  bool cached = false;                  // with --cache-dataset
+  // Of Cpu, in place of threads: ranks that are threads of one process and share a batch.
+  std::optional<std::int64_t> ranks = {};
+  std::int64_t rank_batch_size = 0;  // clips of each of them
+  bool cached = false;               // with --cache-dataset
 
   friend bool operator==(const Placement&, const Placement&) = default;
 };

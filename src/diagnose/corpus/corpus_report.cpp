@@ -2,14 +2,10 @@
 #include "diagnose/corpus/corpus_report.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
+#include <iterator>
 #include <string>
 #include <utility>
-#include <variant>
-
-#include "base/progress.h"
-#include "base/thread_group.h"
 
 namespace myxtts {
 namespace {
@@ -26,6 +22,38 @@ double round_width(double range, std::size_t most_steps) {
 
 std::size_t steps_of(double first, double width, double greatest) {
   return static_cast<std::size_t>(std::floor((greatest - first) / width)) + 1;
+}
+
+constexpr std::size_t kFewestClips = 20;  // that a language's usual pace is known from
+constexpr double kFarOut = 4.0;           // robust standard deviations
+// No reader is steadier than this, in log characters a second: about 8 %.
+constexpr double kLeastDeviation = 0.08;
+constexpr double kMedianToDeviation = 1.4826;  // of normal values
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+void add(ClipGroup& group, const ClipFacts& clip) {
+  ++group.clips;
+  group.hours += clip.seconds / 3600.0;
+}
+
+// Median and deviation of log characters a second.
+std::pair<double, double> usual_pace(const std::vector<double>& log_paces) {
+  const double middle = median(log_paces);
+  std::vector<double> distances;
+  for (const double pace : log_paces) distances.push_back(std::abs(pace - middle));
+  return {middle, std::max(kLeastDeviation, kMedianToDeviation * median(distances))};
+}
+
+std::vector<double> values_of(std::span<const ClipFacts> clips, double ClipFacts::*member) {
+  std::vector<double> values;
+  values.reserve(clips.size());
+  for (const auto& clip : clips) values.push_back(clip.*member);
+  return values;
 }
 
 }  // namespace
@@ -57,96 +85,6 @@ Histogram make_histogram(std::span<const double> values, std::size_t most_steps)
   return histogram;
 }
 
-namespace {
-
-constexpr double kSilence = -100.0;
-
-}  // namespace
-
-double loudness_db(std::span<const std::int16_t> samples) {
-  double sum = 0.0;
-  for (const std::int16_t sample : samples) sum += static_cast<double>(sample) * sample;
-  if (sum == 0.0) return kSilence;
-  const double mean = sum / static_cast<double>(samples.size()) / (32768.0 * 32768.0);
-  return std::max(kSilence, 10.0 * std::log10(mean));
-}
-
-void survey_clips(const Corpus& corpus, std::span<const ClipNumber> clips, std::size_t workers,
-                  const std::function<void(std::size_t, const DecodedClip&)>& visit,
-                  SkipList& skipped) {
-  Progress progress({.title = "Listening to clips", .total = clips.size()});
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (auto place = next++; place < clips.size(); place = next++) {
-      const auto view = corpus.clip(clips[place]);
-      auto decoded = decode_clip(std::string(view.audio));
-      if (auto* bad = std::get_if<Skipped>(&decoded)) {
-        bad->manifest = std::string(view.manifest);
-        bad->line = view.line;
-        skipped.add(std::move(*bad));
-      } else {
-        visit(place, std::get<DecodedClip>(decoded));
-      }
-      progress.advance();
-    }
-  };
-  // One that fails ends the others after their clip.
-  const auto guarded = [&] {
-    try {
-      work();
-    } catch (...) {
-      next = clips.size();
-      throw;
-    }
-  };
-  ThreadGroup threads;
-  for (std::size_t worker = 0; worker < workers; ++worker) {
-    threads.start("survey-" + std::to_string(worker), guarded);
-  }
-  threads.join();
-}
-
-namespace {
-
-constexpr std::size_t kFewestClips = 20;  // that a language's usual pace is known from
-constexpr double kFarOut = 4.0;           // robust standard deviations
-// No reader is steadier than this, in log characters a second: about 8 %.
-constexpr double kLeastDeviation = 0.08;
-constexpr double kMedianToDeviation = 1.4826;  // of normal values
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-void add(ClipGroup& group, const ClipFacts& clip) {
-  ++group.clips;
-  group.hours += clip.seconds / 3600.0;
-}
-
-struct UsualPace {
-  double log_median = 0.0;
-  double deviation = kLeastDeviation;
-};
-
-UsualPace usual_pace(const std::vector<double>& log_paces) {
-  UsualPace usual{.log_median = median(log_paces)};
-  std::vector<double> distances;
-  for (const double pace : log_paces) distances.push_back(std::abs(pace - usual.log_median));
-  usual.deviation = std::max(kLeastDeviation, kMedianToDeviation * median(distances));
-  return usual;
-}
-
-std::vector<double> values_of(std::span<const ClipFacts> clips, double ClipFacts::*member) {
-  std::vector<double> values;
-  values.reserve(clips.size());
-  for (const auto& clip : clips) values.push_back(clip.*member);
-  return values;
-}
-
-}  // namespace
-
 std::vector<SuspiciousClip> find_suspicious(std::span<const ClipFacts> clips) {
   std::map<std::string_view, std::vector<double>> by_language;
   for (const auto& clip : clips) {
@@ -154,7 +92,7 @@ std::vector<SuspiciousClip> find_suspicious(std::span<const ClipFacts> clips) {
       by_language[clip.language].push_back(std::log(clip.chars_per_second));
     }
   }
-  std::map<std::string_view, UsualPace> usual;
+  std::map<std::string_view, std::pair<double, double>> usual;
   for (const auto& [language, paces] : by_language) {
     if (paces.size() >= kFewestClips) usual.emplace(language, usual_pace(paces));
   }

@@ -3,16 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "data/clip_decoder.h"
-#include "data/corpus.h"
 #include "data/skipped.h"
 
 namespace myxtts {
@@ -30,17 +26,6 @@ struct Histogram {
 // At most `most_steps` steps with round borders, from the least value to the greatest. Values that
 // are not finite are left out.
 Histogram make_histogram(std::span<const double> values, std::size_t most_steps = 24);
-
-// The root of the mean square, in dB below full scale: 0 is a square wave at full scale. Silence
-// gives -100.
-double loudness_db(std::span<const std::int16_t> samples);
-
-// Decodes each of `clips` once, with `workers` threads and a progress bar, and hands it to `visit`,
-// which any of them may call at any time. Files whose sound is bad go to `skipped` instead. Throws
-// what `visit` or `skipped` throws.
-void survey_clips(const Corpus& corpus, std::span<const ClipNumber> clips, std::size_t workers,
-                  const std::function<void(std::size_t place, const DecodedClip& clip)>& visit,
-                  SkipList& skipped);
 
 // What `prepare` learnt of one kept clip. The views are those of its corpus.
 struct ClipFacts {
@@ -70,20 +55,6 @@ struct SuspiciousClip {
   double distance = 0.0;  // from it, in robust standard deviations; negative: too slow
 };
 
-// How an epoch over the clips would look.
-struct EpochOutlook {
-  std::int64_t batch_size = 0;
-  std::int64_t steps = 0;
-  std::vector<std::int64_t> token_counts = {};  // smallest first
-  double useful_share = 0.0;
-};
-
-struct CacheOutlook {
-  std::string folder;  // empty: none was named
-  std::uint64_t needed_bytes = 0;
-  std::uint64_t free_bytes = 0;
-};
-
 struct CorpusReport {
   std::string title;
   ClipGroup all;
@@ -95,13 +66,22 @@ struct CorpusReport {
   Histogram pace;                          // characters a second
   std::vector<SuspiciousClip> suspicious;  // the farthest out first
   std::vector<Skipped> skipped;
-  EpochOutlook epoch;
-  CacheOutlook cache;
+
+  // An epoch over the clips.
+  std::int64_t batch_size = 0;
+  std::int64_t steps_per_epoch = 0;
+  std::vector<std::int64_t> token_counts = {};  // smallest first
+  double useful_share = 0.0;
+
+  // A feature cache of them.
+  std::string cache_folder = {};  // empty: none was named
+  std::uint64_t cache_bytes = 0;
+  std::uint64_t free_bytes = 0;
 
   std::map<std::string, std::int64_t> skipped_by_reason() const;
 };
 
-// Everything but the outlooks and the skipped.
+// Everything but the epoch, the cache and the skipped.
 CorpusReport make_corpus_report(std::string title, std::span<const ClipFacts> clips);
 
 // Clips far from the pace of their language, by median and median distance of log characters a
@@ -110,7 +90,7 @@ CorpusReport make_corpus_report(std::string title, std::span<const ClipFacts> cl
 std::vector<SuspiciousClip> find_suspicious(std::span<const ClipFacts> clips);
 
 std::string describe(const CorpusReport& report);  // for people, in lines
-std::string to_json(const CorpusReport& report);   // one object
+std::string to_json(const CorpusReport& report);   // one object on a line
 
 // The report as one page that needs nothing else: pictures are inline SVG, there is no script, and
 // whatever the corpus holds is shown as text. Reads well from a telephone to a wide screen.

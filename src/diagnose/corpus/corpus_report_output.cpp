@@ -4,16 +4,14 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/message_text.h"
 #include "diagnose/corpus/corpus_report.h"
-#include "diagnose/report/html_page.h"
+#include "diagnose/report/markup.h"
+#include "diagnose/report/report.h"
 
 namespace myxtts {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostNamed = 10;  // suspicious clips and speakers that are named one by one
 constexpr std::size_t kBarWidth = 40;   // columns of the longest bar
@@ -42,16 +40,16 @@ std::string rates_line(const std::map<std::int64_t, ClipGroup>& rates) {
 }
 
 std::string bars(const Histogram& histogram) {
-  std::string lines;
+  Rows rows;
   for (std::size_t step = 0; step < histogram.counts.size(); ++step) {
     const auto count = histogram.counts[step];
     const auto width = static_cast<std::size_t>(count) * kBarWidth /
                        static_cast<std::size_t>(std::max<std::int64_t>(1, histogram.highest()));
-    lines +=
-        fmt::format("  {:>6.1f} to {:>6.1f}  {:>9}  {}\n", histogram.end_of(step) - histogram.width,
-                    histogram.end_of(step), human_count(count), std::string(width, '#'));
+    rows.push_back({fmt::format("{:.1f}", histogram.end_of(step) - histogram.width), "to",
+                    fmt::format("{:.1f}", histogram.end_of(step)), human_count(count),
+                    std::string(width, '#')});
   }
-  return lines;
+  return table_text("  >6 <2 >6  >9  <", rows);
 }
 
 std::string suspicious_lines(const std::vector<SuspiciousClip>& clips) {
@@ -87,72 +85,7 @@ Json json_of_groups(const Groups& groups, Name name) {
   return object;
 }
 
-}  // namespace
-
-std::string describe(const CorpusReport& report) {
-  std::string text = fmt::format("{}: {} clips, {:.2f} hours\n", report.title,
-                                 human_count(report.all.clips), report.all.hours);
-  text += fmt::format("languages     {}\n", groups_line(report.languages));
-  text += fmt::format("speakers      {} ({})\n",
-                      human_count(static_cast<std::int64_t>(report.speakers.size())),
-                      groups_line(report.speakers));
-  text += fmt::format("sample rates  {}\n", rates_line(report.sample_rates));
-  text += "length in seconds\n" + bars(report.seconds);
-
-  text += fmt::format("left out      {}\n", report.skipped.size());
-  for (const auto& [reason, count] : report.skipped_by_reason()) {
-    text += fmt::format("  {}  {}\n", human_count(count), reason);
-  }
-  text += fmt::format("suspicious    {} (text that is likely another clip's)\n",
-                      report.suspicious.size());
-  text += suspicious_lines(report.suspicious);
-
-  const auto& epoch = report.epoch;
-  text += fmt::format("an epoch      {} steps of {} clips; {:.1f} % of all tokens useful\n",
-                      human_count(epoch.steps), epoch.batch_size, 100.0 * epoch.useful_share);
-  text += fmt::format("token counts  {}\n", fmt::join(epoch.token_counts, ", "));
-  text += fmt::format("a cache       {}", human_size(report.cache.needed_bytes));
-  if (!report.cache.folder.empty()) {
-    text += fmt::format(" in {}, where {} are free", report.cache.folder,
-                        human_size(report.cache.free_bytes));
-  }
-  return text + "\n";
-}
-
-std::string to_json(const CorpusReport& report) {
-  const auto same = [](const auto& name) { return name; };
-  Json suspicious = Json::array();
-  for (const auto& clip : report.suspicious) suspicious.push_back(json_of(clip));
-  const Json object = {
-      {"corpus", report.title},
-      {"clips", report.all.clips},
-      {"hours", report.all.hours},
-      {"languages", json_of_groups(report.languages, same)},
-      {"speakers", json_of_groups(report.speakers, same)},
-      {"sample_rates",
-       json_of_groups(report.sample_rates, [](std::int64_t rate) { return std::to_string(rate); })},
-      {"seconds", json_of(report.seconds)},
-      {"loudness_db", json_of(report.loudness)},
-      {"chars_per_second", json_of(report.pace)},
-      {"skipped", report.skipped.size()},
-      {"skipped_by_reason", report.skipped_by_reason()},
-      {"suspicious", std::move(suspicious)},
-      {"batch_size", report.epoch.batch_size},
-      {"steps_per_epoch", report.epoch.steps},
-      {"token_counts", report.epoch.token_counts},
-      {"useful_share", report.epoch.useful_share},
-      {"cache_bytes", report.cache.needed_bytes},
-      {"free_bytes", report.cache.free_bytes}};
-  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-namespace {
-
 constexpr std::size_t kMostRows = 200;  // of a table
-
-std::string figure(const std::string& value, std::string_view name) {
-  return fmt::format("<div><b>{}</b><span>{}</span></div>\n", escaped(value), name);
-}
 
 // Bars in a view box of 400 by 160; the page scales it.
 std::string picture(const Histogram& histogram, std::string_view caption) {
@@ -184,74 +117,131 @@ std::string picture(const Histogram& histogram, std::string_view caption) {
 }
 
 std::string group_table(std::string_view heading, const std::map<std::string, ClipGroup>& groups) {
-  std::string table = fmt::format(
-      "<h2>{}</h2>\n<div class=\"wide\"><table><tr><th>name<th class=\"number\">clips<th "
-      "class=\"number\">hours</tr>\n",
-      heading);
-  std::size_t rows = 0;
+  Rows rows;
   for (const auto& [name, group] : groups) {
-    if (++rows > kMostRows) break;
-    table += fmt::format("<tr><td>{}<td class=\"number\">{}<td class=\"number\">{:.2f}</tr>\n",
-                         name.empty() ? "(no name)" : escaped(name), human_count(group.clips),
-                         group.hours);
+    if (rows.size() == kMostRows) break;
+    rows.push_back({html_cell(name.empty() ? "(no name)" : escaped(name)),
+                    number_cell(human_count(group.clips)),
+                    number_cell(fmt::format("{:.2f}", group.hours))});
   }
-  return table + "</table></div>\n";
+  return html_table(heading, {}, {html_cell("name"), number_cell("clips"), number_cell("hours")},
+                    rows);
 }
 
 std::string suspicious_table(const CorpusReport& report) {
   if (report.suspicious.empty()) return {};
-  std::string table =
-      "<h2>Suspicious clips</h2>\n<p>Their text is likely another clip's: far from the usual "
-      "number of characters a second.</p>\n<div class=\"wide\"><table><tr><th>file<th "
-      "class=\"number\">characters/s<th class=\"number\">usual<th>text</tr>\n";
+  Rows rows;
   for (std::size_t i = 0; i < std::min(report.suspicious.size(), kMostRows); ++i) {
     const auto& clip = report.suspicious[i];
-    table += fmt::format(
-        "<tr><td>{}<td class=\"number\">{:.1f}<td class=\"number\">{:.1f}<td "
-        "dir=\"auto\">{}</tr>\n",
-        escaped(clip.audio), clip.chars_per_second, clip.usual, escaped(clip.text));
+    rows.push_back({html_cell(escaped(clip.audio)),
+                    number_cell(fmt::format("{:.1f}", clip.chars_per_second)),
+                    number_cell(fmt::format("{:.1f}", clip.usual)),
+                    html_cell(escaped(clip.text), "dir=\"auto\"")});
   }
-  return table + "</table></div>\n";
+  return html_table(
+      "Suspicious clips",
+      "<p>Their text is likely another clip's: far from the usual number of "
+      "characters a second.</p>\n",
+      {html_cell("file"), number_cell("characters/s"), number_cell("usual"), html_cell("text")},
+      rows);
 }
 
 std::string skipped_table(const CorpusReport& report) {
   if (report.skipped.empty()) return {};
-  std::string table =
-      "<h2>Clips left out</h2>\n<div class=\"wide\"><table><tr><th>reason<th "
-      "class=\"number\">clips</tr>\n";
+  Rows rows;
   for (const auto& [reason, count] : report.skipped_by_reason()) {
-    table += fmt::format("<tr><td>{}<td class=\"number\">{}</tr>\n", escaped(reason),
-                         human_count(count));
+    rows.push_back({html_cell(escaped(reason)), number_cell(human_count(count))});
   }
-  return table + "</table></div>\n";
+  return html_table("Clips left out", {}, {html_cell("reason"), number_cell("clips")}, rows);
 }
 
 std::string figures(const CorpusReport& report) {
-  return "<div class=\"figures\">\n" + figure(human_count(report.all.clips), "clips") +
-         figure(fmt::format("{:.2f}", report.all.hours), "hours") +
-         figure(human_count(static_cast<std::int64_t>(report.speakers.size())), "speakers") +
-         figure(human_count(static_cast<std::int64_t>(report.skipped.size())), "left out") +
-         figure(human_count(static_cast<std::int64_t>(report.suspicious.size())), "suspicious") +
-         figure(human_count(report.epoch.steps),
-                fmt::format("steps an epoch, {} clips each", report.epoch.batch_size)) +
-         figure(fmt::format("{:.1f} %", 100.0 * report.epoch.useful_share), "useful tokens") +
-         figure(human_size(report.cache.needed_bytes), "feature cache") + "</div>\n";
+  const auto count = [](std::size_t number) {
+    return human_count(static_cast<std::int64_t>(number));
+  };
+  return "<div class=\"figures\">\n" + html_figure(human_count(report.all.clips), "clips") +
+         html_figure(fmt::format("{:.2f}", report.all.hours), "hours") +
+         html_figure(count(report.speakers.size()), "speakers") +
+         html_figure(count(report.skipped.size()), "left out") +
+         html_figure(count(report.suspicious.size()), "suspicious") +
+         html_figure(human_count(report.steps_per_epoch),
+                     fmt::format("steps an epoch, {} clips each", report.batch_size)) +
+         html_figure(fmt::format("{:.1f} %", 100.0 * report.useful_share), "useful tokens") +
+         html_figure(human_size(report.cache_bytes), "feature cache") + "</div>\n";
 }
 
 }  // namespace
+
+std::string describe(const CorpusReport& report) {
+  std::string text = fmt::format("{}: {} clips, {:.2f} hours\n", report.title,
+                                 human_count(report.all.clips), report.all.hours);
+  text += fmt::format("languages     {}\n", groups_line(report.languages));
+  text += fmt::format("speakers      {} ({})\n",
+                      human_count(static_cast<std::int64_t>(report.speakers.size())),
+                      groups_line(report.speakers));
+  text += fmt::format("sample rates  {}\n", rates_line(report.sample_rates));
+  text += "length in seconds\n" + bars(report.seconds);
+
+  text += fmt::format("left out      {}\n", report.skipped.size());
+  for (const auto& [reason, count] : report.skipped_by_reason()) {
+    text += fmt::format("  {}  {}\n", human_count(count), reason);
+  }
+  text += fmt::format("suspicious    {} (text that is likely another clip's)\n",
+                      report.suspicious.size());
+  text += suspicious_lines(report.suspicious);
+
+  text += fmt::format("an epoch      {} steps of {} clips; {:.1f} % of all tokens useful\n",
+                      human_count(report.steps_per_epoch), report.batch_size,
+                      100.0 * report.useful_share);
+  text += fmt::format("token counts  {}\n", fmt::join(report.token_counts, ", "));
+  text += fmt::format("a cache       {}", human_size(report.cache_bytes));
+  if (!report.cache_folder.empty()) {
+    text += fmt::format(" in {}, where {} are free", report.cache_folder,
+                        human_size(report.free_bytes));
+  }
+  return text + "\n";
+}
+
+std::string to_json(const CorpusReport& report) {
+  const auto same = [](const auto& name) { return name; };
+  Json suspicious = Json::array();
+  for (const auto& clip : report.suspicious) suspicious.push_back(json_of(clip));
+  const Json object = {
+      {"corpus", report.title},
+      {"clips", report.all.clips},
+      {"hours", report.all.hours},
+      {"languages", json_of_groups(report.languages, same)},
+      {"speakers", json_of_groups(report.speakers, same)},
+      {"sample_rates",
+       json_of_groups(report.sample_rates, [](std::int64_t rate) { return std::to_string(rate); })},
+      {"seconds", json_of(report.seconds)},
+      {"loudness_db", json_of(report.loudness)},
+      {"chars_per_second", json_of(report.pace)},
+      {"skipped", report.skipped.size()},
+      {"skipped_by_reason", report.skipped_by_reason()},
+      {"suspicious", std::move(suspicious)},
+      {"batch_size", report.batch_size},
+      {"steps_per_epoch", report.steps_per_epoch},
+      {"token_counts", report.token_counts},
+      {"useful_share", report.useful_share},
+      {"cache_bytes", report.cache_bytes},
+      {"free_bytes", report.free_bytes}};
+  return json_text(object, -1);
+}
 
 std::string to_html(const CorpusReport& report) {
   std::map<std::string, ClipGroup> rates;
   for (const auto& [rate, group] : report.sample_rates) {
     rates.emplace(fmt::format("{} Hz", rate), group);
   }
-  return page_head(report.title) + "<h1>" + escaped(report.title) + "</h1>\n" + figures(report) +
-         "<div class=\"pictures\">\n" + picture(report.seconds, "Length, seconds") +
-         picture(report.loudness, "Loudness, dB below full scale (RMS)") +
-         picture(report.pace, "Characters a second") + "</div>\n" + suspicious_table(report) +
-         skipped_table(report) + group_table("Languages", report.languages) +
-         group_table("Speakers", report.speakers) + group_table("Sample rates", rates) +
-         "</body></html>\n";
+  return html_page(
+      report.title,
+      "<h1>" + escaped(report.title) + "</h1>\n" + figures(report) + "<div class=\"pictures\">\n" +
+          picture(report.seconds, "Length, seconds") +
+          picture(report.loudness, "Loudness, dB below full scale (RMS)") +
+          picture(report.pace, "Characters a second") + "</div>\n" + suspicious_table(report) +
+          skipped_table(report) + group_table("Languages", report.languages) +
+          group_table("Speakers", report.speakers) + group_table("Sample rates", rates));
 }
 
 }  // namespace myxtts

@@ -2,10 +2,15 @@
 #include "diagnose/corpus/corpus_survey.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <numeric>
 #include <system_error>
 #include <thread>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -13,33 +18,18 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/message_text.h"
+#include "base/progress.h"
+#include "base/thread_group.h"
 #include "config/value_text.h"
 #include "data/batches/batch_plan.h"
 #include "data/cache/shard_format.h"
+#include "data/clip_decoder.h"
 #include "data/corpus.h"
 #include "data/index/clip_checks.h"
 #include "device/one_device.h"
-#include "diagnose/corpus/corpus_report.h"
 #include "pipeline/feature_writer.h"
 
 namespace myxtts {
-
-std::vector<CorpusSource> parse_corpora(const std::vector<std::string>& corpora,
-                                        const std::string& flag) {
-  std::vector<CorpusSource> sources;
-  for (const auto& corpus : corpora) {
-    auto source = parse_corpus_source(corpus);
-    if (!source) {
-      throw ConfigError(fmt::format(
-          "{} takes the path of a folder or of a manifest, alone or with ',language=CODE' or "
-          "',format=LAYOUT' behind it, but was given {}.",
-          flag, quote(corpus)));
-    }
-    sources.push_back(std::move(*source));
-  }
-  return sources;
-}
-
 namespace {
 
 std::filesystem::path user_cache_folder() {
@@ -52,22 +42,7 @@ std::filesystem::path user_cache_folder() {
   return std::filesystem::temp_directory_path() / "myxtts-cache";
 }
 
-}  // namespace
-
-std::filesystem::path index_folder(const DataConfig& config) {
-  const auto folder = config.cache_dir.value_or(user_cache_folder());
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!std::filesystem::is_directory(folder)) {
-    throw DataError(fmt::format("The folder {} cannot be made: {}. Give another with --cache-dir.",
-                                folder.string(), error.message()));
-  }
-  return folder;
-}
-
-namespace {
-
-constexpr std::int64_t kUsualBatch = 8;  // clips, where no batch size is asked for
+constexpr std::int64_t kSurveyedBatch = 8;  // clips, where no batch size is asked for
 
 std::string title_of(const DataConfig& config) {
   std::string title;
@@ -100,40 +75,27 @@ std::vector<ClipNumber> all_clips(const Corpus& corpus) {
   return clips;
 }
 
-EpochOutlook outlook_of(const Corpus& corpus, const CorpusSurvey& survey) {
-  const auto& train = survey.config.train;
-  const BatchSettings settings{.batch_size = train.batch_size.value_or(kUsualBatch),
+void add_epoch(CorpusReport& report, const Corpus& corpus, const TrainConfig& train,
+               const GptConfig& gpt) {
+  const BatchSettings settings{.batch_size = train.batch_size.value_or(kSurveyedBatch),
                                .batch_tokens = train.batch_tokens,
                                .static_shapes = true,
                                .seed = static_cast<std::uint64_t>(train.seed)};
-  const GptConfig gpt = survey.model ? survey.model->config.gpt : GptConfig{};
   const BatchPlan plan(corpus, gpt, settings);
-  EpochOutlook outlook{.batch_size = plan.slots(),
-                       .steps = plan.steps_per_epoch(),
-                       .token_counts = {},
-                       .useful_share = plan.useful_share()};
-  for (const auto& sizes : plan.sizes()) outlook.token_counts.push_back(sizes.tokens);
-  return outlook;
+  report.batch_size = plan.slots();
+  report.steps_per_epoch = plan.steps_per_epoch();
+  for (const auto& sizes : plan.sizes()) report.token_counts.push_back(sizes.tokens);
+  report.useful_share = plan.useful_share();
 }
 
-CacheOutlook cache_outlook(const Corpus& corpus, const DataConfig& config) {
+void add_cache(CorpusReport& report, const Corpus& corpus, const DataConfig& config) {
   const auto folder = index_folder(config);
-  std::uint64_t bytes = 0;
-  for (const auto number : all_clips(corpus)) bytes += cached_bytes(corpus.clip(number).samples);
-  const auto room = cache_room(folder, bytes);
-  return {.folder = folder.string(), .needed_bytes = bytes, .free_bytes = room.available};
+  for (const auto number : all_clips(corpus)) {
+    report.cache_bytes += cached_bytes(corpus.clip(number).samples);
+  }
+  report.cache_folder = folder.string();
+  report.free_bytes = cache_room(folder, report.cache_bytes).available;
 }
-
-// The cache of the survey's model, and what fills it.
-struct CacheFilling {
-  CacheFilling(const CorpusSurvey& survey, const OpenModel& model)
-      : cache(*survey.config.data.cache_dir, model_key(model.dvae, model.model.at("mel_stats"))),
-        writer(model.config.dvae, model.dvae, model.model.at("mel_stats"),
-               open_one_device({.kind = survey.config.devices.device}), cache) {}
-
-  FeatureCache cache;
-  FeatureWriter writer;
-};
 
 // Says what will be written before it is.
 void announce(const FeatureCache& cache, const Corpus& corpus) {
@@ -146,16 +108,96 @@ void announce(const FeatureCache& cache, const Corpus& corpus) {
   log_info("prepare", "{}", room.sentence(cache.folder()));
 }
 
+constexpr double kSilence = -100.0;
+
+// The root of the mean square, in dB below full scale: 0 is a square wave at full scale.
+double loudness_db(std::span<const std::int16_t> samples) {
+  double sum = 0.0;
+  for (const std::int16_t sample : samples) sum += static_cast<double>(sample) * sample;
+  if (sum == 0.0) return kSilence;
+  const double mean = sum / static_cast<double>(samples.size()) / (32768.0 * 32768.0);
+  return std::max(kSilence, 10.0 * std::log10(mean));
+}
+
+// Decodes each of `clips` once and hands it to `visit`, which any of the workers may call at any
+// time. Files whose sound is bad go to `skipped` instead. Throws what `visit` or `skipped` throws.
+void survey_clips(const Corpus& corpus, std::span<const ClipNumber> clips, std::size_t workers,
+                  const std::function<void(std::size_t, const DecodedClip&)>& visit,
+                  SkipList& skipped) {
+  Progress progress({.title = "Listening to clips", .total = clips.size()});
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (auto place = next++; place < clips.size(); place = next++) {
+      const auto view = corpus.clip(clips[place]);
+      auto decoded = decode_clip(std::string(view.audio));
+      if (auto* bad = std::get_if<Skipped>(&decoded)) {
+        bad->manifest = std::string(view.manifest);
+        bad->line = view.line;
+        skipped.add(std::move(*bad));
+      } else {
+        visit(place, std::get<DecodedClip>(decoded));
+      }
+      progress.advance();
+    }
+  };
+  // One that fails ends the others after their clip.
+  const auto guarded = [&] {
+    try {
+      work();
+    } catch (...) {
+      next = clips.size();
+      throw;
+    }
+  };
+  ThreadGroup threads;
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    threads.start("survey-" + std::to_string(worker), guarded);
+  }
+  threads.join();
+}
+
 }  // namespace
 
-CorpusReport survey_corpus(const CorpusSurvey& survey) {
-  const auto& data = survey.config.data;
-  const auto corpus = Corpus::open(data, survey.vocabulary, index_folder(data));
+std::vector<CorpusSource> parse_corpora(const std::vector<std::string>& corpora,
+                                        const std::string& flag) {
+  std::vector<CorpusSource> sources;
+  for (const auto& corpus : corpora) {
+    auto source = parse_corpus_source(corpus);
+    if (!source) {
+      throw ConfigError(fmt::format(
+          "{} takes the path of a folder or of a manifest, alone or with ',language=CODE' or "
+          "',format=LAYOUT' behind it, but was given {}.",
+          flag, quote(corpus)));
+    }
+    sources.push_back(std::move(*source));
+  }
+  return sources;
+}
+
+std::filesystem::path index_folder(const DataConfig& config) {
+  const auto folder = config.cache_dir.value_or(user_cache_folder());
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!std::filesystem::is_directory(folder)) {
+    throw DataError(fmt::format("The folder {} cannot be made: {}. Give another with --cache-dir.",
+                                folder.string(), error.message()));
+  }
+  return folder;
+}
+
+CorpusReport survey_corpus(const RunConfig& config, const Vocabulary& vocabulary,
+                           const std::optional<OpenModel>& model, bool fill_cache) {
+  const auto& data = config.data;
+  const auto corpus = Corpus::open(data, vocabulary, index_folder(data));
   const auto clips = all_clips(corpus);
-  std::unique_ptr<CacheFilling> filling;
-  if (survey.fill_cache) {
-    filling = std::make_unique<CacheFilling>(survey, *survey.model);
-    announce(filling->cache, corpus);
+  std::optional<FeatureCache> cache;
+  std::optional<FeatureWriter> writer;
+  if (fill_cache) {
+    const auto& stats = model->model.at("mel_stats");
+    cache.emplace(*data.cache_dir, model_key(model->dvae, stats));
+    writer.emplace(model->config.dvae, model->dvae, stats,
+                   open_one_device({.kind = config.devices.device}), *cache);
+    announce(*cache, corpus);
   }
 
   SkipList bad_sound(data);
@@ -164,7 +206,7 @@ CorpusReport survey_corpus(const CorpusSurvey& survey) {
     const auto clip = corpus.clip(clips[place]);
     facts[place] = facts_of(clip);
     facts[place].loudness_db = loudness_db(decoded.samples);
-    if (filling) filling->writer.add(clip.identity, decoded);
+    if (writer) writer->add(clip.identity, decoded);
   };
   survey_clips(corpus, clips, workers_of(data), visit, bad_sound);
   std::erase_if(facts, [](const ClipFacts& clip) { return clip.audio.empty(); });  // bad sound
@@ -172,11 +214,13 @@ CorpusReport survey_corpus(const CorpusSurvey& survey) {
   auto report = make_corpus_report(title_of(data), facts);
   report.skipped = corpus.skipped();
   for (auto& skipped : bad_sound.sorted()) report.skipped.push_back(std::move(skipped));
-  if (corpus.size() > 0) report.epoch = outlook_of(corpus, survey);
-  report.cache = cache_outlook(corpus, data);
-  if (filling) {
-    log_info("prepare", "{} holds {} clips, {}.", filling->cache.folder().string(),
-             filling->cache.size(), human_size(filling->cache.bytes()));
+  if (corpus.size() > 0) {
+    add_epoch(report, corpus, config.train, model ? model->config.gpt : GptConfig{});
+  }
+  add_cache(report, corpus, data);
+  if (cache) {
+    log_info("prepare", "{} holds {} clips, {}.", cache->folder().string(), cache->size(),
+             human_size(cache->bytes()));
   }
   return report;
 }

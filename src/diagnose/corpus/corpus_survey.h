@@ -24,15 +24,10 @@ std::vector<CorpusSource> parse_corpora(const std::vector<std::string>& corpora,
 // user's own that is kept. Made where there is none; throws DataError when that fails.
 std::filesystem::path index_folder(const DataConfig& config);
 
-struct CorpusSurvey {
-  const RunConfig& config;  // its data.train_data are looked at
-  const Vocabulary& vocabulary;
-  const std::optional<OpenModel>& model;  // its sizes count; nothing: those of the public model
-  bool fill_cache = false;                // needs the model and data.cache_dir
-};
-
-// Opens the corpora, decodes every clip once, and tells what was found. Shows progress. Throws what
-// opening a corpus or a cache throws.
-CorpusReport survey_corpus(const CorpusSurvey& survey);
+// Opens the corpora of data.train_data, decodes every clip once, and reports what was found. The
+// sizes of `model` count, or those of the public one; `fill_cache` needs it, and data.cache_dir.
+// Shows progress. Throws what opening a corpus or a cache throws.
+CorpusReport survey_corpus(const RunConfig& config, const Vocabulary& vocabulary,
+                           const std::optional<OpenModel>& model, bool fill_cache);
 
 }  // namespace myxtts

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <span>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "base/atomic_file.h"
@@ -47,21 +48,14 @@ std::string make_header(std::string_view name, std::size_t size) {
   return header;
 }
 
-}  // namespace
-
-void TarArchive::add(std::string_view name, std::string_view content) {
+// Adds a file to a tar archive (POSIX ustar): owned by nobody, dated at the epoch, so that it
+// carries nothing about who made it. `name` is a relative path of at most 100 bytes.
+void add_file(std::string& archive, std::string_view name, std::string_view content) {
   MYXTTS_CHECK(!name.empty() && name.size() <= 100, "{} is no name for a file in a tar", name);
-  bytes_ += make_header(name, content.size());
-  bytes_ += content;
-  bytes_.append((kBlock - content.size() % kBlock) % kBlock, '\0');
+  archive += make_header(name, content.size());
+  archive += content;
+  archive.append((kBlock - content.size() % kBlock) % kBlock, '\0');
 }
-
-std::string TarArchive::finish() && {
-  bytes_.append(2 * kBlock, '\0');
-  return std::move(bytes_);
-}
-
-namespace {
 
 bool is_word(char letter) {
   return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
@@ -91,6 +85,50 @@ void tidy(std::vector<std::string>& names) {
   std::erase_if(names, [](const std::string& name) { return name.size() < 2; });
   std::sort(names.begin(), names.end(),
             [](const auto& a, const auto& b) { return a.size() > b.size(); });
+}
+
+namespace fs = std::filesystem;
+
+constexpr std::streamoff kLongestPart = 4'000'000;  // bytes; of a longer file its end
+
+// The files of a run directory that show how the run went. Lists of clips and audio are left out.
+constexpr const char* kRunFiles[] = {"config.yaml", "plan.json", "log.txt", "metrics.jsonl",
+                                     "profile.json"};
+
+std::optional<std::string> end_of_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file || !fs::is_regular_file(path)) return std::nullopt;
+  file.seekg(0, std::ios::end);
+  const std::streamoff size = file.tellg();
+  const bool cut = size > kLongestPart;
+  file.seekg(cut ? size - kLongestPart : 0);
+  std::string partial_line;
+  if (cut) std::getline(file, partial_line);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+void add_run(const fs::path& folder, const Identity& identity, std::string& archive) {
+  if (!fs::is_directory(folder)) {
+    throw DataError(
+        fmt::format("The run directory {} is not there. Give --run the folder that holds log.txt.",
+                    folder.string()));
+  }
+  bool found = false;
+  for (const char* name : kRunFiles) {
+    if (const auto text = end_of_file(folder / name)) {
+      add_file(archive, fmt::format("run/{}", name), redact(*text, identity));
+      found = true;
+    }
+  }
+  if (!found) {
+    throw DataError(
+        fmt::format("The folder {} holds no log.txt, config.yaml or plan.json, so it is no run "
+                    "directory. Give --run "
+                    "the folder that training wrote to.",
+                    folder.string()));
+  }
 }
 
 }  // namespace
@@ -124,62 +162,14 @@ std::string redact(std::string text, const Identity& identity) {
   return text;
 }
 
-namespace {
-
-namespace fs = std::filesystem;
-
-constexpr std::streamoff kLongestPart = 4'000'000;  // bytes; of a longer file its end
-
-// What of a run directory tells how the run went. Lists of clips and audio stay at home.
-constexpr const char* kRunFiles[] = {"config.yaml", "plan.json", "log.txt", "metrics.jsonl",
-                                     "profile.json"};
-
-std::optional<std::string> end_of_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file || !fs::is_regular_file(path)) return std::nullopt;
-  file.seekg(0, std::ios::end);
-  const std::streamoff size = file.tellg();
-  const bool cut = size > kLongestPart;
-  file.seekg(cut ? size - kLongestPart : 0);
-  std::string partial_line;
-  if (cut) std::getline(file, partial_line);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-void add_run(const fs::path& folder, const Identity& identity, TarArchive& archive) {
-  if (!fs::is_directory(folder)) {
-    throw DataError(
-        fmt::format("The run directory {} is not there. Give --run the folder that holds log.txt.",
-                    folder.string()));
-  }
-  bool found = false;
-  for (const char* name : kRunFiles) {
-    if (const auto text = end_of_file(folder / name)) {
-      archive.add(fmt::format("run/{}", name), redact(*text, identity));
-      found = true;
-    }
-  }
-  if (!found) {
-    throw DataError(
-        fmt::format("The folder {} holds no log.txt, config.yaml or plan.json, so it is no run "
-                    "directory. Give --run "
-                    "the folder that training wrote to.",
-                    folder.string()));
-  }
-}
-
-}  // namespace
-
-void write_bundle(const fs::path& file, const BundleContent& content, const Identity& identity) {
-  TarArchive archive;
-  archive.add("doctor.txt", redact(content.report_text, identity));
-  archive.add("doctor.json", redact(content.report_json, identity));
-  if (content.config) archive.add("config.yaml", redact(*content.config, identity));
-  if (content.run_directory) add_run(*content.run_directory, identity, archive);
-  const std::string bytes = std::move(archive).finish();
-  write_file_atomically(file, std::as_bytes(std::span(bytes)));
+void write_bundle(const fs::path& file,
+                  const std::vector<std::pair<std::string, std::string>>& texts,
+                  const std::optional<fs::path>& run_directory, const Identity& identity) {
+  std::string archive;
+  for (const auto& [name, text] : texts) add_file(archive, name, redact(text, identity));
+  if (run_directory) add_run(*run_directory, identity, archive);
+  archive.append(2 * kBlock, '\0');
+  write_file_atomically(file, std::as_bytes(std::span(archive)));
 }
 
 }  // namespace myxtts

@@ -4,24 +4,10 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace myxtts {
-
-// Builds a tar archive in memory (POSIX ustar): files only, owned by nobody, dated at the epoch, so
-// that it carries nothing about who made it.
-class TarArchive {
- public:
-  // `name` is a relative path of at most 100 bytes.
-  void add(std::string_view name, std::string_view content);
-
-  // The whole archive. Nothing may be added afterwards.
-  std::string finish() &&;
-
- private:
-  std::string bytes_;
-};
 
 // What names a person or a machine, and must not leave it.
 struct Identity {
@@ -37,18 +23,13 @@ struct Identity {
 // stands as a word of its own.
 std::string redact(std::string text, const Identity& identity);
 
-// What a person helping from afar needs.
-struct BundleContent {
-  std::string report_text;
-  std::string report_json;
-  std::optional<std::string> config = {};                   // effective configuration, YAML
-  std::optional<std::filesystem::path> run_directory = {};  // of the run in question
-};
-
-// Writes a tar archive to `file`, every text in it redacted: no user, host or home folder, and
-// nothing of the environment. Throws DataError when a file that was named cannot be read, or `file`
-// not be written.
-void write_bundle(const std::filesystem::path& file, const BundleContent& content,
+// Writes a tar archive to `file` for a person helping from afar: `texts` by the names of their
+// files, and of `run_directory`, where one is given, the files that show how the run went. Every
+// text in it is redacted: no user, host or home folder, and nothing of the environment. Throws
+// DataError when a file that was named cannot be read, or `file` not be written.
+void write_bundle(const std::filesystem::path& file,
+                  const std::vector<std::pair<std::string, std::string>>& texts,
+                  const std::optional<std::filesystem::path>& run_directory,
                   const Identity& identity);
 
 }  // namespace myxtts

@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "base/message_text.h"
 #include "device/cuda_plugin.h"
+#include "diagnose/report/markup.h"
 
 namespace myxtts {
 namespace {
@@ -31,7 +31,7 @@ int major_of(const std::string& version) {
 Check check_plugin(const CudaFacts& cuda) {
   Check check{.id = "cuda_plugin", .name = "CUDA plugin", .needed_by = kGpuUse};
   if (!cuda.reason.empty()) {
-    check.state = CheckState::Missing;
+    check.verdict = Verdict::Fail;
     check.found = (cuda.plugin_present ? "built; " : "") + cuda.reason;
     check.remedy = cuda.remedy;
     return check;
@@ -43,7 +43,7 @@ Check check_plugin(const CudaFacts& cuda) {
   }
   const auto working = static_cast<int>(cuda.working_devices.size());
   if (cuda.faults.empty() && working == cuda.libtorch_devices && working > 0) return check;
-  check.state = CheckState::Warning;
+  check.verdict = Verdict::Warn;
   if (working != cuda.libtorch_devices) {
     check.found += fmt::format("; LibTorch sees {} GPUs", cuda.libtorch_devices);
   }
@@ -55,7 +55,7 @@ Check check_plugin(const CudaFacts& cuda) {
 Check check_driver(const GpuInventory& gpus) {
   Check check{.id = "driver", .name = "NVIDIA driver", .needed_by = kGpuUse};
   if (!gpus.driver_found) {
-    check.state = CheckState::Missing;
+    check.verdict = Verdict::Fail;
     check.found = "none: " + gpus.driver_fault;
     check.remedy =
         fmt::format("For a GPU install NVIDIA's driver, version {} or newer", kMinimumDriver);
@@ -65,12 +65,12 @@ Check check_driver(const GpuInventory& gpus) {
   if (gpus.cuda_version > 0)
     check.found += fmt::format(" (up to {})", cuda_text(gpus.cuda_version));
   for (const std::string& fault : gpus.faults) {
-    check.state = CheckState::Warning;
+    check.verdict = Verdict::Warn;
     check.found += "; " + fault;
   }
   const int major = major_of(gpus.driver_version);
   if (major > 0 && major < kMinimumDriver) {
-    check.state = CheckState::Missing;
+    check.verdict = Verdict::Fail;
     check.found += "; too old for CUDA 13.0";
     check.remedy = fmt::format("Install NVIDIA's driver, version {} or newer", kMinimumDriver);
   }
@@ -102,21 +102,21 @@ Check check_gpu(const GpuInfo& gpu) {
               .needed_by = kGpuUse};
   if (gpu.capability_major && gpu.capability_minor &&
       *gpu.capability_major * 10 + *gpu.capability_minor < kLeastCapability) {
-    check.state = CheckState::Missing;
+    check.verdict = Verdict::Fail;
     check.found += "; too old: Turing (capability 7.5) is the first that CUDA 13 serves";
     check.remedy = "Use another GPU, or --device cpu";
   }
   for (const std::string& fault : gpu.faults) {
-    check.state = std::max(check.state, CheckState::Warning);
+    check.verdict = std::max(check.verdict, Verdict::Warn);
     check.found += "; " + fault;
   }
   return check;
 }
 
-void add_gpus(const GpuInventory& inventory, std::vector<Check>& checks) {
+void add_gpus(const GpuInventory& inventory, Checks& checks) {
   if (inventory.gpus.empty()) {
     checks.push_back({.id = "gpus", .name = "GPUs", .found = "none", .needed_by = kGpuUse});
-    checks.back().state = CheckState::Missing;
+    checks.back().verdict = Verdict::Fail;
   }
   for (const GpuInfo& gpu : inventory.gpus) checks.push_back(check_gpu(gpu));
   if (!inventory.links.empty()) {
@@ -138,15 +138,13 @@ void add_gpus(const GpuInventory& inventory, std::vector<Check>& checks) {
   }
 }
 
-}  // namespace
-
-void add_gpu_checks(const Findings& findings, std::vector<Check>& checks) {
+// Adds the rows that a run on a GPU depends on: driver, CUDA plugin, each GPU, how they are
+// connected.
+void add_gpu_checks(const Findings& findings, Checks& checks) {
   checks.push_back(check_driver(findings.machine.gpus));
   checks.push_back(check_plugin(findings.cuda));
   add_gpus(findings.machine.gpus, checks);
 }
-
-namespace {
 
 constexpr const char* kEverything = "every command";
 constexpr const char* kComputing = "every command that computes";
@@ -157,14 +155,14 @@ constexpr std::int64_t kGoodDisk = 20 * kGigabyte;    // three checkpoints of th
 constexpr std::int64_t kLeastMemory = 2 * kGigabyte;  // LibTorch and a tiny model
 constexpr std::int64_t kGoodMemory = 8 * kGigabyte;   // the xtts-v2 size, to speak with
 
-Check check_libtorch(const LibTorchFacts& libtorch) {
+Check check_libtorch(const LibraryFacts& libtorch) {
   Check check{.id = "libtorch",
               .name = "LibTorch",
               .found = fmt::format("{} from {}", libtorch.version, libtorch.path),
               .needed_by = kComputing,
               .cpu_run_needs_it = true};
   if (libtorch.version != libtorch.built_against) {
-    check.state = CheckState::Warning;
+    check.verdict = Verdict::Warn;
     check.found += fmt::format("; this program was built for {}", libtorch.built_against);
     check.remedy = "Type: tools/setup";
   }
@@ -192,10 +190,10 @@ Check check_memory(const MemoryInfo& memory) {
               .needed_by = kComputing,
               .cpu_run_needs_it = true};
   if (memory.available_bytes < kLeastMemory) {
-    check.state = CheckState::Missing;
+    check.verdict = Verdict::Fail;
     check.remedy = fmt::format("Free memory: {} are needed", human_size(kLeastMemory));
   } else if (memory.available_bytes < kGoodMemory) {
-    check.state = CheckState::Warning;
+    check.verdict = Verdict::Warn;
     check.remedy = fmt::format("The xtts-v2 size wants {}", human_size(kGoodMemory));
   }
   return check;
@@ -210,30 +208,30 @@ Check check_disk(const DiskInfo& disk) {
               .cpu_run_needs_it = true};
   if (!disk.fault.empty()) check.found = disk.folder.string() + ": " + disk.fault;
   if (disk.free_bytes < kLeastDisk) {
-    check.state = CheckState::Missing;
+    check.verdict = Verdict::Fail;
     check.remedy = fmt::format("Free {} here, or work in another folder", human_size(kLeastDisk));
   } else if (disk.free_bytes < kGoodDisk) {
-    check.state = CheckState::Warning;
+    check.verdict = Verdict::Warn;
     check.remedy = fmt::format("Models of the xtts-v2 size want {}", human_size(kGoodDisk));
   }
   return check;
 }
 
-Check check_sound(const SoundFacts& sound) {
+Check check_sound(const LibraryFacts& sound, const std::vector<std::string>& formats) {
   Check check{.id = "sound",
               .name = "sound library",
               .needed_by = "encode, and every command that reads or writes audio",
               .cpu_run_needs_it = true};
   if (!sound.fault.empty()) {
-    check.state = CheckState::Missing;
+    check.verdict = Verdict::Fail;
     check.found = sound.fault;
     check.remedy = "Type: apt install libsndfile1";
     return check;
   }
-  check.found = fmt::format("{}: {}", sound.version, fmt::join(sound.formats, ", "));
+  check.found = fmt::format("{}: {}", sound.version, fmt::join(formats, ", "));
   for (const char* format : {"Opus", "MP3"}) {
-    if (std::count(sound.formats.begin(), sound.formats.end(), format) > 0) continue;
-    check.state = CheckState::Warning;
+    if (std::count(formats.begin(), formats.end(), format) > 0) continue;
+    check.verdict = Verdict::Warn;
     check.found += fmt::format("; no {}", format);
     check.remedy = "Convert such files to WAV or FLAC, or install libsndfile 1.1 or newer";
   }
@@ -242,10 +240,10 @@ Check check_sound(const SoundFacts& sound) {
 
 Check check_text_data(const TextDataFacts& data, Check check) {
   if (data.path.empty()) {
-    check.state = CheckState::Missing;
+    check.verdict = Verdict::Fail;
     check.found = "not installed";
   } else if (!data.missing.empty()) {
-    check.state = CheckState::Missing;
+    check.verdict = Verdict::Fail;
     check.found = fmt::format("{} lacks {}", data.path, fmt::join(data.missing, ", "));
   } else {
     check.found = fmt::format("{} in {}", human_size(data.bytes), data.path);
@@ -255,53 +253,11 @@ Check check_text_data(const TextDataFacts& data, Check check) {
   return check;
 }
 
-}  // namespace
-
-std::string name_of(CheckState state) {
-  switch (state) {
-    case CheckState::Ok:
-      return "ok";
-    case CheckState::Warning:
-      return "warning";
-    case CheckState::Missing:
-      return "missing";
-  }
-  return "missing";
+// How doctor writes a verdict.
+std::string state_of(Verdict verdict) {
+  if (verdict == Verdict::Pass) return "ok";
+  return verdict == Verdict::Warn ? "warning" : "missing";
 }
-
-std::vector<Check> make_checklist(const Findings& findings) {
-  std::vector<Check> checks;
-  checks.push_back({.id = "compiler",
-                    .name = "compiled by",
-                    .found = findings.compiler,
-                    .needed_by = kEverything,
-                    .cpu_run_needs_it = true});
-  checks.push_back(check_libtorch(findings.libtorch));
-  checks.push_back(check_cpu(findings.machine.cpu));
-  checks.push_back(check_memory(findings.machine.memory));
-  checks.push_back(check_disk(findings.disk));
-  checks.push_back(check_sound(findings.sound));
-  checks.push_back({.id = "icu",
-                    .name = "Unicode (ICU)",
-                    .found = findings.icu_version,
-                    .needed_by = "tokenize, and every command that reads text",
-                    .cpu_run_needs_it = true});
-  checks.push_back(
-      check_text_data(findings.japanese,
-                      {.id = "japanese", .name = "Japanese words", .needed_by = "--language ja"}));
-  checks.push_back(check_text_data(
-      findings.chinese, {.id = "chinese", .name = "Chinese sounds", .needed_by = "--language zh"}));
-  add_gpu_checks(findings, checks);
-  return checks;
-}
-
-bool can_run_on_cpu(const std::vector<Check>& checklist) {
-  return std::none_of(checklist.begin(), checklist.end(), [](const Check& check) {
-    return check.cpu_run_needs_it && check.state == CheckState::Missing;
-  });
-}
-
-namespace {
 
 // nvidia-smi's matrix: one row and one column for each GPU.
 std::string topology_matrix(const GpuInventory& inventory) {
@@ -314,34 +270,29 @@ std::string topology_matrix(const GpuInventory& inventory) {
     }
     return std::string("?");
   };
-  std::string text = fmt::format("  {:6}", "");
-  for (const GpuInfo& gpu : inventory.gpus) text += fmt::format("GPU {:<3}", gpu.index);
-  for (const GpuInfo& row : inventory.gpus) {
-    text += fmt::format("\n  GPU {:<2}", row.index);
-    for (const GpuInfo& column : inventory.gpus) {
-      text += fmt::format("{:<7}", path(row.index, column.index));
-    }
+  std::string layout = "  <6";
+  Rows rows{{""}};
+  for (const GpuInfo& gpu : inventory.gpus) {
+    const std::string name = fmt::format("GPU {}", gpu.index);
+    layout += "<7";
+    rows.front().push_back(name);
+    auto& row = rows.emplace_back(std::vector{name});
+    for (const GpuInfo& other : inventory.gpus) row.push_back(path(gpu.index, other.index));
   }
-  std::string trimmed;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == '\n') trimmed.erase(trimmed.find_last_not_of(' ') + 1);
-    trimmed += text[at];
-  }
-  trimmed.erase(trimmed.find_last_not_of(' ') + 1);
-  return trimmed;
+  return table_text(layout, rows);
 }
 
-std::vector<std::string> missing(const std::vector<Check>& checklist, bool for_cpu) {
+std::vector<std::string> missing(const Checks& checklist, bool for_cpu) {
   std::vector<std::string> names;
   for (const Check& check : checklist) {
-    if (check.state == CheckState::Missing && check.cpu_run_needs_it == for_cpu) {
+    if (check.verdict == Verdict::Fail && check.cpu_run_needs_it == for_cpu) {
       names.push_back(check.name);
     }
   }
   return names;
 }
 
-std::string verdict(const CudaFacts& cuda, const std::vector<Check>& checklist) {
+std::string conclusion(const CudaFacts& cuda, const Checks& checklist) {
   const auto for_cpu = missing(checklist, true);
   const auto for_more = missing(checklist, false);
   std::string text = for_cpu.empty()
@@ -356,43 +307,60 @@ std::string verdict(const CudaFacts& cuda, const std::vector<Check>& checklist) 
 
 }  // namespace
 
-std::string report_text(const Findings& findings, const std::vector<Check>& checklist) {
-  std::size_t width = 0;
-  for (const Check& check : checklist) width = std::max(width, check.name.size());
-  std::string text = fmt::format("myxtts {}\n\n", findings.program_version);
-  for (const Check& check : checklist) {
-    text +=
-        fmt::format("  {:<8} {:<{}}  {}\n", name_of(check.state), check.name, width, check.found);
-    if (check.state == CheckState::Ok) continue;
-    const std::string indent(width + 13, ' ');
-    text += fmt::format("{}needed by: {}\n", indent, check.needed_by);
-    // An error of a library may end with the remedy already.
-    if (check.found.find(check.remedy) == std::string::npos) {
-      text += fmt::format("{}{}\n", indent, check.remedy);
-    }
-  }
-  if (findings.machine.gpus.gpus.size() > 1) {
-    text += "\n" + topology_matrix(findings.machine.gpus) + "\n";
-  }
-  return text + "\n" + verdict(findings.cuda, checklist) + "\n";
+Checks make_checklist(const Findings& findings) {
+  Checks checks;
+  checks.push_back({.id = "compiler",
+                    .name = "compiled by",
+                    .found = findings.compiler,
+                    .needed_by = kEverything,
+                    .cpu_run_needs_it = true});
+  checks.push_back(check_libtorch(findings.libtorch));
+  checks.push_back(check_cpu(findings.machine.cpu));
+  checks.push_back(check_memory(findings.machine.memory));
+  checks.push_back(check_disk(findings.disk));
+  checks.push_back(check_sound(findings.sound, findings.sound_formats));
+  checks.push_back({.id = "icu",
+                    .name = "Unicode (ICU)",
+                    .found = findings.icu_version,
+                    .needed_by = "tokenize, and every command that reads text",
+                    .cpu_run_needs_it = true});
+  checks.push_back(
+      check_text_data(findings.japanese,
+                      {.id = "japanese", .name = "Japanese words", .needed_by = "--language ja"}));
+  checks.push_back(check_text_data(
+      findings.chinese, {.id = "chinese", .name = "Chinese sounds", .needed_by = "--language zh"}));
+  add_gpu_checks(findings, checks);
+  return checks;
 }
 
-std::string report_json(const Findings& findings, const std::vector<Check>& checklist) {
-  nlohmann::ordered_json report;
+bool can_run_on_cpu(const Checks& checklist) {
+  return std::none_of(checklist.begin(), checklist.end(), [](const Check& check) {
+    return check.cpu_run_needs_it && check.verdict == Verdict::Fail;
+  });
+}
+
+std::string report_text(const Findings& findings, const Checks& checklist) {
+  std::string text = fmt::format("myxtts {}\n\n", findings.program_version) +
+                     describe(checklist, longest_name(checklist), state_of);
+  if (findings.machine.gpus.gpus.size() > 1) text += "\n" + topology_matrix(findings.machine.gpus);
+  return text + "\n" + conclusion(findings.cuda, checklist) + "\n";
+}
+
+std::string report_json(const Findings& findings, const Checks& checklist) {
+  Json report;
   report["version"] = findings.program_version;
   report["can_run_on_cpu"] = can_run_on_cpu(checklist);
-  report["checks"] = nlohmann::ordered_json::array();
+  report["checks"] = Json::array();
   for (const Check& check : checklist) {
     report["checks"].push_back({{"id", check.id},
                                 {"name", check.name},
-                                {"state", name_of(check.state)},
+                                {"state", state_of(check.verdict)},
                                 {"found", check.found},
                                 {"needed_by", check.needed_by},
                                 {"cpu_run_needs_it", check.cpu_run_needs_it},
                                 {"remedy", check.remedy}});
   }
-  // Words of libraries and drivers need not be UTF-8.
-  return report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json_text(report);
 }
 
 }  // namespace myxtts

@@ -30,7 +30,7 @@ std::string loaded_from() {
 
 }  // namespace
 
-LibTorchFacts libtorch_facts() {
+LibraryFacts libtorch_facts() {
   return {.version = loaded_version(), .built_against = TORCH_VERSION, .path = loaded_from()};
 }
 

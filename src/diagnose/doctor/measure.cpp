@@ -84,10 +84,8 @@ void test_devices(const CudaBackend& backend, CudaFacts& facts) {
   }
 }
 
-}  // namespace
-
-SoundFacts measure_sound() {
-  SoundFacts facts;
+void measure_sound(Findings& findings) {
+  LibraryFacts& facts = findings.sound;
   try {
     const SndfileLibrary& library = sndfile_library();
     facts.version = library.version_string();
@@ -100,22 +98,20 @@ SoundFacts measure_sound() {
     };
     // Numbers from the file format's definition: headers before 1.1 do not name MPEG.
     constexpr int kMpeg = 0x230000;
-    if (major(SF_FORMAT_WAV)) facts.formats.emplace_back("WAV");
-    if (major(SF_FORMAT_FLAC)) facts.formats.emplace_back("FLAC");
-    if (subtype(SF_FORMAT_VORBIS)) facts.formats.emplace_back("Vorbis");
-    if (subtype(SF_FORMAT_OPUS)) facts.formats.emplace_back("Opus");
-    if (major(kMpeg)) facts.formats.emplace_back("MP3");
+    if (major(SF_FORMAT_WAV)) findings.sound_formats.emplace_back("WAV");
+    if (major(SF_FORMAT_FLAC)) findings.sound_formats.emplace_back("FLAC");
+    if (subtype(SF_FORMAT_VORBIS)) findings.sound_formats.emplace_back("Vorbis");
+    if (subtype(SF_FORMAT_OPUS)) findings.sound_formats.emplace_back("Opus");
+    if (major(kMpeg)) findings.sound_formats.emplace_back("MP3");
   } catch (const DataError& error) {
     facts.fault = error.what();
   }
-  return facts;
 }
 
+// Runs a kernel on every GPU at once. Never throws: what fails is a fault.
 CudaFacts measure_cuda(const CudaPlugin& plugin) {
-  CudaFacts facts{.plugin_path = plugin.path.string(),
-                  .plugin_present = plugin.present,
-                  .reason = plugin.reason,
-                  .remedy = plugin.remedy};
+  CudaFacts facts{
+      .plugin_present = plugin.present, .reason = plugin.reason, .remedy = plugin.remedy};
   if (plugin.backend == nullptr) return facts;
   try {
     facts.runtime_version = plugin.backend->runtime_version();
@@ -127,6 +123,8 @@ CudaFacts measure_cuda(const CudaPlugin& plugin) {
   return facts;
 }
 
+}  // namespace
+
 Findings measure(MachineProbe& probe, const CudaPlugin& plugin, const fs::path& folder) {
   Findings findings;
   findings.program_version = MYXTTS_VERSION;
@@ -134,7 +132,7 @@ Findings measure(MachineProbe& probe, const CudaPlugin& plugin, const fs::path& 
   findings.machine = discover_machine(probe);
   findings.cuda = measure_cuda(plugin);
   findings.disk = probe.disk(folder);
-  findings.sound = measure_sound();
+  measure_sound(findings);
   findings.icu_version = icu_version();
   findings.japanese = measure_text_data("unidic", {"sys.dic", "matrix.bin", "char.bin", "unk.dic"});
   findings.chinese = measure_text_data("pypinyin", {"pinyin_dict.json", "phrases_dict.json"});

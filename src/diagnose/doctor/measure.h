@@ -13,15 +13,16 @@ namespace myxtts {
 
 // What doctor measured. Nothing in here is judged: checklist.h does that.
 
-struct LibTorchFacts {
-  std::string version = {};        // of the library that is loaded
-  std::string built_against = {};  // of the headers this program was compiled with
+// A library that this program loads.
+struct LibraryFacts {
+  std::string version = {};
+  std::string built_against = {};  // LibTorch: of the headers this program was compiled with
   std::string path = {};           // the file that is loaded
+  std::string fault = {};          // why it cannot be used; empty: it can
 };
 
 // The CUDA plugin, and what it says of the GPUs once it is open.
 struct CudaFacts {
-  std::string plugin_path = {};
   bool plugin_present = false;  // the file is there
   std::string reason = {};      // why it is not open; empty: it is
   std::string remedy = {};
@@ -29,14 +30,6 @@ struct CudaFacts {
   int libtorch_devices = 0;               // how many GPUs LibTorch can compute on
   std::vector<int> working_devices = {};  // ran our test kernel
   std::vector<std::string> faults = {};   // what failed after the plugin was opened
-};
-
-struct SoundFacts {
-  std::string fault = {};  // why libsndfile cannot be used; empty: it can
-  std::string version = {};
-  std::string path = {};
-  std::vector<std::string> formats =
-      {};  // of "WAV", "FLAC", "Vorbis", "Opus", "MP3": what it decodes
 };
 
 // A folder of files that a language needs.
@@ -49,27 +42,23 @@ struct TextDataFacts {
 struct Findings {
   std::string program_version = {};
   std::string compiler = {};
-  LibTorchFacts libtorch = {};
+  LibraryFacts libtorch = {};
   Machine machine = {};
   CudaFacts cuda = {};
   DiskInfo disk = {};
-  SoundFacts sound = {};
+  LibraryFacts sound = {};                      // libsndfile
+  std::vector<std::string> sound_formats = {};  // of "WAV", "FLAC", "Vorbis", "Opus", "MP3"
   std::string icu_version = {};
   TextDataFacts japanese = {};
   TextDataFacts chinese = {};
 };
 
-// What the LibTorch loaded into this process says of itself.
-LibTorchFacts libtorch_facts();
+// Of the LibTorch that is loaded into this process.
+LibraryFacts libtorch_facts();
 
-// Measures everything but LibTorch, which only programs linked to it can tell of: fill in
+// Measures everything but LibTorch, which only programs linked to it can ask: fill in
 // Findings::libtorch with libtorch_facts(). `folder` is where free disk space is asked for.
 Findings measure(MachineProbe& probe, const CudaPlugin& plugin,
                  const std::filesystem::path& folder);
-
-SoundFacts measure_sound();
-
-// Runs a kernel on every GPU at once. Never throws: what fails is a fault.
-CudaFacts measure_cuda(const CudaPlugin& plugin);
 
 }  // namespace myxtts

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/message_text.h"
+#include "device/plan/gpu_choice.h"
 #include "model/checkpoint_specs.h"
 #include "model/gpt_specs.h"
 #include "model/tensor_spec.h"
@@ -15,12 +17,6 @@
 
 namespace myxtts {
 namespace {
-
-constexpr std::int64_t kBinaryMegabyte = 1 << 20;
-
-RunCheck failed(std::string name, const std::string& sentence) {
-  return {.name = std::move(name), .state = RunCheckState::Fail, .found = sentence};
-}
 
 std::string counted(std::int64_t count, const char* one, const char* many) {
   return fmt::format("{} {}", human_count(count), count == 1 ? one : many);
@@ -31,43 +27,46 @@ std::string place(const RolePlan& role) {
                   : fmt::format("the CPU ({})", counted(role.threads, "thread", "threads"));
 }
 
-RunCheck check_devices(const RunFacts& facts) {
-  if (!facts.plan) return failed("devices", facts.device_fault);
-  RunCheck check{.name = "devices",
-                 .found = fmt::format("{}: data on {}, model on {}", name_of(facts.plan->mode),
-                                      place(facts.plan->data), place(facts.plan->model))};
+Check check_devices(const RunFacts& facts) {
+  if (!facts.plan) return failed("devices", "devices", facts.device_fault);
+  Check check{.id = "devices",
+              .name = "devices",
+              .found = fmt::format("{}: data on {}, model on {}", name_of(facts.plan->mode),
+                                   place(facts.plan->data), place(facts.plan->model))};
   if (!facts.plan->warnings.empty()) {
-    check.state = RunCheckState::Warn;
+    check.verdict = Verdict::Warn;
     check.remedy = "See the warnings below the table";
   }
   return check;
 }
 
-RunCheck check_model(const RunFacts& facts) {
-  if (!facts.model) return failed("model", facts.model_fault);
-  const GptConfig& gpt = facts.model->config.gpt;
+Check check_model(const RunFacts& facts) {
+  if (!facts.model) return failed("model", "model", facts.model_fault);
+  const GptConfig& gpt = facts.model->gpt;
   return {
+      .id = "model",
       .name = "model",
-      .found = fmt::format("{}: {} parameters to train, {} layers of {}", facts.model->source,
+      .found = fmt::format("{}: {} parameters to train, {} layers of {}", facts.model_source,
                            human_count(parameter_count(gpt_specs(gpt))), gpt.layers, gpt.width)};
 }
 
-RunCheck check_corpus(const RunFacts& facts) {
-  if (!facts.corpus) return failed("corpus", facts.corpus_fault);
+Check check_corpus(const RunFacts& facts) {
+  if (!facts.corpus) return failed("corpus", "corpus", facts.corpus_fault);
   const CorpusFacts& corpus = *facts.corpus;
   const std::string length = human_duration(
       std::chrono::seconds(static_cast<std::int64_t>(std::lround(corpus.training_hours * 3600.0))));
-  RunCheck check{
+  Check check{
+      .id = "corpus",
       .name = "corpus",
       .found = fmt::format("{} ({}) to train on, {} to measure on, {} left "
                            "out",
                            counted(corpus.training_clips, "clip", "clips"), length,
                            human_count(corpus.validation_clips), human_count(corpus.left_out))};
   if (corpus.training_clips == 0) {
-    check.state = RunCheckState::Fail;
+    check.verdict = Verdict::Fail;
     check.remedy = "Name a corpus with clips that can be used: --train-data DIR";
   } else if (facts.plan && corpus.training_clips < facts.plan->batch_size) {
-    check.state = RunCheckState::Warn;
+    check.verdict = Verdict::Warn;
     check.remedy = fmt::format("One batch would hold more than all of them; give --batch-size {}",
                                corpus.training_clips);
   }
@@ -75,12 +74,7 @@ RunCheck check_corpus(const RunFacts& facts) {
 }
 
 // How much the model role may take, and what sets that limit.
-struct Limit {
-  std::int64_t bytes = 0;
-  std::string what = {};
-};
-
-Limit model_limit(const RunFacts& facts) {
+std::pair<std::int64_t, std::string> model_limit(const RunFacts& facts) {
   const RolePlan& model = facts.plan->model;
   if (model.memory_cap_bytes) return {*model.memory_cap_bytes, "allowed by --model-gpu-memory"};
   const std::int64_t shared = facts.plan->mode == Mode::Dual ? 0 : facts.plan->data.estimated_bytes;
@@ -97,43 +91,45 @@ StepKind kind_of(const RunFacts& facts) {
 }
 
 std::int64_t batch_need(const RunFacts& facts) {
-  const ModelConfig& model = facts.model->config;
+  const ModelConfig& model = *facts.model;
   const BatchShape& batch = facts.corpus->largest_batch;
   return training_memory(model, batch, kind_of(facts)).total() +
          facts.plan->ring_slots * slot_memory(model, batch);
 }
 
 // Of a stage on windows of sound: what the plan counted, which is rough, so that it warns at most.
-RunCheck check_windows(const RunFacts& facts) {
+Check check_windows(const RunFacts& facts) {
   const std::int64_t need = facts.plan->model.estimated_bytes;
-  const Limit limit = model_limit(facts);
-  RunCheck check{.name = "batch",
-                 .found = fmt::format("{} clips: {} MB by a rough estimate, {} MB {}",
-                                      facts.plan->batch_size, human_count(need / kBinaryMegabyte),
-                                      human_count(limit.bytes / kBinaryMegabyte), limit.what)};
-  if (need <= limit.bytes) return check;
-  check.state = RunCheckState::Warn;
+  const auto [limit, set_by] = model_limit(facts);
+  Check check{
+      .id = "batch",
+      .name = "batch",
+      .found = fmt::format("{} clips: {} MB by a rough estimate, {} MB {}", facts.plan->batch_size,
+                           human_count(need / kMegabyte), human_count(limit / kMegabyte), set_by)};
+  if (need <= limit) return check;
+  check.verdict = Verdict::Warn;
   check.remedy = "Give a smaller --batch-size or --windows-per-clip if it does not fit";
   return check;
 }
 
-RunCheck check_batch(const RunFacts& facts) {
-  if (facts.config.train.stage != Stage::Gpt) return check_windows(facts);
+Check check_batch(const RunFacts& facts) {
+  if (facts_of(facts.config.train.stage).on_windows) return check_windows(facts);
   const std::int64_t need = batch_need(facts);
-  const Limit limit = model_limit(facts);
-  RunCheck check{
+  const auto [limit, set_by] = model_limit(facts);
+  Check check{
+      .id = "batch",
       .name = "batch",
       .found = fmt::format("{} clips, {} tokens at most ({:.1f} % useful): {} MB by "
                            "estimate, {} MB {}",
                            facts.plan->batch_size, human_count(facts.corpus->largest_batch.tokens),
-                           100.0 * facts.corpus->useful_share, human_count(need / kBinaryMegabyte),
-                           human_count(limit.bytes / kBinaryMegabyte), limit.what)};
-  if (need <= limit.bytes) return check;
-  check.state = RunCheckState::Fail;
+                           100.0 * facts.corpus->useful_share, human_count(need / kMegabyte),
+                           human_count(limit / kMegabyte), set_by)};
+  if (need <= limit) return check;
+  check.verdict = Verdict::Fail;
   const BatchShape nothing;
-  const std::int64_t fixed = training_memory(facts.model->config, nothing, kind_of(facts)).total();
+  const std::int64_t fixed = training_memory(*facts.model, nothing, kind_of(facts)).total();
   const std::int64_t clip = std::max<std::int64_t>(1, (need - fixed) / facts.plan->batch_size);
-  const std::int64_t fitting = (limit.bytes - fixed) / clip;
+  const std::int64_t fitting = (limit - fixed) / clip;
   check.remedy =
       fitting >= 1
           ? fmt::format("Give --batch-size {} --grad-accum {}", fitting,
@@ -142,7 +138,7 @@ RunCheck check_batch(const RunFacts& facts) {
   return check;
 }
 
-RunCheck check_host_memory(const RunFacts& facts) {
+Check check_host_memory(const RunFacts& facts) {
   const std::int64_t clip =
       facts.corpus->source_bytes / std::max<std::int64_t>(1, facts.corpus->training_clips);
   const std::int64_t batches = std::min(
@@ -150,11 +146,12 @@ RunCheck check_host_memory(const RunFacts& facts) {
       std::max<std::int64_t>(1, facts.corpus->batches_per_epoch * facts.config.train.epochs));
   const std::int64_t need = batches * facts.plan->batch_size * clip;
   const std::int64_t there = facts.machine.memory.available_bytes;
-  RunCheck check{.name = "host memory",
-                 .found = fmt::format("{} for {} decoded batches, {} available", human_size(need),
-                                      batches, human_size(there))};
+  Check check{.id = "host_memory",
+              .name = "host memory",
+              .found = fmt::format("{} for {} decoded batches, {} available", human_size(need),
+                                   batches, human_size(there))};
   if (need > there / 2) {
-    check.state = RunCheckState::Warn;
+    check.verdict = Verdict::Warn;
     check.remedy = "The buffer will hold fewer batches; give a smaller --buffer-size";
   }
   return check;
@@ -175,30 +172,31 @@ std::int64_t kept_checkpoints(const RunFacts& facts) {
   return std::clamp<std::int64_t>(steps, 1, kept);
 }
 
-RunCheck check_disk(const RunFacts& facts) {
-  const std::int64_t trained = parameter_count(gpt_specs(facts.model->config.gpt));
-  const std::int64_t whole = parameter_count(checkpoint_specs(facts.model->config));
+Check check_disk(const RunFacts& facts) {
+  const std::int64_t trained = parameter_count(gpt_specs(facts.model->gpt));
+  const std::int64_t whole = parameter_count(checkpoint_specs(*facts.model));
   const std::int64_t checkpoint = 4 * whole + 8 * trained;  // fp32 weights, two moments of AdamW
   const std::int64_t kept = kept_checkpoints(facts);
   const std::int64_t need = (kept + 1) * checkpoint;
-  RunCheck check{.name = "disk",
-                 .found = fmt::format("{} free at {}, {} for {} checkpoints of {} and one being "
-                                      "written",
-                                      human_size(facts.disk.free_bytes), facts.disk.folder.string(),
-                                      human_size(need), kept, human_size(checkpoint))};
+  Check check{.id = "disk",
+              .name = "disk",
+              .found = fmt::format("{} free at {}, {} for {} checkpoints of {} and one being "
+                                   "written",
+                                   human_size(facts.disk.free_bytes), facts.disk.folder.string(),
+                                   human_size(need), kept, human_size(checkpoint))};
   if (!facts.disk.fault.empty()) {
-    check.state = RunCheckState::Fail;
+    check.verdict = Verdict::Fail;
     check.found = fmt::format("{}: {}", facts.disk.folder.string(), facts.disk.fault);
     check.remedy = "Name another folder: --checkpoint-dir DIR";
   } else if (facts.disk.free_bytes < need) {
-    check.state = RunCheckState::Fail;
+    check.verdict = Verdict::Fail;
     check.remedy = fmt::format("Free {}, or name another disk: --checkpoint-dir DIR",
                                human_size(need - facts.disk.free_bytes));
   }
   return check;
 }
 
-RunCheck check_length(const RunFacts& facts) {
+Check check_length(const RunFacts& facts) {
   const TrainConfig& train = facts.config.train;
   const std::int64_t whole = steps_of_run(facts);
   const std::int64_t steps = std::min(whole, train.max_steps.value_or(whole));
@@ -209,26 +207,15 @@ RunCheck check_length(const RunFacts& facts) {
   }
   found += ": " + counted(whole, "step", "steps");
   if (steps < whole) found += fmt::format(", of which --max-steps lets {} run", human_count(steps));
-  return {.name = "length",
+  return {.id = "length",
+          .name = "length",
           .found = found + "; how long they take is not known before the first are measured"};
-}
-
-std::string word(RunCheckState state) {
-  switch (state) {
-    case RunCheckState::Pass:
-      return "PASS";
-    case RunCheckState::Warn:
-      return "WARN";
-    case RunCheckState::Fail:
-      return "FAIL";
-  }
-  return "FAIL";
 }
 
 }  // namespace
 
-std::vector<RunCheck> check_run(const RunFacts& facts) {
-  std::vector<RunCheck> checks{check_devices(facts), check_model(facts), check_corpus(facts)};
+Checks check_run(const RunFacts& facts) {
+  Checks checks{check_devices(facts), check_model(facts), check_corpus(facts)};
   const bool planned = facts.plan && facts.corpus && facts.corpus->training_clips > 0;
   if (planned && facts.model) checks.push_back(check_batch(facts));
   if (planned) checks.push_back(check_host_memory(facts));
@@ -237,21 +224,10 @@ std::vector<RunCheck> check_run(const RunFacts& facts) {
   return checks;
 }
 
-bool all_pass(const std::vector<RunCheck>& checks) {
-  return std::none_of(checks.begin(), checks.end(),
-                      [](const RunCheck& check) { return check.state == RunCheckState::Fail; });
-}
-
-std::string describe(const RunFacts& facts, const std::vector<RunCheck>& checks) {
-  std::string text = facts.plan ? describe(*facts.plan) + "\n" : "";
-  std::size_t width = 0;
-  std::int64_t failures = 0;
-  for (const RunCheck& check : checks) width = std::max(width, check.name.size());
-  for (const RunCheck& check : checks) {
-    text += fmt::format("  {}  {:<{}}  {}\n", word(check.state), check.name, width, check.found);
-    if (!check.remedy.empty()) text += fmt::format("{:{}}{}\n", "", width + 10, check.remedy);
-    if (check.state == RunCheckState::Fail) ++failures;
-  }
+std::string describe(const RunFacts& facts, const Checks& checks) {
+  const std::string text =
+      (facts.plan ? describe(*facts.plan) + "\n" : "") + describe(checks, longest_name(checks));
+  const auto failures = std::ranges::count(checks, Verdict::Fail, &Check::verdict);
   if (failures == 0) return text + "\nWhat can be checked before a run is in order.\n";
   return text + fmt::format("\nThe run would not work: {} of {} checks failed.\n", failures,
                             checks.size());

@@ -4,23 +4,18 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "config/model.h"
 #include "config/run_config.h"
 #include "device/machine.h"
 #include "device/plan/device_plan.h"
+#include "diagnose/report/report.h"
 #include "model/memory_estimate.h"
 
 namespace myxtts {
 
 // What is known of a run before it starts. A part that could not be had is absent, and its fault
 // says why, as a sentence.
-
-struct ModelFacts {
-  ModelConfig config = {};
-  std::string source = {};  // "models/xtts-v2", or the name of a size
-};
 
 struct CorpusFacts {
   std::int64_t training_clips = 0;
@@ -38,29 +33,19 @@ struct RunFacts {
   Machine machine = {};
   std::optional<DevicePlan> plan = {};
   std::string device_fault = {};
-  std::optional<ModelFacts> model = {};
+  std::optional<ModelConfig> model = {};
+  std::string model_source = {};  // "models/xtts-v2", or the name of a size
   std::string model_fault = {};
   std::optional<CorpusFacts> corpus = {};
   std::string corpus_fault = {};
   DiskInfo disk = {};  // where the run directory is or will be
 };
 
-enum class RunCheckState { Pass, Warn, Fail };
-
-struct RunCheck {
-  std::string name;
-  RunCheckState state = RunCheckState::Pass;
-  std::string found = {};
-  std::string remedy = {};  // empty: nothing to do
-};
-
-// Every check, in order; one that depends on a part that is missing is left out.
-std::vector<RunCheck> check_run(const RunFacts& facts);
-
-// Whether the run may start: no check failed.
-bool all_pass(const std::vector<RunCheck>& checks);
+// Every check, in order; the run may start where none fails. One that depends on a part that is
+// missing is left out.
+Checks check_run(const RunFacts& facts);
 
 // The plan's table, a line for each check, and one sentence.
-std::string describe(const RunFacts& facts, const std::vector<RunCheck>& checks);
+std::string describe(const RunFacts& facts, const Checks& checks);
 
 }  // namespace myxtts

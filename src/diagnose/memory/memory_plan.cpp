@@ -14,6 +14,7 @@
 #include "data/batches/sound_window.h"
 #include "device/plan/memory_share.h"
 #include "device/plan/plan_devices.h"
+#include "diagnose/report/report.h"
 #include "model/gpt_specs.h"
 #include "model/memory_estimate.h"
 #include "model/network_specs.h"
@@ -60,8 +61,8 @@ std::int64_t speaker_activations(const SpeakerEncoderConfig& encoder, std::int64
   return sum;
 }
 
-}  // namespace
-
+// usual_memory_model() of a stage other than the GPT's, from the sizes of its networks: counted
+// more roughly, for windows of the usual length.
 MemoryModel stage_memory_model(const ModelConfig& model, const TrainConfig& train) {
   const WindowPlan windows = plan_windows(
       train.stage, model, {.per_clip = train.windows_per_clip, .seconds = train.window}, 1);
@@ -94,6 +95,49 @@ MemoryModel stage_memory_model(const ModelConfig& model, const TrainConfig& trai
   };
 }
 
+constexpr std::int64_t kWorthwhileBatch = 4;  // clips; smaller ones leave most of a GPU idle
+
+// What the model role may take.
+std::int64_t room_of(const DevicePlan& plan) {
+  const std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t cap = plan.model.memory_cap_bytes.value_or(no_limit);
+  if (!plan.model.gpu) return cap;
+  const std::int64_t card = plan.model.gpu->memory_bytes;
+  const bool shared = plan.mode != Mode::Dual;
+  return std::min(cap, card - card / 32 - kContextBytes - (shared ? plan.data.estimated_bytes : 0));
+}
+
+std::string what_is_saved(const MemorySavers& savers) {
+  std::vector<std::string> parts;
+  if (savers.moments == Moments::Bf16) parts.emplace_back("AdamW's averages are kept in bf16");
+  if (savers.moments == Moments::EightBit) parts.emplace_back("AdamW's averages in 8 bits");
+  if (savers.recompute) parts.emplace_back("layers are computed a second time");
+  if (savers.release_gradients) parts.emplace_back("gradients are let go of as they are used");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+void add_note(DevicePlan& found, const MemorySavers& plain) {
+  if (found.savers == plain) return;
+  found.notes.push_back(fmt::format(
+      "To fit into {}, {}: {} by estimate; --moments, --recompute and --release-gradients set it.",
+      human_size(std::max<std::int64_t>(room_of(found), 0)), what_is_saved(found.savers),
+      human_size(found.model.estimated_bytes)));
+}
+
+// What suits its windows, rather than as many clips as memory holds; the savers are the GPT's.
+DevicePlan plan_stage(RunConfig config, const Machine& machine, const ModelConfig& model,
+                      const std::string& cuda_fault) {
+  TrainConfig& train = config.train;
+  if (!train.batch_size && !train.batch_tokens) train.batch_size = facts_of(train.stage).batch_size;
+  DevicePlan plan = plan_devices(config, machine, stage_memory_model(model, train), cuda_fault);
+  plan.savers.moments = train.moments.value_or(Moments::Fp32);
+  plan.notes.push_back(
+      fmt::format("The memory of the stage {} is a rough estimate.", name_of(train.stage)));
+  return plan;
+}
+
+}  // namespace
+
 MemoryModel usual_memory_model(const ModelConfig& model, const MemorySavers& savers, bool guided) {
   return [model, savers, guided](Precision precision, bool cpu) {
     const StepKind kind = {.precision = precision, .cpu = cpu, .savers = savers, .guided = guided};
@@ -115,42 +159,6 @@ MemoryModel usual_memory_model(const ModelConfig& model, const MemorySavers& sav
     return needs;
   };
 }
-
-namespace {
-
-constexpr std::int64_t kWorthwhileBatch = 4;  // clips; smaller ones leave most of a GPU idle
-
-// What the model role may take.
-std::int64_t room_of(const DevicePlan& plan) {
-  const std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
-  const std::int64_t cap = plan.model.memory_cap_bytes.value_or(no_limit);
-  if (!plan.model.gpu) return cap;
-  const std::int64_t card = plan.model.gpu->memory_bytes;
-  const bool shared = plan.mode != Mode::Dual;
-  return std::min(cap, card - card / 32 - kContextBytes - (shared ? plan.data.estimated_bytes : 0));
-}
-
-std::string size_above_zero(std::int64_t bytes) {
-  return human_size(std::max<std::int64_t>(bytes, 0));
-}
-
-std::string what_is_saved(const MemorySavers& savers) {
-  std::vector<std::string> parts;
-  if (savers.moments == Moments::Bf16) parts.emplace_back("AdamW's averages are kept in bf16");
-  if (savers.moments == Moments::EightBit) parts.emplace_back("AdamW's averages in 8 bits");
-  if (savers.recompute) parts.emplace_back("layers are computed a second time");
-  if (savers.release_gradients) parts.emplace_back("gradients are let go of as they are used");
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
-void tell(DevicePlan& found, const MemorySavers& plain) {
-  if (found.savers == plain) return;
-  found.notes.push_back(fmt::format(
-      "To fit into {}, {}: {} by estimate; --moments, --recompute and --release-gradients set it.",
-      size_above_zero(room_of(found)), what_is_saved(found.savers), size_above_zero(found.model.estimated_bytes)));
-}
-
-}  // namespace
 
 bool fits_by_estimate(const DevicePlan& plan) {
   return with_margin(plan.model.estimated_bytes) <= room_of(plan);
@@ -176,25 +184,10 @@ std::vector<MemorySavers> saver_choices(const TrainConfig& train) {
   return choices;
 }
 
-namespace {
-
-// What suits its windows, rather than as many clips as memory holds; the savers are the GPT's.
-DevicePlan plan_stage(RunConfig config, const Machine& machine, const ModelConfig& model,
-                      const std::string& cuda_fault) {
-  TrainConfig& train = config.train;
-  if (!train.batch_size && !train.batch_tokens) train.batch_size = usual_batch_size(train.stage);
-  DevicePlan plan = plan_devices(config, machine, stage_memory_model(model, train), cuda_fault);
-  plan.savers.moments = train.moments.value_or(Moments::Fp32);
-  plan.notes.push_back(
-      fmt::format("The memory of the stage {} is a rough estimate.", name_of(train.stage)));
-  return plan;
-}
-
-}  // namespace
-
 DevicePlan plan_with_savers(const RunConfig& config, const Machine& machine,
                             const ModelConfig& model, const std::string& cuda_fault) {
-  if (config.train.stage != Stage::Gpt) return plan_stage(config, machine, model, cuda_fault);
+  if (facts_of(config.train.stage).on_windows)
+    return plan_stage(config, machine, model, cuda_fault);
   const auto choices = saver_choices(config.train);
   const auto planned = [&](const MemorySavers& savers) {
     const auto memory = usual_memory_model(model, savers, config.train.guide > 0);
@@ -217,7 +210,7 @@ DevicePlan plan_with_savers(const RunConfig& config, const Machine& machine,
   // Of equally large batches the first, which is the cheapest.
   auto best = std::ranges::max_element(fitting, {},
                                        [](const DevicePlan& found) { return found.batch_size; });
-  tell(*best, choices.front());
+  add_note(*best, choices.front());
   return std::move(*best);
 }
 

@@ -17,10 +17,6 @@ namespace myxtts {
 MemoryModel usual_memory_model(const ModelConfig& model, const MemorySavers& savers = {},
                                bool guided = false);
 
-// The same for a stage other than the GPT's, from the sizes of its networks: counted more roughly,
-// for windows of the usual length.
-MemoryModel stage_memory_model(const ModelConfig& model, const TrainConfig& train);
-
 // Which savers a run may use, the cheapest first; what was set is the same in each.
 //
 // Averages in bf16 cost no time and hardly any accuracy, so they come first; then layers that are

@@ -12,7 +12,7 @@
 
 namespace myxtts {
 
-// Cards as they are sold: what is printed on the box, and what nvidia-smi shows of it.
+// Cards as they are sold: the advertised memory, and what nvidia-smi shows of it.
 struct CardSize {
   std::string name;  // "24 GB"
   std::int64_t megabytes = 0;

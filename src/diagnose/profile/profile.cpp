@@ -20,6 +20,46 @@ double percentile(const std::vector<double>& sorted, double share) {
   return sorted[below] + (place - std::floor(place)) * (sorted[above] - sorted[below]);
 }
 
+// What each more token of a step costs, by the straight line that fits best.
+double seconds_a_token(std::span<const double> seconds, std::span<const std::int64_t> tokens) {
+  const std::size_t count = std::min(seconds.size(), tokens.size());
+  const std::vector<double> work(tokens.begin(),
+                                 tokens.begin() + static_cast<std::ptrdiff_t>(count));
+  const double mean_time = statistics_of(seconds.first(count)).mean;
+  const double mean_work = statistics_of(work).mean;
+  double together = 0;
+  double squares = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    together += (work[i] - mean_work) * (seconds[i] - mean_time);
+    squares += (work[i] - mean_work) * (work[i] - mean_work);
+  }
+  return squares > 0 ? std::max(0.0, together / squares) : 0.0;
+}
+
+// The same number of tokens as the measured steps had: what is kept are a few steps, maybe longer
+// or shorter ones.
+std::optional<double> ceiling_of(const TrialReading& reading, double tokens_a_step) {
+  if (reading.resident_seconds.empty()) return std::nullopt;
+  const double mean = statistics_of(reading.resident_seconds).mean;
+  const double a_token = seconds_a_token(reading.step_seconds, reading.step_tokens);
+  return std::max(0.0, mean + a_token * (tokens_a_step - reading.resident_tokens));
+}
+
+std::optional<double> use_of(const RoleSeen& role) {
+  return role.gpu ? std::optional(role.gpu->busy_share) : std::nullopt;
+}
+
+// By what the three grades ask for, from the easiest to the hardest.
+Grade graded(double value, double minimum, double good, double excellent) {
+  const bool more_is_better = excellent > minimum;
+  const auto reaches = [&](double limit) {
+    return more_is_better ? value >= limit : value <= limit;
+  };
+  if (reaches(excellent)) return Grade::Excellent;
+  if (reaches(good)) return Grade::Good;
+  return reaches(minimum) ? Grade::Minimum : Grade::Poor;
+}
+
 }  // namespace
 
 StepStatistics statistics_of(std::span<const double> seconds) {
@@ -37,21 +77,6 @@ StepStatistics statistics_of(std::span<const double> seconds) {
           .variation = mean > 0 ? std::sqrt(squares / count) / mean : 0.0};
 }
 
-double seconds_a_token(std::span<const double> seconds, std::span<const std::int64_t> tokens) {
-  const std::size_t count = std::min(seconds.size(), tokens.size());
-  const std::vector<double> work(tokens.begin(),
-                                 tokens.begin() + static_cast<std::ptrdiff_t>(count));
-  const double mean_time = statistics_of(seconds.first(count)).mean;
-  const double mean_work = statistics_of(work).mean;
-  double together = 0;
-  double squares = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    together += (work[i] - mean_work) * (seconds[i] - mean_time);
-    squares += (work[i] - mean_work) * (work[i] - mean_work);
-  }
-  return squares > 0 ? std::max(0.0, together / squares) : 0.0;
-}
-
 double variation_at_equal_work(std::span<const double> seconds,
                                std::span<const std::int64_t> tokens) {
   const double a_token = seconds_a_token(seconds, tokens);
@@ -64,41 +89,11 @@ double variation_at_equal_work(std::span<const double> seconds,
   return mean > 0 ? steps.variation * steps.mean / mean : 0.0;
 }
 
-namespace {
-
-// The same number of tokens as the measured steps had: what is kept are a few steps, maybe longer
-// or shorter ones.
-std::optional<double> ceiling_of(const TrialReading& reading, double tokens_a_step) {
-  if (reading.resident_seconds.empty()) return std::nullopt;
-  const double mean = statistics_of(reading.resident_seconds).mean;
-  const double a_token = seconds_a_token(reading.step_seconds, reading.step_tokens);
-  return std::max(0.0, mean + a_token * (tokens_a_step - reading.resident_tokens));
-}
-
-}  // namespace
-
 std::string name_of(Cause cause) {
-  switch (cause) {
-    case Cause::Reading:
-      return "reading";
-    case Cause::Decoding:
-      return "decoding";
-    case Cause::Features:
-      return "features";
-    case Cause::Transfer:
-      return "transfer";
-    case Cause::ModelBound:
-      return "model-bound";
-    case Cause::Launch:
-      return "host-bound launch";
-    case Cause::Padding:
-      return "padding";
-    case Cause::MemoryPressure:
-      return "memory pressure";
-    case Cause::Oscillation:
-      return "oscillation";
-  }
-  return "?";
+  static constexpr const char* kNames[] = {"reading",  "decoding",        "features",
+                                           "transfer", "model-bound",     "host-bound launch",
+                                           "padding",  "memory pressure", "oscillation"};
+  return kNames[static_cast<std::size_t>(cause)];
 }
 
 Profile make_profile(const ProfileSetup& setup, TrialReading measured) {
@@ -127,35 +122,6 @@ Profile make_profile(const ProfileSetup& setup, TrialReading measured) {
   return profile;
 }
 
-namespace {
-
-std::optional<double> use_of(const RoleSeen& role) {
-  return role.gpu ? std::optional(role.gpu->busy_share) : std::nullopt;
-}
-
-// What the three grades ask for, from the easiest to the hardest.
-struct Scale {
-  double minimum = 0;
-  double good = 0;
-  double excellent = 0;
-
-  Grade grade(double value) const {
-    const bool more_is_better = excellent > minimum;
-    const auto reaches = [&](double limit) {
-      return more_is_better ? value >= limit : value <= limit;
-    };
-    if (reaches(excellent)) return Grade::Excellent;
-    if (reaches(good)) return Grade::Good;
-    return reaches(minimum) ? Grade::Minimum : Grade::Poor;
-  }
-};
-
-constexpr Scale kModelUse{kLeastModelGpu, 0.80, 0.90};
-constexpr Scale kVariation{kMostVariation, 0.15, 0.05};
-constexpr Scale kReadiness{0.80, 0.95, 0.995};
-
-}  // namespace
-
 std::vector<Threshold> thresholds_of(const Profile& profile) {
   return {{.name = "data loading",
            .meaning = "of the time the model waited for batches",
@@ -182,17 +148,8 @@ std::vector<Threshold> thresholds_of(const Profile& profile) {
 }
 
 std::string name_of(Grade grade) {
-  switch (grade) {
-    case Grade::Poor:
-      return "below minimum";
-    case Grade::Minimum:
-      return "minimum";
-    case Grade::Good:
-      return "good";
-    case Grade::Excellent:
-      return "excellent";
-  }
-  return "?";
+  static constexpr const char* kNames[] = {"below minimum", "minimum", "good", "excellent"};
+  return kNames[static_cast<std::size_t>(grade)];
 }
 
 std::vector<Mark> marks_of(const Profile& profile) {
@@ -200,11 +157,12 @@ std::vector<Mark> marks_of(const Profile& profile) {
   std::vector<Mark> marks{
       {.name = "variation",
        .measured = profile.variation,
-       .grade = kVariation.grade(profile.variation)},
-      {.name = "readiness", .measured = readiness, .grade = kReadiness.grade(readiness)}};
+       .grade = graded(profile.variation, kMostVariation, 0.15, 0.05)},
+      {.name = "readiness", .measured = readiness, .grade = graded(readiness, 0.80, 0.95, 0.995)}};
   if (const auto use = use_of(profile.reading.model)) {
-    marks.insert(marks.begin(),
-                 {.name = "model GPU use", .measured = *use, .grade = kModelUse.grade(*use)});
+    marks.insert(marks.begin(), {.name = "model GPU use",
+                                 .measured = *use,
+                                 .grade = graded(*use, kLeastModelGpu, 0.80, 0.90)});
   }
   return marks;
 }

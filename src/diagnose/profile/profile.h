@@ -13,6 +13,7 @@
 
 namespace myxtts {
 
+// 0 where there is no whole.
 inline double share_of(double part, double whole) {
   return whole > 0 ? part / whole : 0.0;
 }
@@ -20,7 +21,7 @@ inline double share_of(double part, double whole) {
 // What NVML said of a GPU while a trial was measured, averaged over its looks.
 struct GpuSeen {
   double busy_share = 0;  // 0 to 1: of the time in which it did anything
-  double watts = 0;       // 0: the driver does not tell
+  double watts = 0;       // 0: the driver does not report it
   double watts_limit = 0;
   std::int64_t used_bytes = 0;
   std::int64_t total_bytes = 0;
@@ -94,12 +95,9 @@ struct StepStatistics {
 // All zero where there is no step.
 StepStatistics statistics_of(std::span<const double> seconds);
 
-// What each more token of a step costs, by the straight line that fits best.
-double seconds_a_token(std::span<const double> seconds, std::span<const std::int64_t> tokens);
-
 // How much steps of equal work differ: the variation that is left when what each more token costs,
 // by the straight line that fits best, is taken off. Steps of different clips differ by their
-// tokens, which is nobody's fault.
+// tokens, which is no fault.
 double variation_at_equal_work(std::span<const double> seconds,
                                std::span<const std::int64_t> tokens);
 
@@ -144,7 +142,7 @@ struct Finding {
   }
 };
 
-// Everything that `profile` tells, worked out from what was measured and from nothing else.
+// Everything that `profile` reports, derived from what was measured alone.
 struct Profile {
   ProfileSetup setup;
   TrialReading reading;
@@ -204,7 +202,7 @@ Grade grade_of(const std::vector<Mark>& marks);  // the worst of them
 // Several lines for a terminal: speed, stages, thresholds, grade, verdict, knob.
 std::string describe(const Profile& profile);
 
-// One object; docs/profile.md has the schema.
+// One object; docs/guides/profile.md has the schema.
 std::string to_json(const Profile& profile);
 
 // A page with the same numbers and pictures of them; needs nothing but itself.

@@ -4,15 +4,12 @@
 #include <string_view>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "diagnose/profile/profile.h"
-#include "diagnose/report/html_page.h"
+#include "diagnose/report/markup.h"
 
 namespace myxtts {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kProfileStyle = R"(
 :root { --wait-in: #c9853b; --wait-out: #b9c1cf; --bad: #b3362b; --fine: #2c7a4b; }
@@ -39,22 +36,20 @@ std::string number(const Json& json, const std::string& pointer, double factor, 
                      shown);
 }
 
-std::string figure(const std::string& value, std::string_view unit, std::string_view name) {
-  return fmt::format("<div><b>{} {}</b><span>{}</span></div>\n", value, unit, name);
-}
-
 std::string figures(const Json& json) {
-  return "<div class=\"figures\">\n" +
-         figure(number(json, "/clips_per_second", 1, 2), "", "clips a second") +
-         figure(number(json, "/audio_hours_per_hour", 1, 1), "", "hours of speech an hour") +
-         figure(number(json, "/step/mean_ms", 1, 1), "ms", "a step, on average") +
-         figure(number(json, "/step/p50_ms", 1, 1), "ms", "half of the steps below") +
-         figure(number(json, "/step/p99_ms", 1, 1), "ms", "99 % of the steps below") +
-         figure(number(json, "/step/ceiling_ms", 1, 1), "ms", "the same step without a pipeline") +
-         figure(number(json, "/step/variation_at_equal_work", 100, 1), "%",
-                "variation at equal work") +
-         figure(number(json, "/readiness", 100, 1), "%", "of the batches ready in time") +
-         figure(number(json, "/padding_share", 100, 1), "%", "padding") + "</div>\n";
+  const auto figure = [&json](const char* pointer, double factor, int digits, const char* unit,
+                              const char* name) {
+    return html_figure(number(json, pointer, factor, digits) + " " + unit, name);
+  };
+  return "<div class=\"figures\">\n" + figure("/clips_per_second", 1, 2, "", "clips a second") +
+         figure("/audio_hours_per_hour", 1, 1, "", "hours of speech an hour") +
+         figure("/step/mean_ms", 1, 1, "ms", "a step, on average") +
+         figure("/step/p50_ms", 1, 1, "ms", "half of the steps below") +
+         figure("/step/p99_ms", 1, 1, "ms", "99 % of the steps below") +
+         figure("/step/ceiling_ms", 1, 1, "ms", "the same step without a pipeline") +
+         figure("/step/variation_at_equal_work", 100, 1, "%", "variation at equal work") +
+         figure("/readiness", 100, 1, "%", "of the batches ready in time") +
+         figure("/padding_share", 100, 1, "%", "padding") + "</div>\n";
 }
 
 std::string finding_html(const Json& json, std::size_t index) {
@@ -143,38 +138,38 @@ std::string stages(const Json& json) {
 }
 
 std::string thresholds_table(const Json& json) {
-  std::string table =
-      "<h2>Thresholds</h2>\n<div class=\"wide\"><table><tr><th>measure<th "
-      "class=\"number\">measured<th class=\"number\">should be<th></tr>\n";
+  Rows rows;
   for (std::size_t i = 0; i < json.at("thresholds").size(); ++i) {
     const Json& one = json.at("thresholds").at(i);
     if (one.at("measured").is_null()) continue;
     const std::string at = fmt::format("/thresholds/{}", i);
-    const bool crossed = one.at("crossed").get<bool>();
-    table += fmt::format(
-        "<tr><td>{}<td class=\"number\">{} %<td class=\"number\">{} {} %<td class=\"{}\">{}</tr>\n",
-        one.at("name").get<std::string>(), number(json, at + "/measured", 100, 1),
-        one.at("should_be").get<std::string>(), number(json, at + "/limit", 100, 0),
-        crossed ? "crossed" : "fine", crossed ? "crossed" : "fine");
+    const char* state = one.at("crossed").get<bool>() ? "crossed" : "fine";
+    rows.push_back({html_cell(one.at("name").get<std::string>()),
+                    number_cell(number(json, at + "/measured", 100, 1) + " %"),
+                    number_cell(fmt::format("{} {} %", one.at("should_be").get<std::string>(),
+                                            number(json, at + "/limit", 100, 0))),
+                    html_cell(state, fmt::format("class=\"{}\"", state))});
   }
-  return table + fmt::format("</table></div>\n<p>Grade: <b>{}</b></p>\n",
-                             json.at("grade").at("grade").get<std::string>());
+  return html_table("Thresholds", {},
+                    {html_cell("measure"), number_cell("measured"), number_cell("should be"),
+                     html_cell("")},
+                    rows) +
+         fmt::format("<p>Grade: <b>{}</b></p>\n", json.at("grade").at("grade").get<std::string>());
 }
 
 std::string devices_table(const Json& json) {
-  std::string table =
-      "<h2>Devices</h2>\n<div class=\"wide\"><table><tr><th>role<th>device<th "
-      "class=\"number\">in use, %<th class=\"number\">W<th class=\"number\">memory at most, "
-      "MB</tr>\n";
+  Rows rows;
   for (const std::string role : {"data", "model"}) {
-    table += fmt::format(
-        "<tr><td>{}<td>{}<td class=\"number\">{}<td class=\"number\">{}<td "
-        "class=\"number\">{}</tr>\n",
-        role, escaped(json.at(role).at("device").get<std::string>()),
-        number(json, "/" + role + "/gpu_use", 100, 0), number(json, "/" + role + "/watts", 1, 0),
-        number(json, "/" + role + "/peak_bytes", 1e-6, 0));
+    rows.push_back({html_cell(role),
+                    html_cell(escaped(json.at(role).at("device").get<std::string>())),
+                    number_cell(number(json, "/" + role + "/gpu_use", 100, 0)),
+                    number_cell(number(json, "/" + role + "/watts", 1, 0)),
+                    number_cell(number(json, "/" + role + "/peak_bytes", 1e-6, 0))});
   }
-  return table + "</table></div>\n";
+  return html_table("Devices", {},
+                    {html_cell("role"), html_cell("device"), number_cell("in use, %"),
+                     number_cell("W"), number_cell("memory at most, MB")},
+                    rows);
 }
 
 }  // namespace
@@ -185,10 +180,11 @@ std::string to_html(const Profile& profile) {
       fmt::format("{} in {} mode, {} clips in a step", profile.setup.model_size,
                   name_of(profile.setup.plan.mode),
                   profile.setup.plan.batch_size * profile.setup.plan.grad_accum);
-  return page_head("Profile: " + title, kProfileStyle) + "<h1>" + escaped(title) + "</h1>\n" +
-         findings_html(json) + figures(json) + "<h2>Timeline</h2>\n" + timeline(json) +
-         "<h2>Stages</h2>\n" + stages(json) + thresholds_table(json) + devices_table(json) +
-         "</body></html>\n";
+  return html_page("Profile: " + title,
+                   "<h1>" + escaped(title) + "</h1>\n" + findings_html(json) + figures(json) +
+                       "<h2>Timeline</h2>\n" + timeline(json) + "<h2>Stages</h2>\n" + stages(json) +
+                       thresholds_table(json) + devices_table(json),
+                   kProfileStyle);
 }
 
 }  // namespace myxtts

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <chrono>
-
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/message_text.h"
 #include "diagnose/profile/profile.h"
+#include "diagnose/report/markup.h"
+#include "diagnose/report/report.h"
 
 namespace myxtts {
 namespace {
@@ -40,14 +39,15 @@ std::string role(const std::string& name, const RolePlan& plan, const RoleSeen& 
 }
 
 std::string thresholds(const Profile& profile) {
-  std::string text;
+  Rows rows;
   for (const Threshold& threshold : thresholds_of(profile)) {
     if (!threshold.measured) continue;
-    text += fmt::format("{:<13} {:>5.1f} %  {} {:.0f} %  {:<7}  {}\n", threshold.name,
-                        100 * *threshold.measured, threshold.is_least ? "above" : "below",
-                        100 * threshold.limit, threshold.is_crossed() ? "crossed" : "fine",
-                        threshold.meaning);
+    rows.push_back(
+        {threshold.name, fmt::format("{:.1f} %", 100 * *threshold.measured),
+         fmt::format("{} {:.0f} %", threshold.is_least ? "above" : "below", 100 * threshold.limit),
+         threshold.is_crossed() ? "crossed" : "fine", threshold.meaning});
   }
+  std::string text = table_text("<13 >7  <  <7  <", rows);
   const auto marks = marks_of(profile);
   text += fmt::format("grade         {} (", name_of(grade_of(marks)));
   for (std::size_t i = 0; i < marks.size(); ++i) {
@@ -86,31 +86,9 @@ std::string findings(const Profile& profile) {
   return text;
 }
 
-}  // namespace
+constexpr int kSchemaVersion = 1;  // of the schema
 
-std::string describe(const Profile& profile) {
-  const ProfileSetup& setup = profile.setup;
-  return fmt::format("{} steps of {}, clips in each: {}, {} mode, {}\n",
-                     profile.reading.step_seconds.size(), setup.model_size,
-                     setup.plan.batch_size * setup.plan.grad_accum, name_of(setup.plan.mode),
-                     name_of(setup.plan.precision)) +
-         speed(profile) + role("data", setup.plan.data, profile.reading.data) +
-         role("model", setup.plan.model, profile.reading.model) + "\n" +
-         describe(profile.reading.pipeline) + "\n" + thresholds(profile) + "\n" + findings(profile);
-}
-
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-constexpr int kVersion = 1;  // of the schema
-
-template <typename Value>
-Json or_null(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-Json milliseconds(const std::vector<double>& seconds) {
+Json milliseconds_of(const std::vector<double>& seconds) {
   Json list = Json::array();
   for (const double value : seconds) list.push_back(1000 * value);
   return list;
@@ -213,10 +191,21 @@ Json findings_json(const Profile& profile) {
 
 }  // namespace
 
+std::string describe(const Profile& profile) {
+  const ProfileSetup& setup = profile.setup;
+  return fmt::format("{} steps of {}, clips in each: {}, {} mode, {}\n",
+                     profile.reading.step_seconds.size(), setup.model_size,
+                     setup.plan.batch_size * setup.plan.grad_accum, name_of(setup.plan.mode),
+                     name_of(setup.plan.precision)) +
+         speed(profile) + role("data", setup.plan.data, profile.reading.data) +
+         role("model", setup.plan.model, profile.reading.model) + "\n" +
+         describe(profile.reading.pipeline) + "\n" + thresholds(profile) + "\n" + findings(profile);
+}
+
 std::string to_json(const Profile& profile) {
   const ProfileSetup& setup = profile.setup;
   const TrialReading& reading = profile.reading;
-  Json json = {{"version", kVersion},
+  Json json = {{"version", kSchemaVersion},
                {"clips_per_second", profile.clips_per_second},
                {"audio_hours_per_hour", profile.audio_hours_per_hour},
                {"verdict", name_of(profile.findings.front().cause)},
@@ -248,9 +237,9 @@ std::string to_json(const Profile& profile) {
                {"thresholds", thresholds_json(profile)},
                {"grade", grade_json(profile)},
                {"findings", findings_json(profile)},
-               {"step_ms", milliseconds(reading.step_seconds)},
-               {"resident_ms", milliseconds(reading.resident_seconds)}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+               {"step_ms", milliseconds_of(reading.step_seconds)},
+               {"resident_ms", milliseconds_of(reading.resident_seconds)}};
+  return json_text(json);
 }
 
 }  // namespace myxtts

@@ -19,27 +19,6 @@ std::string_view batch_key(const DevicePlan& plan) {
   return plan.batch_tokens ? "train.batch_tokens" : "train.batch_size";
 }
 
-}  // namespace
-
-std::optional<Knob> number_knob(std::string_view key, std::int64_t value) {
-  const Field* field = find_field(key);
-  MYXTTS_CHECK(field != nullptr, "there is no setting {}", key);
-  const std::string text = std::to_string(value);
-  RunConfig unused;
-  if (!field->assign({.text = text}, unused)) return std::nullopt;
-  return Knob{fmt::format("{} {}", field->flag, text), field->key, text};
-}
-
-std::optional<Knob> larger_batch(const DevicePlan& plan, std::int64_t factor) {
-  return number_knob(batch_key(plan), factor * plan.batch_tokens.value_or(plan.batch_size));
-}
-
-bool is_batch_knob(const Knob& knob, const DevicePlan& plan) {
-  return knob.key == batch_key(plan);
-}
-
-namespace {
-
 constexpr double kHeadroom = 1.2;           // a stage that is just fast enough is not fast enough
 constexpr double kMemoryBandwidth = 2e9;    // bytes a second that no copy within a machine is below
 constexpr double kClearlySlower = 0.1;      // a step beside other work than alone
@@ -280,6 +259,23 @@ Remedy oscillation(const Profile& profile, const StepModel& model) {
 }
 
 }  // namespace
+
+std::optional<Knob> number_knob(std::string_view key, std::int64_t value) {
+  const Field* field = find_field(key);
+  MYXTTS_CHECK(field != nullptr, "there is no setting {}", key);
+  const std::string text = std::to_string(value);
+  RunConfig unused;
+  if (!field->assign({.text = text}, unused)) return std::nullopt;
+  return Knob{fmt::format("{} {}", field->flag, text), field->key, text};
+}
+
+std::optional<Knob> larger_batch(const DevicePlan& plan, std::int64_t factor) {
+  return number_knob(batch_key(plan), factor * plan.batch_tokens.value_or(plan.batch_size));
+}
+
+bool is_batch_knob(const Knob& knob, const DevicePlan& plan) {
+  return knob.key == batch_key(plan);
+}
 
 std::vector<Remedy> remedies(const Profile& profile, const StepModel& model) {
   std::vector<Remedy> all{reading(profile, model), decoding(profile, model),

@@ -15,12 +15,8 @@
 
 namespace myxtts {
 
-inline std::string in_milliseconds(double seconds) {
-  return fmt::format("{:.3g} ms", 1000 * seconds);
-}
-
-// A setting with a number, as a flag. Nothing: the configuration does not allow that number, and
-// nobody must be told to type it.
+// A setting with a number, as a flag. Nothing: the configuration does not allow that number, so it
+// must not be advised.
 std::optional<Knob> number_knob(std::string_view key, std::int64_t value);
 
 // What sets the size of a batch in that plan, for one that is `factor` times as large.
@@ -29,8 +25,8 @@ std::optional<Knob> larger_batch(const DevicePlan& plan, std::int64_t factor);
 // Whether it sets the size of a batch in that plan.
 bool is_batch_knob(const Knob& knob, const DevicePlan& plan);
 
-// Something that holds a training up, the one knob against it, and the training as it would be once
-// that is turned.
+// A bottleneck of a training, the one setting against it, and the training as it would be with that
+// setting.
 struct Remedy {
   Cause cause = Cause::ModelBound;
   std::string reason = {};
@@ -39,6 +35,11 @@ struct Remedy {
   StepModel without = {};  // the cause, and nothing else: what it costs
   StepModel after = {};    // with the knob turned: what is gained
 };
+
+// "12.3 ms"
+inline std::string in_milliseconds(double seconds) {
+  return fmt::format("{:.3g} ms", 1000 * seconds);
+}
 
 // One for each cause that the model shows any sign of; whether it is worth the trouble is not asked
 // here.
@@ -55,8 +56,7 @@ const Tried* tried_with(const Profile& profile, const Knob& knob);
 // nothing.
 StepModel with_tried(const Profile& profile, const StepModel& model, const Tried& tried);
 
-// Nothing holds the training up but its own arithmetic; with the knob that was found to make that
-// faster, where there is one.
+// The model's own arithmetic is the bottleneck.
 Finding model_bound(const Profile& profile, const StepModel& model);
 
 // A role's memory that is nearly used up: nothing is slow yet, but the next longer clip may end the

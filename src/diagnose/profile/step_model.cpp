@@ -2,7 +2,6 @@
 #include "diagnose/profile/step_model.h"
 
 #include <algorithm>
-#include <chrono>
 
 namespace myxtts {
 namespace {

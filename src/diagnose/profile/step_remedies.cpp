@@ -19,7 +19,7 @@ namespace {
 // and the prediction is what was measured.
 
 constexpr double kUsualShare =
-    0.95;  // of the tokens that is useful with a budget; see corpus-batches.md
+    0.95;  // of the tokens that is useful with a budget; see docs/internals/batches.md
 constexpr double kSameSize = 1.1;  // batches that differ by less are as large
 
 double useful_share(const TrialReading& reading) {
@@ -34,11 +34,38 @@ StepModel filled(const StepModel& model, double factor) {
   return after;
 }
 
+constexpr double kNearlyFull = 0.95;  // of a role's memory
+
+// Clips of a step, of the length that those of both readings had on average: a few steps may have
+// had long ones or short ones.
+double clips_of(const TrialReading& tried, const TrialReading& measured) {
+  const double steps = static_cast<double>(tried.step_seconds.size());
+  const double a_clip = share_of(static_cast<double>(measured.useful_tokens + tried.useful_tokens),
+                                 static_cast<double>(measured.clips + tried.clips));
+  return share_of(static_cast<double>(tried.useful_tokens), a_clip * steps);
+}
+
+std::optional<Remedy> launch(const Profile& profile, const StepModel& model) {
+  const Tried* graphs = tried_with(profile, "train.enable_static_shapes");
+  if (graphs == nullptr || !graphs->reading || !profile.reading.lone) return std::nullopt;
+  const LoneStep& lone = *profile.reading.lone;
+  const StepModel after = with_tried(profile, model, *graphs);
+  return Remedy{.cause = Cause::Launch,
+                .reason = fmt::format("the host takes {} to hand a step over, and {} later the "
+                                      "device has done it: it waits for the host all the time",
+                                      in_milliseconds(lone.host_seconds),
+                                      in_milliseconds(lone.after_seconds)),
+                .knob = graphs->knob,
+                .remark = "measured: the same steps, recorded as graphs",
+                .without = after,
+                .after = after};
+}
+
 }  // namespace
 
 std::optional<Knob> padding_knob(const Profile& profile) {
   const TrialReading& reading = profile.reading;
-  if (reading.batches == 0 || 1 - useful_share(reading) < kWorthSaying) return std::nullopt;
+  if (reading.batches == 0 || 1 - useful_share(reading) < kWorthReporting) return std::nullopt;
   // As many as are computed now, so that nothing needs more memory; and no fewer than a clip has.
   const std::int64_t computed = reading.tokens / reading.batches;
   const std::int64_t budget = std::max(computed, reading.longest_row);
@@ -73,37 +100,6 @@ std::optional<Remedy> padding_remedy(const Profile& profile, const StepModel& mo
   }
   return remedy;
 }
-
-namespace {
-
-constexpr double kNearlyFull = 0.95;  // of a role's memory
-
-// Clips of a step, of the length that those of both readings had on average: a few steps may have
-// had long ones or short ones.
-double clips_of(const TrialReading& tried, const TrialReading& measured) {
-  const double steps = static_cast<double>(tried.step_seconds.size());
-  const double a_clip = share_of(static_cast<double>(measured.useful_tokens + tried.useful_tokens),
-                                 static_cast<double>(measured.clips + tried.clips));
-  return share_of(static_cast<double>(tried.useful_tokens), a_clip * steps);
-}
-
-std::optional<Remedy> launch(const Profile& profile, const StepModel& model) {
-  const Tried* graphs = tried_with(profile, "train.enable_static_shapes");
-  if (graphs == nullptr || !graphs->reading || !profile.reading.lone) return std::nullopt;
-  const LoneStep& lone = *profile.reading.lone;
-  const StepModel after = with_tried(profile, model, *graphs);
-  return Remedy{.cause = Cause::Launch,
-                .reason = fmt::format("the host takes {} to hand a step over, and {} later the "
-                                      "device has done it: it waits for the host all the time",
-                                      in_milliseconds(lone.host_seconds),
-                                      in_milliseconds(lone.after_seconds)),
-                .knob = graphs->knob,
-                .remark = "measured: the same steps, recorded as graphs",
-                .without = after,
-                .after = after};
-}
-
-}  // namespace
 
 const Tried* tried_with(const Profile& profile, std::string_view key) {
   for (const Tried& tried : profile.reading.tried) {

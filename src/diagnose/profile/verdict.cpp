@@ -29,10 +29,10 @@ double cost_share(const Remedy& remedy, const StepModel& now) {
 
 // Unevenness is what is left when everything is explained, so the machine's own noise is in it; and
 // a small cost that its knob leaves in place is no more than such noise.
-bool is_worth_saying(const Remedy& remedy, const StepModel& now) {
+bool is_worth_reporting(const Remedy& remedy, const StepModel& now) {
   const bool may_be_noise = remedy.cause == Cause::Oscillation ||
-                            (remedy.knob && saving(remedy.after, now) < kWorthSaying);
-  return cost_share(remedy, now) >= (may_be_noise ? 2 : 1) * kWorthSaying;
+                            (remedy.knob && saving(remedy.after, now) < kWorthReporting);
+  return cost_share(remedy, now) >= (may_be_noise ? 2 : 1) * kWorthReporting;
 }
 
 const Remedy* largest(const std::vector<Remedy>& remedies, const StepModel& now,
@@ -40,7 +40,7 @@ const Remedy* largest(const std::vector<Remedy>& remedies, const StepModel& now,
   const Remedy* found = nullptr;
   for (const Remedy& remedy : remedies) {
     const bool is_named = std::ranges::find(named, remedy.cause, &Finding::cause) != named.end();
-    if (is_named || !is_worth_saying(remedy, now)) continue;
+    if (is_named || !is_worth_reporting(remedy, now)) continue;
     if (found == nullptr || cost_share(remedy, now) > cost_share(*found, now)) found = &remedy;
   }
   return found;
@@ -56,26 +56,6 @@ Finding finding_of(const Remedy& remedy, const StepModel& now) {
           .predicted_clips_per_second = remedy.after.clips_per_second()};
 }
 
-}  // namespace
-
-std::vector<Finding> find_causes(const Profile& profile) {
-  std::vector<Finding> findings;
-  StepModel model = model_of(profile);
-  while (findings.size() < kMostFindings) {
-    const std::vector<Remedy> all = remedies(profile, model);
-    const Remedy* found = largest(all, model, findings);
-    if (found == nullptr) break;
-    findings.push_back(finding_of(*found, model));
-    if (!found->knob) break;  // what comes after a cause that stays cannot be told
-    model = found->after;
-  }
-  if (findings.empty()) findings.push_back(model_bound(profile, model));
-  if (auto pressure = memory_pressure(profile)) findings.push_back(std::move(*pressure));
-  return findings;
-}
-
-namespace {
-
 // The host is what a step waits for when the device has so small a part of it left to do once the
 // host is through.
 constexpr double kLeftToDo = 0.15;
@@ -87,6 +67,22 @@ bool host_is_slower(const TrialReading& reading) {
 }
 
 }  // namespace
+
+std::vector<Finding> find_causes(const Profile& profile) {
+  std::vector<Finding> findings;
+  StepModel model = model_of(profile);
+  while (findings.size() < kMostFindings) {
+    const std::vector<Remedy> all = remedies(profile, model);
+    const Remedy* found = largest(all, model, findings);
+    if (found == nullptr) break;
+    findings.push_back(finding_of(*found, model));
+    if (!found->knob) break;  // what comes after a cause that stays is not known
+    model = found->after;
+  }
+  if (findings.empty()) findings.push_back(model_bound(profile, model));
+  if (auto pressure = memory_pressure(profile)) findings.push_back(std::move(*pressure));
+  return findings;
+}
 
 std::vector<Knob> worth_trying(const Profile& profile) {
   const TrialReading& reading = profile.reading;

@@ -11,7 +11,8 @@
 
 namespace myxtts {
 
-// What carries bytes from rank to rank, as a collective gets it: not what is printed on the box.
+// A link between ranks, with the bandwidth that a collective operation gets from it: not the
+// advertised one.
 struct RankLink {
   std::string name = {};
   double gigabytes_per_second = 0;  // each way; 10^9 bytes
@@ -22,11 +23,22 @@ struct RankLink {
   friend bool operator==(const RankLink&, const RankLink&) = default;
 };
 
-// By how a card of NVIDIA's is connected. Three quarters of what is printed for NVLink, half for
-// PCI Express 4.0 x16, four fifths for a network.
+// The usual links of NVIDIA's cards. Three quarters of the advertised bandwidth for NVLink, half
+// for PCI Express 4.0 x16, four fifths for a network.
 RankLink nvlink(int links);  // as nvidia-smi counts them: NV18 has 18
 RankLink pci_express();
 RankLink network(double gigabits_per_second);  // of a host, not of a card
+
+// A whole step of one rank alone, as it was measured.
+struct MeasuredStep {
+  std::int64_t batch = 1;  // clips
+  double ms = 0;
+  double update_ms = 0;                // of it; 0: not known
+  std::optional<double> core_ms = {};  // of the host's cores
+  std::optional<double> spread = {};   // standard deviation to mean
+
+  friend bool operator==(const MeasuredStep&, const MeasuredStep&) = default;
+};
 
 // Hosts that are alike, and what joins their ranks.
 struct Cluster {
@@ -42,6 +54,9 @@ struct Cluster {
   double crowding = 1;
   bool model_on_cores = false;  // ranks train on the CPU
 
+  std::optional<MeasuredStep> step = {};        // nothing: none was measured
+  std::optional<std::int64_t> parameters = {};  // nothing: those of the model's size
+
   int ranks() const { return hosts * ranks_per_host; }
 
   friend bool operator==(const Cluster&, const Cluster&) = default;
@@ -54,26 +69,10 @@ Cluster cluster_of(const Machine& machine);
 // counts as full hosts of which there are fewer ranks, so `ranks` must fill them evenly.
 Cluster with_ranks(const Cluster& cluster, int ranks);
 
-// A whole step of one rank alone, as it was measured.
-struct MeasuredStep {
-  std::int64_t batch = 1;  // clips
-  double ms = 0;
-  double update_ms = 0;                // of it; 0: not known
-  std::optional<double> core_ms = {};  // of the host's cores
-  std::optional<double> spread = {};   // standard deviation to mean
-};
-
-// What a person or a script knows of a cluster.
-struct ClusterFacts {
-  Cluster cluster = {};
-  std::optional<MeasuredStep> step = {};
-  std::optional<std::int64_t> parameters = {};  // nothing: those of the model's size
-};
-
-// The facts that a JSON file adds to `known`; docs/distributed.md has its keys. Throws ConfigError,
-// which names the key, when one is unknown or its value is out of range, DataError when the file
-// cannot be read.
-ClusterFacts read_cluster_file(const std::filesystem::path& path, const Cluster& known);
-ClusterFacts parse_cluster(std::string_view text, const Cluster& known);
+// `known` with what a JSON file says of it; docs/guides/distributed.md has its keys. Throws
+// ConfigError, which names the key, when one is unknown or its value is out of range, DataError
+// when the file cannot be read.
+Cluster read_cluster_file(const std::filesystem::path& path, const Cluster& known);
+Cluster parse_cluster(std::string_view text, const Cluster& known);
 
 }  // namespace myxtts

@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/message_text.h"
-#include "diagnose/scaling/step_time.h"
+#include "diagnose/report/markup.h"
+#include "diagnose/report/report.h"
 
 namespace myxtts {
 namespace {
@@ -70,92 +71,9 @@ std::vector<int> counts_up_to(const Cluster& cluster) {
   return counts;
 }
 
-}  // namespace
-
-std::optional<ClusterFacts> asked_cluster(const ScalingRequest& request, const Machine& here) {
-  ClusterFacts facts{.cluster = cluster_of(here)};
-  // Hosts that are described are others than this one.
-  if (request.gpus_per_host) facts.cluster.cores = kCoresForGpu * *request.gpus_per_host;
-  if (request.file) facts = read_cluster_file(*request.file, facts.cluster);
-  Cluster& cluster = facts.cluster;
-  if (request.hosts) cluster.hosts = *request.hosts;
-  if (request.gpus_per_host) cluster.ranks_per_host = *request.gpus_per_host;
-  if (request.link) {
-    cluster.inside = *request.link == HostLink::NvLink ? nvlink(kUsualNvlinks) : pci_express();
-  }
-  if (request.network_gbit) cluster.between = network(*request.network_gbit);
-  if (request.step_ms) {
-    facts.step =
-        MeasuredStep{.batch = request.batch_size.value_or(kUsualBatch), .ms = *request.step_ms};
-  }
-  if (cluster.ranks() == 1) return {};
-  return facts;
-}
-
-ScalingTable cluster_scaling(const std::string& model_size, const ClusterFacts& facts,
-                             const ScalingRequest& request) {
-  const Cluster& cluster = facts.cluster;
-  ScalingTable table{.model_size = model_size, .training = training_of(model_size, request)};
-  RankTraining& training = table.training;
-  if (cluster.model_on_cores) training.bucket_bytes = kBucketsOnCores;
-  if (facts.parameters) training.parameters = *facts.parameters;
-  if (facts.step) {
-    training.step = step_of(training.step, *facts.step, cluster.model_on_cores);
-    if (!request.batch_size) training.batch = facts.step->batch;
-  } else if (cluster.model_on_cores) {
-    throw ConfigError(
-        "The cluster's file is of the CPU and has no step: nothing is known of its speed. Measure "
-        "one rank with myxtts profile --device cpu, and write \"step\": {\"batch\": B, \"ms\": MS} "
-        "into the file.");
-  }
-  table.title = fmt::format("{} host{} of {} {}", cluster.hosts, cluster.hosts == 1 ? "" : "s",
-                            cluster.ranks_per_host, cluster.model_on_cores ? "ranks" : "GPUs");
-  for (const int ranks : counts_up_to(cluster)) {
-    table.rows.push_back(row_of(with_ranks(cluster, ranks), training));
-  }
-  return table;
-}
-
-ScalingTable usual_scaling(const std::string& model_size, const ScalingRequest& request) {
-  ScalingTable table{.model_size = model_size,
-                     .title = "2 to 64 H200",
-                     .training = training_of(model_size, request)};
-  const RankLink fast = nvlink(kUsualNvlinks);
-  const RankLink wire = network(100);
-  struct Usual {
-    int most_in_host;
-    RankLink inside;
-  };
-  for (const Usual& usual :
-       {Usual{64, fast}, Usual{64, pci_express()}, Usual{1, {}}, Usual{8, fast}}) {
-    for (int ranks = 2; ranks <= 64; ranks *= 2) {
-      if (usual.most_in_host == 8 && ranks <= 8) continue;  // as the first
-      const Cluster hosts{.ranks_per_host = usual.most_in_host,
-                          .inside = usual.inside,
-                          .between = wire,
-                          .cores = kCoresForGpu * std::min(ranks, usual.most_in_host)};
-      table.rows.push_back(row_of(with_ranks(hosts, ranks), table.training));
-    }
-  }
-  return table;
-}
-
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-constexpr const char* kLine = "  {:>5} {:>5}  {:<27} {:>8} {:>9} {:>10}  {:<8} {:>10}  {}\n";
-
 const char* name_of(ScalingBound bound) {
-  switch (bound) {
-    case ScalingBound::Compute:
-      return "compute";
-    case ScalingBound::Network:
-      return "network";
-    case ScalingBound::Data:
-      return "data";
-  }
-  return "?";
+  static constexpr const char* kNames[] = {"compute", "network", "data"};
+  return kNames[static_cast<std::size_t>(bound)];
 }
 
 // One rank's own step may have been measured; what several do never was.
@@ -163,28 +81,32 @@ const char* origin_of(const ScalingRow& row, const RankTraining& training) {
   return row.step.ranks == 1 && training.step.measured ? "measured" : "predicted";
 }
 
-std::string line_of(const ScalingRow& row, const RankTraining& training) {
+std::vector<std::string> cells_of(const ScalingRow& row, const RankTraining& training) {
   const StepPrediction& step = row.step;
-  return fmt::format(
-      fmt::runtime(kLine), step.ranks, row.cluster.hosts, row.links,
-      fmt::format("{:.1f} ms", step.step_ms), fmt::format("{:.0f}", step.clips_per_second),
-      fmt::format("{:.1f} %", 100 * step.efficiency), name_of(step.bound),
-      row.batch_for_90 ? std::to_string(*row.batch_for_90) : "none", origin_of(row, training));
+  return {std::to_string(step.ranks),
+          std::to_string(row.cluster.hosts),
+          row.links,
+          fmt::format("{:.1f} ms", step.step_ms),
+          fmt::format("{:.0f}", step.clips_per_second),
+          fmt::format("{:.1f} %", 100 * step.efficiency),
+          name_of(step.bound),
+          row.batch_for_90 ? std::to_string(*row.batch_for_90) : "none",
+          origin_of(row, training)};
 }
 
 // Each link of the rows once, with what it was taken for.
 std::string links_text(const ScalingTable& table) {
-  std::set<std::string> told;
+  std::set<std::string> named;
   std::string text;
-  const auto tell = [&](const RankLink& link) {
-    if (!told.insert(link.name).second) return;
+  const auto add = [&](const RankLink& link) {
+    if (!named.insert(link.name).second) return;
     text += fmt::format("{}{} {:.4g} GB/s and {:g} us a hop ({})", text.empty() ? "" : "; ",
                         link.name, link.gigabytes_per_second, link.latency_us,
                         link.measured ? "measured" : "assumed");
   };
   for (const ScalingRow& row : table.rows) {
-    if (row.cluster.ranks_per_host > 1) tell(row.cluster.inside);
-    if (row.cluster.hosts > 1) tell(row.cluster.between);
+    if (row.cluster.ranks_per_host > 1) add(row.cluster.inside);
+    if (row.cluster.hosts > 1) add(row.cluster.between);
   }
   return text;
 }
@@ -218,10 +140,73 @@ Json row_json(const ScalingRow& row, const RankTraining& training) {
 
 }  // namespace
 
+std::optional<Cluster> asked_cluster(const ScalingRequest& request, const Machine& here) {
+  Cluster cluster = cluster_of(here);
+  // Hosts that are described are others than this one.
+  if (request.gpus_per_host) cluster.cores = kCoresForGpu * *request.gpus_per_host;
+  if (request.file) cluster = read_cluster_file(*request.file, cluster);
+  if (request.hosts) cluster.hosts = *request.hosts;
+  if (request.gpus_per_host) cluster.ranks_per_host = *request.gpus_per_host;
+  if (request.link) {
+    cluster.inside = *request.link == HostLink::NvLink ? nvlink(kUsualNvlinks) : pci_express();
+  }
+  if (request.network_gbit) cluster.between = network(*request.network_gbit);
+  if (request.step_ms) {
+    cluster.step =
+        MeasuredStep{.batch = request.batch_size.value_or(kUsualBatch), .ms = *request.step_ms};
+  }
+  if (cluster.ranks() == 1) return {};
+  return cluster;
+}
+
+ScalingTable cluster_scaling(const std::string& model_size, const Cluster& cluster,
+                             const ScalingRequest& request) {
+  ScalingTable table{.model_size = model_size, .training = training_of(model_size, request)};
+  RankTraining& training = table.training;
+  if (cluster.model_on_cores) training.bucket_bytes = kBucketsOnCores;
+  if (cluster.parameters) training.parameters = *cluster.parameters;
+  if (cluster.step) {
+    training.step = step_of(training.step, *cluster.step, cluster.model_on_cores);
+    if (!request.batch_size) training.batch = cluster.step->batch;
+  } else if (cluster.model_on_cores) {
+    throw ConfigError(
+        "The cluster's file is of the CPU and has no step: nothing is known of its speed. Measure "
+        "one rank with myxtts profile --device cpu, and write \"step\": {\"batch\": B, \"ms\": MS} "
+        "into the file.");
+  }
+  table.title = fmt::format("{} host{} of {} {}", cluster.hosts, cluster.hosts == 1 ? "" : "s",
+                            cluster.ranks_per_host, cluster.model_on_cores ? "ranks" : "GPUs");
+  for (const int ranks : counts_up_to(cluster)) {
+    table.rows.push_back(row_of(with_ranks(cluster, ranks), training));
+  }
+  return table;
+}
+
+ScalingTable usual_scaling(const std::string& model_size, const ScalingRequest& request) {
+  ScalingTable table{.model_size = model_size,
+                     .title = "2 to 64 H200",
+                     .training = training_of(model_size, request)};
+  const RankLink fast = nvlink(kUsualNvlinks);
+  const RankLink wire = network(100);
+  const std::pair<int, RankLink> hosts_by_size[] = {
+      {64, fast}, {64, pci_express()}, {1, {}}, {8, fast}};
+  for (const auto& [most_in_host, inside] : hosts_by_size) {
+    for (int ranks = 2; ranks <= 64; ranks *= 2) {
+      if (most_in_host == 8 && ranks <= 8) continue;  // as the first
+      const Cluster hosts{.ranks_per_host = most_in_host,
+                          .inside = inside,
+                          .between = wire,
+                          .cores = kCoresForGpu * std::min(ranks, most_in_host)};
+      table.rows.push_back(row_of(with_ranks(hosts, ranks), table.training));
+    }
+  }
+  return table;
+}
+
 std::string scaling_text(const ScalingTable& table) {
   const RankTraining& training = table.training;
   const Cluster& full = table.rows.back().cluster;
-  std::string text = fmt::format(
+  const std::string text = fmt::format(
       "{} on {}: {} parameters, batch {}{} on each rank, gradients in {}{}\n"
       "  one rank's step {}; {:.3g} cores a rank; links: {}\n\n",
       table.model_size, table.title, human_count(training.parameters), training.batch,
@@ -229,10 +214,10 @@ std::string scaling_text(const ScalingTable& table) {
       training.wire == Wire::Bf16 ? "bf16" : "fp32",
       training.shard_optimiser ? ", sharded optimiser" : "", step_text(training),
       full.cores / full.ranks_per_host, links_text(table));
-  text += fmt::format(fmt::runtime(kLine), "ranks", "hosts", "links", "step", "clips/s",
-                      "efficiency", "bound by", "90 % from", "");
-  for (const ScalingRow& row : table.rows) text += line_of(row, training);
-  return text;
+  Rows rows{
+      {"ranks", "hosts", "links", "step", "clips/s", "efficiency", "bound by", "90 % from", ""}};
+  for (const ScalingRow& row : table.rows) rows.push_back(cells_of(row, training));
+  return text + table_text("  >5 >5  <27 >8 >9 >10  <8 >10  <", rows);
 }
 
 std::string scaling_json(const ScalingTable& table) {

@@ -45,10 +45,10 @@ struct ScalingTable {
 
 // The cluster that a request describes, else the GPUs of this machine; nothing where neither is
 // more than one rank.
-std::optional<ClusterFacts> asked_cluster(const ScalingRequest& request, const Machine& here);
+std::optional<Cluster> asked_cluster(const ScalingRequest& request, const Machine& here);
 
 // One rank, two, four ... up to all of the cluster's.
-ScalingTable cluster_scaling(const std::string& model_size, const ClusterFacts& facts,
+ScalingTable cluster_scaling(const std::string& model_size, const Cluster& cluster,
                              const ScalingRequest& request);
 
 // 2 to 64 H200 on NVLink, on PCIe, one in each host on 100 Gbit/s, and eight in each.

@@ -45,20 +45,16 @@ double wire_bytes(const RankTraining& training) {
   return static_cast<double>(training.parameters) * (training.wire == Wire::Bf16 ? 2 : 4);
 }
 
-struct Sums {
-  double bucket_ms = 0;   // one bucket
-  double all_ms = 0;      // all of them
-  double exposed_ms = 0;  // what of it the backward pass does not hide
-};
-
-Sums sums_of(const Cluster& cluster, const RankTraining& training, double backward_ms) {
+// Fills in what the sums take, and gives that of one bucket.
+double add_sums(StepPrediction& step, const Cluster& cluster, const RankTraining& training,
+                double backward_ms) {
   const double bytes = wire_bytes(training);
-  if (cluster.ranks() == 1 || bytes == 0) return {};
+  if (cluster.ranks() == 1 || bytes == 0) return 0;
   const double buckets = std::ceil(bytes / static_cast<double>(training.bucket_bytes));
   const double each = all_reduce_ms(cluster, bytes / buckets);
-  return {.bucket_ms = each,
-          .all_ms = buckets * each,
-          .exposed_ms = std::max(each, backward_ms / buckets + buckets * each - backward_ms)};
+  step.sums_ms = buckets * each;
+  step.exposed_ms = std::max(each, backward_ms / buckets + buckets * each - backward_ms);
+  return each;
 }
 
 // Core-milliseconds that the cores of a rank's host spend on its sums and gathering.
@@ -102,12 +98,12 @@ double shared_cores_ms(const Cluster& cluster, const RankTraining& training, dou
 }
 
 // The network, where more than the last bucket is left over or what is left is half of the step.
-ScalingBound bound_of(const StepPrediction& step, const Cluster& cluster, const Sums& sums) {
+ScalingBound bound_of(const StepPrediction& step, const Cluster& cluster, double bucket_ms) {
   if (step.cores_ms >= step.step_ms) {
     return cluster.model_on_cores ? ScalingBound::Compute : ScalingBound::Data;
   }
   const double waits = step.exposed_ms + step.gather_ms + step.agreement_ms;
-  const bool more_than_last = step.exposed_ms > 1.001 * sums.bucket_ms;
+  const bool more_than_last = step.exposed_ms > 1.001 * bucket_ms;
   return more_than_last || 2 * waits > step.step_ms ? ScalingBound::Network : ScalingBound::Compute;
 }
 
@@ -119,16 +115,14 @@ StepPrediction predict(const Cluster& cluster, const RankTraining& training, dou
   const double pass = slowed * training.step.pass_ms(training.batch);
   const double passes = static_cast<double>(training.accumulation) * pass;
   const double update = slowed * training.step.update_ms / (training.shard_optimiser ? n : 1);
-  const Sums sums = sums_of(cluster, training, kBackwardShare * pass);
 
   StepPrediction step{.ranks = n,
                       .compute_ms = passes + update,
                       .straggler_ms = extreme * training.step.spread * passes,
-                      .sums_ms = sums.all_ms,
-                      .exposed_ms = sums.exposed_ms,
                       .gather_ms = gathering_ms(cluster, training),
                       .agreement_ms = all_reduce_ms(cluster, 0),
                       .cores_ms = shared_cores_ms(cluster, training, crowded)};
+  const double bucket_ms = add_sums(step, cluster, training, kBackwardShare * pass);
   const double path =
       step.compute_ms + step.straggler_ms + step.exposed_ms + step.gather_ms + step.agreement_ms;
   step.step_ms = std::max(path, step.cores_ms);
@@ -136,7 +130,7 @@ StepPrediction predict(const Cluster& cluster, const RankTraining& training, dou
   const auto clips = static_cast<double>(n * training.batch * training.accumulation);
   step.clips_per_second = clips / step.step_ms * 1e3;
   step.efficiency = alone_ms(cluster, training) / step.step_ms;
-  step.bound = bound_of(step, cluster, sums);
+  step.bound = bound_of(step, cluster, bucket_ms);
   return step;
 }
 
@@ -145,6 +139,14 @@ void check(const Cluster& cluster) {
                "a cluster of {} x {} ranks and {} cores", cluster.hosts, cluster.ranks_per_host,
                cluster.cores);
 }
+
+constexpr const char* kMeasured = "xtts-v2";
+// Fitted to steps of 3 to 64 clips on an H200 (docs/results/training-speed.md).
+constexpr double kFixedMs = 2.8;
+constexpr double kClipMs = 2.06;
+constexpr double kUpdateMs = 3.5;
+// A core decodes 498 clips of FLAC a second (docs/results/data.md).
+constexpr double kCoreClipMs = 2.0;
 
 }  // namespace
 
@@ -186,18 +188,6 @@ std::optional<std::int64_t> batch_for_efficiency(const Cluster& cluster, RankTra
   }
   return {};
 }
-
-namespace {
-
-constexpr const char* kMeasured = "xtts-v2";
-// Fitted to steps of 3 to 64 clips on an H200 (docs/benchmarks.md).
-constexpr double kFixedMs = 2.8;
-constexpr double kClipMs = 2.06;
-constexpr double kUpdateMs = 3.5;
-// A core decodes 498 clips of FLAC a second (docs/benchmarks.md).
-constexpr double kCoreClipMs = 2.0;
-
-}  // namespace
 
 std::int64_t trained_parameters(const std::string& model_size) {
   return parameter_count(gpt_specs(model_preset(model_size).gpt));

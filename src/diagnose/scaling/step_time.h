@@ -109,8 +109,9 @@ std::optional<std::int64_t> batch_for_efficiency(const Cluster& cluster, RankTra
                                                  double efficiency);
 
 // The step of one H200 in bf16 with clips of ten seconds. That of xtts-v2 was measured with batches
-// of 3 to 64 (docs/benchmarks.md), and the line through them is taken; other sizes follow from it:
-// what grows with clips and the update by their parameters, what is fixed by their layers.
+// of 3 to 64 (docs/results/training-speed.md), and the line through them is taken; other sizes
+// follow from it: what grows with clips and the update by their parameters, what is fixed by their
+// layers.
 RankStep reference_step(const std::string& model_size);
 
 // The same on another device, which takes `measured_ms` for a whole step of so many clips: every

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <mutex>
+#include <string>
+#include <vector>
 
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
@@ -30,87 +33,104 @@ std::string stray_place(const at::Tensor& tensor, const RoleDevice& device) {
   return owner == nullptr ? "in memory that no role took" : "in the memory of another role";
 }
 
-}  // namespace
+// Tensors that were looked at, and those of them that are not on the device they should be on.
+struct TensorPlaces {
+  std::int64_t tensors = 0;
+  std::int64_t numbers = 0;  // in all of them
+  std::int64_t strays = 0;
+  std::vector<std::string> examples = {};  // of the strays, a few: "name (on cuda:0)"
 
-void TensorPlaces::look_at(const std::string& name, const at::Tensor& tensor,
-                           const RoleDevice& device) {
-  ++tensors;
-  numbers += tensor.numel();
-  std::string where = stray_place(tensor, device);
-  if (where.empty()) return;
-  ++strays;
-  if (examples.size() < kExamples) examples.push_back({name, std::move(where)});
-}
+  // Looks at a tensor that should be on `device` and in memory that its role took. Where both roles
+  // share a device only the second tells them apart: see device/torch_device.h.
+  void look_at(const std::string& name, const at::Tensor& tensor, const RoleDevice& device) {
+    ++tensors;
+    numbers += tensor.numel();
+    const std::string where = stray_place(tensor, device);
+    if (where.empty()) return;
+    ++strays;
+    if (examples.size() < kExamples) examples.push_back(fmt::format("{} ({})", name, where));
+  }
 
-std::string TensorPlaces::describe() const {
-  if (strays == 0) return fmt::format("{} tensors, {} numbers", tensors, human_count(numbers));
-  std::vector<std::string> named;
-  for (const Stray& stray : examples)
-    named.push_back(fmt::format("{} ({})", stray.name, stray.where));
-  return fmt::format("{} of {} tensors are elsewhere: {}{}", strays, tensors,
-                     fmt::join(named, ", "), strays > std::ssize(examples) ? ", ..." : "");
-}
-
-namespace {
-
-// LibTorch calls plain functions: they find the watch here. Threads of a backward pass do too.
-std::atomic<ActivationWatch*> at_work = nullptr;
-
-constexpr std::int64_t kFewNumbers = 2;
+  // "12 tensors, 3.1 M numbers" or "2 of 12 tensors are elsewhere: name (where), ...".
+  std::string describe() const {
+    if (strays == 0) return fmt::format("{} tensors, {} numbers", tensors, human_count(numbers));
+    return fmt::format("{} of {} tensors are elsewhere: {}{}", strays, tensors,
+                       fmt::join(examples, ", "), strays > std::ssize(examples) ? ", ..." : "");
+  }
+};
 
 bool counts(const at::Tensor& tensor) {
+  constexpr std::int64_t kFewNumbers = 2;
   if (!tensor.defined() || !tensor.has_storage()) return false;
   if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) return false;
   return tensor.is_floating_point() || tensor.numel() > kFewNumbers;
 }
 
-}  // namespace
+// While it lives, looks at whatever LibTorch's operations make in this thread and in the threads of
+// its backward passes: activations, gradients on their way, and the arrays that our own kernels
+// write to, which LibTorch makes too. Seeds and sizes, integers of a number or two, are left out.
+//
+// One at a time in a process. The device outlives it.
+class ActivationWatch {
+ public:
+  explicit ActivationWatch(const RoleDevice& device) : device_(device) {
+    ActivationWatch* nobody = nullptr;
+    MYXTTS_CHECK(at_work.compare_exchange_strong(nobody, this), "two watches at a time");
+    callback_ = at::addThreadLocalCallback(
+        at::RecordFunctionCallback(
+            [](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> {
+              return nullptr;
+            },
+            [](const at::RecordFunction& operation, at::ObserverContext*) { look(operation); })
+            .needsOutputs(true)
+            .scopes({at::RecordScope::FUNCTION}));
+  }
+  ActivationWatch(const ActivationWatch&) = delete;
+  ActivationWatch& operator=(const ActivationWatch&) = delete;
+  ~ActivationWatch() {
+    at::removeCallback(callback_);
+    at_work = nullptr;
+  }
 
-ActivationWatch::ActivationWatch(const RoleDevice& device) : device_(device) {
-  ActivationWatch* nobody = nullptr;
-  MYXTTS_CHECK(at_work.compare_exchange_strong(nobody, this), "two watches at a time");
-  callback_ = at::addThreadLocalCallback(
-      at::RecordFunctionCallback(
-          [](const at::RecordFunction&) -> std::unique_ptr<at::ObserverContext> { return nullptr; },
-          [](const at::RecordFunction& operation, at::ObserverContext*) { look(operation); })
-          .needsOutputs(true)
-          .scopes({at::RecordScope::FUNCTION}));
-}
+  TensorPlaces seen() const {
+    const std::lock_guard lock(mutex_);
+    return places_;
+  }
 
-ActivationWatch::~ActivationWatch() {
-  at::removeCallback(callback_);
-  at_work = nullptr;
-}
-
-TensorPlaces ActivationWatch::seen() const {
-  const std::lock_guard lock(mutex_);
-  return places_;
-}
-
-void ActivationWatch::look(const at::RecordFunction& operation) {
-  ActivationWatch* watch = at_work;
-  if (watch == nullptr) return;
-  for (const c10::IValue& output : operation.outputs()) {
-    if (output.isTensor()) watch->look_at(operation.name(), output.toTensor());
-    if (!output.isTensorList()) continue;
-    for (const at::Tensor& tensor : output.toTensorVector()) {
-      watch->look_at(operation.name(), tensor);
+ private:
+  static void look(const at::RecordFunction& operation) {
+    ActivationWatch* watch = at_work;
+    if (watch == nullptr) return;
+    for (const c10::IValue& output : operation.outputs()) {
+      if (output.isTensor()) watch->look_at(operation.name(), output.toTensor());
+      if (!output.isTensorList()) continue;
+      for (const at::Tensor& tensor : output.toTensorVector()) {
+        watch->look_at(operation.name(), tensor);
+      }
     }
   }
-}
 
-void ActivationWatch::look_at(const char* operation, const at::Tensor& tensor) {
-  if (!counts(tensor)) return;
-  const std::lock_guard lock(mutex_);
-  places_.look_at(operation, tensor, device_);
-}
+  void look_at(const char* operation, const at::Tensor& tensor) {
+    if (!counts(tensor)) return;
+    const std::lock_guard lock(mutex_);
+    places_.look_at(operation, tensor, device_);
+  }
 
-namespace {
+  // LibTorch calls plain functions: they find the watch here. Threads of a backward pass do too.
+  static inline std::atomic<ActivationWatch*> at_work = nullptr;
+
+  const RoleDevice& device_;
+  std::uint64_t callback_ = 0;
+
+  // Guarded by mutex_.
+  mutable std::mutex mutex_;
+  TensorPlaces places_;
+};
 
 constexpr std::int64_t kText = 40;     // tokens of a clip
 constexpr std::int64_t kCodes = 90;    // some four seconds
 constexpr std::int64_t kFrames = 517;  // of a prompt
-constexpr const char* kWrongMemory =
+constexpr const char* kOtherMemory =
     "Training would compute with another device's memory; report it with: myxtts doctor --bundle "
     "FILE";
 
@@ -118,14 +138,14 @@ bool is_gradient(const std::string& name) {
   return name.starts_with("gradient.");
 }
 
-CheckResult check_places(const std::string& id, const std::string& name, const TensorPlaces& places,
-                         const RoleDevice& device) {
-  if (places.tensors == 0) return failed(id, name, "none was seen", kWrongMemory);
-  if (places.strays > 0) return failed(id, name, places.describe(), kWrongMemory);
+Check check_places(const std::string& id, const std::string& name, const TensorPlaces& places,
+                   const RoleDevice& device) {
+  if (places.tensors == 0) return failed(id, name, "none was seen", kOtherMemory);
+  if (places.strays > 0) return failed(id, name, places.describe(), kOtherMemory);
   return passed(id, name, fmt::format("{}, all on {}", places.describe(), device.name()));
 }
 
-CheckResult check_kept(const NamedTensors& kept, const RoleDevice& device) {
+Check check_kept(const NamedTensors& kept, const RoleDevice& device) {
   TensorPlaces places;
   for (const auto& [name, tensor] : kept) {
     if (!is_gradient(name)) places.look_at(name, tensor, device);
@@ -133,7 +153,7 @@ CheckResult check_kept(const NamedTensors& kept, const RoleDevice& device) {
   return check_places("model.parameters", "parameters, averages", places, device);
 }
 
-CheckResult check_gradients(const NamedTensors& kept, const RoleDevice& device) {
+Check check_gradients(const NamedTensors& kept, const RoleDevice& device) {
   TensorPlaces places;
   std::string wrong;
   double squares = 0;
@@ -145,7 +165,7 @@ CheckResult check_gradients(const NamedTensors& kept, const RoleDevice& device) 
     squares += sum;
   }
   const std::string id = "model.gradients";
-  CheckResult result = check_places(id, "gradients", places, device);
+  Check result = check_places(id, "gradients", places, device);
   if (result.verdict == Verdict::Fail) return result;
   if (!wrong.empty() || squares == 0) {
     return failed(id, "gradients",
@@ -175,7 +195,7 @@ NamedTensors copies(const NamedTensors& kept) {
   return copied;
 }
 
-CheckResult check_step(const StepNumbers& step, double change) {
+Check check_step(const StepNumbers& step, double change) {
   const std::string id = "model.step";
   const std::string name = "forward, backward";
   const std::string numbers =
@@ -193,11 +213,11 @@ CheckResult check_step(const StepNumbers& step, double change) {
 
 }  // namespace
 
-CheckResults check_model(const ModelTrial& trial) {
+Checks check_model(const ModelTrial& trial) {
   RoleDevice& device = trial.training.device();
   const auto scope = device.enter(device.stream());
   const at::NoGradGuard no_grad;
-  CheckResults results = {check_kept(trial.kept(), device)};
+  Checks results = {check_kept(trial.kept(), device)};
   const NamedTensors before = copies(trial.kept());
   {
     const at::AutoGradMode with_gradients(true);

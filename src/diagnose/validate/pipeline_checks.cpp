@@ -15,30 +15,47 @@ constexpr double kWorthwhile = 0.05;   // the shorter part against the longer: l
 constexpr double kIdle = 1.5;          // the whole against the sum: in series there is little more
 constexpr const char* kProfile = "Type: myxtts profile, which names the stage and the setting";
 
-CheckResult check_batches(const PipelineTrial& trial) {
+// Seconds that the data device and the model device were at work, by their own clocks.
+double feature_seconds(const TrialReading& trial) {
+  return trial.pipeline.data_device.busy_seconds;
+}
+
+double model_seconds(const TrialReading& trial) {
+  return trial.pipeline.model_device.busy_seconds;
+}
+
+// How much of what could be done at the same time was: 1 where the whole took as long as the longer
+// of features and steps, 0 where it took their sum.
+double overlap(const TrialReading& trial) {
+  const double shorter = std::min(feature_seconds(trial), model_seconds(trial));
+  if (shorter <= 0) return 0;
+  return (feature_seconds(trial) + model_seconds(trial) - trial.wall_seconds) / shorter;
+}
+
+Check check_batches(const TrialReading& trial) {
   const std::string found = fmt::format("{} batches, {} clips in {:.1f} s", trial.batches,
-                                        trial.clips, trial.whole_seconds);
-  if (trial.batches < trial.wanted_batches || trial.clips == 0) {
+                                        trial.clips, trial.wall_seconds);
+  if (trial.batches < kPipelineSteps || trial.clips == 0) {
     return failed("pipeline.batches", "batches",
-                  fmt::format("{}, but {} batches were asked for", found, trial.wanted_batches),
+                  fmt::format("{}, but {} batches were asked for", found, kPipelineSteps),
                   "Report it with: myxtts doctor --bundle FILE");
   }
   return passed("pipeline.batches", "batches", found);
 }
 
 // Waiting is no fault where the data device did all it could: then it is the slower one.
-CheckResult check_readiness(const PipelineTrial& trial) {
-  const double share = trial.readiness.share();
-  const double busy = trial.feature_seconds / std::max(trial.whole_seconds, 1e-9);
+Check check_readiness(const TrialReading& trial) {
+  const double share = trial.pipeline.readiness.share();
+  const double busy = feature_seconds(trial) / std::max(trial.wall_seconds, 1e-9);
   const std::string found =
       fmt::format("{:.0f} % of {} steps had their batch ready, {:.2f} s waited", 100 * share,
-                  trial.readiness.steps, trial.readiness.waited_seconds);
+                  trial.pipeline.readiness.steps, trial.pipeline.readiness.waited_seconds);
   if (share >= kReady) return passed("pipeline.readiness", "readiness", found);
   if (busy >= kBusyEnough) {
-    CheckResult result = passed("pipeline.readiness", "readiness",
-                                fmt::format("{}: making features takes longer than this model's "
-                                            "steps",
-                                            found));
+    Check result = passed("pipeline.readiness", "readiness",
+                          fmt::format("{}: making features takes longer than this model's "
+                                      "steps",
+                                      found));
     result.remedy = kProfile;
     return result;
   }
@@ -48,13 +65,13 @@ CheckResult check_readiness(const PipelineTrial& trial) {
                 kProfile);
 }
 
-CheckResult check_overlap(const PipelineTrial& trial) {
+Check check_overlap(const TrialReading& trial) {
   const std::string id = "pipeline.overlap";
   const std::string name = "overlap";
   const std::string found =
-      fmt::format("{:.2f} s for features of {:.2f} s and steps of {:.2f} s", trial.whole_seconds,
-                  trial.feature_seconds, trial.step_seconds);
-  const auto [shorter, longer] = std::minmax(trial.feature_seconds, trial.step_seconds);
+      fmt::format("{:.2f} s for features of {:.2f} s and steps of {:.2f} s", trial.wall_seconds,
+                  feature_seconds(trial), model_seconds(trial));
+  const auto [shorter, longer] = std::minmax({feature_seconds(trial), model_seconds(trial)});
   if (shorter < kWorthwhile * longer) {
     return skipped(id, name, found + ": too unequal to tell", kProfile);
   }
@@ -63,8 +80,10 @@ CheckResult check_overlap(const PipelineTrial& trial) {
                   fmt::format("{}: {:.0f} % of the shorter at the same time", found,
                               100 * std::min(1.0, overlap(trial))));
   }
-  const double sum = trial.feature_seconds + trial.step_seconds;
-  if (trial.starved_seconds > trial.whole_seconds / 2 || trial.whole_seconds > kIdle * sum) {
+  const double starved =
+      seconds_in(trial.pipeline.stage("features").load.waiting_for_input);  // of the feature stage
+  const double sum = feature_seconds(trial) + model_seconds(trial);
+  if (starved > trial.wall_seconds / 2 || trial.wall_seconds > kIdle * sum) {
     return skipped(id, name, found + ": both devices waited too long to tell", kProfile);
   }
   return failed(id, name, found + ": one after the other",
@@ -74,15 +93,9 @@ CheckResult check_overlap(const PipelineTrial& trial) {
 
 }  // namespace
 
-double overlap(const PipelineTrial& trial) {
-  const double shorter = std::min(trial.feature_seconds, trial.step_seconds);
-  if (shorter <= 0) return 0;
-  return (trial.feature_seconds + trial.step_seconds - trial.whole_seconds) / shorter;
-}
-
-CheckResults check_pipeline(const PipelineTrial& trial) {
-  CheckResult readiness = check_readiness(trial);
-  const CheckResult in_parallel = check_overlap(trial);
+Checks check_pipeline(const TrialReading& trial) {
+  Check readiness = check_readiness(trial);
+  const Check in_parallel = check_overlap(trial);
   if (in_parallel.verdict == Verdict::Fail && readiness.verdict == Verdict::Fail) {
     readiness = skipped(readiness.id, readiness.name, readiness.found + ": see overlap");
   }

@@ -45,32 +45,33 @@ std::string place_of(const RolePlan& plan) {
 
 }  // namespace
 
-CheckResult check_visible(const DevicePlan& plan, const VisibleDevices& visible) {
+Check check_visible(const DevicePlan& plan, const std::string& variable,
+                    const std::vector<std::string>& shown, bool cuda_is_open) {
   const std::string id = "placement.visible";
   const std::string name = "visible devices";
   const std::string planned = fmt::format("{}", fmt::join(plan.visible_uuids(), ","));
-  if (visible.variable != planned) {
-    return failed(id, name,
-                  fmt::format("CUDA_VISIBLE_DEVICES is \"{}\", but the plan is \"{}\"",
-                              visible.variable, planned),
-                  kRestart);
+  if (variable != planned) {
+    return failed(
+        id, name,
+        fmt::format("CUDA_VISIBLE_DEVICES is \"{}\", but the plan is \"{}\"", variable, planned),
+        kRestart);
   }
   if (!plan.model.gpu) {
-    if (!visible.cuda_is_open) return passed(id, name, "CUDA is not opened, and sees no GPU");
+    if (!cuda_is_open) return passed(id, name, "CUDA is not opened, and sees no GPU");
     return failed(id, name, "CUDA was opened for a run on the CPU", kRestart);
   }
-  std::vector<std::string> shown;
-  for (const std::string& place : visible.shown) shown.push_back(short_place(place));
-  if (shown != planned_places(plan)) {
+  std::vector<std::string> places;
+  for (const std::string& place : shown) places.push_back(short_place(place));
+  if (places != planned_places(plan)) {
     return failed(id, name,
                   fmt::format("CUDA shows the cards at {}, but those at {} were chosen",
-                              fmt::join(shown, ", "), fmt::join(planned_places(plan), ", ")),
+                              fmt::join(places, ", "), fmt::join(planned_places(plan), ", ")),
                   kRestart);
   }
-  return passed(id, name, fmt::format("CUDA sees {} and no other", fmt::join(shown, ", ")));
+  return passed(id, name, fmt::format("CUDA sees {} and no other", fmt::join(places, ", ")));
 }
 
-CheckResult check_device(Role role, const RolePlan& plan, const RoleDevice& opened) {
+Check check_device(Role role, const RolePlan& plan, const RoleDevice& opened) {
   const std::string id = fmt::format("placement.{}_device", name_of(role));
   const std::string name = fmt::format("{} device", name_of(role));
   const int planned = plan.gpu ? plan.gpu->logical : -1;
@@ -82,7 +83,7 @@ CheckResult check_device(Role role, const RolePlan& plan, const RoleDevice& open
   return passed(id, name, place_of(plan));
 }
 
-CheckResult check_cap(Role role, std::int64_t cap, bool planned, const TryTake& try_take) {
+Check check_cap(Role role, std::int64_t cap, bool planned, const TryTake& try_take) {
   constexpr std::int64_t kSome = 16 * kMegabyte;
   const std::string id = fmt::format("placement.{}_cap", name_of(role));
   const std::string name = fmt::format("{} memory cap", name_of(role));
@@ -103,7 +104,7 @@ CheckResult check_cap(Role role, std::int64_t cap, bool planned, const TryTake& 
                         : fmt::format("none is set; one of {} was tried and kept", megabytes(cap)));
 }
 
-CheckResult check_split(const DevicePlan& plan, const std::vector<int>& used) {
+Check check_split(const DevicePlan& plan, const std::vector<int>& used) {
   const std::string id = "placement.split";
   const std::string name = "multiprocessors";
   if (plan.mode != Mode::Split) return skipped(id, name, "no GPU is split (--split-gpu)");

@@ -53,6 +53,7 @@ class WatchedDevice final : public RoleDevice {
 // multiple of the first.
 constexpr double kLeastBetweenGpus = 0.5;
 constexpr double kLeastOnCpu = 0.1;
+constexpr int kSends = 20;  // of the largest size, for the bandwidth
 
 at::Tensor random_bytes(std::int64_t count, std::uint64_t first) {
   const RandomStream random(1, "validate/transfer");
@@ -150,8 +151,8 @@ class Direction {
   BatchTransfer transfer_;
 };
 
-CheckResult check_bits(const std::string& id, const std::string& name, Direction& direction,
-                       std::size_t largest) {
+Check check_bits(const std::string& id, const std::string& name, Direction& direction,
+                 std::size_t largest) {
   const auto size = static_cast<std::int64_t>(largest);
   std::int64_t sent = 0;
   // A batch of pieces with odd ends, and one large one.
@@ -192,7 +193,7 @@ std::string words_of(const CopyWays& ways) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-CheckResult check_bandwidth(double forth, double back, bool on_cpu) {
+Check check_bandwidth(double forth, double back, bool on_cpu) {
   const double least = on_cpu ? kLeastOnCpu : kLeastBetweenGpus;
   const std::string found = fmt::format("{:.1f} GB/s forth, {:.1f} back", forth, back);
   if (std::min(forth, back) < least) {
@@ -207,7 +208,7 @@ CheckResult check_bandwidth(double forth, double back, bool on_cpu) {
 
 }  // namespace
 
-CheckResult check_path(BatchPath path, const CopyWays& taken, int data_gpu, int model_gpu) {
+Check check_path(BatchPath path, const CopyWays& taken, int data_gpu, int model_gpu) {
   if (taken != expected_ways(path, data_gpu, model_gpu)) {
     return failed("transfer.path", "path",
                   fmt::format("planned is {}, but copies went {}", name_of(path), words_of(taken)),
@@ -216,18 +217,17 @@ CheckResult check_path(BatchPath path, const CopyWays& taken, int data_gpu, int 
   return passed("transfer.path", "path", fmt::format("{}: {}", name_of(path), words_of(taken)));
 }
 
-CheckResults check_transfer(RoleDevice& data, RoleDevice& model, BatchPath path,
-                            const TransferTrial& trial) {
-  Direction forth(data, model, path, trial.largest);
-  Direction back(model, data, path, trial.largest);
-  CheckResults results = {check_bits("transfer.forth", "data to model", forth, trial.largest),
-                          check_bits("transfer.back", "model to data", back, trial.largest)};
+Checks check_transfer(RoleDevice& data, RoleDevice& model, BatchPath path, std::size_t largest) {
+  Direction forth(data, model, path, largest);
+  Direction back(model, data, path, largest);
+  Checks results = {check_bits("transfer.forth", "data to model", forth, largest),
+                    check_bits("transfer.back", "model to data", back, largest)};
   CopyWays taken = forth.ways();
   taken.merge(back.ways());
   results.push_back(check_path(path, taken, data.gpu(), model.gpu()));
-  const auto bytes = static_cast<std::int64_t>(trial.largest);
-  results.push_back(check_bandwidth(forth.bandwidth(bytes, trial.sends),
-                                    back.bandwidth(bytes, trial.sends), model.gpu() < 0));
+  const auto bytes = static_cast<std::int64_t>(largest);
+  results.push_back(check_bandwidth(forth.bandwidth(bytes, kSends), back.bandwidth(bytes, kSends),
+                                    model.gpu() < 0));
   return results;
 }
 

@@ -17,20 +17,21 @@ bool is_of_gpus(const Check& check) {
   return check.id == "driver" || check.id == "cuda_plugin" || check.id.starts_with("gpu");
 }
 
-CheckResult judged(const Check& check) {
+Check judged(const Check& check) {
   const std::string id = "prerequisites." + check.id;
-  if (check.state == CheckState::Missing) {
+  if (check.verdict == Verdict::Fail) {
     return failed(id, check.name, check.found.empty() ? "missing" : check.found, check.remedy);
   }
-  CheckResult result = passed(id, check.name, check.found);
-  if (check.state == CheckState::Warning) result.remedy = check.remedy;
+  Check result = passed(id, check.name, check.found);
+  if (check.verdict == Verdict::Warn) result.remedy = check.remedy;
   return result;
 }
 
-}  // namespace
-
-CheckResults check_prerequisites(const std::vector<Check>& checklist, bool with_gpu) {
-  CheckResults results;
+// The rows of doctor's checklist that a run depends on: everything that the CPU needs and, where
+// `with_gpu`, driver, plugin and cards; those are skipped otherwise. What a language alone needs is
+// left to doctor.
+Checks check_prerequisites(const Checks& checklist, bool with_gpu) {
+  Checks results;
   for (const Check& check : checklist) {
     if (check.cpu_run_needs_it || (with_gpu && is_of_gpus(check))) results.push_back(judged(check));
   }
@@ -41,8 +42,6 @@ CheckResults check_prerequisites(const std::vector<Check>& checklist, bool with_
   return results;
 }
 
-namespace {
-
 constexpr std::int64_t kClips = 2;
 constexpr const char* kReport = "Report it with: myxtts doctor --bundle FILE";
 
@@ -52,7 +51,7 @@ struct Devices {
 };
 
 // On a device of its own, so that nothing else is in its memory.
-CheckResult try_cap(const ValidationParts& parts, Role role, RolePlan plan) {
+Check try_cap(const ValidationParts& parts, Role role, RolePlan plan) {
   const bool planned = plan.memory_cap_bytes.has_value();
   const std::int64_t cap = plan.memory_cap_bytes.value_or(kTrialCap);
   plan.memory_cap_bytes = cap;
@@ -62,9 +61,9 @@ CheckResult try_cap(const ValidationParts& parts, Role role, RolePlan plan) {
                    [&device](std::int64_t bytes) { return can_take(*device, bytes); });
 }
 
-CheckResults check_placement(const ValidationParts& parts, Devices& devices) {
+Checks check_placement(const ValidationParts& parts, Devices& devices) {
   const DevicePlan& plan = parts.plan;
-  CheckResults results = {check_visible(plan, parts.visible)};
+  Checks results = {check_visible(plan, parts.visible_devices, parts.shown, parts.cuda_is_open)};
   devices.data = parts.open(Role::Data, plan.data);
   devices.model = parts.open(Role::Model, plan.model);
   results.push_back(check_device(Role::Data, plan.data, *devices.data));
@@ -86,7 +85,7 @@ NamedTensors new_weights(const GptConfig& gpt) {
 }
 
 // An error of LibTorch in `checks` becomes one of the device.
-CheckResults on_device(const RoleDevice& device, const std::function<CheckResults()>& checks) {
+Checks on_device(const RoleDevice& device, const std::function<Checks()>& checks) {
   try {
     return checks();
   } catch (const c10::Error&) {
@@ -96,20 +95,20 @@ CheckResults on_device(const RoleDevice& device, const std::function<CheckResult
 }
 
 // Without graphs, whose tensors are made once and for all: here each is made while it is watched.
-CheckResults try_model(const ValidationParts& parts, RoleDevice& device) {
+Checks try_model(const ValidationParts& parts, RoleDevice& device) {
   return on_device(device, [&] {
-    GptTraining training(parts.model.gpt, new_weights(parts.model.gpt), device,
-                         {.precision = parts.plan.precision});
+    const auto training = make_gpt_training(parts.model.gpt, new_weights(parts.model.gpt), device,
+                                            {.step = {.precision = parts.plan.precision}});
     DeviceBatch batch = made_up_batch(parts.model.gpt, device, kClips);
-    ModelTrial trial(training, batch);
+    ModelTrial trial(*training, batch);
     if (parts.before_model) parts.before_model(trial);
     return check_model(trial);
   });
 }
 
-CheckResults try_transfer(const ValidationParts& parts, const Devices& devices) {
+Checks try_transfer(const ValidationParts& parts, const Devices& devices) {
   return on_device(*devices.model, [&] {
-    return check_transfer(*devices.data, *devices.model, parts.plan.path, parts.transfer);
+    return check_transfer(*devices.data, *devices.model, parts.plan.path, parts.largest_send);
   });
 }
 

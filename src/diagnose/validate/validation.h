@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "config/model.h"
 #include "device/plan/device_plan.h"
 #include "device/role_device.h"
-#include "diagnose/doctor/checklist.h"
 #include "diagnose/validate/model_checks.h"
 #include "diagnose/validate/pipeline_checks.h"
 #include "diagnose/validate/placement_checks.h"
@@ -17,23 +18,20 @@
 
 namespace myxtts {
 
-// The rows of doctor's checklist that a run depends on: everything that the CPU needs and, where
-// `with_gpu`, driver, plugin and cards; those are skipped otherwise. What a language alone needs is
-// left to doctor.
-CheckResults check_prerequisites(const std::vector<Check>& checklist, bool with_gpu);
-
 // What is validated. Tests put a broken part in place of a sound one.
 struct ValidationParts {
-  DevicePlan plan = {};               // open
-  ModelConfig model = {};             // the network that is tried
-  std::vector<Check> checklist = {};  // doctor's
-  VisibleDevices visible = {};
+  DevicePlan plan = {};                 // open
+  ModelConfig model = {};               // the network that is tried
+  Checks checklist = {};                // doctor's
+  std::string visible_devices = {};     // CUDA_VISIBLE_DEVICES
+  std::vector<std::string> shown = {};  // PCI places of the cards that CUDA shows
+  bool cuda_is_open = false;
   std::function<std::unique_ptr<RoleDevice>(Role role, const RolePlan& plan)> open =
       open_role_device;
   std::function<std::vector<int>(const RoleDevice& data)> multiprocessors = {};
   std::function<void(ModelTrial& trial)> before_model = {};
-  TransferTrial transfer = {};
-  std::function<PipelineTrial()> pipeline = {};  // a short training
+  std::size_t largest_send = std::size_t{16} << 20;  // bytes
+  std::function<TrialReading()> pipeline = {};       // a training of kPipelineSteps
 };
 
 // The five steps, in order; they share the devices that the second one opens.

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "base/progress.h"
+#include "diagnose/report/markup.h"
 
 namespace myxtts {
 namespace {
@@ -19,44 +19,30 @@ double seconds_since(Clock::Time start) {
   return std::chrono::duration<double>(system_clock().now() - start).count();
 }
 
-}  // namespace
-
-std::string name_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::Pass:
-      return "PASS";
-    case Verdict::Fail:
-      return "FAIL";
-    case Verdict::Skip:
-      return "SKIP";
+std::size_t count(const std::vector<StepResult>& results, Verdict verdict) {
+  std::ptrdiff_t found = 0;
+  for (const StepResult& step : results) {
+    found += std::ranges::count(step.checks, verdict, &Check::verdict);
   }
-  return "FAIL";
+  return static_cast<std::size_t>(found);
 }
 
-CheckResult passed(std::string id, std::string name, std::string found) {
-  return {.id = std::move(id), .name = std::move(name), .found = std::move(found)};
+double seconds_of(const std::vector<StepResult>& results) {
+  double sum = 0;
+  for (const StepResult& step : results) sum += step.seconds;
+  return sum;
 }
 
-CheckResult failed(std::string id, std::string name, std::string reason, std::string remedy) {
-  return {.id = std::move(id),
-          .name = std::move(name),
-          .verdict = Verdict::Fail,
-          .found = std::move(reason),
-          .remedy = std::move(remedy)};
+std::string verdict_sentence(const std::vector<StepResult>& results) {
+  const std::size_t failures = count(results, Verdict::Fail);
+  const std::string counts =
+      fmt::format("{} passed, {} failed, {} skipped, in {:.1f} s", count(results, Verdict::Pass),
+                  failures, count(results, Verdict::Skip), seconds_of(results));
+  return failures == 0 ? fmt::format("This placement works: {}.\n", counts)
+                       : fmt::format("This placement does not work: {}.\n", counts);
 }
 
-CheckResult skipped(std::string id, std::string name, std::string reason, std::string remedy) {
-  return {.id = std::move(id),
-          .name = std::move(name),
-          .verdict = Verdict::Skip,
-          .found = std::move(reason),
-          .remedy = std::move(remedy)};
-}
-
-bool all_passed(const CheckResults& results) {
-  return std::ranges::none_of(
-      results, [](const CheckResult& result) { return result.verdict == Verdict::Fail; });
-}
+}  // namespace
 
 bool all_passed(const std::vector<StepResult>& results) {
   return std::ranges::all_of(results,
@@ -89,55 +75,14 @@ std::vector<StepResult> run_steps(const std::vector<ValidationStep>& steps) {
   return results;
 }
 
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-std::size_t longest_name(const std::vector<StepResult>& results) {
-  std::size_t longest = 0;
-  for (const StepResult& step : results) {
-    for (const CheckResult& check : step.checks) longest = std::max(longest, check.name.size());
-  }
-  return longest;
-}
-
-std::size_t count(const std::vector<StepResult>& results, Verdict verdict) {
-  std::size_t found = 0;
-  for (const StepResult& step : results) {
-    found +=
-        static_cast<std::size_t>(std::ranges::count(step.checks, verdict, &CheckResult::verdict));
-  }
-  return found;
-}
-
-double seconds_of(const std::vector<StepResult>& results) {
-  double sum = 0;
-  for (const StepResult& step : results) sum += step.seconds;
-  return sum;
-}
-
-std::string verdict_sentence(const std::vector<StepResult>& results) {
-  const std::size_t failures = count(results, Verdict::Fail);
-  const std::string counts =
-      fmt::format("{} passed, {} failed, {} skipped, in {:.1f} s", count(results, Verdict::Pass),
-                  failures, count(results, Verdict::Skip), seconds_of(results));
-  return failures == 0 ? fmt::format("This placement works: {}.\n", counts)
-                       : fmt::format("This placement does not work: {}.\n", counts);
-}
-
-}  // namespace
-
 std::string validation_text(const DevicePlan& plan, const std::vector<StepResult>& results) {
-  const std::size_t width = longest_name(results);
+  std::size_t width = 0;
+  for (const StepResult& step : results) width = std::max(width, longest_name(step.checks));
   std::string text = describe(plan);
   if (!text.ends_with('\n')) text += '\n';
   for (std::size_t i = 0; i < results.size(); ++i) {
-    text += fmt::format("\n{}. {} ({:.1f} s)\n", i + 1, results[i].name, results[i].seconds);
-    for (const CheckResult& check : results[i].checks) {
-      text +=
-          fmt::format("  {}  {:<{}}  {}\n", name_of(check.verdict), check.name, width, check.found);
-      if (!check.remedy.empty()) text += fmt::format("{:{}}{}\n", "", width + 10, check.remedy);
-    }
+    text += fmt::format("\n{}. {} ({:.1f} s)\n", i + 1, results[i].name, results[i].seconds) +
+            describe(results[i].checks, width);
   }
   return text + "\n" + verdict_sentence(results);
 }
@@ -151,7 +96,7 @@ std::string validation_json(const std::string& version, const DevicePlan& plan,
                  {"steps", Json::array()}};
   for (const StepResult& step : results) {
     Json checks = Json::array();
-    for (const CheckResult& check : step.checks) {
+    for (const Check& check : step.checks) {
       checks.push_back({{"id", check.id},
                         {"name", check.name},
                         {"verdict", name_of(check.verdict)},
@@ -163,8 +108,7 @@ std::string validation_json(const std::string& version, const DevicePlan& plan,
                                {"seconds", step.seconds},
                                {"checks", std::move(checks)}});
   }
-  // Words of libraries and drivers need not be UTF-8.
-  return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(report);
 }
 
 }  // namespace myxtts

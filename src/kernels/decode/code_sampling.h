@@ -7,8 +7,8 @@
 
 namespace myxtts {
 
-// How a code is chosen from the logits. The steps are those of docs/decode-engine.md, in this
-// order: repetition penalty, then, unless greedy, temperature, top-k, top-p and a draw.
+// How a code is chosen from the logits. The steps are those of docs/internals/decode-engine.md, in
+// this order: repetition penalty, then, unless greedy, temperature, top-k, top-p and a draw.
 struct SamplingRule {
   bool greedy = false;              // the largest after the penalty; the rest is not used
   float repetition_penalty = 5.0F;  // 1 switches it off

@@ -54,7 +54,7 @@ std::unique_ptr<BatchFeed> BatchFeed::for_validation(const FeedParts& parts) {
   PipelineOptions options = options_for(parts);
   options.host.end = DataPosition{1, 0};
   options.host.windows = parts.data.validation()->windows;
-  options.host.mask = MaskPromptSpan::None;
+  options.host.mask = PromptMask::None;
   options.host.batches_a_step = 1;
   options.host.most_workers = options.host.workers;
   options.host.tune_buffer = false;

@@ -76,7 +76,7 @@ void check_prompts(const RunConfig& config, const DevicePlan& plan) {
 
 // The decoder hears the GPT's states of codes as they are.
 double noise_of(const RunConfig& config) {
-  return config.train.stage == Stage::Gpt ? config.train.code_noise : 0;
+  return facts_of(config.train.stage).on_windows ? 0 : config.train.code_noise;
 }
 
 const char* name_of(PromptMask mask) {

@@ -28,7 +28,7 @@ double digest(std::span<const std::byte> bytes) {
 // The first rank that differs from rank 0, and in which of the numbers.
 std::optional<std::pair<std::size_t, std::size_t>> first_difference(
     RankTeam& team, const std::vector<double>& own) {
-  const std::vector<double> all = team.gather(own);
+  const std::vector<double> all = team.all_gather(own);
   for (std::size_t i = own.size(); i < all.size(); ++i) {
     if (all[i] != all[i % own.size()]) return std::pair{i / own.size(), i % own.size()};
   }
@@ -107,7 +107,7 @@ RankAgreement agree(RankTeam& team, const RankNote& note) {
   const auto number = [](bool flag) { return flag ? 1.0 : 0.0; };
   const std::array<double, kNumbers> own{number(note.stop),  number(note.late), number(note.save),
                                          note.audio_seconds, note.times.data,   note.times.step};
-  return agreement_of(team.gather(own));
+  return agreement_of(team.all_gather(own));
 }
 
 std::string StragglerWatch::add(std::span<const RankTimes> times) {

@@ -91,7 +91,7 @@ void require_equal_batches(RankTeam& team, const DevicePlan& plan) {
   const std::array<double, 3> own{static_cast<double>(plan.batch_size),
                                   static_cast<double>(plan.batch_tokens.value_or(0)),
                                   static_cast<double>(plan.grad_accum)};
-  const std::vector<double> all = team.gather(own);
+  const std::vector<double> all = team.all_gather(own);
   for (std::size_t i = own.size(); i < all.size(); ++i) {
     if (all[i] == all[i % own.size()]) continue;
     throw DeviceError(fmt::format(
@@ -128,8 +128,7 @@ void RankStart::join(const DevicePlan& plan) {
   if (!world_) return;
   using Milliseconds = std::chrono::milliseconds;
   const auto timeout = std::chrono::duration<double>(config_.parallel.rank_timeout);
-  team_ = std::make_unique<RankTeam>(
-      *world_, RankTeamSettings{.timeout = std::chrono::duration_cast<Milliseconds>(timeout)});
+  team_ = std::make_unique<RankTeam>(*world_, std::chrono::duration_cast<Milliseconds>(timeout));
   require_equal_batches(*team_, plan);
   log_info("ranks", "{} rank{} one model{}; this is rank 0", world_->size,
            world_->size == 1 ? " trains" : "s train", plan.model.gpu ? " over NCCL" : "");
@@ -165,7 +164,7 @@ int RankStart::share_failures(const std::function<int()>& work) const {
   try {
     return work();
   } catch (const std::exception& error) {
-    team_->say_why(error.what());
+    team_->announce_failure(error.what());
     throw;
   }
 }

@@ -13,10 +13,10 @@
 namespace myxtts {
 namespace {
 
-RankTeamSettings team_settings(const RunConfig& config) {
+std::chrono::milliseconds rank_timeout(const RunConfig& config) {
   using Milliseconds = std::chrono::milliseconds;
   const std::chrono::duration<double> timeout(config.parallel.rank_timeout);
-  return {.timeout = std::chrono::duration_cast<Milliseconds>(timeout)};
+  return std::chrono::duration_cast<Milliseconds>(timeout);
 }
 
 ProcessRanks ranks_with(const std::vector<DevicePlan>& plans) {
@@ -57,12 +57,12 @@ void RankThreads::run_rank(const World& world) {
   std::optional<QuietThread> quiet;
   if (!world.leads()) quiet.emplace();
   try {
-    RankTeam team(world, team_settings(settings_.values));
+    RankTeam team(world, rank_timeout(settings_.values));
     try {
       train_rank(team);
     } catch (const std::exception& error) {
       keep_failure(std::current_exception());  // before the others end because of it
-      team.say_why(error.what());
+      team.announce_failure(error.what());
     }
   } catch (...) {
     keep_failure(std::current_exception());

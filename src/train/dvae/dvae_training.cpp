@@ -1,25 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/dvae/dvae_training.h"
 
+#include <array>
 #include <cmath>
 
 #include <ATen/ATen.h>
 
 #include "audio/exact_ops.h"
 #include "base/error.h"
+#include "data/batches/sound_window.h"
 #include "device/torch_device.h"
 #include "model/dvae.h"
 #include "model/network_specs.h"
-#include "train/frozen.h"
-#include "train/step/parameters.h"
-#include "train/step/window_step.h"
+#include "run/open_model.h"
+#include "train/step/window_training.h"
 
 namespace myxtts {
 namespace {
 
-constexpr double kEpsilon = 1e-5;  // the peer's, on cluster sizes
+constexpr double kEpsilon = 1e-5;  // on cluster sizes, as coqui-tts has it
 
-}  // namespace
+// Of counts [codes]: 1 to the number of codes.
+at::Tensor perplexity_of(const at::Tensor& counts) {
+  const auto shares = counts / counts.sum().clamp_min(1e-12);
+  return at::special_entr(shares).sum().exp();
+}
+
+// The DVAE's codebook while it is trained. It has no gradient: each entry is the average of the
+// encoder's outputs that were nearest to it, over the last hundred steps or so.
+//
+//   for each batch:  quantise(z, weights)  what its z are rounded to, and what they add to averages
+//   once a step:     update(skipped)
+//
+// Note [A codebook stays alive]
+// A code that nothing is nearest to never moves, so most of a codebook that begins at random
+// numbers is dead from the first step on. One that begins at outputs of the encoder is dead soon,
+// too, as a new encoder's outputs move faster than averages over a hundred steps. So while a
+// codebook is new (its cluster sizes are all 0), each batch is rounded to outputs of its own that
+// are drawn at random; only behind begin_steps do those of the last step become its entries, each
+// as if used once. And a code whose average use has fallen below least_use of the mean begins anew
+// at such an output of the step: from the mean use that takes three hundred steps of no use.
+//
+// Everything stays on the device, and no shape depends on data, so both may stand in a graph. Draws
+// come from LibTorch's generator of the device: seed it before each batch.
+class LearnedCodebook {
+ public:
+  // Shares the tensors of the public layout: codebook.embed, .embed_avg, .cluster_size.
+  LearnedCodebook(const NamedTensors& tensors, const CodebookRule& rule);
+
+  // The entries [W, dim, n] nearest to z [W, dim, n]. Windows of weight 0 count for nothing; they
+  // stand behind the others. Without gradient.
+  at::Tensor quantise(const at::Tensor& z, const at::Tensor& weights);
+
+  // exp of the entropy of the codes' use, and the share of codes in use at all: fp32 scalars, over
+  // the last hundred steps and the batches of this one.
+  at::Tensor perplexity() const;
+  at::Tensor share_in_use() const;
+
+  // Averages and entries after the batches of a step; nothing where `skipped`, int32 scalar, is not
+  // 0.
+  void update(const at::Tensor& skipped);
+
+  // Forgets batches that no update follows.
+  void clear();
+
+  // What a checkpoint keeps besides the public layout, sharing memory.
+  NamedTensors tensors() const;
+
+ private:
+  at::Tensor is_new() const;
+  void draw(const at::Tensor& rows, const at::Tensor& weights);
+  at::Tensor window() const;
+
+  const CodebookRule rule_;
+  at::Tensor embed_;         // [dim, codes]
+  at::Tensor embed_avg_;     // [dim, codes]
+  at::Tensor cluster_size_;  // [codes]
+  at::Tensor use_;           // [codes] counts, older ones for less
+  at::Tensor new_steps_;     // [1] int64: steps that the codebook was new in
+  at::Tensor numbers_;       // [codes] int64: 0, 1, 2 ...
+
+  // Of the step at work.
+  at::Tensor counts_;  // [codes]
+  at::Tensor sums_;    // [dim, codes]
+  at::Tensor drawn_;   // [dim, codes] outputs of the encoder that codes may begin with
+};
 
 LearnedCodebook::LearnedCodebook(const NamedTensors& tensors, const CodebookRule& rule)
     : rule_(rule),
@@ -37,7 +102,7 @@ at::Tensor LearnedCodebook::is_new() const {
   return cluster_size_.sum().eq(0);
 }
 
-at::Tensor LearnedCodebook::meet(const at::Tensor& z, const at::Tensor& weights) {
+at::Tensor LearnedCodebook::quantise(const at::Tensor& z, const at::Tensor& weights) {
   const at::NoGradGuard no_grad;
   const auto rows = z.detach().transpose(1, 2).reshape({-1, z.size(1)});  // [W * n, dim]
   const auto row_weights = weights.unsqueeze(1).expand({-1, z.size(2)}).reshape({-1, 1});
@@ -113,45 +178,16 @@ NamedTensors LearnedCodebook::tensors() const {
   return {{"code_use", use_}, {"new_codebook_steps", new_steps_}};
 }
 
-at::Tensor perplexity_of(const at::Tensor& counts) {
-  const auto shares = counts / counts.sum().clamp_min(1e-12);
-  return at::special_entr(shares).sum().exp();
-}
-
-namespace {
-
-const std::vector<std::string>& names_of_dvae_losses() {
-  static const std::vector<std::string> names = {"reconstruction", "commitment", "perplexity",
-                                                 "codes_used", "mel_error"};
-  return names;
-}
-
 ParameterLayout layout_of(const DvaeConfig& config, const std::vector<std::string>& freeze) {
-  TensorSpecs specs;
-  std::vector<std::string> names;
-  for (const auto& spec : dvae_specs(config)) {
-    if (spec.role == TensorRole::Counter) continue;
-    specs.push_back(spec);
-    if (spec.role == TensorRole::Parameter) names.push_back(spec.name);
-  }
-  return lay_out(specs, "", frozen_names(names, freeze));
+  const auto specs = dvae_specs(config);
+  return lay_out(specs, "", frozen_parameters(specs, "", freeze));
 }
 
-WindowStepSettings step_settings(const DvaeConfig& config, const DvaeTrainingSettings& settings) {
+SoundWindows windows_of(const DvaeConfig& config, const DvaeTrainingSettings& settings) {
   SoundWindows windows;
-  if (settings.graphs) {
-    windows.weights = at::zeros({settings.windows}, at::kFloat);
-    windows.mel = at::zeros({settings.windows, config.mel_bands, settings.frames}, at::kFloat);
-  }
-  return {.precision = settings.precision,
-          .optimiser = {.update = settings.update,
-                        .batches_a_step = settings.batches_a_step,
-                        .seed = settings.seed,
-                        .losses = std::ssize(names_of_dvae_losses())},
-          .graphs = settings.graphs,
-          .deterministic = settings.deterministic,
-          .windows = windows,
-          .on_the_way = settings.on_the_way};
+  windows.weights = at::zeros({settings.windows}, at::kFloat);
+  windows.mel = at::zeros({settings.windows, config.mel_bands, settings.frames}, at::kFloat);
+  return windows;
 }
 
 // Counters of the public layout that nothing reads; a checkpoint has them too.
@@ -164,185 +200,121 @@ NamedTensors counters_of(const DvaeConfig& config, const NamedTensors& weights) 
   return counters;
 }
 
-// The mean of each window's values [W, C, F].
-at::Tensor of_each(const at::Tensor& values) {
-  return values.mean({1, 2});
-}
-
-}  // namespace
-
-struct DvaeTraining::State {
-  // What is found for each window of a batch: [W].
-  struct Errors {
-    at::Tensor reconstruction;
-    at::Tensor commitment;
-    at::Tensor mel;
-  };
-
-  State(const DvaeConfig& config, const NamedTensors& weights, const at::Tensor& stats,
-        RoleDevice& role, const DvaeTrainingSettings& wanted)
-      : settings(wanted),
-        counters(counters_of(config, weights)),
-        mel_stats(stats.to(torch_device(role)).view({1, -1, 1})),
-        parameters(layout_of(config, wanted.freeze), weights, torch_device(role), at::kFloat,
-                   /*fixed_gradients=*/true),
-        dvae(config, parameters.tensors()),
-        codebook(parameters.tensors(), wanted.codebook),
-        step(role, parameters, step_settings(config, wanted), work()) {}
-
-  WindowWork work() {
-    return {.losses = [this](const SoundWindows& windows) { return losses(windows); },
-            .update = [this](const at::Tensor& skipped) { codebook.update(skipped); },
-            .forget = [this] { codebook.clear(); }};
+class DvaeTraining final : public WindowTraining {
+ public:
+  DvaeTraining(RoleDevice& device, const DvaeConfig& config, const NamedTensors& weights,
+               const at::Tensor& mel_stats, const DvaeTrainingSettings& settings)
+      : WindowTraining(device, settings.step,
+                       {"reconstruction", "commitment", "perplexity", "codes_used", "mel_error"},
+                       layout_of(config, settings.step.freeze), weights),
+        settings_(settings),
+        counters_(counters_of(config, weights)),
+        mel_stats_(mel_stats.to(torch_device(device)).view({1, -1, 1})),
+        dvae_(config, parameters().tensors()),
+        codebook_(parameters().tensors(), settings.codebook) {
+    record_graphs(windows_of(config, settings));
   }
 
-  void on_the_way() const {
-    if (settings.on_the_way && !settings.graphs) settings.on_the_way();
+  double total(std::span<const double> losses) const override {
+    return losses[0] + settings_.commitment * losses[1];
   }
 
-  static at::Tensor encoded(const Dvae& dvae, const at::Tensor& mel) {
+  NamedTensors weights() const override {
+    NamedTensors all = parameters().named_weights();
+    all.insert(counters_.begin(), counters_.end());
+    return all;
+  }
+
+  NamedTensors optimiser() const override {
+    NamedTensors all = WindowTraining::optimiser();
+    all.merge(codebook_.tensors());
+    return all;
+  }
+
+ private:
+  at::Tensor encoded(const at::Tensor& mel) const {
     MYXTTS_CHECK(mel.size(2) % 4 == 0, "windows of {} frames do not make whole codes", mel.size(2));
-    return dvae.encode(mel);
+    return dvae_.encode(mel);
   }
 
-  Errors errors_of(const at::Tensor& mel, const at::Tensor& z, const at::Tensor& entries) const {
+  // Of each window [W]: the squared error of the mel, the squared distance of z from its entry, and
+  // the error of the mel in its own units.
+  std::array<at::Tensor, 3> errors_of(const at::Tensor& mel, const at::Tensor& z,
+                                      const at::Tensor& entries) const {
+    const auto mean = [](const at::Tensor& values) { return values.mean({1, 2}); };
     // Straight through: the value of the entries, the gradient of z.
-    const auto difference = dvae.decode(z + (entries - z).detach()) - mel;
-    return {.reconstruction = of_each(difference.square()),
-            .commitment = of_each((entries.detach() - z).square()),
-            .mel = of_each(difference.detach().abs() * mel_stats)};
+    const auto difference = dvae_.decode(z + (entries - z).detach()) - mel;
+    return {mean(difference.square()), mean((entries.detach() - z).square()),
+            mean(difference.detach().abs() * mel_stats_)};
   }
 
-  WindowWork::Losses losses(const SoundWindows& windows) {
-    const auto z = encoded(dvae, windows.mel);
-    on_the_way();
-    const auto errors = errors_of(windows.mel, z, codebook.meet(z, windows.weights));
-    on_the_way();
+  Losses losses(const SoundWindows& windows) override {
+    const auto z = encoded(windows.mel);
+    poll();
+    const auto [error, distance, mel_error] =
+        errors_of(windows.mel, z, codebook_.quantise(z, windows.weights));
+    poll();
     const auto shares = windows.weights / windows.weights.sum().clamp_min(1);
     const auto mean = [&shares](const at::Tensor& values) { return values.dot(shares); };
-    const auto reconstruction = mean(errors.reconstruction);
-    const auto commitment = mean(errors.commitment);
-    return {.trained = reconstruction + commitment * settings.commitment,
-            .told = at::stack({reconstruction.detach(), commitment.detach(), codebook.perplexity(),
-                               codebook.share_in_use(), mean(errors.mel)})};
+    const auto reconstruction = mean(error);
+    const auto commitment = mean(distance);
+    return {
+        .trained = reconstruction + commitment * settings_.commitment,
+        .reported = at::stack({reconstruction.detach(), commitment.detach(), codebook_.perplexity(),
+                               codebook_.share_in_use(), mean(mel_error)})};
   }
 
-  // Sums and counts, [2, losses].
-  at::Tensor measure(const SoundWindows& windows) const {
-    const auto z = encoded(dvae, windows.mel);
-    const auto codes = dvae.quantise(z);  // [W, n]
-    const auto errors = errors_of(windows.mel, z, dvae.look_up(codes));
-    const auto numbers = at::arange(codes_in_all(), codes.options());
+  // With the codebook as it is, in fp32.
+  at::Tensor measure_windows(const SoundWindows& windows) const override {
+    const auto z = encoded(windows.mel);
+    const auto codes = dvae_.quantise(z);  // [W, n]
+    const auto [error, distance, mel_error] = errors_of(windows.mel, z, dvae_.look_up(codes));
+    const auto count = parameters().tensors().at("codebook.cluster_size").size(0);
+    const auto numbers = at::arange(count, codes.options());
     const auto counts =
         (codes.unsqueeze(2).eq(numbers).to(at::kFloat) * windows.weights.view({-1, 1, 1}))
             .sum(at::IntArrayRef{0, 1});
     const auto windows_seen = windows.weights.sum();
     const auto sum = [&windows](const at::Tensor& values) { return values.dot(windows.weights); };
     const auto used = counts.gt(0).to(at::kFloat).mean();
-    const auto sums =
-        at::stack({sum(errors.reconstruction), sum(errors.commitment),
-                   perplexity_of(counts) * windows_seen, used * windows_seen, sum(errors.mel)});
+    const auto sums = at::stack({sum(error), sum(distance), perplexity_of(counts) * windows_seen,
+                                 used * windows_seen, sum(mel_error)});
     return at::stack({sums, windows_seen.expand_as(sums)});
   }
 
-  std::int64_t codes_in_all() const {
-    return parameters.tensors().at("codebook.cluster_size").size(0);
-  }
+  void update_buffers(const at::Tensor& skipped) override { codebook_.update(skipped); }
+  void clear_buffers() override { codebook_.clear(); }
 
-  const DvaeTrainingSettings settings;
-  const NamedTensors counters;  // on the CPU
-  const at::Tensor mel_stats;   // [1, bands, 1]
-  Parameters parameters;
-  Dvae dvae;
-  LearnedCodebook codebook;
-  WindowStep step;  // last: it may record the work of the others
-};
-
-DvaeTraining::DvaeTraining(const DvaeConfig& config, const NamedTensors& weights,
-                           const at::Tensor& mel_stats, RoleDevice& device,
-                           const DvaeTrainingSettings& settings) {
-  const auto scope = device.enter(device.stream());
-  try {
-    state_ = std::make_unique<State>(config, weights, mel_stats, device, settings);
-  } catch (const c10::Error&) {
-    device.rethrow();
-  }
-}
-
-DvaeTraining::~DvaeTraining() = default;
-
-const std::vector<std::string>& DvaeTraining::loss_names() const {
-  return names_of_dvae_losses();
-}
-
-double DvaeTraining::total(std::span<const double> losses) const {
-  return losses[0] + state_->settings.commitment * losses[1];
-}
-
-void DvaeTraining::accumulate(DeviceBatch& batch) {
-  state_->step.accumulate(batch);
-}
-
-void DvaeTraining::update(double learning_rate) {
-  state_->step.update(learning_rate);
-}
-
-std::int64_t DvaeTraining::step() const {
-  return state_->step.step();
-}
-
-RoleDevice& DvaeTraining::device() const {
-  return state_->step.device();
-}
-
-std::vector<StepNumbers> DvaeTraining::take_numbers() {
-  return state_->step.numbers().take();
-}
-
-std::vector<StepNumbers> DvaeTraining::finish_numbers() {
-  return state_->step.numbers().finish();
-}
-
-at::Tensor DvaeTraining::evaluate(DeviceBatch& batch) {
-  return state_->step.evaluate(
-      batch, [this](const SoundWindows& windows) { return state_->measure(windows); });
-}
-
-std::vector<std::string> DvaeTraining::overflowed() const {
-  return state_->step.overflowed();
-}
-
-NamedTensors DvaeTraining::weights() const {
-  NamedTensors all = state_->parameters.named_weights();
-  all.insert(state_->counters.begin(), state_->counters.end());
-  return all;
-}
-
-NamedTensors DvaeTraining::optimiser() const {
-  NamedTensors all = state_->step.optimiser().tensors();
-  all.merge(state_->codebook.tensors());
-  return all;
-}
-
-NamedTensors DvaeTraining::kept() const {
-  NamedTensors all = optimiser();
-  for (const auto& [name, weight] : weights()) all.emplace("weight." + name, weight);
-  for (const auto& [name, tensor] : state_->parameters.tensors()) {
-    if (tensor.grad().defined()) all.emplace("gradient." + name, tensor.grad());
-  }
-  return all;
-}
-
-void DvaeTraining::restore(std::int64_t step, const NamedTensors& weights,
-                           const NamedTensors& optimiser) {
-  State& s = *state_;
-  s.step.restore(step, [&] {
-    s.parameters.load(weights);
-    s.step.optimiser().load(optimiser);
-    for (auto& [name, tensor] : s.codebook.tensors()) {
+  void load(const NamedTensors& weights, const NamedTensors& optimiser) override {
+    WindowTraining::load(weights, optimiser);
+    for (auto& [name, tensor] : codebook_.tensors()) {
       tensor.copy_(find_tensor(optimiser, name, tensor.sizes()));
     }
-  });
+  }
+
+  const DvaeTrainingSettings settings_;
+  const NamedTensors counters_;  // on the CPU
+  const at::Tensor mel_stats_;   // [1, bands, 1]
+  Dvae dvae_;
+  LearnedCodebook codebook_;
+};
+
+}  // namespace
+
+std::unique_ptr<StageTraining> make_dvae_training(const DvaeConfig& config,
+                                                  const NamedTensors& weights,
+                                                  const at::Tensor& mel_stats, RoleDevice& device,
+                                                  const DvaeTrainingSettings& settings) {
+  return make_on<DvaeTraining>(device, config, weights, mel_stats, settings);
+}
+
+std::unique_ptr<StageTraining> make_dvae_training(const TrainingInputs& inputs) {
+  const OpenModel& model = inputs.model;
+  return make_dvae_training(model.config.dvae, model.dvae, model.model.at("mel_stats"),
+                            inputs.device,
+                            {.step = finer_step_settings(inputs),
+                             .windows = inputs.windows.count(),
+                             .frames = inputs.windows.length});
 }
 
 }  // namespace myxtts

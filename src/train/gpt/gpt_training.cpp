@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/gpt/gpt_training.h"
 
+#include <chrono>
+#include <limits>
 #include <optional>
 
 #include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
 
 #include "base/error.h"
+#include "base/random.h"
+#include "data/batches/batch_plan.h"
 #include "device/torch_device.h"
+#include "kernels/ops/dropout.h"
+#include "kernels/ops/op_tensors.h"
 #include "model/gpt.h"
 #include "model/gpt_specs.h"
 #include "parallel/rank_tensors.h"
-#include "train/frozen.h"
-#include "train/gpt/gpt_pass.h"
+#include "run/open_model.h"
 #include "train/gpt/gradient_exchange.h"
-#include "train/step/number_reader.h"
-#include "train/step/optimiser.h"
-#include "train/step/parameters.h"
-#include "train/step/stage_training.h"
+#include "train/gpt/step_graphs.h"
 
 namespace myxtts {
 namespace {
@@ -24,261 +27,363 @@ namespace {
 // Of sums over GPUs, which are faster than a network of the CPU's.
 constexpr std::int64_t kBucketBytesOfGpus = std::int64_t{25} << 20;
 
-ParameterLayout layout_of(const GptConfig& config, const std::vector<std::string>& freeze) {
-  const auto specs = gpt_specs(config);
-  std::vector<std::string> names;
-  for (const auto& spec : specs) names.push_back(kGptPrefix + spec.name);
-  return lay_out(specs, kGptPrefix, frozen_names(names, freeze));
-}
-
-OptimiserSettings optimiser_settings(const GptTrainingSettings& settings, std::int64_t trained,
-                                     std::size_t losses) {
-  const bool in_parts = settings.team != nullptr && settings.shard;
-  return {
-      .update = settings.update,
-      .moments = settings.savers.moments,
-      .scaled_loss = settings.precision == Precision::Fp16,
-      .batches_a_step = settings.batches_a_step,
-      .seed = settings.seed,
-      .part = in_parts ? std::optional(own_share(settings.team->world(), trained)) : std::nullopt,
-      .losses = static_cast<std::int64_t>(losses)};
-}
-
-const std::vector<std::string>& names_of_losses(const GptTrainingSettings& settings) {
-  static const std::vector<std::string> names{"text_loss", "audio_loss"};
-  static const std::vector<std::string> guided{"text_loss", "audio_loss", "guide_loss"};
-  return settings.guide > 0 ? guided : names;
-}
-
-GptTrainingSettings checked(const GptTrainingSettings& settings) {
-  if (settings.savers.release_gradients) {
-    const std::string refusal =
-        "--release-gradients on updates each layer before the next one's "
-        "gradient is known, so it cannot be used with ";
-    if (settings.update.clip) throw ConfigError(refusal + "--grad-clip. Leave one of them out.");
-    if (settings.batches_a_step > 1) {
-      throw ConfigError(refusal + "--grad-accum. Leave one of them out.");
-    }
-    if (settings.precision == Precision::Fp16) {
-      throw ConfigError(refusal + "--precision fp16. Type --precision bf16 or fp32.");
-    }
+void refuse_impossible(const GptTrainingSettings& settings) {
+  if (!settings.savers.release_gradients) return;
+  const std::string refusal =
+      "--release-gradients on updates each layer before the next one's "
+      "gradient is known, so it cannot be used with ";
+  if (settings.step.grad_clip) throw ConfigError(refusal + "--grad-clip. Leave one of them out.");
+  if (settings.step.batches_a_step > 1) {
+    throw ConfigError(refusal + "--grad-accum. Leave one of them out.");
   }
-  if (settings.team != nullptr && settings.savers.release_gradients) {
+  if (settings.step.precision == Precision::Fp16) {
+    throw ConfigError(refusal + "--precision fp16. Type --precision bf16 or fp32.");
+  }
+  if (settings.team != nullptr) {
     throw ConfigError(
         "--release-gradients on lets go of gradients before other ranks have seen them; with "
         "several ranks leave it out.");
   }
-  set_arithmetic(settings.precision, settings.deterministic);
-  return settings;
+}
+
+// A backward pass that updates is never interrupted: half an update is none.
+StepSettings checked_step(const GptTrainingSettings& settings) {
+  refuse_impossible(settings);
+  StepSettings step = settings.step;
+  if (settings.savers.release_gradients) step.poll = nullptr;
+  return step;
+}
+
+std::vector<std::string> names_of_losses(const GptTrainingSettings& settings) {
+  if (settings.guide > 0) return {"text_loss", "audio_loss", "guide_loss"};
+  return {"text_loss", "audio_loss"};
+}
+
+ParameterLayout layout_of(const GptConfig& config, const std::vector<std::string>& freeze) {
+  const auto specs = gpt_specs(config);
+  return lay_out(specs, kGptPrefix, frozen_parameters(specs, kGptPrefix, freeze));
+}
+
+// A GPU belongs to one rank of a process, the CPU to several.
+at::Generator own_generator(const c10::Device& device) {
+  return device.is_cpu() ? at::detail::createCPUGenerator()
+                         : at::globalContext().defaultGenerator(device);
+}
+
+// Forward and backward are computed as batches come, or recorded once for each size as a CUDA graph
+// and replayed. Gradients stay in the parameters and losses in the optimiser; with the last batch
+// of a step they are summed over the ranks, during the backward pass where possible.
+class GptTraining final : public StageTraining {
+ public:
+  GptTraining(RoleDevice& device, const GptConfig& config, const NamedTensors& weights,
+              const GptTrainingSettings& settings)
+      : StageTraining(device, checked_step(settings), names_of_losses(settings)),
+        settings_(settings),
+        parameters_(layout_of(config, settings.step.freeze), weights, torch_device(device),
+                    type_of(settings.step.precision), !settings.savers.release_gradients),
+        gpt_(config, parameters_.tensors()),
+        optimiser_(parameters_, own_optimiser_settings(), device),
+        random_(own_generator(torch_device(device))) {
+    if (settings_.savers.release_gradients) release_gradients(parameters_, optimiser_);
+    if (settings_.team != nullptr) join_ranks(*settings_.team);
+    if (settings_.step.graphs) {
+      recorder_ = device.make_graph_recorder();
+      MYXTTS_CHECK(recorder_, "{} has no graphs", device.name());
+    }
+    if (settings_.savers.recompute) gpt_.recompute_layers(remember_random());
+    if (settings_.step.graphs) record_graphs(config);
+    poll_in_backward(parameters_);
+  }
+
+  // What the device computes with a rank that is lost would otherwise never end.
+  ~GptTraining() override {
+    if (ranks_) ranks_->settle();
+  }
+
+  double total(std::span<const double> losses) const override {
+    return kTextLossWeight * losses[0] + losses[1];
+  }
+
+  std::vector<StepNumbers> finish_numbers() override {
+    auto numbers = StageTraining::finish_numbers();
+    if (ranks_) ranks_->require_whole();
+    return numbers;
+  }
+
+  double take_waited() override {
+    return exchange_ ? std::chrono::duration<double>(exchange_->take_waited()).count() : 0;
+  }
+
+  bool finish_queued() override { return !ranks_ || ranks_->settle(); }
+
+  NamedTensors weights() const override { return parameters_.named_weights(); }
+
+  NamedTensors optimiser() const override {
+    NamedTensors all;
+    run_on(device(), [&] {
+      all = optimiser_.tensors(
+          [this](const at::Tensor& flat, std::int64_t unit) { gather(flat, unit); });
+    });
+    return all;
+  }
+
+ private:
+  std::vector<Network> networks() const override { return {{parameters_, optimiser_}}; }
+
+  void pass(const DeviceBatch& batch) override;
+  void apply(double learning_rate) override;
+  void step_queued() override {
+    if (ranks_) ranks_->step_queued();
+  }
+  at::Tensor measure(const DeviceBatch& batch) const override;
+
+  // Moments that were kept in another precision are converted.
+  void load(const NamedTensors& weights, const NamedTensors& optimiser) override {
+    parameters_.load(weights);
+    optimiser_.load(optimiser);
+  }
+
+  OptimiserSettings own_optimiser_settings() const;
+  void join_ranks(RankTeam& team);
+  void gather(const at::Tensor& flat, std::int64_t unit) const;
+  RememberRandom remember_random();
+  void record_graphs(const GptConfig& config);
+
+  void take_inputs(const DeviceBatch& batch);
+  void run(std::uint64_t batch);
+  void seed_dropout(std::uint64_t batch);
+  void compute(const StepInputs& inputs, bool sums);
+  void backward(const StepInputs& inputs);
+  GptLosses forward(const StepInputs& inputs, double dropout, GuideSums& guide) const;
+  at::Tensor add_losses(const StepInputs& inputs, const GptLosses& losses, const GuideSums& guide);
+  bool gradients_are_zero() const;
+  void sum_over_ranks();
+
+  const GptTrainingSettings settings_;
+  Parameters parameters_;
+  Gpt gpt_;
+  Optimiser optimiser_;
+  std::unique_ptr<RankTensors> ranks_;        // where there are others
+  std::optional<GradientExchange> exchange_;  // likewise
+  at::Generator random_;                      // of dropout
+  std::unique_ptr<GraphRecorder> recorder_;
+  std::optional<StepGraphs> graphs_;  // behind the ranks, whose sums they hold
+  bool recording_ = false;
+
+  // Of the last batch.
+  bool has_clips_ = false;
+  bool ends_step_ = true;
+  StepInputs inputs_;  // without graphs
+};
+
+OptimiserSettings GptTraining::own_optimiser_settings() const {
+  OptimiserSettings chosen =
+      optimiser_settings(settings_.step, /*beta1=*/0.9, /*beta2=*/0.96, loss_names().size());
+  chosen.moments = settings_.savers.moments;
+  if (settings_.team != nullptr && settings_.shard) {
+    const World& world = settings_.team->world();
+    chosen.part =
+        part_of_rank(parameters_.layout().trained, kAdamWAlignment, world.rank, world.size);
+  }
+  return chosen;
+}
+
+void GptTraining::join_ranks(RankTeam& team) {
+  ranks_ = make_rank_tensors(team, device());
+  // Every rank made or read the same weights; those of rank 0 count.
+  ranks_->share({parameters_.weights()});
+  parameters_.refresh_copy();
+  GradientExchangeSettings chosen{.wire = settings_.wire};
+  if (device().gpu() >= 0) chosen.bucket_bytes = kBucketBytesOfGpus;
+  exchange_.emplace(team, *ranks_, parameters_, chosen);
+}
+
+// Every rank's part of a flat array of the trained numbers, of which one stands for `unit` of them.
+void GptTraining::gather(const at::Tensor& flat, std::int64_t unit) const {
+  std::vector<at::Tensor> parts;
+  const int ranks = settings_.team->world().size;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const auto part = part_of_rank(parameters_.layout().trained, kAdamWAlignment, rank, ranks);
+    parts.push_back(flat.narrow(0, part.first / unit, part.count / unit));
+  }
+  ranks_->share(parts);
+}
+
+RememberRandom GptTraining::remember_random() {
+  if (!recorder_) return remember_generator(random_);
+  return [this, eager = remember_generator(random_)]() -> std::function<void()> {
+    if (!recording_) return eager();
+    return [this, place = recorder_->random_place()] { recorder_->go_to(place); };
+  };
+}
+
+// Sums of a step's only batch stand in its graph; of several batches they follow the last one's.
+void GptTraining::record_graphs(const GptConfig& config) {
+  const bool sums = exchange_ && settings_.step.batches_a_step == 1;
+  const auto on = torch_device(device());
+  // Losses that are not finite: where a backward pass updates, this one changes nothing.
+  optimiser_.losses().fill_(std::numeric_limits<float>::quiet_NaN());
+  compute(smallest_inputs(config, settings_.prompt_frames, on), sums);
+  optimiser_.clear();
+
+  const auto mel = at::zeros({settings_.slots, config.mel_bands, settings_.prompt_frames},
+                             at::TensorOptions(on));
+  recording_ = true;
+  graphs_.emplace(device(), *recorder_, settings_.sizes, mel,
+                  [this, sums](const StepInputs& inputs) { compute(inputs, sums); });
+  recording_ = false;
+}
+
+// Where gradients are released the backward pass updates, so it waits for the learning rate.
+void GptTraining::pass(const DeviceBatch& batch) {
+  take_inputs(batch);
+  if (!settings_.savers.release_gradients) run(batches());
+}
+
+void GptTraining::apply(double learning_rate) {
+  if (settings_.savers.release_gradients) {
+    optimiser_.prepare(step() + 1, learning_rate);
+    run(batches() - 1);
+  } else {
+    optimiser_.update(step() + 1, learning_rate);
+    if (ranks_ && settings_.shard) {
+      gather(parameters_.weights(), 1);
+      parameters_.refresh_copy();
+    }
+  }
+}
+
+void GptTraining::take_inputs(const DeviceBatch& batch) {
+  has_clips_ = batch.rows.clips > 0;
+  ends_step_ = batch.ends_step;
+  if (!has_clips_) return;
+  if (graphs_) {
+    graphs_->load(batch);
+  } else if (settings_.savers.release_gradients) {
+    inputs_ = copy_of(batch);
+  } else {
+    inputs_ = {.rows = batch.rows, .prompt_mel = batch.prompt_mel};
+  }
+}
+
+// The pass of the inputs that were taken. Where an epoch ends, a rank may have no clip left: it
+// adds nothing to what the others sum.
+void GptTraining::run(std::uint64_t batch) {
+  seed_dropout(batch);
+  const DropoutGenerator drawing(random_);
+  const bool sums = exchange_ && ends_step_;
+  const bool pass_sums = has_clips_ && (!graphs_ || settings_.step.batches_a_step == 1);
+  if (has_clips_ && graphs_) graphs_->replay();
+  if (has_clips_ && !graphs_) compute(inputs_, sums);
+  if (sums && !pass_sums) sum_over_ranks();
+  inputs_ = {};
+}
+
+// Dropout is drawn anew for each batch from what the batch is, not from what was drawn before.
+void GptTraining::seed_dropout(std::uint64_t batch) {
+  constexpr std::uint64_t kMostBatches = std::uint64_t{1} << 20;  // of a step
+  const int rank = settings_.team == nullptr ? 0 : settings_.team->world().rank;
+  const RandomStream seeds(settings_.step.seed,
+                           rank == 0 ? "train/dropout" : fmt::format("train/dropout/{}", rank));
+  random_.set_current_seed(seeds.bits(static_cast<std::uint64_t>(step()) * kMostBatches + batch));
+}
+
+// One batch; where `sums` are wanted, the gradients of the step are summed over the ranks with it.
+void GptTraining::compute(const StepInputs& inputs, bool sums) {
+  if (sums && !optimiser_.sums().defined()) exchange_->open();
+  backward(inputs);
+  if (sums) exchange_->finish(optimiser_.sums(), optimiser_.losses());
+}
+
+void GptTraining::backward(const StepInputs& inputs) {
+  std::optional<ZeroGradientPromise> promise;
+  if (gradients_are_zero()) promise.emplace();
+  GuideSums guide;
+  const GptLosses losses = forward(inputs, settings_.dropout, guide);
+  const auto loss = add_losses(inputs, losses, guide);
+  if (settings_.savers.release_gradients) optimiser_.begin();
+  const auto& scale = optimiser_.loss_scale();
+  (scale.defined() ? loss * scale : loss).backward();
+  if (settings_.savers.release_gradients) {
+    optimiser_.finish();
+  } else {
+    optimiser_.add_up();
+  }
+}
+
+// Where there is a guide, `guide` becomes its sums.
+GptLosses GptTraining::forward(const StepInputs& inputs, double dropout, GuideSums& guide) const {
+  const auto latents = gpt_.conditioning(inputs.prompt_mel);
+  poll();
+  const auto states =
+      gpt_.states(inputs.rows, latents, dropout, settings_.guide > 0 ? &guide : nullptr);
+  poll();
+  return gpt_losses(inputs.rows, gpt_.logits(inputs.rows, states));
+}
+
+// Adds the losses to those of the step. Gives the one to train: their sum and the guide's part.
+at::Tensor GptTraining::add_losses(const StepInputs& inputs, const GptLosses& losses,
+                                   const GuideSums& guide) {
+  std::vector<at::Tensor> all{losses.total, losses.text, losses.audio};
+  auto trained = losses.total;
+  if (settings_.guide > 0) {
+    all.push_back(guide.sum / (inputs.rows.audio_count * kGuidedLayers));
+    trained = trained + all.back() * settings_.guide;
+  }
+  optimiser_.losses().add_(at::stack(all).detach());
+  return trained;
+}
+
+// Before each backward pass: after an update, and after each batch where sums are kept apart.
+bool GptTraining::gradients_are_zero() const {
+  return parameters_.gradients().defined() &&
+         (settings_.step.batches_a_step == 1 || parameters_.copy().defined());
+}
+
+// After the last pass of a step, which summed nothing itself.
+void GptTraining::sum_over_ranks() {
+  if (!optimiser_.sums().defined()) exchange_->open();
+  exchange_->finish(optimiser_.sums(), optimiser_.losses());
+}
+
+// Token losses without dropout, in the step's arithmetic.
+at::Tensor GptTraining::measure(const DeviceBatch& batch) const {
+  if (batch.rows.clips == 0) {
+    return at::zeros({2, std::ssize(loss_names())}, at::TensorOptions(torch_device(device())));
+  }
+  GuideSums guide;
+  const GptLosses losses =
+      forward({.rows = batch.rows, .prompt_mel = batch.prompt_mel}, /*dropout=*/0.0, guide);
+  const auto counted = [](const at::Tensor& targets) { return targets.ne(-1).sum(at::kFloat); };
+  std::vector<at::Tensor> found{losses.text_tokens.sum(), losses.audio_tokens.sum()};
+  std::vector<at::Tensor> over{counted(batch.rows.text_targets), counted(batch.rows.audio_targets)};
+  if (guide.sum.defined()) {
+    found.push_back(guide.sum);
+    over.push_back(guide.count);
+  }
+  return at::stack({at::stack(found), at::stack(over)});
 }
 
 }  // namespace
 
-struct GptTraining::State {
-  State(const GptConfig& gpt_config, const NamedTensors& weights, RoleDevice& role,
-        const GptTrainingSettings& wanted)
-      : settings(checked(wanted)),
-        device(role),
-        parameters(layout_of(gpt_config, wanted.freeze), weights, torch_device(role),
-                   type_of(wanted.precision), !wanted.savers.release_gradients),
-        gpt(gpt_config, parameters.tensors()),
-        optimiser(parameters,
-                  optimiser_settings(settings, parameters.layout().trained,
-                                     names_of_losses(settings).size()),
-                  device),
-        numbers(device, {std::ssize(names_of_losses(settings))}) {
-    if (settings.savers.release_gradients) release_gradients(parameters, optimiser);
-    if (settings.team != nullptr) join_ranks(*settings.team);
-    pass.emplace(gpt_config, settings,
-                 GptPassParts{.device = device,
-                              .gpt = gpt,
-                              .parameters = parameters,
-                              .optimiser = optimiser,
-                              .exchange = exchange ? &*exchange : nullptr});
-  }
-
-  // What the device computes with a rank that is lost would otherwise never end.
-  ~State() {
-    if (ranks) ranks->settle();
-  }
-
-  void join_ranks(RankTeam& team) {
-    ranks = make_rank_tensors(team, device);
-    shares.emplace(team.world().size, *ranks, parameters, settings.shard);
-    shares->begin_with_equal_weights();
-    GradientExchangeSettings chosen{.wire = settings.wire};
-    if (device.gpu() >= 0) chosen.bucket_bytes = kBucketBytesOfGpus;
-    exchange.emplace(team, *ranks, parameters, chosen);
-  }
-
-  // Calls `work` as work of the role; LibTorch's errors become ours.
-  template <typename Work>
-  void queue(const Work& work) {
-    const auto scope = device.enter(device.stream());
-    try {
-      work();
-    } catch (const c10::Error&) {
-      device.rethrow();
-    }
-  }
-
-  const GptTrainingSettings settings;
-  RoleDevice& device;
-  Parameters parameters;
-  Gpt gpt;
-  Optimiser optimiser;
-  NumberReader numbers;
-  std::unique_ptr<RankTensors> ranks;        // where there are others
-  std::optional<WeightShares> shares;        // likewise
-  std::optional<GradientExchange> exchange;  // likewise
-  std::optional<GptPass> pass;               // behind the ranks, whose sums its graphs hold
-  std::int64_t step = 0;
-  std::uint64_t batches = 0;  // of the step at work
-};
-
-GptTraining::GptTraining(const GptConfig& config, const NamedTensors& weights, RoleDevice& device,
-                         const GptTrainingSettings& settings) {
-  const auto scope = device.enter(device.stream());
-  try {
-    state_ = std::make_unique<State>(config, weights, device, settings);
-  } catch (const c10::Error&) {
-    device.rethrow();
-  }
+std::unique_ptr<StageTraining> make_gpt_training(const GptConfig& config,
+                                                 const NamedTensors& weights, RoleDevice& device,
+                                                 const GptTrainingSettings& settings) {
+  return make_on<GptTraining>(device, config, weights, settings);
 }
 
-GptTraining::~GptTraining() = default;
-
-const std::vector<std::string>& GptTraining::loss_names() const {
-  return names_of_losses(state_->settings);
-}
-
-double GptTraining::total(std::span<const double> losses) const {
-  return kTextLossWeight * losses[0] + losses[1];
-}
-
-// Where gradients are released the backward pass updates, so it waits for the learning rate.
-void GptTraining::accumulate(DeviceBatch& batch) {
-  State& s = *state_;
-  s.queue([&] {
-    batch.filled.hold_up(s.device.stream());
-    s.pass->load(batch);
-    if (!s.settings.savers.release_gradients) s.pass->run(s.step, s.batches);
-    batch.consumed.record(s.device.stream());
-  });
-  ++s.batches;
-}
-
-void GptTraining::update(double learning_rate) {
-  State& s = *state_;
-  MYXTTS_CHECK(s.batches > 0, "an update without a batch");
-  s.queue([&] {
-    if (s.settings.savers.release_gradients) {
-      s.optimiser.prepare(s.step + 1, learning_rate);
-      s.pass->run(s.step, s.batches - 1);
-    } else {
-      s.optimiser.update(s.step + 1, learning_rate);
-      if (s.shares) s.shares->gather_weights();
-    }
-    const UpdateReport* const report = s.optimiser.report();
-    s.numbers.read(s.device.stream(), {&report, 1});
-    if (s.ranks) s.ranks->step_queued();
-  });
-  ++s.step;
-  s.batches = 0;
-}
-
-std::int64_t GptTraining::step() const {
-  return state_->step;
-}
-
-RoleDevice& GptTraining::device() const {
-  return state_->device;
-}
-
-std::vector<StepNumbers> GptTraining::take_numbers() {
-  return state_->numbers.take();
-}
-
-std::vector<StepNumbers> GptTraining::finish_numbers() {
-  auto numbers = state_->numbers.finish();
-  if (state_->ranks) state_->ranks->require_whole();
-  return numbers;
-}
-
-double GptTraining::take_waited() {
-  if (!state_->exchange) return 0;
-  return std::chrono::duration<double>(state_->exchange->take_waited()).count();
-}
-
-bool GptTraining::settle() {
-  return !state_->ranks || state_->ranks->settle();
-}
-
-at::Tensor GptTraining::evaluate(DeviceBatch& batch) {
-  State& s = *state_;
-  const at::NoGradGuard no_grad;
-  at::Tensor sums;  // [2, losses]
-  s.queue([&] {
-    batch.filled.hold_up(s.device.stream());
-    if (batch.rows.clips == 0) {
-      sums = at::zeros({2, std::ssize(loss_names())}, at::TensorOptions(torch_device(s.device)));
-      return batch.consumed.record(s.device.stream());
-    }
-    const auto [losses, guide] =
-        s.pass->forward({.rows = batch.rows, .prompt_mel = batch.prompt_mel}, 0.0);
-    const auto counted = [](const at::Tensor& targets) { return targets.ne(-1).sum(at::kFloat); };
-    std::vector<at::Tensor> found{losses.text_tokens.sum(), losses.audio_tokens.sum()};
-    std::vector<at::Tensor> over{counted(batch.rows.text_targets),
-                                 counted(batch.rows.audio_targets)};
-    if (guide.sum.defined()) {
-      found.push_back(guide.sum);
-      over.push_back(guide.count);
-    }
-    sums = at::stack({at::stack(found), at::stack(over)});
-    batch.consumed.record(s.device.stream());
-  });
-  return sums;
-}
-
-std::vector<std::string> GptTraining::overflowed() const {
-  std::vector<std::string> names;
-  state_->queue([&] { names = state_->optimiser.overflowed(); });
-  return names;
-}
-
-NamedTensors GptTraining::weights() const {
-  return state_->parameters.named_weights();
-}
-
-NamedTensors GptTraining::optimiser() const {
-  NamedTensors all;
-  state_->queue([&] {
-    all = state_->optimiser.tensors(
-        [this](const at::Tensor& flat, std::int64_t unit) { state_->shares->gather(flat, unit); });
-  });
-  return all;
-}
-
-NamedTensors GptTraining::kept() const {
-  const Parameters& parameters = state_->parameters;
-  NamedTensors all = optimiser();
-  for (const auto& [name, weight] : weights()) all.emplace("weight." + name, weight);
-  for (const auto& [name, tensor] : parameters.tensors()) {
-    if (parameters.copy().defined()) all.emplace("copy." + name, tensor.detach());
-    if (tensor.grad().defined()) all.emplace("gradient." + name, tensor.grad());
-  }
-  return all;
-}
-
-void GptTraining::restore(std::int64_t step, const NamedTensors& weights,
-                          const NamedTensors& optimiser) {
-  State& s = *state_;
-  s.queue([&] {
-    s.parameters.load(weights);
-    s.optimiser.load(optimiser);
-  });
-  s.step = step;
-  s.batches = 0;
+std::unique_ptr<StageTraining> make_gpt_training(const TrainingInputs& inputs) {
+  const TrainConfig& train = inputs.config.train;
+  return make_gpt_training(inputs.model.config.gpt, inputs.model.model, inputs.device,
+                           {.step = step_settings(inputs),
+                            .savers = inputs.plan.savers,
+                            .dropout = train.dropout,
+                            .guide = train.guide,
+                            .sizes = inputs.batches.sizes(),
+                            .slots = inputs.batches.slots(),
+                            .team = inputs.team,
+                            .wire = inputs.config.parallel.wire,
+                            .shard = inputs.config.parallel.shard_optimiser});
 }
 
 }  // namespace myxtts

@@ -93,12 +93,12 @@ void GradientExchange::send_complete() {
 void GradientExchange::send(const at::Tensor& numbers, std::int64_t first) {
   const TraceScope trace("send gradients");
   if (settings_.wire == Wire::Fp32 || numbers.scalar_type() == at::kBFloat16) {
-    return tensors_.begin_sum(numbers, numbers);
+    return tensors_.begin_all_reduce(numbers, numbers);
   }
   if (!on_wire_.defined()) {
     on_wire_ = at::empty({parameters_.layout().trained}, numbers.options().dtype(at::kBFloat16));
   }
-  tensors_.begin_sum(numbers, on_wire_.narrow(0, first, numbers.numel()));
+  tensors_.begin_all_reduce(numbers, on_wire_.narrow(0, first, numbers.numel()));
 }
 
 void GradientExchange::finish(const at::Tensor& apart, const at::Tensor& losses) {
@@ -113,14 +113,14 @@ void GradientExchange::finish(const at::Tensor& apart, const at::Tensor& losses)
     send_complete();
   }
   open_ = false;
-  tensors_.begin_sum(losses, losses);
+  tensors_.begin_all_reduce(losses, losses);
   receive();
 }
 
 void GradientExchange::receive() {
   const TraceScope trace("wait for ranks");
   const auto began = std::chrono::steady_clock::now();
-  tensors_.finish_sums();
+  tensors_.finish_all_reduces();
   waited_ += std::chrono::steady_clock::now() - began;
 }
 
@@ -144,33 +144,6 @@ void GradientExchange::agree_on_order() {
 
 std::chrono::nanoseconds GradientExchange::take_waited() {
   return std::exchange(waited_, std::chrono::nanoseconds(0));
-}
-
-WeightShares::WeightShares(int ranks, RankTensors& tensors, Parameters& parameters, bool in_parts)
-    : ranks_(ranks), tensors_(tensors), parameters_(parameters), in_parts_(in_parts) {}
-
-void WeightShares::begin_with_equal_weights() const {
-  tensors_.share({parameters_.weights()});
-  parameters_.refresh_copy();
-}
-
-void WeightShares::gather_weights() const {
-  if (!in_parts_) return;
-  gather(parameters_.weights(), 1);
-  parameters_.refresh_copy();
-}
-
-void WeightShares::gather(const at::Tensor& flat, std::int64_t unit) const {
-  std::vector<at::Tensor> parts;
-  for (int rank = 0; rank < ranks_; ++rank) {
-    const auto part = part_of_rank(parameters_.layout().trained, kAdamWAlignment, rank, ranks_);
-    parts.push_back(flat.narrow(0, part.first / unit, part.count / unit));
-  }
-  tensors_.share(parts);
-}
-
-ArrayPart own_share(const World& world, std::int64_t trained) {
-  return part_of_rank(trained, kAdamWAlignment, world.rank, world.size);
 }
 
 }  // namespace myxtts

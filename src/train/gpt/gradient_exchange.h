@@ -4,13 +4,11 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
 #include "config/run_config.h"
-#include "parallel/rank_share.h"
 #include "parallel/rank_tensors.h"
 #include "train/step/parameters.h"
 
@@ -24,10 +22,10 @@ namespace myxtts {
 // Each rank divides its losses by the targets of all ranks' batches, so the sum of gradients over
 // the ranks is the gradient that one large batch would have. The flat array of gradients is cut
 // into buckets. While the backward pass of a step's last batch runs, each gradient that it has
-// found is counted, and a bucket whose gradients are all there goes on its way to the other ranks.
-// Buckets go in one order on every rank and in every graph: that in which they became complete in
-// the first pass on rank 0. What was told of the step is summed with them. Every rank then has the
-// same sums, to the bit, and makes the same update.
+// found is counted, and the all-reduce of a bucket begins once its gradients are complete. Buckets
+// go in one order on every rank and in every graph: that in which they became complete in the first
+// pass on rank 0. The losses of the step are summed with them. Every rank then has the same sums,
+// to the bit, and makes the same update.
 //
 // Where several batches are summed apart from their gradients, the sums go in one piece after the
 // last pass.
@@ -37,7 +35,7 @@ namespace myxtts {
 // where an operation of ours has written the gradient to its place itself and hands nothing on:
 // only then has everything been added. Layers that are recomputed run passes of their own inside
 // the large one, so a parameter may be visited more than once. The first pass shows how often; in
-// it, and for a parameter that had no part in it, nothing is sent on the way.
+// it, and for a parameter that had no part in it, nothing is sent before the pass ends.
 
 struct GradientExchangeSettings {
   Wire wire = Wire::Fp32;
@@ -59,7 +57,7 @@ class GradientExchange {
   void open();
 
   // After it. `apart` are the sums of several batches where these are kept apart, or undefined;
-  // `losses` what was told of the step. What the role computes from now on sees sums over all
+  // `losses` those of the step. What the role computes from now on sees sums over all
   // ranks. May stand in a graph, together with open(), once a pass was made without one.
   void finish(const at::Tensor& apart, const at::Tensor& losses);
 
@@ -106,32 +104,5 @@ class GradientExchange {
   std::int64_t visits_ = 0;  // of this pass
   std::chrono::nanoseconds waited_{0};
 };
-
-// Who of several ranks updates which part of a model's trained numbers, and how the others get it.
-// With parts, a rank keeps AdamW's averages of its own alone. Tensors and parameters outlive it;
-// the trainer's thread only, with work of the role.
-class WeightShares {
- public:
-  // `in_parts`: --shard-optimiser; else every rank updates all.
-  WeightShares(int ranks, RankTensors& tensors, Parameters& parameters, bool in_parts);
-
-  // Rank 0's weights for all: every rank made or read the same, and those are the ones that count.
-  void begin_with_equal_weights() const;
-
-  // After an update: every part from the rank that made it.
-  void gather_weights() const;
-
-  // The same for another flat array of the trained numbers, of which one stands for `unit` of them.
-  void gather(const at::Tensor& flat, std::int64_t unit) const;
-
- private:
-  const int ranks_;
-  RankTensors& tensors_;
-  Parameters& parameters_;
-  const bool in_parts_;
-};
-
-// The part of `trained` numbers that this rank updates.
-ArrayPart own_share(const World& world, std::int64_t trained);
 
 }  // namespace myxtts

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/speaker/speaker_training.h"
 
+#include <array>
 #include <cmath>
+#include <map>
 #include <numbers>
 
 #include <ATen/ATen.h>
-#include <ATen/core/Tensor.h>
 
 #include "base/error.h"
-#include "device/torch_device.h"
-#include "model/named_tensors.h"
+#include "data/batches/sound_window.h"
 #include "model/network_specs.h"
 #include "model/speaker_encoder.h"
 #include "model/tensor_spec.h"
-#include "train/frozen.h"
-#include "train/step/parameters.h"
-#include "train/step/window_step.h"
+#include "run/open_model.h"
+#include "train/step/window_training.h"
 
 namespace myxtts {
 namespace {
+
+const std::string kHead = "speaker_head.weight";  // [speakers, dim]; no tensor of the model
 
 // What batch normalisation keeps of the batches it saw: means, variances, and how many there were.
 // Passes write into a draft, which counts once their step does.
@@ -106,23 +107,26 @@ at::Tensor of_length_one(const at::Tensor& rows) {
   return rows / rows.norm(2, 1, /*keepdim=*/true).clamp_min(kLeastLength);
 }
 
-}  // namespace
-
+// Cosines of vectors [W, dim] with the directions [speakers, dim] of the speakers: [W, speakers].
 at::Tensor speaker_cosines(const at::Tensor& vectors, const at::Tensor& directions) {
   return at::matmul(of_length_one(vectors), of_length_one(directions).t());
 }
 
-at::Tensor speaker_logits(const at::Tensor& cosines, const at::Tensor& speakers,
-                          const SpeakerHeadRule& rule) {
+// What the softmax takes: the cosines, scaled, with the angle to the right one of `speakers` [W]
+// widened by the margin. Beyond half a turn, where a wider angle would count as a smaller one, the
+// cosine itself is lowered.
+at::Tensor speaker_logits(const at::Tensor& cosines, const at::Tensor& speakers, double margin,
+                          double scale) {
   const auto sines = (1 - cosines.square()).clamp_min(kLeastSquare).sqrt();
-  const auto wider = cosines * std::cos(rule.margin) - sines * std::sin(rule.margin);
-  const double last = std::cos(std::numbers::pi - rule.margin);
-  const auto right =
-      at::where(cosines > last, wider, cosines - rule.margin * std::sin(rule.margin));
+  const auto wider = cosines * std::cos(margin) - sines * std::sin(margin);
+  const double last = std::cos(std::numbers::pi - margin);
+  const auto right = at::where(cosines > last, wider, cosines - margin * std::sin(margin));
   const auto all = at::arange(cosines.size(1), speakers.options());
-  return at::where(speakers.unsqueeze(1).eq(all), right, cosines) * rule.scale;
+  return at::where(speakers.unsqueeze(1).eq(all), right, cosines) * scale;
 }
 
+// The mean cosine of two different windows of one speaker, less that of windows of two speakers:
+// fp32 scalar; windows of weight 0 do not count. 0 where there are no two such windows.
 at::Tensor cosine_gap(const at::Tensor& vectors, const at::Tensor& speakers,
                       const at::Tensor& weights) {
   const auto cosines = speaker_cosines(vectors, vectors);  // [W, W]
@@ -136,65 +140,43 @@ at::Tensor cosine_gap(const at::Tensor& vectors, const at::Tensor& speakers,
   return (mean(same * pairs) - mean((1 - same) * pairs)) * both;
 }
 
-namespace {
-
-const std::string kHead = "speaker_head.weight";  // [speakers, dim]; no tensor of the model
-
-const std::vector<std::string>& names_of_speaker_losses() {
-  static const std::vector<std::string> names = {"speaker_loss", "accuracy", "cosine_gap"};
-  return names;
+const SpeakerTrainingSettings& with_speakers(const SpeakerTrainingSettings& settings) {
+  if (settings.speakers >= 2) return settings;
+  throw ConfigError(
+      "The corpus has one speaker, and a speaker encoder learns from telling several apart. A "
+      "decoder of one voice needs no trained encoder: its speaker vector is that of an encoder "
+      "of fixed random weights, nearly the same for every clip. Leave the stage speaker out.");
 }
 
-SpeakerTrainingSettings checked(const SpeakerTrainingSettings& settings) {
-  if (settings.speakers < 2) {
-    throw ConfigError(
-        "The corpus has one speaker, and a speaker encoder learns from telling several apart. A "
-        "decoder of one voice needs no trained encoder: its speaker vector is that of an encoder "
-        "of fixed random weights, nearly the same for every clip. Leave the stage speaker out.");
-  }
-  return settings;
+TensorSpec head_spec(const SpeakerEncoderConfig& config, const SpeakerTrainingSettings& settings) {
+  return {.name = kHead,
+          .shape = {settings.speakers, config.output_dim},
+          .init = Init::Normal,
+          .scale = 1.0};
 }
 
-TensorSpec head_spec(std::int64_t speakers, std::int64_t dim) {
-  return {.name = kHead, .shape = {speakers, dim}, .init = Init::Normal, .scale = 1.0};
-}
-
+// The head cannot be frozen.
 ParameterLayout layout_of(const SpeakerEncoderConfig& config,
                           const SpeakerTrainingSettings& settings) {
-  TensorSpecs specs;
-  std::vector<std::string> names;
-  for (auto spec : speaker_encoder_specs(config)) {
-    if (spec.role == TensorRole::Counter) continue;
-    spec.name = kSpeakerEncoderPrefix + spec.name;
-    specs.push_back(spec);
-    if (spec.role == TensorRole::Parameter) names.push_back(spec.name);
-  }
-  specs.push_back(head_spec(settings.speakers, config.output_dim));
-  return lay_out(specs, "", frozen_names(names, settings.freeze));
+  TensorSpecs specs = speaker_encoder_specs(config);
+  const auto frozen = frozen_parameters(specs, kSpeakerEncoderPrefix, settings.step.freeze);
+  for (auto& spec : specs) spec.name = kSpeakerEncoderPrefix + spec.name;
+  specs.push_back(head_spec(config, settings));
+  return lay_out(specs, "", frozen);
 }
 
 NamedTensors with_head(NamedTensors weights, const SpeakerEncoderConfig& config,
                        const SpeakerTrainingSettings& settings) {
-  weights.merge(initialise({head_spec(settings.speakers, config.output_dim)}, settings.seed));
+  weights.merge(initialise({head_spec(config, settings)}, settings.step.seed));
   return weights;
 }
 
-WindowStepSettings step_settings(const SpeakerTrainingSettings& settings) {
+SoundWindows windows_of(const SpeakerTrainingSettings& settings) {
   SoundWindows windows;
-  if (settings.graphs) {
-    windows.weights = at::zeros({settings.windows}, at::kFloat);
-    windows.sound = at::zeros({settings.windows, settings.samples}, at::kFloat);
-    windows.speakers = at::zeros({settings.windows}, at::kLong);
-  }
-  return {.precision = settings.precision,
-          .optimiser = {.update = settings.update,
-                        .batches_a_step = settings.batches_a_step,
-                        .seed = settings.seed,
-                        .losses = std::ssize(names_of_speaker_losses())},
-          .graphs = settings.graphs,
-          .deterministic = settings.deterministic,
-          .windows = windows,
-          .on_the_way = settings.on_the_way};
+  windows.weights = at::zeros({settings.windows}, at::kFloat);
+  windows.sound = at::zeros({settings.windows, settings.samples}, at::kFloat);
+  windows.speakers = at::zeros({settings.windows}, at::kLong);
+  return windows;
 }
 
 // The windows of weight 1 over and over in the places of those of weight 0, which are silence and
@@ -205,164 +187,104 @@ at::Tensor without_silence(const SoundWindows& windows) {
   return windows.sound.index_select(0, at::remainder(places, count));
 }
 
-}  // namespace
-
-struct SpeakerTraining::State {
-  State(const SpeakerEncoderConfig& sizes, const NamedTensors& weights, RoleDevice& role,
-        const SpeakerTrainingSettings& wanted)
-      : config(sizes),
-        settings(checked(wanted)),
-        parameters(layout_of(sizes, wanted), with_head(weights, sizes, wanted), torch_device(role),
-                   at::kFloat, /*fixed_gradients=*/true),
-        statistics(speaker_encoder_specs(sizes), kSpeakerEncoderPrefix, parameters.tensors(),
-                   weights),
-        encoder(sizes, statistics.with_draft(parameters.tensors()), kSpeakerEncoderPrefix,
-                SpeakerEncoder::Mode::Training),
-        step(role, parameters, step_settings(wanted), work()) {}
-
-  WindowWork work() {
-    return {.losses = [this](const SoundWindows& windows) { return losses(windows); },
-            .update = [this](const at::Tensor& skipped) { statistics.update(skipped); },
-            .forget = [this] { statistics.clear(); }};
+class SpeakerTraining final : public WindowTraining {
+ public:
+  SpeakerTraining(RoleDevice& device, const SpeakerEncoderConfig& config,
+                  const NamedTensors& weights, const SpeakerTrainingSettings& settings)
+      : WindowTraining(device, with_speakers(settings).step,
+                       {"speaker_loss", "accuracy", "cosine_gap"}, layout_of(config, settings),
+                       with_head(weights, config, settings)),
+        config_(config),
+        settings_(settings),
+        statistics_(speaker_encoder_specs(config), kSpeakerEncoderPrefix, parameters().tensors(),
+                    weights),
+        encoder_(config, statistics_.with_draft(parameters().tensors()), kSpeakerEncoderPrefix,
+                 SpeakerEncoder::Mode::Training) {
+    record_graphs(windows_of(settings));
   }
 
-  const at::Tensor& directions() const { return parameters.tensors().at(kHead); }
+  double total(std::span<const double> losses) const override { return losses[0]; }
 
-  // Of each window [W]; and of the batch.
-  struct Found {
-    at::Tensor loss;
-    at::Tensor right;  // 1 or 0
-    at::Tensor gap;
-  };
-
-  Found found(const at::Tensor& vectors, const SoundWindows& windows,
-              const SpeakerHeadRule& rule) const {
-    const auto cosines = speaker_cosines(vectors, directions());
-    const auto logits = speaker_logits(cosines, windows.speakers, rule);
-    return {.loss = at::cross_entropy_loss(logits, windows.speakers, {}, at::Reduction::None),
-            .right = cosines.detach().argmax(1).eq(windows.speakers).to(at::kFloat),
-            .gap = cosine_gap(vectors.detach(), windows.speakers, windows.weights)};
+  NamedTensors weights() const override {
+    NamedTensors all = parameters().named_weights();
+    all.erase(kHead);
+    all.merge(statistics_.counters());
+    return all;
   }
 
-  WindowWork::Losses losses(const SoundWindows& windows) {
-    const auto vectors = encoder.unscaled(without_silence(windows));
-    statistics.count_pass();
-    if (settings.on_the_way && !settings.graphs) settings.on_the_way();
-    const auto batch = found(vectors, windows, settings.head);
+  NamedTensors optimiser() const override {
+    NamedTensors all = WindowTraining::optimiser();
+    all.emplace(kHead, parameters().named_weights().at(kHead));
+    return all;
+  }
+
+ private:
+  // Of each window [W] its loss, and 1 or 0 where its nearest direction is right or not; and the
+  // cosine gap of the batch.
+  std::array<at::Tensor, 3> measured(const at::Tensor& vectors, const SoundWindows& windows,
+                                     double margin) const {
+    const auto cosines = speaker_cosines(vectors, parameters().tensors().at(kHead));
+    const auto logits = speaker_logits(cosines, windows.speakers, margin, settings_.scale);
+    return {at::cross_entropy_loss(logits, windows.speakers, {}, at::Reduction::None),
+            cosines.detach().argmax(1).eq(windows.speakers).to(at::kFloat),
+            cosine_gap(vectors.detach(), windows.speakers, windows.weights)};
+  }
+
+  Losses losses(const SoundWindows& windows) override {
+    const auto vectors = encoder_.unscaled(without_silence(windows));
+    statistics_.count_pass();
+    poll();
+    const auto [each, right, gap] = measured(vectors, windows, settings_.margin);
     const auto shares = windows.weights / windows.weights.sum().clamp_min(1);
-    const auto loss = batch.loss.dot(shares);
-    return {.trained = loss,
-            .told = at::stack({loss.detach(), batch.right.dot(shares), batch.gap})};
+    const auto loss = each.dot(shares);
+    return {.trained = loss, .reported = at::stack({loss.detach(), right.dot(shares), gap})};
   }
 
-  // Sums and counts, [2, losses].
-  at::Tensor measure(const SoundWindows& windows) const {
-    const SpeakerEncoder frozen(config, parameters.tensors());
-    SpeakerHeadRule rule = settings.head;
-    rule.margin = 0;
-    const auto batch = found(frozen.unscaled(windows.sound), windows, rule);
+  // With stored statistics, as the encoder is used.
+  at::Tensor measure_windows(const SoundWindows& windows) const override {
+    const SpeakerEncoder frozen(config_, parameters().tensors());
+    const auto [each, right, gap] = measured(frozen.unscaled(windows.sound), windows, /*margin=*/0);
     const auto seen = windows.weights.sum();
-    const auto sums = at::stack(
-        {batch.loss.dot(windows.weights), batch.right.dot(windows.weights), batch.gap * seen});
+    const auto sums =
+        at::stack({each.dot(windows.weights), right.dot(windows.weights), gap * seen});
     return at::stack({sums, seen.expand_as(sums)});
   }
 
-  const SpeakerEncoderConfig config;
-  const SpeakerTrainingSettings settings;
-  Parameters parameters;
-  RunningStatistics statistics;
-  SpeakerEncoder encoder;
-  WindowStep step;  // last: it may record the work of the others
-};
+  void update_buffers(const at::Tensor& skipped) override { statistics_.update(skipped); }
+  void clear_buffers() override { statistics_.clear(); }
 
-SpeakerTraining::SpeakerTraining(const SpeakerEncoderConfig& config, const NamedTensors& weights,
-                                 RoleDevice& device, const SpeakerTrainingSettings& settings) {
-  const auto scope = device.enter(device.stream());
-  try {
-    state_ = std::make_unique<State>(config, weights, device, settings);
-  } catch (const c10::Error&) {
-    device.rethrow();
-  }
-}
-
-SpeakerTraining::~SpeakerTraining() = default;
-
-const std::vector<std::string>& SpeakerTraining::loss_names() const {
-  return names_of_speaker_losses();
-}
-
-double SpeakerTraining::total(std::span<const double> losses) const {
-  return losses[0];
-}
-
-void SpeakerTraining::accumulate(DeviceBatch& batch) {
-  state_->step.accumulate(batch);
-}
-
-void SpeakerTraining::update(double learning_rate) {
-  state_->step.update(learning_rate);
-}
-
-std::int64_t SpeakerTraining::step() const {
-  return state_->step.step();
-}
-
-RoleDevice& SpeakerTraining::device() const {
-  return state_->step.device();
-}
-
-std::vector<StepNumbers> SpeakerTraining::take_numbers() {
-  return state_->step.numbers().take();
-}
-
-std::vector<StepNumbers> SpeakerTraining::finish_numbers() {
-  return state_->step.numbers().finish();
-}
-
-at::Tensor SpeakerTraining::evaluate(DeviceBatch& batch) {
-  return state_->step.evaluate(
-      batch, [this](const SoundWindows& windows) { return state_->measure(windows); });
-}
-
-std::vector<std::string> SpeakerTraining::overflowed() const {
-  return state_->step.overflowed();
-}
-
-NamedTensors SpeakerTraining::weights() const {
-  NamedTensors all = state_->parameters.named_weights();
-  all.erase(kHead);
-  all.merge(state_->statistics.counters());
-  return all;
-}
-
-NamedTensors SpeakerTraining::optimiser() const {
-  NamedTensors all = state_->step.optimiser().tensors();
-  all.emplace(kHead, state_->parameters.named_weights().at(kHead));
-  return all;
-}
-
-NamedTensors SpeakerTraining::kept() const {
-  NamedTensors all = optimiser();
-  for (const auto& [name, weight] : weights()) all.emplace("weight." + name, weight);
-  for (const auto& [name, tensor] : state_->parameters.tensors()) {
-    if (tensor.grad().defined()) all.emplace("gradient." + name, tensor.grad());
-  }
-  return all;
-}
-
-void SpeakerTraining::restore(std::int64_t step, const NamedTensors& weights,
-                              const NamedTensors& optimiser) {
-  State& s = *state_;
-  s.step.restore(step, [&] {
+  void load(const NamedTensors& weights, const NamedTensors& optimiser) override {
     NamedTensors all = weights;
     all.insert_or_assign(kHead,
-                         find_tensor(optimiser, kHead, {s.settings.speakers, s.config.output_dim}));
-    s.parameters.load(all);
-    s.step.optimiser().load(optimiser);
-    for (auto& [name, counter] : s.statistics.counters()) {
+                         find_tensor(optimiser, kHead, {settings_.speakers, config_.output_dim}));
+    WindowTraining::load(all, optimiser);
+    for (auto& [name, counter] : statistics_.counters()) {
       counter.copy_(find_tensor(weights, name, counter.sizes()));
     }
-  });
+  }
+
+  const SpeakerEncoderConfig config_;
+  const SpeakerTrainingSettings settings_;
+  RunningStatistics statistics_;
+  SpeakerEncoder encoder_;
+};
+
+}  // namespace
+
+std::unique_ptr<StageTraining> make_speaker_training(const SpeakerEncoderConfig& config,
+                                                     const NamedTensors& weights,
+                                                     RoleDevice& device,
+                                                     const SpeakerTrainingSettings& settings) {
+  return make_on<SpeakerTraining>(device, config, weights, settings);
+}
+
+std::unique_ptr<StageTraining> make_speaker_training(const TrainingInputs& inputs) {
+  return make_speaker_training(inputs.model.config.speaker_encoder, inputs.model.model,
+                               inputs.device,
+                               {.step = finer_step_settings(inputs),
+                                .speakers = inputs.speakers,
+                                .windows = inputs.windows.count(),
+                                .samples = inputs.windows.samples()});
 }
 
 }  // namespace myxtts

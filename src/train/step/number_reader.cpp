@@ -2,7 +2,6 @@
 #include "train/step/number_reader.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -22,43 +21,30 @@ NumberReader::~NumberReader() {
 }
 
 NumberReader::Copy NumberReader::make_copy() const {
-  return {.memory = device_.host_memory(losses_.size() * sizeof(UpdateReport)),
-          .arrived = device_.make_event()};
+  return {.memory = device_.host_memory(sizeof(UpdateReport)), .arrived = device_.make_event()};
 }
 
-void NumberReader::read(const Stream& stream, std::span<const UpdateReport* const> reports) {
-  MYXTTS_CHECK(reports.size() == losses_.size(), "{} reports in place of {}", reports.size(),
-               losses_.size());
+void NumberReader::read(const Stream& stream, const UpdateReport* report) {
   Copy copy = unused_.empty() ? make_copy() : std::move(unused_.back());
   if (!unused_.empty()) unused_.pop_back();
-  auto* place = static_cast<std::byte*>(copy.memory.get());
-  for (const UpdateReport* report : reports) {
-    // The copy only reads; DeviceBytes knows no constant memory.
-    device_.copy(stream, {.data = place},
-                 {.data = const_cast<UpdateReport*>(report), .gpu = device_.gpu()},
-                 sizeof(UpdateReport));
-    place += sizeof(UpdateReport);
-  }
+  // The copy only reads; DeviceBytes knows no constant memory.
+  device_.copy(stream, {.data = copy.memory.get()},
+               {.data = const_cast<UpdateReport*>(report), .gpu = device_.gpu()},
+               sizeof(UpdateReport));
   copy.arrived.record(stream);
   under_way_.push_back(std::move(copy));
 }
 
 StepNumbers NumberReader::use(Copy copy) {
-  const auto* place = static_cast<const std::byte*>(copy.memory.get());
-  StepNumbers numbers;
-  for (const std::int64_t losses : losses_) {
-    UpdateReport report;
-    std::memcpy(&report, place, sizeof report);
-    place += sizeof report;
-    numbers.step = report.step;
-    numbers.losses.insert(numbers.losses.end(), report.losses, report.losses + losses);
-    numbers.loss += report.loss;
-    numbers.gradient_norm = std::hypot(numbers.gradient_norm, report.gradient_norm);
-    numbers.skipped = numbers.skipped || report.skipped != 0;
-    numbers.loss_scale = std::max(numbers.loss_scale, static_cast<double>(report.loss_scale));
-  }
+  UpdateReport report;
+  std::memcpy(&report, copy.memory.get(), sizeof report);
   unused_.push_back(std::move(copy));
-  return numbers;
+  return {.step = report.step,
+          .losses = {report.losses, report.losses + losses_},
+          .loss = report.loss,
+          .gradient_norm = report.gradient_norm,
+          .skipped = report.skipped != 0,
+          .loss_scale = std::max(1.0, static_cast<double>(report.loss_scale))};
 }
 
 std::vector<StepNumbers> NumberReader::take() {

@@ -3,8 +3,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <span>
-#include <utility>
 #include <vector>
 
 #include "device/role_device.h"
@@ -15,20 +13,16 @@
 namespace myxtts {
 
 // Brings the reports of steps from the device to the host without anybody waiting: each is copied
-// into host memory of its own behind the step, and read once its event has completed. Where a step
-// has several optimisers, their reports are one: losses stand one after another, what was trained
-// is added up, gradients are measured together, and a step is skipped where one of them was. The
-// trainer's thread only; the device outlives it.
+// into host memory of its own behind the step, and read once its event has completed. The trainer's
+// thread only; the device outlives it.
 class NumberReader {
  public:
-  // How many losses each report tells beside the one that was trained.
-  NumberReader(RoleDevice& device, std::vector<std::int64_t> losses)
-      : device_(device), losses_(std::move(losses)) {}
+  // `losses`: how many a report has beside the one that was trained.
+  NumberReader(RoleDevice& device, std::int64_t losses) : device_(device), losses_(losses) {}
   ~NumberReader();
 
-  // Queues the copy of the reports that the stream's work so far leaves there, one of each
-  // optimiser.
-  void read(const Stream& stream, std::span<const UpdateReport* const> reports);
+  // Queues the copy of the report that the stream's work so far leaves there.
+  void read(const Stream& stream, const UpdateReport* report);
 
   // Of the steps that are finished, oldest first. Never waits.
   std::vector<StepNumbers> take();
@@ -45,7 +39,7 @@ class NumberReader {
   StepNumbers use(Copy copy);
 
   RoleDevice& device_;
-  const std::vector<std::int64_t> losses_;
+  const std::int64_t losses_;
   std::deque<Copy> under_way_;
   std::vector<Copy> unused_;
 };

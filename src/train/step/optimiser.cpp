@@ -17,16 +17,6 @@
 namespace myxtts {
 namespace {
 
-AdamWRule rule_of(const OptimiserSettings& settings) {
-  return {.beta1 = settings.update.beta1,
-          .beta2 = settings.update.beta2,
-          .epsilon = settings.update.epsilon,
-          .weight_decay = settings.update.weight_decay,
-          .clip = settings.update.clip.value_or(0.0),
-          .scaled_loss = settings.scaled_loss,
-          .seed = settings.seed};
-}
-
 NumberFormat format_of(at::ScalarType type) {
   if (type == at::kFloat) return NumberFormat::Fp32;
   return type == at::kBFloat16 ? NumberFormat::Bf16 : NumberFormat::Fp16;
@@ -105,7 +95,7 @@ struct Optimiser::MomentTensors {
 Optimiser::Optimiser(Parameters& parameters, const OptimiserSettings& settings, RoleDevice& device)
     : parameters_(parameters), device_(device), moments_(settings.moments), part_(settings.part) {
   MYXTTS_CHECK(settings.losses <= kMostLosses, "{} losses in a step", settings.losses);
-  const auto rule = rule_of(settings);
+  const AdamWRule& rule = settings.rule;
   adamw_ = device.gpu() < 0 ? make_cpu_adamw(rule) : make_cuda_adamw(rule);
 
   const auto on = parameters.weights().device();

@@ -19,25 +19,13 @@
 
 namespace myxtts {
 
-// How AdamW and the arithmetic around it are set. The defaults are the Python peer's recipe for the
-// GPT.
-struct UpdateSettings {
-  double beta1 = 0.9;
-  double beta2 = 0.96;
-  double epsilon = 1e-8;
-  double weight_decay = 0.01;
-  std::optional<double> clip = {};  // of the length of all gradients together
-};
-
 struct OptimiserSettings {
-  UpdateSettings update = {};
+  AdamWRule rule = {};  // its defaults are those of coqui-tts for the GPT
   Moments moments = Moments::Fp32;
-  bool scaled_loss = false;         // fp16: the loss is multiplied by what its gradients bear
   std::int64_t batches_a_step = 1;  // --grad-accum
-  std::uint64_t seed = 0;           // of rounding where moments are short
-  std::optional<ArrayPart> part =
-      {};                   // of the trained numbers that this rank updates; nothing: all
-  std::int64_t losses = 0;  // told beside the one that is trained; kMostLosses at most
+  // Of the trained numbers, those that this rank updates; nothing: all.
+  std::optional<ArrayPart> part = {};
+  std::int64_t losses = 0;  // reported beside the one that is trained; kMostLosses at most
 };
 
 // AdamW over the parameters of a network: its moments, and what it decides on the device.
@@ -48,7 +36,7 @@ class Optimiser {
   ~Optimiser();
 
   // Sums over the batches of a step, fp32 [1 + losses] on the device: what is trained, then what is
-  // told beside it.
+  // reported beside it.
   const at::Tensor& losses() const { return losses_; }
   // What the loss is multiplied by before the backward pass: fp32 scalar on the device, undefined
   // where it is always 1.

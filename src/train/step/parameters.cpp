@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "kernels/adamw/adamw.h"
 #include "model/tensor_spec.h"
+#include "train/frozen.h"
 
 namespace myxtts {
 namespace {
@@ -35,7 +36,7 @@ ParameterLayout lay_out(const TensorSpecs& specs, const std::string& prefix,
   ParameterLayout layout;
   for (const Group group : {Decayed, Kept, Frozen}) {
     for (const auto& spec : specs) {
-      if (group_of(spec) != group) continue;
+      if (spec.role == TensorRole::Counter || group_of(spec) != group) continue;
       layout.places.push_back({.name = prefix + spec.name,
                                .shape = spec.shape,
                                .first = layout.total,
@@ -47,6 +48,16 @@ ParameterLayout lay_out(const TensorSpecs& specs, const std::string& prefix,
     if (group == Kept) layout.trained = layout.total;
   }
   return layout;
+}
+
+std::set<std::string, std::less<>> frozen_parameters(const TensorSpecs& specs,
+                                                     const std::string& prefix,
+                                                     std::span<const std::string> patterns) {
+  std::vector<std::string> names;
+  for (const auto& spec : specs) {
+    if (spec.role == TensorRole::Parameter) names.push_back(prefix + spec.name);
+  }
+  return frozen_names(names, patterns);
 }
 
 at::Tensor part_of(const at::Tensor& flat, const ParameterPlace& place) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,15 @@ struct ParameterLayout {
   std::int64_t total = 0;
 };
 
+// Counters are left out: no network computes with them.
 ParameterLayout lay_out(const TensorSpecs& specs, const std::string& prefix,
                         const std::set<std::string, std::less<>>& frozen);
+
+// The names, with the prefix, of parameters that a pattern of --freeze fits. Throws ConfigError as
+// frozen_names() does.
+std::set<std::string, std::less<>> frozen_parameters(const TensorSpecs& specs,
+                                                     const std::string& prefix,
+                                                     std::span<const std::string> patterns);
 
 // A network's weights in flat arrays, so that one kernel updates them all: fp32, and a copy in the
 // arithmetic of the step where that is another. A gradient has a fixed place too, so graphs can

@@ -2,10 +2,25 @@
 #include "train/step/stage_training.h"
 
 #include <cstdlib>
+#include <utility>
 
-#include <ATen/Context.h>
+#include <ATen/ATen.h>
+
+#include "base/error.h"
 
 namespace myxtts {
+
+OptimiserSettings optimiser_settings(const StepSettings& settings, double beta1, double beta2,
+                                     std::size_t losses) {
+  return {.rule = {.beta1 = beta1,
+                   .beta2 = beta2,
+                   .weight_decay = settings.weight_decay,
+                   .clip = settings.grad_clip.value_or(0.0),
+                   .scaled_loss = settings.precision == Precision::Fp16,
+                   .seed = settings.seed},
+          .batches_a_step = settings.batches_a_step,
+          .losses = static_cast<std::int64_t>(losses)};
+}
 
 void set_arithmetic(Precision precision, bool deterministic) {
   auto& context = at::globalContext();
@@ -21,6 +36,86 @@ void set_arithmetic(Precision precision, bool deterministic) {
 at::ScalarType type_of(Precision precision) {
   if (precision == Precision::Bf16) return at::kBFloat16;
   return precision == Precision::Fp16 ? at::kHalf : at::kFloat;
+}
+
+StageTraining::StageTraining(RoleDevice& device, const StepSettings& settings,
+                             std::vector<std::string> loss_names)
+    : device_(device),
+      settings_(settings),
+      loss_names_(std::move(loss_names)),
+      numbers_(device, std::ssize(loss_names_)) {
+  set_arithmetic(settings.precision, settings.deterministic);
+}
+
+void StageTraining::accumulate(DeviceBatch& batch) {
+  run_on(device_, [&] {
+    batch.filled.hold_up(device_.stream());
+    pass(batch);
+    batch.consumed.record(device_.stream());
+  });
+  ++batches_;
+}
+
+void StageTraining::update(double learning_rate) {
+  MYXTTS_CHECK(batches_ > 0, "an update without a batch");
+  run_on(device_, [&] {
+    apply(learning_rate);
+    numbers_.read(device_.stream(), networks().front().optimiser.report());
+    step_queued();
+  });
+  ++step_;
+  batches_ = 0;
+}
+
+std::vector<std::string> StageTraining::overflowed() const {
+  std::vector<std::string> names;
+  run_on(device_, [&] {
+    for (const Network& network : networks()) {
+      for (const auto& name : network.optimiser.overflowed()) names.push_back(name);
+    }
+  });
+  return names;
+}
+
+at::Tensor StageTraining::evaluate(DeviceBatch& batch) {
+  const at::NoGradGuard no_grad;
+  at::Tensor sums;  // [2, losses]
+  run_on(device_, [&] {
+    batch.filled.hold_up(device_.stream());
+    sums = measure(batch);
+    batch.consumed.record(device_.stream());
+  });
+  return sums;
+}
+
+NamedTensors StageTraining::kept() const {
+  NamedTensors all = optimiser();
+  for (const auto& [name, weight] : weights()) all.emplace("weight." + name, weight);
+  for (const Network& network : networks()) {
+    for (const auto& [name, tensor] : network.parameters.tensors()) {
+      if (network.parameters.copy().defined()) all.emplace("copy." + name, tensor.detach());
+      if (tensor.grad().defined()) all.emplace("gradient." + name, tensor.grad());
+    }
+  }
+  return all;
+}
+
+void StageTraining::restore(std::int64_t step, const NamedTensors& weights,
+                            const NamedTensors& optimiser) {
+  run_on(device_, [&] { load(weights, optimiser); });
+  step_ = step;
+  batches_ = 0;
+}
+
+void StageTraining::poll() const {
+  if (settings_.poll && !settings_.graphs) settings_.poll();
+}
+
+void StageTraining::poll_in_backward(const Parameters& parameters) const {
+  if (!settings_.poll || settings_.graphs) return;
+  for (const auto& [name, tensor] : parameters.tensors()) {
+    if (tensor.requires_grad()) tensor.register_hook([this](const at::Tensor&) { poll(); });
+  }
 }
 
 }  // namespace myxtts

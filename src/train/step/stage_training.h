@@ -2,19 +2,65 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
+#include <c10/util/Exception.h>
 
 #include "config/run_config.h"
 #include "data/batches/device_batch.h"
 #include "device/role_device.h"
 #include "model/named_tensors.h"
 #include "train/observer.h"
+#include "train/step/number_reader.h"
+#include "train/step/optimiser.h"
+#include "train/step/parameters.h"
 
 namespace myxtts {
+
+// How a step is computed and applied, whatever is trained.
+struct StepSettings {
+  Precision precision = Precision::Fp32;  // decided, not Auto
+  double weight_decay = 0.01;
+  std::optional<double> grad_clip = {};  // --grad-clip: of the norm of all gradients together
+  std::uint64_t seed = 0;                // of everything that is drawn at random
+  std::int64_t batches_a_step = 1;       // --grad-accum
+  std::vector<std::string> freeze = {};  // patterns of parameters' names: train/frozen.h
+  bool graphs = false;                   // record the step as CUDA graphs, with progress
+  bool deterministic = false;            // only operations that give equal results each time
+
+  // Called many times in each pass, except where graphs are recorded. What it throws ends the step,
+  // whose batch then counts as never seen; afterwards only weights(), optimiser() and restore() may
+  // be called.
+  std::function<void()> poll = {};
+};
+
+// Of AdamW with these betas, for a step that reports so many losses.
+OptimiserSettings optimiser_settings(const StepSettings& settings, double beta1, double beta2,
+                                     std::size_t losses);
+
+// Sets how LibTorch multiplies fp32 matrices (tf32 or not) and whether it may use operations whose
+// results differ from run to run. For the whole process.
+void set_arithmetic(Precision precision, bool deterministic);
+
+// What a network computes in.
+at::ScalarType type_of(Precision precision);
+
+// Calls `work` as work of the device; LibTorch's errors become ours.
+template <typename Work>
+void run_on(RoleDevice& device, const Work& work) {
+  const auto scope = device.enter(device.stream());
+  try {
+    work();
+  } catch (const c10::Error&) {
+    device.rethrow();
+  }
+}
 
 // A part of the model while it is trained: its weights, their gradients, AdamW's state, and the
 // step that changes them, all on the model device.
@@ -27,63 +73,103 @@ namespace myxtts {
 // at random follows from (seed, step, batch within the step) alone, so a resumed run draws the
 // same.
 //
-// The trainer's thread only. The device outlives it.
+// A part adds its networks and its losses: see the protected methods, all of which are called as
+// work of the device. The trainer's thread only. The device outlives it.
 class StageTraining {
  public:
+  StageTraining(const StageTraining&) = delete;
+  StageTraining& operator=(const StageTraining&) = delete;
   virtual ~StageTraining() = default;
 
   // What the losses of a step are called, in the order of StepNumbers::losses.
-  virtual const std::vector<std::string>& loss_names() const = 0;
-  // What training weighs such losses to.
+  const std::vector<std::string>& loss_names() const { return loss_names_; }
+  // The weighted sum of such losses that validation compares checkpoints by.
   virtual double total(std::span<const double> losses) const = 0;
 
   // The slot may go back afterwards: its `consumed` is recorded behind the last read.
-  virtual void accumulate(DeviceBatch& batch) = 0;
-  virtual void update(double learning_rate) = 0;
+  void accumulate(DeviceBatch& batch);
+  void update(double learning_rate);
 
-  virtual std::int64_t step() const = 0;  // updates so far, skipped ones too
-  virtual RoleDevice& device() const = 0;
+  std::int64_t step() const { return step_; }  // updates so far, skipped ones too
+  RoleDevice& device() const { return device_; }
 
   // Of the steps that the device has finished since the last call, oldest first. Never waits.
-  virtual std::vector<StepNumbers> take_numbers() = 0;
+  std::vector<StepNumbers> take_numbers() { return numbers_.take(); }
   // The same, for all steps that were queued. Waits for the device.
-  virtual std::vector<StepNumbers> finish_numbers() = 0;
+  virtual std::vector<StepNumbers> finish_numbers() { return numbers_.finish(); }
 
   // Seconds that updates waited for other ranks, since the last call.
   virtual double take_waited() { return 0; }
 
-  // Where another rank is lost: whether everything that was queued came to its end all the same, so
+  // Where another rank is lost: whether everything that was queued was computed all the same, so
   // that weights() are those of step(). Waits a few seconds for it.
-  virtual bool settle() { return true; }
+  virtual bool finish_queued() { return true; }
 
   // The parameters whose gradients at the last update were not finite. Waits for the device.
-  virtual std::vector<std::string> overflowed() const = 0;
+  std::vector<std::string> overflowed() const;
 
   // One batch as evaluation measures it, without changing anything: for each loss its sum and what
   // it is summed over, fp32 [2, losses] on the device.
-  virtual at::Tensor evaluate(DeviceBatch& batch) = 0;
+  at::Tensor evaluate(DeviceBatch& batch);
 
   // Everything that a checkpoint keeps, as it is on the device now: valid until the next update().
   // The model's own tensors in fp32 by their names in the public checkpoint; and what else a
-  // resumed run needs, by names of its own (docs/checkpoint-format.md).
+  // resumed run needs, by names of its own (docs/reference/checkpoint-format.md).
   virtual NamedTensors weights() const = 0;
   virtual NamedTensors optimiser() const = 0;
 
   // Every parameter, gradient and average that stays on the device between steps, sharing memory,
   // for whoever checks where they are: "weight." and a parameter's name for fp32, "copy." for the
   // step's arithmetic where that is another, "gradient.", and the optimiser's by their own names.
-  virtual NamedTensors kept() const = 0;
+  NamedTensors kept() const;
 
   // Continues from a checkpoint. Throws DataError when a tensor is missing or has another shape.
-  virtual void restore(std::int64_t step, const NamedTensors& weights,
-                       const NamedTensors& optimiser) = 0;
+  void restore(std::int64_t step, const NamedTensors& weights, const NamedTensors& optimiser);
+
+ protected:
+  struct Network {
+    const Parameters& parameters;
+    const Optimiser& optimiser;
+  };
+
+  // Sets the arithmetic of the process.
+  StageTraining(RoleDevice& device, const StepSettings& settings,
+                std::vector<std::string> loss_names);
+
+  // All that are trained. The optimiser of the first reports the losses.
+  virtual std::vector<Network> networks() const = 0;
+
+  // Forward and backward pass of batch batches() of the step.
+  virtual void pass(const DeviceBatch& batch) = 0;
+  virtual void apply(double learning_rate) = 0;
+  // After a step and the copy of its report were queued.
+  virtual void step_queued() {}
+  // As evaluate() says; no gradients are recorded.
+  virtual at::Tensor measure(const DeviceBatch& batch) const = 0;
+  virtual void load(const NamedTensors& weights, const NamedTensors& optimiser) = 0;
+
+  const StepSettings& step_settings() const { return settings_; }
+  std::uint64_t batches() const { return batches_; }  // of the step that were accumulated
+
+  void poll() const;
+  // Lets each backward pass poll with each gradient that it has found.
+  void poll_in_backward(const Parameters& parameters) const;
+
+ private:
+  RoleDevice& device_;
+  const StepSettings settings_;
+  const std::vector<std::string> loss_names_;
+  NumberReader numbers_;
+  std::int64_t step_ = 0;
+  std::uint64_t batches_ = 0;
 };
 
-// Sets how LibTorch multiplies fp32 matrices (tf32 or not) and whether it may use operations whose
-// results differ from run to run. For the whole process.
-void set_arithmetic(Precision precision, bool deterministic);
-
-// What a network computes in.
-at::ScalarType type_of(Precision precision);
+// Makes a training as work of its device.
+template <typename Training, typename... Arguments>
+std::unique_ptr<StageTraining> make_on(RoleDevice& device, const Arguments&... arguments) {
+  std::unique_ptr<StageTraining> training;
+  run_on(device, [&] { training = std::make_unique<Training>(device, arguments...); });
+  return training;
+}
 
 }  // namespace myxtts

@@ -225,7 +225,7 @@ TEST(Calibration, TheTableSaysWhyThereAreNoRanks) {
     return text.find(words) != std::string::npos;
   };
   const Placement threads{.mode = Mode::Cpu, .data_threads = 1, .model_threads = 1};
-  const Placement ranks{.mode = Mode::Cpu, .ranks = RankShare{2, 4}};
+  const Placement ranks{.mode = Mode::Cpu, .ranks = 2, .rank_batch_size = 4};
   EXPECT_TRUE(has(told({threads}), "it needs two cores, a batch that can be divided"));
   EXPECT_FALSE(has(told({threads, ranks}), "parallel"));
   EXPECT_TRUE(has(told({threads, ranks}), "cpu 2 ranks"));

@@ -27,7 +27,7 @@ TEST(AutoChoice, IsReadBackAsItWasWritten) {
        {kSplit, Placement{.mode = Mode::Split, .split_gpu = SplitGpu{1, std::nullopt}},
         Placement{.mode = Mode::Dual, .data_gpu = 1, .model_gpu = 0},
         Placement{.mode = Mode::Cpu, .data_threads = 1, .model_threads = 2},
-        Placement{.mode = Mode::Cpu, .ranks = RankShare{4, 3}, .cached = true}}) {
+        Placement{.mode = Mode::Cpu, .ranks = 4, .rank_batch_size = 3, .cached = true}}) {
     write_choice({.conditions = conditions(), .table = {}, .placement = placement}, folder.path());
     const auto read = read_choice(folder.path());
     ASSERT_TRUE(read);

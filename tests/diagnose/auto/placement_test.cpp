@@ -85,7 +85,7 @@ TEST(AutoPlacement, RanksTrainTheStepsOfTheUsualPlanTogether) {
   const Machine machine = without_gpus(16);
   const DevicePlan usual = planned({}, machine);
   ASSERT_EQ(usual.batch_size % 2, 0);
-  const Placement two{.mode = Mode::Cpu, .ranks = RankShare{2, usual.batch_size / 2}};
+  const Placement two{.mode = Mode::Cpu, .ranks = 2, .rank_batch_size = usual.batch_size / 2};
   const RunConfig found = placed({}, two, usual);
   EXPECT_EQ(found.parallel.ranks, 2);
   EXPECT_EQ(*found.train.batch_size * 2, usual.batch_size);

@@ -144,7 +144,10 @@ TEST(CorpusReport, JsonHoldsTheSameFigures) {
 
 TEST(CorpusReport, LinesForPeopleNameWhatMatters) {
   auto report = hostile_report();
-  report.epoch = {.batch_size = 8, .steps = 4, .token_counts = {1024, 2048}, .useful_share = 0.971};
+  report.batch_size = 8;
+  report.steps_per_epoch = 4;
+  report.token_counts = {1024, 2048};
+  report.useful_share = 0.971;
   const auto text = describe(report);
   for (const auto* part : {"30 clips", "silent", "97.1 %", "1024, 2048", "4 steps of 8 clips"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << '\n' << text;

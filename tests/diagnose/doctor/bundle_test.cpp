@@ -50,12 +50,10 @@ TEST_F(Bundle, HoldsTheReportsTheConfigAndTheRunsFilesAndNothingElse) {
   write("run/log.txt", "step 1\n");
   write("run/profile.json", "{}");
   write("run/secret.wav", "voice");
-  write_bundle(folder / "b.tar",
-               {.report_text = "table",
-                .report_json = "{}",
-                .config = "data:\n  train: x\n",
-                .run_directory = folder / "run"},
-               someone);
+  write_bundle(
+      folder / "b.tar",
+      {{"doctor.txt", "table"}, {"doctor.json", "{}"}, {"config.yaml", "data:\n  train: x\n"}},
+      folder / "run", someone);
   EXPECT_EQ(tar("-t"), "doctor.txt\ndoctor.json\nconfig.yaml\nrun/log.txt\nrun/profile.json\n");
   EXPECT_EQ(tar("-x -O config.yaml"), "data:\n  train: x\n");
   EXPECT_EQ(tar("-x -O doctor.txt"), "table");
@@ -65,17 +63,15 @@ TEST_F(Bundle, NoTextInItNamesTheUserTheHostOrTheHome) {
   write("run/log.txt",
         "reads /home/ada/corpus on engine.example.org as ada (adalovelace@engine)\n");
   write_bundle(folder / "b.tar",
-               {.report_text = "disk at /home/ada",
-                .report_json = "{\"at\": \"/home/ada/x\"}",
-                .run_directory = folder / "run"},
-               someone);
+               {{"doctor.txt", "disk at /home/ada"}, {"doctor.json", "{\"at\": \"/home/ada/x\"}"}},
+               folder / "run", someone);
   EXPECT_EQ(tar("-x -O"),
             "disk at ~{\"at\": \"~/x\"}"
             "reads ~/corpus on <host> as <user> (<user>@<host>)\n");
 }
 
 TEST_F(Bundle, TheArchiveItselfNamesNobody) {
-  write_bundle(folder / "b.tar", {.report_text = "t", .report_json = "{}"}, someone);
+  write_bundle(folder / "b.tar", {{"doctor.txt", "t"}}, std::nullopt, someone);
   EXPECT_EQ(tar("-tv --numeric-owner --utc").substr(0, 14), "-rw-r--r-- 0/0");
   EXPECT_NE(tar("-tv --utc").find("1970-01-01"), std::string::npos);
 }
@@ -85,8 +81,7 @@ TEST_F(Bundle, OfALongLogTheEndIsPackedFromAWholeLineOn) {
   while (log.size() < 5'000'000)
     log += "a line of the log, number " + std::to_string(log.size()) + "\n";
   write("run/log.txt", log + "the last line\n");
-  write_bundle(folder / "b.tar",
-               {.report_text = "t", .report_json = "{}", .run_directory = folder / "run"}, someone);
+  write_bundle(folder / "b.tar", {{"doctor.txt", "t"}}, folder / "run", someone);
   const std::string packed = tar("-x -O run/log.txt");
   EXPECT_LE(packed.size(), 4'000'000u);
   EXPECT_GT(packed.size(), 3'999'000u);
@@ -95,20 +90,18 @@ TEST_F(Bundle, OfALongLogTheEndIsPackedFromAWholeLineOn) {
 }
 
 TEST_F(Bundle, FilesThatWereNamedButAreNotThereAreErrorsThatNameThem) {
-  const auto failure = [this](const BundleContent& content, const fs::path& file) -> std::string {
+  const auto failure = [this](const std::optional<fs::path>& run,
+                              const fs::path& file) -> std::string {
     try {
-      write_bundle(file, content, someone);
+      write_bundle(file, {{"doctor.txt", "t"}}, run, someone);
     } catch (const DataError& error) {
       return error.what();
     }
     return {};
   };
-  EXPECT_NE(failure({"t", "{}", {}, folder / "nowhere"}, folder / "b.tar").find("nowhere"),
-            std::string::npos);
-  EXPECT_NE(failure({"t", "{}", {}, folder / "run"}, folder / "b.tar").find("no run directory"),
-            std::string::npos);
-  EXPECT_NE(failure({"t", "{}", {}, {}}, folder / "no/folder/b.tar").find("b.tar"),
-            std::string::npos);
+  EXPECT_NE(failure(folder / "nowhere", folder / "b.tar").find("nowhere"), std::string::npos);
+  EXPECT_NE(failure(folder / "run", folder / "b.tar").find("no run directory"), std::string::npos);
+  EXPECT_NE(failure({}, folder / "no/folder/b.tar").find("b.tar"), std::string::npos);
 }
 
 TEST(Redaction, NamesInsideOtherWordsStay) {

@@ -24,7 +24,7 @@ Findings examine(test::FakeMachine& machine, const CudaPluginPlaces& places = kN
 std::map<std::string, std::string> rows(const Findings& findings) {
   std::map<std::string, std::string> all;
   for (const Check& check : make_checklist(findings)) {
-    all[check.id] = name_of(check.state) + ": " + check.found;
+    all[check.id] = name_of(check.verdict) + ": " + check.found;
   }
   return all;
 }
@@ -65,8 +65,8 @@ TEST(Checklist, DictionariesTakenAwayChangeTheirRowsAndACpuRunIsStillPossible) {
   test::FakeMachine machine;
   const test::Environment none{{"MYXTTS_TEXT_DATA", "/no/such/folder"}};
   const auto all = rows(examine(machine));
-  EXPECT_EQ(all.at("japanese"), "missing: not installed");
-  EXPECT_EQ(all.at("chinese"), "missing: not installed");
+  EXPECT_EQ(all.at("japanese"), "FAIL: not installed");
+  EXPECT_EQ(all.at("chinese"), "FAIL: not installed");
   EXPECT_TRUE(can_run_on_cpu(make_checklist(examine(machine))));
 }
 
@@ -74,7 +74,7 @@ TEST(Checklist, ThePluginRowNamesTheGpusOurKernelRanOnAndTheOneItFailedOn) {
   test::FakeMachine machine;
   const auto row = rows(examine(machine, kTwoGpus)).at("cuda_plugin");
   EXPECT_EQ(row,
-            "warning: CUDA 13.0; our kernels run on GPU 0; LibTorch sees 2 GPUs; GPU 1 computes "
+            "WARN: CUDA 13.0; our kernels run on GPU 0; LibTorch sees 2 GPUs; GPU 1 computes "
             "wrongly.");
 }
 
@@ -85,7 +85,7 @@ TEST(Checklist, AGpuOlderThanTuringCannotBeUsed) {
   old.capability_major = 7;
   old.capability_minor = 0;
   machine.facts.gpus = {.driver_found = true, .driver_version = "580.65.06", .gpus = {old}};
-  EXPECT_EQ(rows(examine(machine)).at("gpu0").substr(0, 7), "missing");
+  EXPECT_EQ(rows(examine(machine)).at("gpu0").substr(0, 4), "FAIL");
 }
 
 TEST(Checklist, AGpuWithAFailingCallIsAWarningWithTheCallsName) {
@@ -94,16 +94,16 @@ TEST(Checklist, AGpuWithAFailingCallIsAWarningWithTheCallsName) {
   gpu.faults = {"nvmlDeviceGetPowerUsage: Not Supported"};
   machine.facts.gpus = {.driver_found = true, .driver_version = "580.65.06", .gpus = {gpu}};
   const auto row = rows(examine(machine)).at("gpu0");
-  EXPECT_EQ(row.substr(0, 7), "warning");
+  EXPECT_EQ(row.substr(0, 4), "WARN");
   EXPECT_NE(row.find("nvmlDeviceGetPowerUsage"), std::string::npos) << row;
 }
 
 TEST(Checklist, ADriverFromTheNeededVersionOnIsEnough) {
   test::FakeMachine machine;
-  for (const auto& [version, state] : std::map<std::string, std::string>{
-           {"579.99.99", "missing"}, {"580.65.06", "ok"}, {"1000.1", "ok"}}) {
+  for (const auto& [version, verdict] : std::map<std::string, std::string>{
+           {"579.99.99", "FAIL"}, {"580.65.06", "PASS"}, {"1000.1", "PASS"}}) {
     machine.facts.gpus = {.driver_found = true, .driver_version = version};
-    EXPECT_EQ(rows(examine(machine)).at("driver").substr(0, state.size()), state) << version;
+    EXPECT_EQ(rows(examine(machine)).at("driver").substr(0, 4), verdict) << version;
   }
 }
 
@@ -111,7 +111,7 @@ TEST(Checklist, ALibTorchOtherThanTheOneBuiltAgainstIsAWarning) {
   Findings findings;
   findings.libtorch = {"2.12.0", "2.11.0", "libtorch_cpu.so"};
   const auto row = rows(findings).at("libtorch");
-  EXPECT_EQ(row, "warning: 2.12.0 from libtorch_cpu.so; this program was built for 2.11.0");
+  EXPECT_EQ(row, "WARN: 2.12.0 from libtorch_cpu.so; this program was built for 2.11.0");
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ RunFacts good_run() {
   const Machine machine = test::FakeGpus{}.h200().machine;
   RunFacts facts{.machine = machine};
   facts.plan = plan_devices(facts.config, machine, usual_memory_model(model));
-  facts.model = ModelFacts{.config = model, .source = "models/xtts-v2"};
+  facts.model = model;
+  facts.model_source = "models/xtts-v2";
   facts.corpus = CorpusFacts{.training_clips = 12'969,
                              .validation_clips = 131,
                              .left_out = 2,
@@ -30,19 +31,19 @@ RunFacts good_run() {
   return facts;
 }
 
-std::map<std::string, RunCheck> rows(const RunFacts& facts) {
-  std::map<std::string, RunCheck> rows;
-  for (const RunCheck& check : check_run(facts)) rows[check.name] = check;
+std::map<std::string, Check> rows(const RunFacts& facts) {
+  std::map<std::string, Check> rows;
+  for (const Check& check : check_run(facts)) rows[check.name] = check;
   return rows;
 }
 
 TEST(RunChecklist, ARunThatLacksNothingPasses) {
   const auto checks = check_run(good_run());
   EXPECT_EQ(checks.size(), 7u);
-  for (const RunCheck& check : checks) {
-    EXPECT_EQ(check.state, RunCheckState::Pass) << check.name << ": " << check.found;
+  for (const Check& check : checks) {
+    EXPECT_EQ(check.verdict, Verdict::Pass) << check.name << ": " << check.found;
   }
-  EXPECT_TRUE(all_pass(checks));
+  EXPECT_TRUE(all_passed(checks));
   auto found = rows(good_run());
   EXPECT_EQ(found["model"].found,
             "models/xtts-v2: 441,018,563 parameters to train, 30 layers of 1024");
@@ -58,29 +59,29 @@ TEST(RunChecklist, ARunThatLacksNothingPasses) {
 TEST(RunChecklist, TheBatchIsCountedWithTheSaversOfThePlan) {
   RunFacts facts = good_run();
   facts.plan->model.memory_cap_bytes = 16'000'000'000;
-  EXPECT_EQ(rows(facts)["batch"].state, RunCheckState::Fail);
+  EXPECT_EQ(rows(facts)["batch"].verdict, Verdict::Fail);
   facts.plan->savers.recompute = true;
-  EXPECT_EQ(rows(facts)["batch"].state, RunCheckState::Pass) << rows(facts)["batch"].found;
+  EXPECT_EQ(rows(facts)["batch"].verdict, Verdict::Pass) << rows(facts)["batch"].found;
 }
 
 TEST(RunChecklist, TheBatchIsCountedWithTheGuide) {
   RunFacts facts = good_run();
   const BatchShape& batch = facts.corpus->largest_batch;
-  const ModelConfig& model = facts.model->config;
+  const ModelConfig& model = *facts.model;
   const std::int64_t plain =
       training_memory(model, batch, {.precision = facts.plan->precision}).total();
   facts.plan->model.memory_cap_bytes =
       plain + facts.plan->ring_slots * slot_memory(model, batch) + 1'000'000;
-  EXPECT_EQ(rows(facts)["batch"].state, RunCheckState::Pass) << rows(facts)["batch"].found;
+  EXPECT_EQ(rows(facts)["batch"].verdict, Verdict::Pass) << rows(facts)["batch"].found;
   facts.config.train.guide = 2.0;
-  EXPECT_EQ(rows(facts)["batch"].state, RunCheckState::Fail) << rows(facts)["batch"].found;
+  EXPECT_EQ(rows(facts)["batch"].verdict, Verdict::Fail) << rows(facts)["batch"].found;
 }
 
 TEST(RunChecklist, ADiskWithoutRoomForTheCheckpointsFailsWithWhatIsMissing) {
   RunFacts facts = good_run();
   facts.disk.free_bytes = 20'000'000'000;
-  const RunCheck disk = rows(facts)["disk"];
-  EXPECT_EQ(disk.state, RunCheckState::Fail);
+  const Check disk = rows(facts)["disk"];
+  EXPECT_EQ(disk.verdict, Verdict::Fail);
   EXPECT_EQ(disk.remedy, "Free 7.0 GB, or name another disk: --checkpoint-dir DIR");
   facts.disk.fault = "Permission denied";
   EXPECT_EQ(rows(facts)["disk"].found, "/runs: Permission denied");
@@ -91,7 +92,7 @@ TEST(RunChecklist, TheDiskHoldsAsManyCheckpointsAsAreKeptAndARunMakes) {
   facts.config.run.keep_last = 1;
   facts.config.run.keep_best = 0;
   facts.disk.free_bytes = 12'000'000'000;
-  EXPECT_EQ(rows(facts)["disk"].state, RunCheckState::Pass) << rows(facts)["disk"].found;
+  EXPECT_EQ(rows(facts)["disk"].verdict, Verdict::Pass) << rows(facts)["disk"].found;
   facts.config.run.keep_last = 10;
   facts.config.run.keep_best = 2;
   EXPECT_NE(rows(facts)["disk"].found.find("for 12 checkpoints"), std::string::npos)
@@ -108,8 +109,8 @@ TEST(RunChecklist, TheDiskHoldsAsManyCheckpointsAsAreKeptAndARunMakes) {
 TEST(RunChecklist, ABatchIsHeldAgainstTheCapOrTheFreeMemory) {
   RunFacts facts = good_run();
   facts.plan->model.gpu->free_bytes = 20'000'000'000;
-  RunCheck batch = rows(facts)["batch"];
-  EXPECT_EQ(batch.state, RunCheckState::Fail);
+  Check batch = rows(facts)["batch"];
+  EXPECT_EQ(batch.verdict, Verdict::Fail);
   EXPECT_NE(batch.found.find("free on GPU 0"), std::string::npos) << batch.found;
   EXPECT_TRUE(batch.remedy.starts_with("Give --batch-size 2")) << batch.remedy;
   facts.plan->model.memory_cap_bytes = 9'000'000'000;
@@ -131,8 +132,8 @@ TEST(RunChecklist, StepsFollowAccumulationAndTheirLimit) {
 TEST(RunChecklist, ALargeBufferOfDecodedBatchesIsAWarning) {
   RunFacts facts = good_run();
   facts.machine.memory.available_bytes = 500'000'000;
-  EXPECT_EQ(rows(facts)["host memory"].state, RunCheckState::Warn);
-  EXPECT_TRUE(all_pass(check_run(facts)));
+  EXPECT_EQ(rows(facts)["host memory"].verdict, Verdict::Warn);
+  EXPECT_TRUE(all_passed(check_run(facts)));
 }
 
 TEST(RunChecklist, WhatIsMissingFailsAndWhatDependsOnItIsLeftOut) {
@@ -142,8 +143,8 @@ TEST(RunChecklist, WhatIsMissingFailsAndWhatDependsOnItIsLeftOut) {
   auto found = rows(facts);
   EXPECT_EQ(found["devices"].found, "No GPU here.");
   EXPECT_FALSE(found.contains("batch") || found.contains("length"));
-  EXPECT_EQ(found["disk"].state, RunCheckState::Pass);
-  EXPECT_FALSE(all_pass(check_run(facts)));
+  EXPECT_EQ(found["disk"].verdict, Verdict::Pass);
+  EXPECT_FALSE(all_passed(check_run(facts)));
   facts.model.reset();
   facts.corpus.reset();
   EXPECT_EQ(check_run(facts).size(), 3u);
@@ -152,9 +153,9 @@ TEST(RunChecklist, WhatIsMissingFailsAndWhatDependsOnItIsLeftOut) {
 TEST(RunChecklist, ACorpusSmallerThanABatchIsAWarningAndAnEmptyOneAFailure) {
   RunFacts facts = good_run();
   facts.corpus->training_clips = 20;
-  EXPECT_EQ(rows(facts)["corpus"].state, RunCheckState::Warn);
+  EXPECT_EQ(rows(facts)["corpus"].verdict, Verdict::Warn);
   facts.corpus->training_clips = 0;
-  EXPECT_EQ(rows(facts)["corpus"].state, RunCheckState::Fail);
+  EXPECT_EQ(rows(facts)["corpus"].verdict, Verdict::Fail);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ TEST(Grades, AThresholdIsCrossedBeyondItsLimitAndNotAtIt) {
 }
 
 TEST(Grades, WaitingForAQuarterOfTheTimeCrossesTheLimitOfDataLoading) {
-  const auto thresholds = thresholds_of(test::profile_of({.encoding = 0.128}));
+  const auto thresholds = thresholds_of(test::made_profile({.encoding = 0.128}));
   EXPECT_NEAR(*named(thresholds, "data loading").measured, 0.25, 0.01);
   EXPECT_TRUE(named(thresholds, "data loading").is_crossed());
   EXPECT_FALSE(named(thresholds, "transfer").is_crossed());
@@ -107,7 +107,7 @@ TEST(Alternatives, ABudgetThatTheConfigurationDoesNotAllowIsNotTried) {
 }
 
 TEST(Alternatives, LargerBatchesAreTriedWhereEachCopyWaits) {
-  const auto knobs = worth_trying(test::profile_of({.transfer = 0.275}));
+  const auto knobs = worth_trying(test::made_profile({.transfer = 0.275}));
   ASSERT_EQ(knobs.size(), 1);
   EXPECT_EQ(knobs[0].flag, "--batch-size 16");
 }

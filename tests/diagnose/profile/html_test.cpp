@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Profile some_profile() {
-  return test::profile_of({.decoding = 0.8, .encoding = 0.2});
+  return test::made_profile({.decoding = 0.8, .encoding = 0.2});
 }
 
 TEST(ProfileHtml, EveryNumberOfThePageIsTheOneOfTheJson) {

@@ -85,7 +85,7 @@ inline TrialReading reading_of(const MadeTraining& made) {
   return reading;
 }
 
-inline Profile profile_of(const MadeTraining& made, ProfileSetup setup = {}) {
+inline Profile made_profile(const MadeTraining& made, ProfileSetup setup = {}) {
   setup.plan.batch_size = made.clips;
   setup.cores = std::max<std::int64_t>(setup.cores, 8);
   return make_profile(setup, reading_of(made));

@@ -19,7 +19,7 @@ namespace {
 using test::PlantedTraining;
 using test::profile_of;
 
-// MYXTTS_PLANTED_RUNS sets how often each is drawn; the table of docs/profile.md has three.
+// MYXTTS_PLANTED_RUNS sets how often each is drawn; the table of docs/results/profile.md has three.
 int runs() {
   const char* wanted = std::getenv("MYXTTS_PLANTED_RUNS");
   return wanted == nullptr ? 1 : std::atoi(wanted);

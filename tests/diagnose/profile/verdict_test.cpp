@@ -11,7 +11,7 @@ namespace myxtts::verdict_test {
 namespace {
 
 using test::MadeTraining;
-using test::profile_of;
+using test::made_profile;
 
 Cause verdict_of(const Profile& profile) {
   return profile.findings.front().cause;
@@ -30,7 +30,7 @@ ProfileSetup on_gpu() {
 }
 
 TEST(Verdict, ATrainingThatWaitsForNothingIsBoundByItsModel) {
-  const Profile profile = profile_of({});
+  const Profile profile = made_profile({});
   ASSERT_EQ(profile.findings.size(), 1);
   EXPECT_EQ(verdict_of(profile), Cause::ModelBound);
   EXPECT_FALSE(profile.findings.front().knob);
@@ -38,11 +38,11 @@ TEST(Verdict, ATrainingThatWaitsForNothingIsBoundByItsModel) {
 
 TEST(Verdict, ALongTimeOfAStageIsNoFaultWhileNobodyWaitsForIt) {
   // Decoders take 1.5 steps' time together, but there are two of them.
-  EXPECT_EQ(verdict_of(profile_of({.decoding = 0.150})), Cause::ModelBound);
+  EXPECT_EQ(verdict_of(made_profile({.decoding = 0.150})), Cause::ModelBound);
 }
 
 TEST(Verdict, SlowDecodersAreNamedWithTheNumberThatIsEnough) {
-  const Profile profile = profile_of({.decoding = 0.498});
+  const Profile profile = made_profile({.decoding = 0.498});
   const Finding& finding = profile.findings.front();
   ASSERT_EQ(finding.cause, Cause::Decoding);
   EXPECT_EQ(finding.knob->flag, "--num-workers 6");  // 0.5 s in 0.1 s, and a fifth to spare
@@ -54,7 +54,7 @@ TEST(Verdict, SlowDecodersAreNamedWithTheNumberThatIsEnough) {
 
 TEST(Verdict, NoMoreDecodersAreAdvisedThanTheBufferHasClipsFor) {
   // Twelve would be enough, but a buffer of 4 batches of 2 clips gives work to 8.
-  const Profile profile = profile_of({.decoding = 0.998, .clips = 2});
+  const Profile profile = made_profile({.decoding = 0.998, .clips = 2});
   const Finding& finding = profile.findings.front();
   ASSERT_EQ(finding.cause, Cause::Decoding);
   EXPECT_EQ(finding.knob->flag, "--num-workers 8");
@@ -63,7 +63,7 @@ TEST(Verdict, NoMoreDecodersAreAdvisedThanTheBufferHasClipsFor) {
 }
 
 TEST(Verdict, WhereTheCoresCannotDecodeFasterTheCacheIsTheKnob) {
-  const Profile profile = profile_of({.decoding = 1.6, .decoding_cpu = 1.5});
+  const Profile profile = made_profile({.decoding = 1.6, .decoding_cpu = 1.5});
   ASSERT_EQ(verdict_of(profile), Cause::Decoding);
   EXPECT_EQ(profile.findings.front().knob->key, "data.cache_dataset");
 }
@@ -71,9 +71,9 @@ TEST(Verdict, WhereTheCoresCannotDecodeFasterTheCacheIsTheKnob) {
 TEST(Verdict, ShiftedClipsAreNotToBeCached) {
   for (const MadeTraining& made : {MadeTraining{.decoding = 1.6, .decoding_cpu = 1.5},
                                    MadeTraining{.files = 0.6}, MadeTraining{.encoding = 0.3}}) {
-    ASSERT_TRUE(profile_of(made).findings.front().knob);
-    const Profile shifted = profile_of(made, {.shift_clips = true});
-    EXPECT_EQ(verdict_of(shifted), verdict_of(profile_of(made)));
+    ASSERT_TRUE(made_profile(made).findings.front().knob);
+    const Profile shifted = made_profile(made, {.shift_clips = true});
+    EXPECT_EQ(verdict_of(shifted), verdict_of(made_profile(made)));
     for (const Finding& finding : shifted.findings) {
       EXPECT_FALSE(finding.knob && finding.knob->key == "data.cache_dataset");
     }
@@ -81,17 +81,17 @@ TEST(Verdict, ShiftedClipsAreNotToBeCached) {
 }
 
 TEST(Verdict, FilesThatDecodersWaitForAreReadingAndNotDecoding) {
-  EXPECT_EQ(verdict_of(profile_of({.files = 0.6})), Cause::Reading);
-  EXPECT_EQ(verdict_of(profile_of({.listing = 0.3})), Cause::Reading);
+  EXPECT_EQ(verdict_of(made_profile({.files = 0.6})), Cause::Reading);
+  EXPECT_EQ(verdict_of(made_profile({.listing = 0.3})), Cause::Reading);
 }
 
 TEST(Verdict, TheLargerOfTwoPartsOfOneThreadIsNamed) {
-  EXPECT_EQ(verdict_of(profile_of({.encoding = 0.200, .transfer = 0.090})), Cause::Features);
-  EXPECT_EQ(verdict_of(profile_of({.encoding = 0.090, .transfer = 0.200})), Cause::Transfer);
+  EXPECT_EQ(verdict_of(made_profile({.encoding = 0.200, .transfer = 0.090})), Cause::Features);
+  EXPECT_EQ(verdict_of(made_profile({.encoding = 0.090, .transfer = 0.200})), Cause::Transfer);
 }
 
 TEST(Verdict, TheCacheIsPredictedToLeaveThePromptsAndTheModel) {
-  const Profile profile = profile_of({.encoding = 0.300, .prompts = 0.150});
+  const Profile profile = made_profile({.encoding = 0.300, .prompts = 0.150});
   const Finding& finding = profile.findings.front();
   ASSERT_EQ(finding.cause, Cause::Features);
   EXPECT_EQ(finding.knob->flag, "--cache-dataset");
@@ -99,7 +99,7 @@ TEST(Verdict, TheCacheIsPredictedToLeaveThePromptsAndTheModel) {
 }
 
 TEST(Verdict, OfTwoSlowStagesTheSlowerIsFirstAndTheOtherSecond) {
-  const Profile profile = profile_of({.decoding = 0.8, .encoding = 0.2});
+  const Profile profile = made_profile({.decoding = 0.8, .encoding = 0.2});
   ASSERT_GE(profile.findings.size(), 2);
   EXPECT_EQ(profile.findings[0].cause, Cause::Decoding);
   EXPECT_NEAR(profile.findings[0].predicted_step_seconds, 0.206, 0.01);
@@ -108,7 +108,7 @@ TEST(Verdict, OfTwoSlowStagesTheSlowerIsFirstAndTheOtherSecond) {
 }
 
 TEST(Verdict, WaitsThatNoStageExplainsAreOscillation) {
-  const Profile profile = profile_of({.waits_beside = 0.050});
+  const Profile profile = made_profile({.waits_beside = 0.050});
   const Finding& finding = profile.findings.front();
   ASSERT_EQ(finding.cause, Cause::Oscillation);
   EXPECT_EQ(finding.knob->key, "data.pipeline_buffer_size");
@@ -117,13 +117,13 @@ TEST(Verdict, WaitsThatNoStageExplainsAreOscillation) {
 }
 
 TEST(Verdict, ALargerModelHidesTheSameSlowStage) {
-  EXPECT_EQ(verdict_of(profile_of({.encoding = 0.2, .model = 0.1})), Cause::Features);
-  EXPECT_EQ(verdict_of(profile_of({.encoding = 0.2, .model = 0.3, .ceiling = 0.3})),
+  EXPECT_EQ(verdict_of(made_profile({.encoding = 0.2, .model = 0.1})), Cause::Features);
+  EXPECT_EQ(verdict_of(made_profile({.encoding = 0.2, .model = 0.3, .ceiling = 0.3})),
             Cause::ModelBound);
 }
 
 TEST(Verdict, FeaturesThatSlowTheModelDownOnTheSameDeviceAreNamedThoughNothingWaits) {
-  const Profile profile = profile_of({.encoding = 0.060, .model = 0.150, .ceiling = 0.100});
+  const Profile profile = made_profile({.encoding = 0.060, .model = 0.150, .ceiling = 0.100});
   const Finding& finding = profile.findings.front();
   ASSERT_EQ(finding.cause, Cause::Features);
   EXPECT_NEAR(finding.predicted_step_seconds, 0.104, 0.005);
@@ -132,15 +132,15 @@ TEST(Verdict, FeaturesThatSlowTheModelDownOnTheSameDeviceAreNamedThoughNothingWa
 // Prompts stay whatever the cache holds, so it would give back a fifth of what they seem to cost.
 TEST(Verdict, ASmallCostThatItsKnobLeavesInPlaceIsNoise) {
   const MadeTraining small{.encoding = 0.005, .prompts = 0.015, .model = 0.264, .ceiling = 0.229};
-  EXPECT_EQ(verdict_of(profile_of(small)), Cause::ModelBound);
+  EXPECT_EQ(verdict_of(made_profile(small)), Cause::ModelBound);
   MadeTraining large = small;
   large.prompts = 0.060;
   large.model = 0.300;
-  EXPECT_EQ(verdict_of(profile_of(large)), Cause::Features) << "but it is not for ever silent";
+  EXPECT_EQ(verdict_of(made_profile(large)), Cause::Features) << "but it is not for ever silent";
 }
 
 TEST(Verdict, AWaitAtEveryCopyIsPaidLessOftenWithLargerBatches) {
-  const Profile profile = profile_of({.transfer = 0.275});
+  const Profile profile = made_profile({.transfer = 0.275});
   const Finding& finding = profile.findings.front();
   ASSERT_EQ(finding.cause, Cause::Transfer);
   EXPECT_EQ(finding.knob->flag, "--batch-size 16");
@@ -150,19 +150,19 @@ TEST(Verdict, AWaitAtEveryCopyIsPaidLessOftenWithLargerBatches) {
 TEST(Verdict, WhereABudgetOfTokensIsSetTheBudgetGrowsAndNotTheNumberOfClips) {
   ProfileSetup setup;
   setup.plan.batch_tokens = 2000;
-  const Finding finding = profile_of({.transfer = 0.275}, setup).findings.front();
+  const Finding finding = made_profile({.transfer = 0.275}, setup).findings.front();
   ASSERT_EQ(finding.cause, Cause::Transfer);
   EXPECT_EQ(finding.knob->flag, "--batch-tokens 8000");
 }
 
 TEST(Verdict, ABatchThatTheConfigurationDoesNotAllowIsNotAdvised) {
-  const Finding finding = profile_of({.transfer = 0.275, .clips = 4000}).findings.front();
+  const Finding finding = made_profile({.transfer = 0.275, .clips = 4000}).findings.front();
   ASSERT_EQ(finding.cause, Cause::Transfer);
   EXPECT_FALSE(finding.knob);
 }
 
 TEST(Verdict, TheHostPathThatWasAskedForIsTheKnobOfASlowTransfer) {
-  const Profile profile = profile_of({.transfer = 0.3}, {.host_path_was_asked = true});
+  const Profile profile = made_profile({.transfer = 0.3}, {.host_path_was_asked = true});
   EXPECT_EQ(profile.findings.front().knob->flag, "--transfer-path auto");
 }
 

@@ -19,37 +19,37 @@ std::string refusal_of(const std::string& text) {
 
 TEST(ClusterFile, SetsWhatItNamesAndLeavesTheRest) {
   const Cluster known{.hosts = 3, .ranks_per_host = 4, .inside = nvlink(18), .cores = 64};
-  const ClusterFacts facts = parse_cluster(R"({"ranks_per_host": 8, "crowding": 1.25,
+  const Cluster found = parse_cluster(R"({"ranks_per_host": 8, "crowding": 1.25,
       "between": {"name": "ours", "gigabytes_per_second": 22.5, "latency_us": 4}})",
-                                           known);
-  EXPECT_EQ(facts.cluster.hosts, 3);
-  EXPECT_EQ(facts.cluster.ranks_per_host, 8);
-  EXPECT_EQ(facts.cluster.inside, known.inside);
+                                      known);
+  EXPECT_EQ(found.hosts, 3);
+  EXPECT_EQ(found.ranks_per_host, 8);
+  EXPECT_EQ(found.inside, known.inside);
   EXPECT_EQ(
-      facts.cluster.between,
+      found.between,
       (RankLink{.name = "ours", .gigabytes_per_second = 22.5, .latency_us = 4, .measured = true}));
-  EXPECT_EQ(facts.cluster.cores, 64);
-  EXPECT_EQ(facts.cluster.crowding, 1.25);
-  EXPECT_TRUE(facts.cluster.hierarchical);
-  EXPECT_FALSE(facts.step);
-  EXPECT_FALSE(facts.parameters);
+  EXPECT_EQ(found.cores, 64);
+  EXPECT_EQ(found.crowding, 1.25);
+  EXPECT_TRUE(found.hierarchical);
+  EXPECT_FALSE(found.step);
+  EXPECT_FALSE(found.parameters);
 }
 
 TEST(ClusterFile, RanksOnTheCpuHaveOneRing) {
-  const ClusterFacts facts = parse_cluster(R"({"device": "cpu", "cores": 2, "parameters": 1234567,
+  const Cluster found = parse_cluster(R"({"device": "cpu", "cores": 2, "parameters": 1234567,
       "inside": {"gigabytes_per_second": 1.5, "core_ms_per_gigabyte": 900},
       "step": {"batch": 4, "ms": 250.5, "update_ms": 3, "core_ms": 300, "spread": 0.01}})",
-                                           {});
-  EXPECT_TRUE(facts.cluster.model_on_cores);
-  EXPECT_FALSE(facts.cluster.hierarchical);
-  EXPECT_EQ(facts.cluster.inside.core_ms_per_gigabyte, 900);
-  EXPECT_EQ(facts.parameters, 1'234'567);
-  ASSERT_TRUE(facts.step);
-  EXPECT_EQ(facts.step->batch, 4);
-  EXPECT_EQ(facts.step->ms, 250.5);
-  EXPECT_EQ(facts.step->update_ms, 3);
-  EXPECT_EQ(facts.step->core_ms, 300);
-  EXPECT_EQ(facts.step->spread, 0.01);
+                                      {});
+  EXPECT_TRUE(found.model_on_cores);
+  EXPECT_FALSE(found.hierarchical);
+  EXPECT_EQ(found.inside.core_ms_per_gigabyte, 900);
+  EXPECT_EQ(found.parameters, 1'234'567);
+  ASSERT_TRUE(found.step);
+  EXPECT_EQ(found.step->batch, 4);
+  EXPECT_EQ(found.step->ms, 250.5);
+  EXPECT_EQ(found.step->update_ms, 3);
+  EXPECT_EQ(found.step->core_ms, 300);
+  EXPECT_EQ(found.step->spread, 0.01);
 }
 
 TEST(ClusterFile, NamesTheKeyThatIsWrong) {

@@ -44,38 +44,38 @@ TEST(AskedCluster, IsNothingWhereThereIsOneRank) {
 
 TEST(AskedCluster, IsThisMachinesGpusOnTheSlowestLinkOfTwo) {
   Machine machine = machine_of(4, 18);
-  EXPECT_EQ(asked_cluster({}, machine)->cluster.ranks(), 4);
-  EXPECT_EQ(asked_cluster({}, machine)->cluster.inside, nvlink(18));
-  EXPECT_EQ(asked_cluster({}, machine)->cluster.cores, machine.cpu.usable_cores());
+  EXPECT_EQ(asked_cluster({}, machine)->ranks(), 4);
+  EXPECT_EQ(asked_cluster({}, machine)->inside, nvlink(18));
+  EXPECT_EQ(asked_cluster({}, machine)->cores, machine.cpu.usable_cores());
   machine.gpus.links[2].nvlinks = 4;
-  EXPECT_EQ(asked_cluster({}, machine)->cluster.inside, nvlink(4));
+  EXPECT_EQ(asked_cluster({}, machine)->inside, nvlink(4));
   machine.gpus.links[3].path = GpuPath::Sys;
-  EXPECT_EQ(asked_cluster({}, machine)->cluster.inside, pci_express());
+  EXPECT_EQ(asked_cluster({}, machine)->inside, pci_express());
 }
 
 TEST(AskedCluster, IsWhatTheFlagsSay) {
-  const auto facts = asked_cluster({.hosts = 4,
+  const auto asked = asked_cluster({.hosts = 4,
                                     .gpus_per_host = 8,
                                     .link = HostLink::NvLink,
                                     .network_gbit = 200,
                                     .step_ms = 50,
                                     .batch_size = 12},
                                    {});
-  ASSERT_TRUE(facts);
-  EXPECT_EQ(facts->cluster.hosts, 4);
-  EXPECT_EQ(facts->cluster.ranks_per_host, 8);
-  EXPECT_EQ(facts->cluster.inside, nvlink(18));
-  EXPECT_EQ(facts->cluster.cores, 64);  // eight for each GPU: this machine's are not theirs
-  EXPECT_DOUBLE_EQ(facts->cluster.between.gigabytes_per_second, 20);
-  EXPECT_EQ(facts->step->batch, 12);
-  EXPECT_EQ(facts->step->ms, 50);
+  ASSERT_TRUE(asked);
+  EXPECT_EQ(asked->hosts, 4);
+  EXPECT_EQ(asked->ranks_per_host, 8);
+  EXPECT_EQ(asked->inside, nvlink(18));
+  EXPECT_EQ(asked->cores, 64);  // eight for each GPU: this machine's are not theirs
+  EXPECT_DOUBLE_EQ(asked->between.gigabytes_per_second, 20);
+  EXPECT_EQ(asked->step->batch, 12);
+  EXPECT_EQ(asked->step->ms, 50);
 }
 
 TEST(ScalingTable, OfAClusterGoesFromOneRankToAllOfThem) {
-  const ClusterFacts facts{
-      .cluster = {.hosts = 3, .ranks_per_host = 6, .inside = nvlink(4), .between = network(25)}};
+  const Cluster cluster{
+      .hosts = 3, .ranks_per_host = 6, .inside = nvlink(4), .between = network(25)};
   std::vector<int> ranks;
-  for (const ScalingRow& row : cluster_scaling("normal", facts, {}).rows) {
+  for (const ScalingRow& row : cluster_scaling("normal", cluster, {}).rows) {
     ranks.push_back(row.step.ranks);
     EXPECT_EQ(row.step.ranks, row.cluster.ranks());
   }
@@ -83,12 +83,12 @@ TEST(ScalingTable, OfAClusterGoesFromOneRankToAllOfThem) {
 }
 
 TEST(ScalingTable, OnlyTheStepOfOneRankCanHaveBeenMeasured) {
-  ClusterFacts facts{.cluster = {.ranks_per_host = 4, .inside = nvlink(4), .cores = 64}};
-  const std::string assumed = scaling_text(cluster_scaling("normal", facts, {}));
+  Cluster cluster{.ranks_per_host = 4, .inside = nvlink(4), .cores = 64};
+  const std::string assumed = scaling_text(cluster_scaling("normal", cluster, {}));
   EXPECT_EQ(lines_with(assumed, "predicted").size(), 3U) << assumed;
   EXPECT_TRUE(lines_with(assumed, "measured").empty()) << assumed;
-  facts.step = MeasuredStep{.batch = 8, .ms = 123.4};
-  const std::string known = scaling_text(cluster_scaling("normal", facts, {}));
+  cluster.step = MeasuredStep{.batch = 8, .ms = 123.4};
+  const std::string known = scaling_text(cluster_scaling("normal", cluster, {}));
   EXPECT_EQ(lines_with(known, "predicted").size(), 2U) << known;
   const auto measured = lines_with(known, "measured");
   ASSERT_EQ(measured.size(), 1U) << known;
@@ -134,12 +134,12 @@ TEST(ScalingTable, TakesWhatIsAskedOfTheTraining) {
 }
 
 TEST(ScalingTable, OfTheCpuWantsAMeasuredStep) {
-  ClusterFacts facts{.cluster = {.ranks_per_host = 2, .cores = 2, .model_on_cores = true}};
-  facts.cluster.inside = {.name = "loopback", .gigabytes_per_second = 1, .measured = true};
-  EXPECT_THROW(cluster_scaling("tiny", facts, {}), ConfigError);
-  facts.step = MeasuredStep{.batch = 4, .ms = 200, .core_ms = 240};
-  facts.parameters = 1'000'000;
-  const ScalingTable table = cluster_scaling("tiny", facts, {});
+  Cluster cluster{.ranks_per_host = 2, .cores = 2, .model_on_cores = true};
+  cluster.inside = {.name = "loopback", .gigabytes_per_second = 1, .measured = true};
+  EXPECT_THROW(cluster_scaling("tiny", cluster, {}), ConfigError);
+  cluster.step = MeasuredStep{.batch = 4, .ms = 200, .core_ms = 240};
+  cluster.parameters = 1'000'000;
+  const ScalingTable table = cluster_scaling("tiny", cluster, {});
   EXPECT_EQ(table.training.batch, 4);
   EXPECT_EQ(table.training.parameters, 1'000'000);
   EXPECT_DOUBLE_EQ(table.training.step.core_clip_ms, 60);

@@ -243,7 +243,7 @@ TEST(StepOfRanks, TheBatchForAnEfficiencyIsTheSmallestThatHasIt) {
   EXPECT_FALSE(batch_for_efficiency(cluster, training, 0.9));
 }
 
-// docs/benchmarks.md.
+// docs/results/training-speed.md.
 TEST(ReferenceStep, IsTheMeasuredOneOfAnH200) {
   const RankStep step = reference_step("xtts-v2");
   const auto whole = [&](std::int64_t clips) { return step.pass_ms(clips) + step.update_ms; };

@@ -107,19 +107,17 @@ class BusyFeatures {
 };
 
 // A training of busy steps through the real pipeline.
-inline PipelineTrial busy_pipeline(const BusyWork& work) {
-  constexpr std::int64_t kWanted = 20;
+inline TrialReading busy_pipeline(const BusyWork& work) {
   std::counting_semaphore<> permits(3);  // that fill the ring
   MemoryCorpus corpus({.clips = work.batches * 4, .batch_size = 4});
   BusyFeatures features(work, permits);
   DataPipeline<BusyFeatures> pipeline(corpus, features, pipeline_options({}));
   pipeline.start({});
   pipeline.wait_until_ready();
-  const auto seconds = [](auto time) { return std::chrono::duration<double>(time).count(); };
   const PipelineReading before = pipeline.meters();
   const auto began = system_clock().now();
-  PipelineTrial trial{.wanted_batches = kWanted};
-  while (trial.batches < kWanted) {
+  TrialReading trial;
+  while (trial.batches < kPipelineSteps) {
     if (pipeline.meters().queue("ring").depth.current == 0) permits.release();
     const auto slot = pipeline.next();
     if (!slot) break;
@@ -127,17 +125,10 @@ inline PipelineTrial busy_pipeline(const BusyWork& work) {
     ++trial.batches;
     trial.clips += 4;
   }
-  trial.whole_seconds = seconds(system_clock().now() - began);
-  const PipelineReading after = pipeline.meters();
+  trial.wall_seconds = seconds_in(system_clock().now() - began);
+  trial.pipeline = between(before, pipeline.meters());
   permits.release(static_cast<std::ptrdiff_t>(work.batches));  // so that nobody is left waiting
   pipeline.stop();
-  const auto starved = [](const PipelineReading& reading) {
-    return reading.stage("features").load.waiting_for_input;
-  };
-  trial.feature_seconds = after.data_device.busy_seconds - before.data_device.busy_seconds;
-  trial.step_seconds = after.model_device.busy_seconds - before.model_device.busy_seconds;
-  trial.starved_seconds = seconds(starved(after) - starved(before));
-  trial.readiness = after.readiness;
   return trial;
 }
 

@@ -27,8 +27,8 @@ class PlantedFaultsCuda : public ::testing::Test {
     parts_.plan.path = BatchPath::SameDevice;
     parts_.plan.precision = Precision::Bf16;
     parts_.model = model_preset("tiny");
-    parts_.visible.variable = parts_.plan.visible_uuids().front();
-    parts_.visible.shown = {gpu.pci_bus_id};
+    parts_.visible_devices = parts_.plan.visible_uuids().front();
+    parts_.shown = {gpu.pci_bus_id};
     parts_.pipeline = [] { return busy_pipeline({}); };
   }
 
@@ -36,7 +36,7 @@ class PlantedFaultsCuda : public ::testing::Test {
     std::string ids;
     const auto results = run_steps(validation_steps(parts_));
     for (const StepResult& step : results) {
-      for (const CheckResult& check : step.checks) {
+      for (const Check& check : step.checks) {
         if (check.verdict == Verdict::Fail) ids += (ids.empty() ? "" : " ") + check.id;
       }
     }

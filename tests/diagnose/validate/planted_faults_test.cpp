@@ -25,15 +25,16 @@ ValidationParts sound_parts() {
     parts.checklist.push_back(
         {.id = id, .name = id, .found = "here", .needed_by = "train", .cpu_run_needs_it = true});
   }
-  parts.transfer = {.largest = std::size_t{1} << 20, .sends = 3};
+  parts.largest_send = std::size_t{1} << 20;
   parts.pipeline = [] {
-    return PipelineTrial{.wanted_batches = 20,
-                         .batches = 20,
-                         .clips = 80,
-                         .whole_seconds = 1.0,
-                         .feature_seconds = 0.6,
-                         .step_seconds = 0.95,
-                         .readiness = {.steps = 19, .ready = 19}};
+    TrialReading trial;
+    trial.wall_seconds = 1.0;
+    trial.batches = kPipelineSteps;
+    trial.clips = 80;
+    trial.pipeline.readiness = {.steps = 19, .ready = 19};
+    trial.pipeline.data_device.busy_seconds = 0.6;
+    trial.pipeline.model_device.busy_seconds = 0.95;
+    return trial;
   };
   return parts;
 }
@@ -53,7 +54,7 @@ std::string failures(const ValidationParts& parts) {
   std::string ids;
   const auto results = run_steps(validation_steps(parts));
   for (const StepResult& step : results) {
-    for (const CheckResult& check : step.checks) {
+    for (const Check& check : step.checks) {
       if (check.verdict != Verdict::Fail) continue;
       EXPECT_FALSE(check.found.empty()) << check.id;
       EXPECT_FALSE(check.remedy.empty()) << check.id;
@@ -73,7 +74,7 @@ TEST(PlantedFaults, ASoundMachinePasses) {
 
 TEST(PlantedFaults, AMissingLibraryIsAMissingPrerequisite) {
   ValidationParts parts = sound_parts();
-  parts.checklist[2].state = CheckState::Missing;
+  parts.checklist[2].verdict = Verdict::Fail;
   parts.checklist[2].found = "libsndfile.so.1 cannot be opened";
   parts.checklist[2].remedy = "Type: apt install libsndfile1";
   EXPECT_EQ(failures(parts), "prerequisites.sound");
@@ -81,13 +82,13 @@ TEST(PlantedFaults, AMissingLibraryIsAMissingPrerequisite) {
 
 TEST(PlantedFaults, ADeviceThatShouldNotBeVisibleIsSeen) {
   ValidationParts parts = sound_parts();
-  parts.visible.variable = "GPU-7";
+  parts.visible_devices = "GPU-7";
   EXPECT_EQ(failures(parts), "placement.visible");
 }
 
 TEST(PlantedFaults, CudaOpenedForARunOnTheCpuIsSeen) {
   ValidationParts parts = sound_parts();
-  parts.visible.cuda_is_open = true;
+  parts.cuda_is_open = true;
   EXPECT_EQ(failures(parts), "placement.visible");
 }
 
@@ -103,7 +104,7 @@ TEST(PlantedFaults, ACapThatIsNotKeptIsFound) {
 }
 
 TEST(PlantedFaults, ACapThatIsTooSmallForAnythingIsFound) {
-  const CheckResult result =
+  const Check result =
       check_cap(Role::Model, kTrialCap, /*planned=*/true, [](std::int64_t) { return false; });
   EXPECT_EQ(result.verdict, Verdict::Fail);
   EXPECT_NE(result.remedy.find("--model-gpu-memory"), std::string::npos) << result.remedy;
@@ -136,7 +137,7 @@ TEST(PlantedFaults, OneParameterInTheOtherRolesMemoryIsFoundByName) {
   };
   const auto checks = validation_steps(parts);
   checks[1].checks();  // opens the devices
-  const CheckResult parameters = checks[2].checks().front();
+  const Check parameters = checks[2].checks().front();
   EXPECT_EQ(parameters.id, "model.parameters");
   EXPECT_EQ(parameters.verdict, Verdict::Fail);
   EXPECT_NE(parameters.found.find("weight.gpt.final_norm.bias (in the memory of another role)"),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/decoder/decoder_batches.h"
+#include "device/torch_device.h"
 
 #include <cmath>
 #include <numbers>

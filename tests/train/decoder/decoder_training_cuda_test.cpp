@@ -41,18 +41,18 @@ class DecoderTrainingCuda : public ::testing::Test {
         batches.push_back(decoder_batch(config_, device, {.codes = seed, .sound = seed}));
       }
     }
-    DecoderTraining training(config_, weights_, device,
-                             {.precision = precision,
-                              .windows = kTestWindows,
-                              .window_frames = kTestFrames,
-                              .mel_only_steps = 2,
-                              .graphs = graphs});
+    const auto training = make_decoder_training(
+        config_, weights_, device,
+        {.step = {.precision = precision, .weight_decay = 0.0, .graphs = graphs},
+         .windows = kTestWindows,
+         .window_frames = kTestFrames,
+         .mel_only_steps = 2});
     for (int step = 0; step < steps; ++step) {
-      training.accumulate(batches[static_cast<std::size_t>(step) % 2]);
-      training.update(1e-3);
+      training->accumulate(batches[static_cast<std::size_t>(step) % 2]);
+      training->update(1e-3);
     }
     std::vector<double> losses;
-    for (const auto& numbers : training.finish_numbers()) {
+    for (const auto& numbers : training->finish_numbers()) {
       EXPECT_FALSE(numbers.skipped);
       losses.insert(losses.end(), numbers.losses.begin(), numbers.losses.end());
     }

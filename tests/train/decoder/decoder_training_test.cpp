@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <set>
+#include <string>
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -37,36 +39,54 @@ class DecoderTrainingOnCpu : public ::testing::Test {
   void SetUp() override { at::set_num_threads(1); }
 
   static DecoderTrainingSettings settings() {
-    return {.windows = kTestWindows, .window_frames = kTestFrames, .mel_only_steps = 0, .seed = 5};
+    return {.step = {.weight_decay = 0.0, .seed = 5},
+            .windows = kTestWindows,
+            .window_frames = kTestFrames,
+            .mel_only_steps = 0};
   }
 
-  std::unique_ptr<DecoderTraining> make(const DecoderTrainingSettings& wanted) {
-    return std::make_unique<DecoderTraining>(config_, weights_, *device_, wanted);
+  std::unique_ptr<StageTraining> make(const DecoderTrainingSettings& wanted) {
+    return make_decoder_training(config_, weights_, *device_, wanted);
   }
 
   DeviceBatch batch(const BatchSeeds& seeds = {}) {
     return decoder_batch(config_, *device_, seeds);
   }
 
-  static StepNumbers step(DecoderTraining& training, DeviceBatch& batch, double rate = kRate) {
+  static StepNumbers step(StageTraining& training, DeviceBatch& batch, double rate = kRate) {
     training.accumulate(batch);
     training.update(rate);
     return training.finish_numbers().at(0);
   }
 
-  // The mel error of the first and of the last step, with new codes for the same sound in each step
-  // or always the same.
-  std::pair<double, double> overfit(bool new_codes, int steps) {
+  // The mean mel error of the last third of a training, with new codes for the same sound in each
+  // step or always the same.
+  double error_after_training(bool new_codes) {
+    constexpr int kSteps = 60;
     auto wanted = settings();
-    wanted.mel_only_steps = steps;
+    wanted.mel_only_steps = kSteps;
     const auto training = make(wanted);
-    std::vector<double> errors;
     auto same = batch();
-    for (int i = 0; i < steps; ++i) {
+    double sum = 0;
+    for (int i = 0; i < kSteps; ++i) {
       auto other = batch({.codes = static_cast<std::uint64_t>(i) + 1});
-      errors.push_back(step(*training, new_codes ? other : same).losses.at(0));
+      const double error = step(*training, new_codes ? other : same).losses.at(0);
+      if (i >= kSteps - kSteps / 3) sum += error;
     }
-    return {errors.front(), errors.back()};
+    return sum / (kSteps / 3);
+  }
+
+  // How many there are, by the names of their weights: "....period.2.LAYER",
+  // "....spectrum.512.LAYER".
+  static double discriminators(const DecoderTraining& training) {
+    std::set<std::string> names;
+    for (const auto& [name, tensor] : training.optimiser()) {
+      const std::string prefix = "discriminator_weight.discriminator.";
+      if (!name.starts_with(prefix)) continue;
+      const auto kind = name.find('.', prefix.size());
+      names.insert(name.substr(0, name.find('.', kind + 1)));
+    }
+    return static_cast<double>(names.size());
   }
 
   const ModelConfig config_ = small_speaking_model();
@@ -74,16 +94,14 @@ class DecoderTrainingOnCpu : public ::testing::Test {
   const std::unique_ptr<RoleDevice> device_ = open_role_device(Role::Model, RolePlan{});
 };
 
-TEST_F(DecoderTrainingOnCpu, LearnsTwoClipsByHeart) {
-  const auto [first, last] = overfit(/*new_codes=*/false, 80);
-  RecordProperty("first", std::to_string(first));
-  EXPECT_LT(last, 0.45 * first) << first << " to " << last;
-}
-
-// A decoder that did not listen to its latents would learn these as well.
-TEST_F(DecoderTrainingOnCpu, DoesNotLearnSoundThatItsLatentsSayNothingAbout) {
-  const auto [first, last] = overfit(/*new_codes=*/true, 80);
-  EXPECT_GT(last, 0.5 * first) << first << " to " << last;
+// Two trainings that differ in this alone: whether latents say anything about the sound. Where they
+// do not, what can be learnt is one answer for all. A decoder that did not listen to its latents,
+// one that could see the sound, and one that learnt nothing or its last layer alone would come as
+// far in both; ours is half as far off again in the one.
+TEST_F(DecoderTrainingOnCpu, LearnsTwoClipsByHeartAndNotWhatItsLatentsSayNothingAbout) {
+  const double by_heart = error_after_training(/*new_codes=*/false);
+  const double by_chance = error_after_training(/*new_codes=*/true);
+  EXPECT_GT(by_chance, 1.2 * by_heart);
 }
 
 TEST_F(DecoderTrainingOnCpu, WithDiscriminatorsTheMelErrorFallsToo) {
@@ -100,17 +118,17 @@ TEST_F(DecoderTrainingOnCpu, WithDiscriminatorsTheMelErrorFallsToo) {
 
 // At rate 0 the decoder stays as it is while its discriminators cannot: they are another's. So the
 // decoder is held by putting its weights back.
+// Whoever cannot tell does best by saying 1/2 to all: a quarter for recordings and one for what was
+// made, of each discriminator.
 TEST_F(DecoderTrainingOnCpu, DiscriminatorsLearnToTellWhatAFrozenDecoderMakes) {
   const auto training = make(settings());
   auto one = batch();
-  double first = 0;
   double last = 0;
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < 45; ++i) {
     last = step(*training, one).losses.at(3);
-    if (i == 0) first = last;
     training->restore(training->step(), weights_, training->optimiser());
   }
-  EXPECT_LT(last, 0.5 * first) << first << " to " << last;
+  EXPECT_LT(last, 0.9 * 0.5 * discriminators(*training));
 }
 
 TEST_F(DecoderTrainingOnCpu, DiscriminatorsStayAsTheyAreUntilTheyTakePart) {
@@ -140,7 +158,7 @@ TEST_F(DecoderTrainingOnCpu, ContinuesBitForBitFromACheckpoint) {
   wanted.mel_only_steps = 2;
   auto first = batch({.codes = 1, .sound = 1});
   auto second = batch({.codes = 2, .sound = 2});
-  const auto train = [&](DecoderTraining& training, int steps) {
+  const auto train = [&](StageTraining& training, int steps) {
     for (int i = 0; i < steps; ++i) {
       step(training, training.step() % 2 == 0 ? first : second);
     }
@@ -151,7 +169,7 @@ TEST_F(DecoderTrainingOnCpu, ContinuesBitForBitFromACheckpoint) {
   const auto before = make(wanted);
   train(*before, 3);
   auto other = wanted;
-  other.seed = 99;  // the discriminators come from the checkpoint, not from the seed
+  other.step.seed = 99;  // the discriminators come from the checkpoint, not from the seed
   const auto after = make(other);
   after->restore(3, copies(before->weights()), copies(before->optimiser()));
   train(*after, 2);
@@ -188,7 +206,7 @@ TEST_F(DecoderTrainingOnCpu, AFaultOfTheDecodersSideAloneStopsTheDiscriminatorsT
 
 TEST_F(DecoderTrainingOnCpu, BatchesOfAStepAreAveraged) {
   auto twice = settings();
-  twice.batches_a_step = 2;
+  twice.step.batches_a_step = 2;
   const auto once = make(settings());
   const auto summed = make(twice);
   auto one = batch();
@@ -239,7 +257,7 @@ TEST_F(DecoderTrainingOnCpu, IsGivenUpOnTheWayWithoutAChange) {
   struct GaveUp : std::exception {};
   bool give_up = false;
   auto wanted = settings();
-  wanted.on_the_way = [&] {
+  wanted.step.poll = [&] {
     if (give_up) throw GaveUp();
   };
   const auto training = make(wanted);

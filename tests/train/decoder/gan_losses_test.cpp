@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/decoder/gan_step.h"
+#include "train/decoder/gan_losses.h"
 
 #include <cmath>
 

@@ -51,7 +51,7 @@ TEST(LatentRows, GiveTheLatentsThatSpeakingTheCodesAndTheStopWouldLeave) {
 
   for (const auto& sizes : kSizes) {
     const auto trained =
-        to_batch(pack_rows(config, clips.views(), MaskPromptSpan::None, sizes), c10::kCPU);
+        to_batch(pack_rows(config, clips.views(), PromptMask::None, sizes), c10::kCPU);
     const auto rows = latent_rows(config, trained, kSlots);
     const auto latents = gpt.states(rows.rows, conditioning);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -69,7 +69,7 @@ TEST(LatentRows, KeepTheSizesOfTheBatch) {
   const auto config = small_gpt();
   const Clips clips;
   const auto trained =
-      to_batch(pack_rows(config, clips.views(), MaskPromptSpan::None, kSizes[1]), c10::kCPU);
+      to_batch(pack_rows(config, clips.views(), PromptMask::None, kSizes[1]), c10::kCPU);
   const auto rows = latent_rows(config, trained, kSlots).rows;
   EXPECT_EQ(rows.tokens.sizes(), trained.tokens.sizes());
   EXPECT_TRUE(rows.segment_ends.equal(trained.segment_ends));

@@ -33,12 +33,9 @@ class DvaeTrainingCuda : public ::testing::Test {
   }
 
   static DvaeTrainingSettings settings(bool graphs) {
-    return {.codebook = {.decay = 0.8,
-                         .least_use = 0.3,
-                         .begin_steps = 5},  // so that codes begin anew soon
-            .seed = 3,
-            .graphs = graphs,
-            .deterministic = true,
+    // Codes begin anew soon.
+    return {.step = {.seed = 3, .graphs = graphs, .deterministic = true},
+            .codebook = {.decay = 0.8, .least_use = 0.3, .begin_steps = 5},
             .windows = 8,
             .frames = 64};
   }
@@ -51,17 +48,17 @@ class DvaeTrainingCuda : public ::testing::Test {
   Trained run(RoleDevice& device, const DvaeTrainingSettings& settings, int steps,
               int bad_step = -1) {
     const auto scope = device.enter(device.stream());
-    DvaeTraining training(small_dvae(), initialise(dvae_specs(small_dvae()), 1), at::ones({80}),
-                          device, settings);
+    const auto training = make_dvae_training(small_dvae(), initialise(dvae_specs(small_dvae()), 1),
+                                             at::ones({80}), device, settings);
     for (int step = 0; step < steps; ++step) {
       auto mel = speechlike_mel(8, 64, static_cast<std::uint64_t>(step % 4));
       if (step == bad_step) mel[0][0][0] = std::numeric_limits<float>::quiet_NaN();
       auto batch = mel_batch(mel, device);
-      training.accumulate(batch);
-      training.update(1e-3);
+      training->accumulate(batch);
+      training->update(1e-3);
     }
-    Trained trained = {.numbers = training.finish_numbers(), .weights = {}};
-    for (const auto& [name, weight] : training.weights()) {
+    Trained trained = {.numbers = training->finish_numbers(), .weights = {}};
+    for (const auto& [name, weight] : training->weights()) {
       trained.weights.emplace(name, weight.cpu());
     }
     return trained;
@@ -91,13 +88,13 @@ TEST_F(DvaeTrainingCuda, AStepIsThatOfTheCpu) {
   const auto cpu = open_role_device(Role::Model, RolePlan{});
   const auto one = [&](RoleDevice& device, bool graphs) {
     auto own = plain;
-    own.graphs = graphs;
+    own.step.graphs = graphs;
     auto weights = initialise(dvae_specs(small_dvae()), 1);
     weights.at("codebook.cluster_size").fill_(1);
     const auto scope = device.enter(device.stream());
-    DvaeTraining training(small_dvae(), weights, at::ones({80}), device, own);
+    const auto training = make_dvae_training(small_dvae(), weights, at::ones({80}), device, own);
     auto batch = mel_batch(speechlike_mel(8, 64, 1), device);
-    return train(training, {&batch}, 3, 1e-3).back();
+    return train(*training, {&batch}, 3, 1e-3).back();
   };
   const auto gpu_numbers = one(*device_, true);
   const auto cpu_numbers = one(*cpu, false);

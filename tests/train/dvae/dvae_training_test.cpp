@@ -20,7 +20,7 @@
 namespace myxtts::test::dvae_training_test {
 namespace {
 
-// As DvaeTraining::loss_names() has them.
+// As loss_names() has them.
 enum Loss : std::size_t { Reconstruction, Commitment, Perplexity, CodesUsed, MelError };
 
 constexpr double kGolden = 1e-5;  // relative
@@ -49,7 +49,7 @@ DvaeTrainingSettings golden_settings() {
 class DvaeTrainingGolden : public ::testing::Test {
  protected:
   void expect_codebook(const std::string& when) {
-    const auto weights = training_.weights();
+    const auto weights = training_->weights();
     for (const std::string name : {"embed", "embed_avg", "cluster_size"}) {
       EXPECT_LE(relative_error(weights.at("codebook." + name), golden_.at(when + "." + name)),
                 kGolden)
@@ -59,42 +59,43 @@ class DvaeTrainingGolden : public ::testing::Test {
 
   const GoldenTensors golden_ = read_golden("networks/dvae_training.safetensors");
   const std::unique_ptr<RoleDevice> device_ = cpu();
-  DvaeTraining training_{small_dvae(), golden_weights(), ones(), *device_, golden_settings()};
+  const std::unique_ptr<StageTraining> training_ =
+      make_dvae_training(small_dvae(), golden_weights(), ones(), *device_, golden_settings());
   DeviceBatch batch_ = mel_batch(formula_values("small.training_mel", {3, 80, 52}) * 2, *device_);
 };
 
 TEST_F(DvaeTrainingGolden, GradientsAndCodebookOfOneStepAreThePeers) {
-  training_.accumulate(batch_);
+  training_->accumulate(batch_);
   int gradients = 0;
-  for (const auto& [name, tensor] : training_.kept()) {
+  for (const auto& [name, tensor] : training_->kept()) {
     if (!name.starts_with("gradient.")) continue;
     EXPECT_LE(relative_error(tensor, golden_.at(name)), kGolden) << name;
     ++gradients;
   }
   EXPECT_EQ(gradients, 38);
-  training_.update(1e-3);
+  training_->update(1e-3);
   expect_codebook("first");
 }
 
 TEST_F(DvaeTrainingGolden, TenStepsFollowThePeers) {
-  const auto numbers = train(training_, {&batch_}, 10, 1e-3);
+  const auto numbers = train(*training_, {&batch_}, 10, 1e-3);
   for (std::size_t step = 0; step < 10; ++step) {
     const auto wanted = golden_.at("curve")[static_cast<std::int64_t>(step)];
     EXPECT_NEAR(numbers[step].losses[Reconstruction] / wanted[0].item<double>(), 1, kGolden);
     EXPECT_NEAR(numbers[step].losses[Commitment] / wanted[1].item<double>(), 1, kGolden);
-    EXPECT_NEAR(numbers[step].loss, training_.total(numbers[step].losses),
+    EXPECT_NEAR(numbers[step].loss, training_->total(numbers[step].losses),
                 1e-5 * numbers[step].loss);
   }
   expect_codebook("last");
   for (const std::string name : {"encoder.1.0.weight", "decoder.0.weight"}) {
-    EXPECT_LE(relative_error(training_.weights().at(name), golden_.at("last." + name)), kGolden);
+    EXPECT_LE(relative_error(training_->weights().at(name), golden_.at("last." + name)), kGolden);
   }
 }
 
 class SmallDvaeTraining : public ::testing::Test {
  protected:
-  std::unique_ptr<DvaeTraining> make(const DvaeTrainingSettings& settings = {}) {
-    return std::make_unique<DvaeTraining>(small_dvae(), weights_, ones(), *device_, settings);
+  std::unique_ptr<StageTraining> make(const DvaeTrainingSettings& settings = {}) {
+    return make_dvae_training(small_dvae(), weights_, ones(), *device_, settings);
   }
   DeviceBatch batch(std::uint64_t seed, std::int64_t windows = 4) {
     return mel_batch(speechlike_mel(windows, 32, seed), *device_);
@@ -147,7 +148,7 @@ TEST_F(SmallDvaeTraining, AStepThatIsNotFiniteChangesNoByteOfCodebookToo) {
 TEST_F(SmallDvaeTraining, ARestoredTrainingContinuesBitForBit) {
   constexpr int kSteps = 30;
   const DvaeTrainingSettings settings = {
-      .codebook = {.decay = 0.8, .least_use = 0.3, .begin_steps = 10}, .seed = 5};
+      .step = {.seed = 5}, .codebook = {.decay = 0.8, .least_use = 0.3, .begin_steps = 10}};
   auto one = batch(1);
   auto two = batch(2);
   auto whole = make(settings);
@@ -164,7 +165,7 @@ TEST_F(SmallDvaeTraining, ARestoredTrainingContinuesBitForBit) {
   expect_equal(resumed->weights(), whole->weights());
   expect_equal(resumed->optimiser(), whole->optimiser());
 
-  auto another_seed = make({.codebook = settings.codebook, .seed = 6});
+  auto another_seed = make({.step = {.seed = 6}, .codebook = settings.codebook});
   another_seed->restore(kSteps, weights, optimiser);
   EXPECT_NE(train(*another_seed, {&one, &two}, kSteps, 1e-3).back().loss, wanted.back().loss);
 }
@@ -209,7 +210,7 @@ TEST_F(SmallDvaeTraining, WindowsWithoutWeightCountForNothing) {
 
 TEST_F(SmallDvaeTraining, BatchesOfAStepEqualOneLargeBatch) {
   const auto run = [this](bool split) {
-    auto training = make({.batches_a_step = split ? 2 : 1});
+    auto training = make({.step = {.batches_a_step = split ? 2 : 1}});
     training->restore(1, used_weights(), training->optimiser());
     const auto mel = speechlike_mel(4, 32, 2);
     auto whole = mel_batch(mel, *device_);
@@ -257,8 +258,8 @@ TEST_F(SmallDvaeTraining, EvaluationMeasuresWithoutChangingAnything) {
 TEST_F(SmallDvaeTraining, TheMelErrorIsInTheUnitsOfTheLogMel) {
   auto one = batch(1);
   const auto error = [&](double scale) {
-    DvaeTraining training(small_dvae(), weights_, ones() * scale, *device_, {});
-    return train(training, {&one}, 1, 1e-3).at(0).losses;
+    const auto training = make_dvae_training(small_dvae(), weights_, ones() * scale, *device_, {});
+    return train(*training, {&one}, 1, 1e-3).at(0).losses;
   };
   EXPECT_NEAR(error(7)[MelError] / error(1)[MelError], 7, 1e-4);
   EXPECT_EQ(error(7)[Reconstruction], error(1)[Reconstruction]);
@@ -267,7 +268,7 @@ TEST_F(SmallDvaeTraining, TheMelErrorIsInTheUnitsOfTheLogMel) {
 TEST_F(SmallDvaeTraining, ShortNumbersAreRefusedWithWhatToType) {
   for (const Precision precision : {Precision::Bf16, Precision::Fp16}) {
     try {
-      make({.precision = precision});
+      make({.step = {.precision = precision}});
       FAIL() << "trained in short numbers";
     } catch (const ConfigError& error) {
       EXPECT_NE(std::string(error.what()).find("--precision tf32"), std::string::npos);

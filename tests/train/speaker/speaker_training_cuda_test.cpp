@@ -64,20 +64,19 @@ class SpeakerTrainingCuda : public ::testing::Test {
 
   Trained run(RoleDevice& device, bool graphs, int steps, int bad_step = -1) {
     const auto scope = device.enter(device.stream());
-    SpeakerTraining training(config_, weights_, device,
-                             {.speakers = 3,
-                              .graphs = graphs,
-                              .deterministic = true,
-                              .windows = kWindows,
-                              .samples = kSamples});
+    const auto training = make_speaker_training(config_, weights_, device,
+                                                {.step = {.graphs = graphs, .deterministic = true},
+                                                 .speakers = 3,
+                                                 .windows = kWindows,
+                                                 .samples = kSamples});
     for (int step = 0; step < steps; ++step) {
       auto one = batch(device, static_cast<std::uint64_t>(step % 4));
       if (step == bad_step) one.windows.sound[0][5] = std::numeric_limits<float>::quiet_NaN();
-      training.accumulate(one);
-      training.update(1e-3);
+      training->accumulate(one);
+      training->update(1e-3);
     }
-    Trained trained = {.numbers = training.finish_numbers(), .weights = {}};
-    for (const auto& [name, weight] : training.weights()) {
+    Trained trained = {.numbers = training->finish_numbers(), .weights = {}};
+    for (const auto& [name, weight] : training->weights()) {
       trained.weights.emplace(name, weight.cpu());
     }
     return trained;

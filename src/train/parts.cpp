@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "train/parts.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "train/decoder/decoder_training.h"
+#include "train/dvae/dvae_training.h"
+#include "train/gpt/gpt_training.h"
+#include "train/speaker/speaker_training.h"
+
+namespace myxtts {
+namespace {
+
+struct TrainablePart {
+  Stage stage;
+  std::unique_ptr<StageTraining> (*make)(const TrainingInputs&);
+  bool several_ranks = false;
+};
+
+// What else is known of a part is in config: facts_of(Stage).
+constexpr std::array kParts{
+    TrainablePart{.stage = Stage::Gpt, .make = make_gpt_training, .several_ranks = true},
+    TrainablePart{.stage = Stage::Dvae, .make = make_dvae_training},
+    TrainablePart{.stage = Stage::Decoder, .make = make_decoder_training},
+    TrainablePart{.stage = Stage::Speaker, .make = make_speaker_training},
+};
+
+}  // namespace
+
+std::unique_ptr<StageTraining> make_training(const TrainingInputs& inputs) {
+  const Stage stage = inputs.config.train.stage;
+  const auto part = std::ranges::find(kParts, stage, &TrainablePart::stage);
+  MYXTTS_CHECK(part != kParts.end(), "the stage {} has no training", name_of(stage));
+  if (inputs.team != nullptr && !part->several_ranks) {
+    throw ConfigError(fmt::format(
+        "Several ranks train the stage gpt alone so far, and --stage is {}; start it as one "
+        "process, without a launcher.",
+        name_of(stage)));
+  }
+  return part->make(inputs);
+}
+
+StepSettings step_settings(const TrainingInputs& inputs) {
+  const TrainConfig& train = inputs.config.train;
+  return {.precision = inputs.plan.precision,
+          .weight_decay = weight_decay_of(train),
+          .grad_clip = train.grad_clip,
+          .seed = static_cast<std::uint64_t>(train.seed),
+          .batches_a_step = inputs.plan.grad_accum,
+          .freeze = train.freeze.value_or(std::vector<std::string>{}),
+          .graphs = uses_graphs(inputs.config, inputs.plan),
+          .deterministic = train.deterministic,
+          .poll = inputs.poll};
+}
+
+StepSettings finer_step_settings(const TrainingInputs& inputs) {
+  StepSettings settings = step_settings(inputs);
+  const bool is_free =
+      inputs.config.train.precision == Precision::Auto && inputs.plan.model.gpu.has_value();
+  if (is_free) settings.precision = Precision::Tf32;
+  return settings;
+}
+
+bool uses_graphs(const RunConfig& config, const DevicePlan& plan) {
+  return config.train.enable_static_shapes && plan.model.gpu.has_value();
+}
+
+}  // namespace myxtts
