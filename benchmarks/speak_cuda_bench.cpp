@@ -45,7 +45,7 @@ void speak(std::int64_t codes, std::int64_t rows) {
   weights.at("gpt.mel_head.bias")[config.gpt.stop_audio] = -1e4;  // so that all codes come
   const auto engine = make_decode_engine(config.gpt, weights, {.rows = rows, .codes = codes}, kGpu);
   const Decoder decoder(config.decoder, named(decoder_specs(config.decoder), 2, kDecoderPrefix));
-  const Vocoder vocoder(decoder, config.decoder);
+  const WindowedVocoder vocoder(decoder, config.decoder);
   const auto latents = at::randn({config.gpt.perceiver_latents, config.gpt.width});
   const auto speaker = at::randn({1, config.decoder.speaker_dim, 1}, at::device(kGpu));
   const std::vector<std::int64_t> text(kTextTokens, 7);

@@ -84,7 +84,7 @@ class Speaker {
  private:
   ModelConfig config_;
   Decoder decoder_;
-  Vocoder vocoder_;
+  WindowedVocoder vocoder_;
   at::Tensor latents_;
   at::Tensor speaker_;
   std::unique_ptr<DecodeEngine> engine_;

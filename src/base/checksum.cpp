@@ -5,8 +5,6 @@
 #include <bit>
 #include <cstring>
 
-#include <fmt/format.h>
-
 namespace myxtts {
 namespace {
 
@@ -17,42 +15,6 @@ Word load_little(const std::byte* from) {
   static_assert(std::endian::native == std::endian::little, "a big-endian machine must swap here");
   return word;
 }
-
-std::uint32_t load_big(const std::byte* from) {
-  return __builtin_bswap32(load_little<std::uint32_t>(from));
-}
-
-// Cuts a stream into blocks of a fixed size: `pending` keeps what does not fill one yet.
-template <std::size_t kBlock, typename AddBlock>
-void cut_into_blocks(std::span<const std::byte> data, std::array<std::byte, kBlock>& pending,
-                     std::size_t& pending_size, AddBlock add_block) {
-  if (pending_size > 0) {
-    const std::size_t taken = std::min(kBlock - pending_size, data.size());
-    std::copy_n(data.begin(), taken, pending.begin() + static_cast<std::ptrdiff_t>(pending_size));
-    pending_size += taken;
-    data = data.subspan(taken);
-    if (pending_size < kBlock) return;
-    add_block(pending.data());
-    pending_size = 0;
-  }
-  while (data.size() >= kBlock) {
-    add_block(data.data());
-    data = data.subspan(kBlock);
-  }
-  std::copy(data.begin(), data.end(), pending.begin());
-  pending_size = data.size();
-}
-
-// The first 32 bits of the fractional parts of the cube roots of the first 64 primes.
-constexpr std::array<std::uint32_t, 64> kRoundConstants{
-    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
-    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
-    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
-    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
-    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
-    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
-    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
-    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
 constexpr std::uint64_t kPrime1 = 0x9E3779B185EBCA87;
 constexpr std::uint64_t kPrime2 = 0xC2B2AE3D27D4EB4F;
@@ -83,61 +45,26 @@ constexpr auto kCrcTables = [] {
 
 }  // namespace
 
-void Sha256::add(std::span<const std::byte> data) {
-  total_ += data.size();
-  cut_into_blocks(data, pending_, pending_size_,
-                  [this](const std::byte* block) { add_block(block); });
-}
-
-void Sha256::add_block(const std::byte* block) {
-  std::array<std::uint32_t, 64> w{};
-  for (std::size_t t = 0; t < 16; ++t) w[t] = load_big(block + 4 * t);
-  for (std::size_t t = 16; t < 64; ++t) {
-    const auto s0 = std::rotr(w[t - 15], 7) ^ std::rotr(w[t - 15], 18) ^ (w[t - 15] >> 3);
-    const auto s1 = std::rotr(w[t - 2], 17) ^ std::rotr(w[t - 2], 19) ^ (w[t - 2] >> 10);
-    w[t] = w[t - 16] + s0 + w[t - 7] + s1;
-  }
-  auto [a, b, c, d, e, f, g, h] = state_;
-  for (std::size_t t = 0; t < 64; ++t) {
-    const auto sum1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
-    const auto sum0 = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);
-    const auto chosen = (e & f) ^ (~e & g);
-    const auto majority = (a & b) ^ (a & c) ^ (b & c);
-    const auto first = h + sum1 + chosen + kRoundConstants[t] + w[t];
-    h = g;
-    g = f;
-    f = e;
-    e = d + first;
-    d = c;
-    c = b;
-    b = a;
-    a = first + sum0 + majority;
-  }
-  const std::array<std::uint32_t, 8> worked{a, b, c, d, e, f, g, h};
-  for (std::size_t i = 0; i < 8; ++i) state_[i] += worked[i];
-}
-
-std::string Sha256::hex() {
-  const std::uint64_t bits = total_ * 8;
-  const std::array<std::byte, 64> padding{std::byte{0x80}};
-  add(std::span(padding).first(1 + (119 - total_ % 64) % 64));
-  std::array<std::byte, 8> length{};
-  for (std::size_t i = 0; i < 8; ++i) {
-    length[i] = static_cast<std::byte>((bits >> (56 - 8 * i)) & 0xFF);
-  }
-  add(length);
-  std::string digits;
-  for (const std::uint32_t word : state_) digits += fmt::format("{:08x}", word);
-  return digits;
-}
-
 FastChecksum::FastChecksum(std::uint64_t seed)
     : seed_(seed), lanes_{seed + kPrime1 + kPrime2, seed + kPrime2, seed, seed - kPrime1} {}
 
 void FastChecksum::add(std::span<const std::byte> data) {
   total_ += data.size();
-  cut_into_blocks(data, pending_, pending_size_,
-                  [this](const std::byte* stripe) { add_stripe(stripe); });
+  if (pending_size_ > 0) {
+    const std::size_t taken = std::min(pending_.size() - pending_size_, data.size());
+    std::copy_n(data.begin(), taken, pending_.begin() + static_cast<std::ptrdiff_t>(pending_size_));
+    pending_size_ += taken;
+    data = data.subspan(taken);
+    if (pending_size_ < pending_.size()) return;
+    add_stripe(pending_.data());
+    pending_size_ = 0;
+  }
+  while (data.size() >= pending_.size()) {
+    add_stripe(data.data());
+    data = data.subspan(pending_.size());
+  }
+  std::copy(data.begin(), data.end(), pending_.begin());
+  pending_size_ = data.size();
 }
 
 void FastChecksum::add_stripe(const std::byte* stripe) {

@@ -30,8 +30,8 @@ inline double seconds_in(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
-// Where a worker's time went since its meter was made. The difference of two readings tells about
-// the time between them.
+// Where a worker's time went since its meter was made. The difference of two readings is
+// about the time between them.
 struct LoadReading {
   std::chrono::nanoseconds busy{};
   std::chrono::nanoseconds waiting_for_input{};
@@ -43,7 +43,7 @@ struct LoadReading {
   double busy_share() const;  // of all time, 0 to 1; 0 when no time has passed
 };
 
-// Tells what one worker thread does with its time: busy, or waiting, and for whom.
+// Measures what one worker thread does with its time: busy, or waiting, and for what.
 //
 //   { const auto scope = meter.waiting_for_input();  item = input.pop(); }
 //   { const auto scope = meter.busy();               work(item); }
@@ -92,7 +92,7 @@ class LoadMeter::Scope {
   const State before_;
 };
 
-// How full a queue was since it was made. The difference of two readings tells about the time
+// How full a queue was since it was made. The difference of two readings is about the time
 // between them, except for `highest`.
 struct DepthReading {
   std::size_t current = 0;

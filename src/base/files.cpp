@@ -81,20 +81,6 @@ std::string read_text_file(const std::filesystem::path& path, const std::string&
 
 namespace {
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
-
 [[noreturn]] void fail(const std::filesystem::path& path, const char* what) {
   throw DataError(fmt::format("{} cannot be {}: {}.", path.string(), what,
                               std::generic_category().message(errno)));
@@ -104,18 +90,18 @@ class Descriptor {
 
 std::shared_ptr<const MappedFile> MappedFile::open(const std::filesystem::path& path) {
   // A pipe would keep us waiting for whoever writes to it.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.number() < 0) fail(path, "opened");
+  const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) fail(path, "opened");
   struct stat status = {};
-  if (::fstat(file.number(), &status) != 0) fail(path, "examined");
+  if (::fstat(file.get(), &status) != 0) fail(path, "examined");
   if (!S_ISREG(status.st_mode)) {
     throw DataError(fmt::format("{} is not a regular file.", path.string()));
   }
   const auto size = static_cast<std::size_t>(status.st_size);
   std::span<const std::byte> bytes;
   if (size > 0) {
-    void* start = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE,
-                         file.number(), 0);
+    void* start =
+        ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file.get(), 0);
     if (start == MAP_FAILED) fail(path, "mapped into memory");
     bytes = {static_cast<const std::byte*>(start), size};
   }

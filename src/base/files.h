@@ -18,8 +18,8 @@ std::string read_text_file(const std::filesystem::path& path, const std::string&
 // touched. The mapping is private, so nothing can be written back to the file through it. Held by
 // shared_ptr because tensors made on its bytes keep it alive.
 //
-// Whoever shortens the file while it is mapped takes the pages away from under us; our own writers
-// never do, they replace files by renaming.
+// A process that shortens the file while it is mapped takes its pages away; our own writers never
+// do, they replace files by renaming.
 class MappedFile {
  public:
   // Throws DataError if the file is missing, unreadable or not a regular file.
@@ -32,7 +32,7 @@ class MappedFile {
   std::span<const std::byte> bytes() const { return bytes_; }
   const std::filesystem::path& path() const { return path_; }
 
-  // Tells the system that `part` will not be needed again soon, so that a pass over a large file
+  // Advises the system that `part` will not be needed again soon, so that a pass over a large file
   // does not count as memory in use. Purely a hint.
   void forget(std::span<const std::byte> part) const;
 

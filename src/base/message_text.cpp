@@ -31,7 +31,7 @@ std::string short_duration(std::uint64_t nanoseconds) {
 
 }  // namespace
 
-std::string human_size(std::int64_t bytes) {
+std::string human_size(std::uint64_t bytes) {
   if (bytes < 1000) return fmt::format("{} B", bytes);
   constexpr std::array kUnits{"kB", "MB", "GB", "TB", "PB", "EB"};
   std::uint64_t unit = 1000;
@@ -127,6 +127,16 @@ std::optional<std::string> nearest_name(std::string_view wrong,
     least = distance;
   }
   return nearest;
+}
+
+std::string printable(std::string_view text) {
+  constexpr std::size_t kLongest = 120;
+  std::string shown(text.substr(0, kLongest));
+  for (char& letter : shown) {
+    const auto code = static_cast<unsigned char>(letter);
+    if (code < 0x20 || code >= 0x7f) letter = '?';
+  }
+  return text.size() > kLongest ? shown + "..." : shown;
 }
 
 }  // namespace myxtts

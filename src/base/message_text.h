@@ -12,7 +12,7 @@ namespace myxtts {
 
 // "0 B", "999 B", "1.9 GB", "12.3 MB", "530 MB": powers of 1000, as on the box of a disk. Whole
 // from 100 on, one decimal below; rounded to the nearest.
-std::string human_size(std::int64_t bytes);
+std::string human_size(std::uint64_t bytes);
 
 // "120 µs", "450 ms", "3.2 s", "42 s", "3 min 20 s", "2 h 05 min", "3 d 04 h": the two largest
 // units, rounded to the nearest of the smaller.
@@ -25,5 +25,8 @@ std::string human_count(std::int64_t count);
 // enough to be a slip of the keyboard. Letter case does not count, `-` and `_` are the same, two
 // neighbours swapped count as one slip; of equally near names the first in `known` is taken.
 std::optional<std::string> nearest_name(std::string_view wrong, std::span<const std::string> known);
+
+// A name from a file as it may be shown: shortened, and without bytes a terminal would act on.
+std::string printable(std::string_view text);
 
 }  // namespace myxtts

@@ -64,7 +64,7 @@ void Progress::advance(std::uint64_t by) {
   if (now >= next_show_.load(std::memory_order_relaxed)) show(now);
 }
 
-void Progress::tell(std::string note) {
+void Progress::set_note(std::string note) {
   const std::lock_guard lock(mutex_);
   note_ = std::move(note);
 }

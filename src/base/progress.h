@@ -12,7 +12,7 @@
 
 namespace myxtts {
 
-// Tells how far a piece of work is, from its making to its end of scope.
+// Shows how far a piece of work is, until its end of scope.
 //
 //   Progress progress({.title = "Reading clips", .total = clips.size()});
 //   for (...) { ...; progress.advance(); }
@@ -43,7 +43,7 @@ class Progress {
   void advance(std::uint64_t by = 1);
 
   // What is shown behind the figures from now on: "loss 2.31  lr 5e-06".
-  void tell(std::string note);
+  void set_note(std::string note);
 
   // Whether the next advance() draws, so that a note is worth making.
   bool draws_soon() const { return clock_.now() >= next_show_.load(std::memory_order_relaxed); }

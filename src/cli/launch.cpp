@@ -63,7 +63,7 @@ void check_no_rank_launches() {
 GpuNumbers parse_gpus(const std::string& text) {
   RunConfig config;
   const Field* field = find_field("parallel.gpus");
-  if (field->assign({.text = text}, config) && config.parallel.gpus) return *config.parallel.gpus;
+  if (field->assign({.text = text}, config) && config.devices.gpus) return *config.devices.gpus;
   throw ConfigError(fmt::format("--gpus takes {}, but {} was given, as in '{}'.", field->allowed,
                                 quote(text), kGpuExample));
 }
@@ -73,7 +73,7 @@ int count_gpus(const std::string& text) {
   if (!named.empty()) return static_cast<int>(named.size());
   SystemProbe probe;
   RunConfig all;
-  all.parallel.gpus = named;
+  all.devices.gpus = named;
   return static_cast<int>(settings_of_ranks(all, discover_machine(probe).gpus).size());
 }
 

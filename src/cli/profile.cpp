@@ -86,7 +86,7 @@ void check_can_be_profiled(const RunConfig& config) {
   if (config.train.stage != Stage::Gpt) {
     throw ConfigError("profile measures the stage gpt; leave --stage out.");
   }
-  if (config.parallel.ranks || config.parallel.gpus) {
+  if (config.parallel.ranks || config.devices.gpus) {
     throw ConfigError(fmt::format(
         "profile looks into a training by one rank; leave {} out. On the CPU --compare measures "
         "several ranks beside other placements.",

@@ -139,7 +139,7 @@ bool is_section(std::string_view key) {
 const Field* field_of(const std::string& key) {
   if (const Field* field = find_field(key)) return field;
   const auto found = find_stage_key(key);
-  return found ? found->field : nullptr;
+  return found ? found->first : nullptr;
 }
 
 bool is_group(const std::string& key) {
@@ -355,7 +355,7 @@ void SettingsReader::take_value(int line, const Scalar& value) {
   if (const Field* field = find_field(level.key)) {
     settings_.push_back({field, value, origin});
   } else if (const auto found = find_stage_key(level.key)) {
-    settings_.push_back({found->field, value, origin, true, found->stage});
+    settings_.push_back({found->first, value, origin, true, found->second});
   } else if (is_group(level.key)) {
     fail(line, fmt::format("{} takes settings by name on indented lines, but was given {}.",
                            level.key, quote(value.text)));

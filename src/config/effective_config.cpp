@@ -12,10 +12,8 @@
 namespace myxtts {
 namespace {
 
-struct Preset {
-  std::string name;
-  std::vector<std::pair<std::string, std::string>> values;  // key, value
-};
+// By name: the values by their keys, in the order in which they are set.
+using Preset = std::pair<std::string, std::vector<std::pair<std::string, std::string>>>;
 
 const std::vector<Preset>& all_presets() {
   static const std::vector<Preset> presets = {
@@ -38,15 +36,15 @@ const std::vector<Preset>& all_presets() {
 
 std::vector<std::string> preset_names() {
   std::vector<std::string> names;
-  for (const Preset& preset : all_presets()) names.push_back(preset.name);
+  for (const auto& [name, values] : all_presets()) names.push_back(name);
   return names;
 }
 
 std::vector<Setting> read_preset(const std::string& name) {
-  for (const Preset& preset : all_presets()) {
-    if (preset.name != name) continue;
+  for (const auto& [known, values] : all_presets()) {
+    if (known != name) continue;
     std::vector<Setting> settings;
-    for (const auto& [key, value] : preset.values) {
+    for (const auto& [key, value] : values) {
       const Field* field = find_field(key);
       MYXTTS_CHECK(field != nullptr, "the preset {} sets the unknown key {}", name, key);
       settings.push_back({field, {value, false}, {Origin::Kind::Preset, name, 0}});

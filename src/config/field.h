@@ -18,24 +18,20 @@ struct Scalar {
   bool quoted = false;
 };
 
-// The names of one setting and the sentence that explains it.
-struct FieldText {
-  std::string key = {};            // "data.num_workers"
-  std::string flag = {};           // "--num-workers"
-  std::string negative_flag = {};  // "--no-cache-dataset"; only for switches
-  std::string bare_value = {};     // what the flag means without a value; empty: it needs one
-  std::string placeholder = {};    // "N" in "--num-workers N"
-  std::string group = {};          // heading in the help
-  std::string sentence = {};
-  std::vector<std::string> commands = {"config", "train"};  // those that have the flag
-};
-
 // One setting: its names, its limits, and its place in RunConfig. Reading YAML, flags, printing and
 // the reference all follow from the table of these.
-struct Field : FieldText {
-  std::string allowed;               // "a whole number from 1 to 1024, or auto"
-  std::vector<std::string> choices;  // the words that may be written, where there are such
-  std::string absent_word;           // "auto" or "none"; empty: the setting always has a value
+struct Field {
+  std::string key;                    // "data.num_workers"
+  std::string flag;                   // "--num-workers"
+  std::string negative_flag;          // "--no-cache-dataset"; only for switches
+  std::string bare_value;             // what the flag means without a value; empty: it needs one
+  std::string placeholder;            // "N" in "--num-workers N"
+  std::string group;                  // heading in the help
+  std::string sentence;               // what it is for
+  std::vector<std::string> commands;  // those that have the flag
+  std::string allowed;                // "a whole number from 1 to 1024, or auto"
+  std::vector<std::string> choices;   // the words that may be written, where there are such
+  std::string absent_word;            // "auto" or "none"; empty: the setting always has a value
 
   // Sets the member, or gives false and leaves it alone when the text is not allowed.
   std::function<bool(const Scalar& value, RunConfig& config)> assign;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "config/field.h"
 #include "config/value_text.h"
 
@@ -22,8 +23,21 @@ struct Rule {
   std::function<std::optional<T>(std::string_view)> parse;
   std::function<std::string(const T&)> format;
   std::vector<std::string> choices = {};
-  bool is_free_text = false;  // any word may be a value, so quotes matter
+  bool is_free_text = false;     // any word may be a value, so quotes matter
+  std::string absent_word = {};  // what an optional member without a value is written as
 };
+
+// A rule for an optional member.
+template <typename T>
+Rule<T> or_auto(Rule<T> rule) {
+  rule.absent_word = "auto";
+  return rule;
+}
+template <typename T>
+Rule<T> or_none(Rule<T> rule) {
+  rule.absent_word = "none";
+  return rule;
+}
 
 Rule<std::int64_t> integer_between(std::int64_t least, std::int64_t most);
 Rule<double> number_between(double least, double most);
@@ -60,26 +74,25 @@ Rule<Enum> one_of(std::vector<std::pair<std::string, Enum>> names) {
   return {.allowed = listed(words), .parse = parse, .format = format, .choices = words};
 }
 
-template <typename T>
-struct is_optional : std::false_type {};
-template <typename T>
-struct is_optional<std::optional<T>> : std::true_type {};
-
-// A field whose member is what `access` gives for a RunConfig. A member that is an optional needs
-// an `absent_word`, any other must have none.
+// Connects a field with the member that `access` gives for a RunConfig: an optional exactly if the
+// rule has an absent_word.
 template <typename T, typename Access>
-Field bind(FieldText text, Access access, Rule<T> rule, std::string absent_word = {}) {
+void bind(Field& field, Access access, Rule<T> rule) {
   using Member = std::remove_cvref_t<decltype(access(std::declval<RunConfig&>()))>;
-  constexpr bool kOptional = is_optional<Member>::value;
-  Field field{std::move(text), rule.allowed, rule.choices, absent_word, {}, {}};
+  constexpr bool kOptional = std::is_same_v<Member, std::optional<T>>;
+  static_assert(kOptional || std::is_same_v<Member, T>);
+  MYXTTS_CHECK(kOptional != rule.absent_word.empty(), "{} has a rule of another kind", field.key);
+  field.allowed = rule.allowed;
+  field.choices = rule.choices;
+  field.absent_word = rule.absent_word;
   if (kOptional) {
-    field.allowed += ", or " + absent_word;
-    if (!rule.choices.empty()) field.choices.push_back(absent_word);
+    field.allowed += ", or " + rule.absent_word;
+    if (!rule.choices.empty()) field.choices.push_back(rule.absent_word);
   }
-  field.assign = [access, rule, absent_word](const Scalar& value, RunConfig& config) {
+  field.assign = [access, rule](const Scalar& value, RunConfig& config) {
     Member& member = access(config);
     if constexpr (kOptional) {
-      if (value.text == absent_word && !(value.quoted && rule.is_free_text)) {
+      if (value.text == rule.absent_word && !(value.quoted && rule.is_free_text)) {
         member.reset();
         return true;
       }
@@ -88,21 +101,62 @@ Field bind(FieldText text, Access access, Rule<T> rule, std::string absent_word 
     if (parsed) member = *parsed;
     return parsed.has_value();
   };
-  field.value_of = [access, rule, absent_word](const RunConfig& config) {
+  field.value_of = [access, rule](const RunConfig& config) {
     const Member& member = access(config);
     if constexpr (kOptional) {
-      if (!member) return Scalar{absent_word, false};
+      if (!member) return Scalar{rule.absent_word, false};
       const std::string written = rule.format(*member);
-      return Scalar{written, rule.is_free_text && written == absent_word};
+      return Scalar{written, rule.is_free_text && written == rule.absent_word};
     } else {
       return Scalar{rule.format(member), false};
     }
   };
-  return field;
 }
 
-// The field of a list of corpora.
-Field bind_corpora(FieldText text, std::vector<CorpusSource> DataConfig::*member);
+// What decides how a corpus is read, for every command that reads one.
+inline const std::vector<std::string> kCorpusCommands = {"config", "train", "prepare", "evaluate"};
+
+// Appends settings to the table, below one heading of the help. The flag follows from the key:
+// "--num-workers" from "data.num_workers".
+class FieldGroup {
+ public:
+  FieldGroup(std::vector<Field>& fields, std::string heading,
+             std::vector<std::string> commands = {"config", "train"})
+      : fields_(fields), heading_(std::move(heading)), commands_(std::move(commands)) {}
+
+  template <typename T, typename Access>
+  Field& add(std::string_view key, Access access, std::string placeholder, Rule<T> rule,
+             std::string sentence) {
+    Field& field = append(key, std::move(sentence));
+    field.placeholder = std::move(placeholder);
+    bind(field, access, std::move(rule));
+    return field;
+  }
+
+  // A flag without a value, and a negative one: --no-strict, --disable-x for --enable-x.
+  template <typename Access>
+  Field& add_switch(std::string_view key, Access access, std::string sentence) {
+    Field& field = append(key, std::move(sentence));
+    field.negative_flag = negative_of(field.flag);
+    bind(field, access, true_or_false());
+    return field;
+  }
+
+  // A list of corpora.
+  void add_corpora(std::string_view key, std::vector<CorpusSource> DataConfig::*member,
+                   std::string sentence);
+
+ private:
+  Field& append(std::string_view key, std::string sentence);
+  static std::string negative_of(std::string_view flag);
+
+  std::vector<Field>& fields_;
+  std::string heading_;
+  std::vector<std::string> commands_;
+};
+
+// Appends the settings of the section train.
+void add_train_fields(std::vector<Field>& fields);
 
 }  // namespace myxtts
 
@@ -112,16 +166,5 @@ Field bind_corpora(FieldText text, std::vector<CorpusSource> DataConfig::*member
     return config.path;       \
   }
 
-namespace myxtts {
-
-// What tells how a corpus is read, for every command that reads one.
-inline const std::vector<std::string> kCorpusCommands = {"config", "train", "prepare", "evaluate"};
-
-// Each appends the settings of one section, in the order of the printed file.
-void add_data_fields(std::vector<Field>& fields);
-void add_devices_fields(std::vector<Field>& fields);
-void add_train_fields(std::vector<Field>& fields);
-void add_parallel_fields(std::vector<Field>& fields);
-void add_run_fields(std::vector<Field>& fields);
-
-}  // namespace myxtts
+// The key and the member of a setting, where both have the same name.
+#define MYXTTS_FIELD(path) #path, MYXTTS_MEMBER(path)

@@ -28,31 +28,26 @@ ModelConfig with_gpt(std::int64_t layers, std::int64_t width, std::int64_t heads
   return config;
 }
 
-// Learns on a laptop's processor; every part is scaled.
-ModelConfig tiny() {
-  ModelConfig config = with_gpt(4, 128, 4);
-  set_codes(config, 256);
-  config.dvae.hidden = 64;
-  config.dvae.channels = 128;
-  config.dvae.codebook_dim = 64;
-  config.decoder.speaker_dim = 64;
-  config.decoder.initial_channels = 64;
-  config.speaker_encoder.layers = {1, 1, 1, 1};
-  config.speaker_encoder.filters = {8, 16, 32, 64};
-  config.speaker_encoder.output_dim = 64;
+// The networks around the GPT made smaller too. The DVAE has `dvae_width` in its codebook and twice
+// that inside, the vocoder and the speaker encoder meet in `voice_width`, and the speaker encoder
+// begins with so many filters.
+ModelConfig scaled(ModelConfig config, std::int64_t codes, std::int64_t dvae_width,
+                   std::int64_t voice_width, std::int64_t filters) {
+  set_codes(config, codes);
+  config.dvae.hidden = dvae_width;
+  config.dvae.channels = 2 * dvae_width;
+  config.dvae.codebook_dim = dvae_width;
+  config.decoder.speaker_dim = voice_width;
+  config.decoder.initial_channels = voice_width;
+  config.speaker_encoder.filters = {filters, 2 * filters, 4 * filters, 8 * filters};
+  config.speaker_encoder.output_dim = voice_width;
   return config;
 }
 
-ModelConfig small() {
-  ModelConfig config = with_gpt(8, 384, 6);
-  set_codes(config, 512);
-  config.dvae.hidden = 192;
-  config.dvae.channels = 384;
-  config.dvae.codebook_dim = 192;
-  config.decoder.speaker_dim = 256;
-  config.decoder.initial_channels = 256;
-  config.speaker_encoder.filters = {16, 32, 64, 128};
-  config.speaker_encoder.output_dim = 256;
+// Learns on a laptop's processor.
+ModelConfig tiny() {
+  ModelConfig config = scaled(with_gpt(4, 128, 4), 256, 64, 64, 8);
+  config.speaker_encoder.layers = {1, 1, 1, 1};
   return config;
 }
 
@@ -159,7 +154,7 @@ const std::vector<std::string_view>& model_preset_names() {
 
 ModelConfig model_preset(std::string_view name) {
   if (name == "tiny") return tiny();
-  if (name == "small") return small();
+  if (name == "small") return scaled(with_gpt(8, 384, 6), 512, 192, 256, 16);
   // These keep the public shapes around the GPT, so that they export whole.
   if (name == "normal") return with_gpt(12, 768, 12);
   if (name == "big") return with_gpt(20, 1024, 16);

@@ -2,6 +2,7 @@
 #include "config/model_json.h"
 
 #include <algorithm>
+#include <array>
 
 #include <nlohmann/json.hpp>
 
@@ -17,6 +18,65 @@ constexpr const char* kSection = "myxtts";
 constexpr std::int64_t kMostInANetwork = 100'000;
 constexpr std::int64_t kMostBlocks = 1000;  // of lists that count residual blocks
 constexpr std::size_t kLongestList = 8;
+
+// A number of "model_args".
+struct ArgumentField {
+  const char* key;
+  const char* field;                  // ours, for messages
+  std::int64_t& (*in)(ModelConfig&);  // where it stands
+  std::int64_t absent;                // what the Python peer takes where the key is missing
+  std::int64_t most;                  // a larger value is a damaged file
+};
+
+constexpr std::int64_t kMostLayers = 1000;
+constexpr std::int64_t kMost = 1'000'000;
+
+#define MYXTTS_IN(path) #path, [](ModelConfig & config) -> std::int64_t& { return config.path; }
+constexpr std::array kArguments = {
+    ArgumentField{"gpt_layers", MYXTTS_IN(gpt.layers), 30, kMostLayers},
+    ArgumentField{"gpt_n_model_channels", MYXTTS_IN(gpt.width), 1024, kMost},
+    ArgumentField{"gpt_n_heads", MYXTTS_IN(gpt.heads), 16, kMost},
+    ArgumentField{"gpt_max_audio_tokens", MYXTTS_IN(gpt.max_audio_tokens), 605, kMost},
+    ArgumentField{"gpt_max_text_tokens", MYXTTS_IN(gpt.max_text_tokens), 402, kMost},
+    ArgumentField{"gpt_max_prompt_tokens", MYXTTS_IN(gpt.max_prompt_tokens), 70, kMost},
+    ArgumentField{"gpt_num_audio_tokens", MYXTTS_IN(gpt.audio_ids), 8194, kMost},
+    ArgumentField{"gpt_start_audio_token", MYXTTS_IN(gpt.start_audio), 8192, kMost},
+    ArgumentField{"gpt_stop_audio_token", MYXTTS_IN(gpt.stop_audio), 8193, kMost},
+    ArgumentField{"gpt_code_stride_len", MYXTTS_IN(gpt.code_stride), 1024, kMost},
+    ArgumentField{"input_sample_rate", MYXTTS_IN(decoder.input_sample_rate), 22050, kMost},
+    ArgumentField{"output_sample_rate", MYXTTS_IN(decoder.output_sample_rate), 24000, kMost},
+    ArgumentField{"output_hop_length", MYXTTS_IN(decoder.output_hop), 256, kMost},
+    ArgumentField{"decoder_input_dim", MYXTTS_IN(decoder.input_dim), 1024, kMost},
+    ArgumentField{"d_vector_dim", MYXTTS_IN(decoder.speaker_dim), 512, kMost},
+};
+#undef MYXTTS_IN
+
+constexpr NetworkField number_field(const char* network, const char* key,
+                                    std::int64_t* (*in)(ModelConfig&)) {
+  return {network, key, in, nullptr};
+}
+constexpr NetworkField list_field(const char* network, const char* key,
+                                  std::vector<std::int64_t>* (*in)(ModelConfig&)) {
+  return {network, key, nullptr, in};
+}
+
+#define MYXTTS_PART(network, key) \
+#network, #key, [](ModelConfig & config) { return &config.network.key; }
+constexpr std::array kNetworks = {
+    number_field(MYXTTS_PART(dvae, hidden)),
+    number_field(MYXTTS_PART(dvae, channels)),
+    number_field(MYXTTS_PART(dvae, codebook_dim)),
+    number_field(MYXTTS_PART(dvae, blocks)),
+    number_field(MYXTTS_PART(decoder, initial_channels)),
+    list_field(MYXTTS_PART(decoder, upsample_rates)),
+    list_field(MYXTTS_PART(decoder, upsample_kernels)),
+    list_field(MYXTTS_PART(decoder, resblock_kernels)),
+    list_field(MYXTTS_PART(decoder, resblock_dilations)),
+    list_field(MYXTTS_PART(speaker_encoder, layers)),
+    list_field(MYXTTS_PART(speaker_encoder, filters)),
+    number_field(MYXTTS_PART(speaker_encoder, attention_dim)),
+};
+#undef MYXTTS_PART
 
 [[noreturn]] void fail(const std::string& subject, const std::string& what) {
   throw DataError(fmt::format("{} {}.", subject, what));
@@ -115,6 +175,10 @@ std::string with_member(std::string_view text, const char* key, Json value,
 
 }  // namespace
 
+std::span<const NetworkField> network_fields() {
+  return kNetworks;
+}
+
 ModelConfig parse_model_config(std::string_view text, const std::string& subject) {
   const Json json = parse_object(text, subject);
   const Json& arguments = member(json, "model_args");
@@ -123,7 +187,7 @@ ModelConfig parse_model_config(std::string_view text, const std::string& subject
   require_flag(arguments, "gpt_use_perceiver_resampler", false, subject);
   require_flag(arguments, "cond_d_vector_in_each_upsampling_layer", true, subject);
   ModelConfig config;
-  for (const ArgumentField& field : argument_fields()) {
+  for (const ArgumentField& field : kArguments) {
     const Json& value = member(arguments, field.key);
     field.in(config) =
         value.is_null() ? field.absent : integer(value, field.key, field.most, subject);
@@ -168,7 +232,7 @@ std::string print_model_config(const ModelConfig& config) {
   ModelConfig copy = config;
   Json json = {{"model", "xtts"}, {"model_args", Json::object()}};
   Json& arguments = json["model_args"];
-  for (const ArgumentField& field : argument_fields()) arguments[field.key] = field.in(copy);
+  for (const ArgumentField& field : kArguments) arguments[field.key] = field.in(copy);
   arguments["gpt_number_text_tokens"] = config.gpt.text_ids;
   arguments["gpt_start_text_token"] = config.gpt.start_text;
   arguments["gpt_stop_text_token"] = config.gpt.stop_text;
@@ -221,7 +285,7 @@ std::string public_config(std::string_view text, const std::string& subject) {
 
 std::string config_json_name(std::string_view field) {
   if (field == "gpt.text_ids") return "the largest id of vocab.json + 1";
-  for (const ArgumentField& argument : argument_fields()) {
+  for (const ArgumentField& argument : kArguments) {
     if (field == argument.field) return fmt::format("model_args.{}", argument.key);
   }
   return std::string(field);

@@ -52,11 +52,9 @@ using Weights = std::map<std::string, double, std::less<>>;
 inline constexpr std::int64_t kLongestClip = 255'995;
 
 // What is trained on, and how clips travel from disk to the model device. Limits and sentences of
-// the members stand in config/field.cpp; an empty optional means that the program decides or that
+// the members stand in config/fields.cpp; an empty optional means that the program decides or that
 // the thing is not asked for.
 struct DataConfig {
-  std::optional<std::int64_t> data_gpu = {};   // in nvidia-smi's order
-  std::optional<std::int64_t> model_gpu = {};  // in nvidia-smi's order
   std::optional<std::int64_t> num_workers = {};
   std::optional<std::int64_t> pipeline_buffer_size = 50;  // batches
   std::optional<std::int64_t> prefetch_buffer_size = {};  // slots
@@ -90,6 +88,9 @@ enum class Mode { Auto, Dual, Single, Split, Cpu };
 
 enum class TransferPath { Auto, Peer, Host };
 
+// The largest number of a GPU.
+inline constexpr std::int64_t kMostGpu = 63;
+
 // One physical GPU used as two: the data role gets `multiprocessors` of it.
 struct SplitGpu {
   std::int64_t gpu = 0;
@@ -98,10 +99,17 @@ struct SplitGpu {
   friend bool operator==(const SplitGpu&, const SplitGpu&) = default;
 };
 
-// Which devices work and how much of each. Which GPU has which role stands in DataConfig.
+// GPUs by their numbers; none named is every one that is visible.
+using GpuNumbers = std::vector<std::int64_t>;
+
+// Which devices work, and how much of each. Numbers of GPUs are in nvidia-smi's order. The keys
+// data.data_gpu, data.model_gpu and parallel.gpus set members of this struct too.
 struct DevicesConfig {
   DeviceKind device = DeviceKind::Auto;
-  std::optional<Mode> mode = {};  // nothing: follows from the other device settings
+  std::optional<std::int64_t> data_gpu = {};   // with a model_gpu or with gpus
+  std::optional<std::int64_t> model_gpu = {};  // with a data_gpu
+  std::optional<GpuNumbers> gpus = {};         // of this host, a rank on each
+  std::optional<Mode> mode = {};               // nothing: follows from the other device settings
   std::optional<SplitGpu> split_gpu = {};
   TransferPath transfer_path = TransferPath::Auto;
   bool enable_memory_isolation = false;
@@ -116,14 +124,10 @@ struct DevicesConfig {
 // In which numbers gradients go from rank to rank.
 enum class Wire { Fp32, Bf16 };
 
-// GPUs by their numbers; none named is every one that is visible.
-using GpuNumbers = std::vector<std::int64_t>;
-
 // How several ranks train one model. Ranks are processes, and how many there are is the launcher's
 // to say (`myxtts launch`, torchrun, srun or mpirun), or the threads of one process that one data
 // device feeds.
 struct ParallelConfig {
-  std::optional<GpuNumbers> gpus = {};     // of this host, a rank on each
   std::optional<std::int64_t> ranks = {};  // in this process, fed by one data device
   double rank_timeout = 600;               // seconds that ranks wait for one that does not answer
   Wire wire = Wire::Fp32;                  // a batch's gradients are summed in this

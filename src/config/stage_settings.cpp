@@ -24,17 +24,6 @@ std::optional<Stage> parse_stage(std::string_view name) {
   return found == kStages.end() ? std::nullopt : std::optional(*found);
 }
 
-// The parts between commas.
-std::vector<std::string_view> parts_of(std::string_view text) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const auto end = std::min(text.find(','), text.size());
-    parts.push_back(text.substr(0, end));
-    if (end == text.size()) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 std::optional<StageBudget> parse_budget(std::string_view text) {
   if (text.ends_with('m')) {
     const auto minutes = parse_number(text.substr(0, text.size() - 1));
@@ -72,7 +61,7 @@ void leave_out_what_it_lacks(Stage stage, RunConfig& own) {
 
 std::optional<std::vector<Stage>> parse_stages(std::string_view text) {
   std::vector<Stage> stages;
-  for (const std::string_view part : parts_of(text)) {
+  for (const std::string_view part : split_at_commas(text)) {
     const auto stage = parse_stage(part);
     if (!stage || std::ranges::find(stages, *stage) != stages.end()) return std::nullopt;
     stages.push_back(*stage);
@@ -90,7 +79,7 @@ std::string format_stages(const std::vector<Stage>& stages) {
 
 std::optional<StageBudgets> parse_stage_budgets(std::string_view text) {
   StageBudgets budgets;
-  for (const std::string_view part : parts_of(text)) {
+  for (const std::string_view part : split_at_commas(text)) {
     const auto equals = std::min(part.find('='), part.size());
     const auto stage = parse_stage(part.substr(0, equals));
     const auto budget = parse_budget(part.substr(std::min(equals + 1, part.size())));
@@ -121,7 +110,7 @@ bool may_differ_by_stage(const Field& field) {
   return (section == "train" || section == "run") && !shared.contains(field.key);
 }
 
-std::optional<StageKey> find_stage_key(std::string_view key) {
+std::optional<std::pair<const Field*, Stage>> find_stage_key(std::string_view key) {
   const auto last = key.rfind('.');
   if (last == std::string_view::npos || !key.starts_with(kGroup)) return std::nullopt;
   if (!is_group_of_stages(key.substr(0, last)) || key.substr(0, last) == kGroup) {
@@ -130,7 +119,7 @@ std::optional<StageKey> find_stage_key(std::string_view key) {
   const auto stage = parse_stage(leaf_of(key.substr(0, last)));
   for (const Field& field : all_fields()) {
     if (may_differ_by_stage(field) && leaf_of(field.key) == leaf_of(key)) {
-      return StageKey{.field = &field, .stage = *stage};
+      return std::pair(&field, *stage);
     }
   }
   return std::nullopt;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/effective_config.h"
@@ -25,11 +26,7 @@ bool may_differ_by_stage(const Field& field);
 
 // The setting of a key of that section, "stages.dvae.lr"; nothing where there is none. Its name
 // there is that of the setting without its section.
-struct StageKey {
-  const Field* field = nullptr;
-  Stage stage = Stage::Gpt;
-};
-std::optional<StageKey> find_stage_key(std::string_view key);
+std::optional<std::pair<const Field*, Stage>> find_stage_key(std::string_view key);
 
 // Whether it is "stages" or "stages.dvae", below which such keys stand.
 bool is_group_of_stages(std::string_view key);

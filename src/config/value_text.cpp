@@ -105,7 +105,7 @@ std::optional<bool> parse_switch(std::string_view text) {
 std::optional<SplitGpu> parse_split_gpu(std::string_view text) {
   const std::size_t colon = text.find(':');
   const auto gpu = parse_integer(text.substr(0, colon));
-  if (!gpu || *gpu < 0 || *gpu > 63) return std::nullopt;
+  if (!gpu || *gpu < 0 || *gpu > kMostGpu) return std::nullopt;
   if (colon == std::string_view::npos) return SplitGpu{.gpu = *gpu, .multiprocessors = {}};
   const auto multiprocessors = parse_integer(text.substr(colon + 1));
   if (!multiprocessors || *multiprocessors < 1 || *multiprocessors > 1024) return std::nullopt;
@@ -117,20 +117,27 @@ std::string format_split_gpu(const SplitGpu& split) {
   return fmt::format("{}:{}", split.gpu, *split.multiprocessors);
 }
 
+std::vector<std::string_view> split_at_commas(std::string_view text) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const auto end = std::min(text.find(','), text.size());
+    parts.push_back(text.substr(0, end));
+    if (end == text.size()) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
 std::optional<Weights> parse_weights(std::string_view text) {
   constexpr double kMostWeight = 1000.0;
   Weights weights;
-  while (true) {
-    const auto end = std::min(text.find(','), text.size());
-    const std::string_view pair = text.substr(0, end);
+  for (const std::string_view pair : split_at_commas(text)) {
     const auto equals = pair.rfind('=');
     if (equals == std::string_view::npos || equals == 0) return std::nullopt;
     const auto weight = parse_number(pair.substr(equals + 1));
     if (!weight || *weight <= 0 || *weight > kMostWeight) return std::nullopt;
     if (!weights.emplace(pair.substr(0, equals), *weight).second) return std::nullopt;
-    if (end == text.size()) return weights;
-    text.remove_prefix(end + 1);
   }
+  return weights;
 }
 
 std::string format_weights(const Weights& weights) {

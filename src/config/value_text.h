@@ -29,6 +29,9 @@ std::optional<bool> parse_switch(std::string_view text);
 std::optional<SplitGpu> parse_split_gpu(std::string_view text);
 std::string format_split_gpu(const SplitGpu& split);
 
+// The parts between commas, empty ones too.
+std::vector<std::string_view> split_at_commas(std::string_view text);
+
 // "fa=3,en=1.5": names with numbers above 0 and up to 1000, each name once.
 std::optional<Weights> parse_weights(std::string_view text);
 std::string format_weights(const Weights& weights);

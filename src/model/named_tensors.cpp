@@ -12,12 +12,6 @@
 
 namespace myxtts {
 
-NamedTensors on_device(const NamedTensors& tensors, c10::Device device) {
-  NamedTensors moved;
-  for (const auto& [name, tensor] : tensors) moved.emplace(name, tensor.to(device));
-  return moved;
-}
-
 std::span<float> values_of(at::Tensor& tensor) {
   return {tensor.mutable_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
 }
@@ -33,6 +27,14 @@ const at::Tensor& TensorScope::operator[](std::string_view name) const {
 
 TensorScope TensorScope::part(std::string_view name) const {
   return TensorScope(tensors_, prefix_ + std::string(name) + ".");
+}
+
+NamedTensors on_device(const NamedTensors& tensors, c10::Device device, std::string_view prefix) {
+  NamedTensors moved;
+  for (const auto& [name, tensor] : tensors) {
+    if (name.starts_with(prefix)) moved.emplace(name, tensor.to(device));
+  }
+  return moved;
 }
 
 namespace {

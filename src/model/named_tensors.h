@@ -19,8 +19,10 @@ namespace myxtts {
 // map and share its tensors: an optimiser that writes into them in place trains the network.
 using NamedTensors = std::map<std::string, at::Tensor, std::less<>>;
 
-// The same tensors on a device: themselves where they are there already.
-NamedTensors on_device(const NamedTensors& tensors, c10::Device device);
+// The tensors whose names begin with a prefix, on a device: themselves where they are there
+// already.
+NamedTensors on_device(const NamedTensors& tensors, c10::Device device,
+                       std::string_view prefix = {});
 
 // The numbers of a contiguous fp32 tensor in host memory.
 std::span<float> values_of(at::Tensor& tensor);

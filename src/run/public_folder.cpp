@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/message_text.h"
 #include "config/model_json.h"
 #include "run/model_folder.h"
 #include "weights/byte_reader.h"

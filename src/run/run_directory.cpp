@@ -13,6 +13,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/message_text.h"
 #include "run/model_folder.h"
 #include "weights/byte_reader.h"
 

@@ -59,11 +59,11 @@ namespace {
 
 // None named is every one that is visible, but the one that prepares data.
 GpuNumbers named_gpus(const RunConfig& config, const GpuInventory& inventory) {
-  if (config.parallel.gpus && !config.parallel.gpus->empty()) return *config.parallel.gpus;
+  if (config.devices.gpus && !config.devices.gpus->empty()) return *config.devices.gpus;
   GpuNumbers numbers;
   const auto visible = static_cast<std::int64_t>(visible_gpus(inventory).size());
   for (std::int64_t number = 0; number < visible; ++number) {
-    if (number != config.data.data_gpu) numbers.push_back(number);
+    if (number != config.devices.data_gpu) numbers.push_back(number);
   }
   return numbers;
 }
@@ -71,7 +71,7 @@ GpuNumbers named_gpus(const RunConfig& config, const GpuInventory& inventory) {
 GpuNumbers model_gpus(const RunConfig& config, const GpuInventory& inventory) {
   const GpuNumbers numbers = named_gpus(config, inventory);
   if (!numbers.empty()) return numbers;
-  if (!config.data.data_gpu) {
+  if (!config.devices.data_gpu) {
     throw DeviceError(
         "--gpus all needs a GPU, and this machine shows none; see myxtts doctor, or train on the "
         "CPU with --device cpu.");
@@ -79,14 +79,14 @@ GpuNumbers model_gpus(const RunConfig& config, const GpuInventory& inventory) {
   throw DeviceError(fmt::format(
       "--gpus all leaves no GPU to train on beside --data-gpu {}: this machine shows {}. Leave out "
       "--data-gpu and --gpus to do both on one.",
-      *config.data.data_gpu, visible_gpus(inventory).size()));
+      *config.devices.data_gpu, visible_gpus(inventory).size()));
 }
 
 // Whether a rank of a launcher takes the GPU of its place on the host.
 bool takes_gpu_by_place(const RunConfig& config) {
   const DevicesConfig& devices = config.devices;
   return devices.device != DeviceKind::Cpu && devices.mode != Mode::Cpu && !devices.split_gpu &&
-         !config.data.data_gpu;
+         !config.devices.data_gpu;
 }
 
 // What `plan` does is kept to the cores of a rank, which it counts.
@@ -126,26 +126,26 @@ std::string devices_of(const std::vector<DevicePlan>& plans) {
 }  // namespace
 
 bool has_rank_threads(const RunConfig& config) {
-  return config.parallel.ranks || (config.parallel.gpus && config.data.data_gpu);
+  return config.parallel.ranks || (config.devices.gpus && config.devices.data_gpu);
 }
 
 bool has_rank_processes(const RunConfig& config) {
-  return config.parallel.gpus && !config.data.data_gpu;
+  return config.devices.gpus && !config.devices.data_gpu;
 }
 
 std::vector<RunConfig> settings_of_ranks(const RunConfig& config, const GpuInventory& gpus) {
   RunConfig alone = config;
-  alone.parallel.gpus.reset();
+  alone.devices.gpus.reset();
   alone.parallel.ranks.reset();
   if (config.parallel.ranks) {
     return std::vector<RunConfig>(static_cast<std::size_t>(*config.parallel.ranks), alone);
   }
   std::vector<RunConfig> settings;
   for (const std::int64_t gpu : model_gpus(config, gpus)) {
-    if (config.data.data_gpu) {
-      alone.data.model_gpu = gpu;
+    if (config.devices.data_gpu) {
+      alone.devices.model_gpu = gpu;
     } else {
-      alone.parallel.gpus = GpuNumbers{gpu};
+      alone.devices.gpus = GpuNumbers{gpu};
     }
     settings.push_back(alone);
   }
@@ -155,13 +155,13 @@ std::vector<RunConfig> settings_of_ranks(const RunConfig& config, const GpuInven
 RunConfig settings_of_rank(const RunConfig& config, const World& world, const GpuInventory& gpus) {
   if (!takes_gpu_by_place(config)) return config;
   const GpuNumbers numbers = named_gpus(config, gpus);
-  const bool are_named = config.parallel.gpus && !config.parallel.gpus->empty();
+  const bool are_named = config.devices.gpus && !config.devices.gpus->empty();
   if (numbers.empty()) return config;
   const bool is_shown_its_own = !are_named && numbers.size() == 1;
   const auto place = is_shown_its_own ? 0 : static_cast<std::size_t>(world.local_rank);
   if (place < numbers.size()) {
     RunConfig own = config;
-    own.parallel.gpus = GpuNumbers{numbers[place]};
+    own.devices.gpus = GpuNumbers{numbers[place]};
     return own;
   }
   if (are_named) {

@@ -11,18 +11,6 @@
 #include "diagnose/memory/memory_plan.h"
 
 namespace myxtts {
-namespace {
-
-// The tensors whose names begin so.
-NamedTensors on_device(const NamedTensors& tensors, const std::string& prefix, c10::Device device) {
-  NamedTensors placed;
-  for (const auto& [name, tensor] : tensors) {
-    if (name.starts_with(prefix)) placed.emplace(name, tensor.to(device));
-  }
-  return placed;
-}
-
-}  // namespace
 
 RunDevices::RunDevices(const DevicePlan& plan, const RunDevices& first)
     : data(first.data),
@@ -38,10 +26,10 @@ RunDevices::RunDevices(const DevicePlan& plan, const OpenModel& network, Stage s
   const auto scope = data->enter(data->stream());
   try {
     const auto device = torch_device(*data);
-    dvae = std::make_unique<Dvae>(network.config.dvae, on_device(network.dvae, "", device));
+    dvae = std::make_unique<Dvae>(network.config.dvae, on_device(network.dvae, device));
     if (stage == Stage::Decoder) {
       speaker_encoder = std::make_unique<SpeakerEncoder>(
-          network.config.speaker_encoder, on_device(network.model, kSpeakerEncoderPrefix, device));
+          network.config.speaker_encoder, on_device(network.model, device, kSpeakerEncoderPrefix));
       speaker_dim = network.config.speaker_encoder.output_dim;
     }
     mel_stats = network.model.at("mel_stats").to(device);

@@ -73,7 +73,7 @@ double waited_share(const PipelineReading& reading) {
 Advice advice_for(const RunConfig& config) {
   const bool is_gpt = config.train.stage == Stage::Gpt;
   return {.cache = is_gpt && !config.data.cache_dataset && !config.train.shift_clips,
-          .profile = is_gpt && !config.parallel.ranks && !config.parallel.gpus};
+          .profile = is_gpt && !config.parallel.ranks && !config.devices.gpus};
 }
 
 std::string pipeline_verdict(const PipelineReading& reading, const Advice& advice) {
@@ -179,7 +179,7 @@ ProgressObserver::ProgressObserver(const DevicePlan& plan, const TrainingProgres
 void ProgressObserver::stepped(const StepReport& report) {
   clips_ += std::ssize(report.clips);
   audio_seconds_ += report.audio_seconds;
-  if (progress_->draws_soon()) progress_->tell(note(report));
+  if (progress_->draws_soon()) progress_->set_note(note(report));
   progress_->advance();
 }
 

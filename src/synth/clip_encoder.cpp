@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "synth/clip_encoder.h"
 
+#include <algorithm>
+
 #include <ATen/ATen.h>
 
 namespace myxtts {
@@ -14,6 +16,12 @@ at::Tensor evened(const at::Tensor& clip) {
 }
 
 }  // namespace
+
+at::Tensor codes_of_clip(const Dvae& dvae, const at::Tensor& mel, std::int64_t samples,
+                         std::int64_t stride) {
+  const auto found = dvae.quantise(dvae.encode(mel)).squeeze(0);
+  return found.narrow(0, 0, std::min((samples + stride - 1) / stride, found.size(0)));
+}
 
 ClipEncoder::ClipEncoder(const OpenModel& model, const ReferenceLengths& lengths)
     : sample_rate_(model.config.decoder.input_sample_rate),

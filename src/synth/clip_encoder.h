@@ -14,6 +14,12 @@
 
 namespace myxtts {
 
+// The codes [n] of a clip of so many samples from its spectrogram [1, bands, F]: one for each
+// `stride` samples or part of that. A clip of whole strides has one frame more than codes; what
+// that gives is dropped, as the Python peer does.
+at::Tensor codes_of_clip(const Dvae& dvae, const at::Tensor& mel, std::int64_t samples,
+                         std::int64_t stride);
+
 // Everything a model makes of sound, on the CPU. The model outlives it.
 class ClipEncoder {
  public:

@@ -9,19 +9,12 @@
 #include <c10/core/GradMode.h>
 
 #include "model/gpt.h"
+#include "synth/clip_encoder.h"
 
 namespace myxtts {
 namespace {
 
 constexpr std::int64_t kPromptSamples = 132'300;  // what prompts are padded to: six seconds
-
-NamedTensors on_device(const NamedTensors& tensors, std::string_view prefix, c10::Device device) {
-  NamedTensors moved;
-  for (const auto& [name, tensor] : tensors) {
-    if (name.starts_with(prefix)) moved.emplace(name, tensor.to(device));
-  }
-  return moved;
-}
 
 }  // namespace
 
@@ -56,17 +49,14 @@ ClipEvaluator::ClipEvaluator(const OpenModel& model, c10::Device device)
       sample_rate_(model.config.decoder.input_sample_rate),
       device_(device),
       mel_stats_(model.model.at("mel_stats").to(device)),
-      dvae_(model.config.dvae, on_device(model.dvae, "", device)),
-      gpt_(model.config.gpt, on_device(model.model, kGptPrefix, device)),
+      dvae_(model.config.dvae, on_device(model.dvae, device)),
+      gpt_(model.config.gpt, on_device(model.model, device, kGptPrefix)),
       dvae_mel_(dvae_mel_config(), device),
       prompt_mel_(conditioning_mel_config(), device) {}
 
 at::Tensor ClipEvaluator::codes(const at::Tensor& samples) const {
   const auto mel = normalised_log_mel(dvae_mel_(samples.unsqueeze(0)), mel_stats_);
-  const auto found = dvae_.quantise(dvae_.encode(mel)).squeeze(0);
-  // A clip of whole strides has one frame more than its codes; the peer drops what that gives.
-  const auto count = (samples.size(0) + config_.code_stride - 1) / config_.code_stride;
-  return found.narrow(0, 0, count);
+  return codes_of_clip(dvae_, mel, samples.size(0), config_.code_stride);
 }
 
 at::Tensor ClipEvaluator::prompt_mel(const at::Tensor& samples, PromptSpan prompt) const {

@@ -7,10 +7,10 @@
 #include <c10/core/GradMode.h>
 
 #include "base/error.h"
+#include "synth/clip_encoder.h"
 #include "synth/voice.h"
 
 namespace myxtts {
-namespace {}  // namespace
 
 CopySynthesis::CopySynthesis(const OpenModel& model, c10::Device device)
     : config_(model.config),
@@ -29,12 +29,10 @@ CopySynthesis::CopySynthesis(const OpenModel& model, c10::Device device)
 
 std::vector<std::int64_t> CopySynthesis::codes_of(const at::Tensor& clip) const {
   const auto mel = normalised_log_mel(mel_(clip.unsqueeze(0)), tensors_.at("mel_stats"));
-  const auto found = dvae_.quantise(dvae_.encode(mel)).squeeze(0).cpu().contiguous();
-  // A clip of whole strides has one frame more than its codes.
-  const auto wanted = (clip.size(0) + config_.gpt.code_stride - 1) / config_.gpt.code_stride;
-  const auto count = std::min(wanted, found.numel());
-  const auto* first = found.const_data_ptr<std::int64_t>();
-  return {first, first + count};
+  const auto codes =
+      codes_of_clip(dvae_, mel, clip.size(0), config_.gpt.code_stride).cpu().contiguous();
+  const auto* first = codes.const_data_ptr<std::int64_t>();
+  return {first, first + codes.numel()};
 }
 
 CopiedClip CopySynthesis::operator()(const at::Tensor& clip, std::span<const std::int64_t> text,
@@ -55,7 +53,7 @@ CopiedClip CopySynthesis::operator()(const at::Tensor& clip, std::span<const std
   return copied;
 }
 
-// A second at a time where somebody may lose patience.
+// A second at a time where the work can be cancelled.
 at::Tensor CopySynthesis::sound(const at::Tensor& latents, const at::Tensor& speaker,
                                 const std::function<bool()>& wanted) const {
   const std::int64_t length = vocoder_.length(latents.size(0));

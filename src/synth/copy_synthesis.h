@@ -23,14 +23,14 @@ namespace myxtts {
 // A recorded clip as a model says it again.
 struct CopiedClip {
   std::vector<std::int64_t> codes = {};
-  at::Tensor samples = {};  // [S] fp32 on the CPU; undefined: nobody waited for it
+  at::Tensor samples = {};  // [S] fp32 on the CPU; undefined: the work was cancelled
 };
 
-// Sends recorded clips through all of a model but its choice of codes: what is heard is the best
-// that the GPT could make the decoder say.
+// Sends recorded clips through all of a model but its choice of codes: the result is the best that
+// the GPT could get from the vocoder.
 //
-//   clip ─▶ DVAE ─▶ codes ─▶ GPT, which is told them, its text and the clip's own voice ─▶ latents
-//   ─▶ decoder ─▶ sound
+//   clip ─▶ DVAE ─▶ codes ─▶ GPT, teacher-forced with them, the text and the clip's own voice
+//   ─▶ latents ─▶ vocoder ─▶ sound
 //
 // One thread at a time.
 class CopySynthesis {
@@ -39,7 +39,7 @@ class CopySynthesis {
   CopySynthesis(const OpenModel& model, c10::Device device);
 
   // `clip` [S] at input_rate(), on the CPU; `text` with the language's tag, without start and stop;
-  // nothing is read where it is empty. `wanted` is asked now and then, and false ends the work.
+  // nothing is read where it is empty. `wanted` is asked now and then; false cancels the work.
   // Throws DataError when the clip is too short or too long for the model.
   CopiedClip operator()(const at::Tensor& clip, std::span<const std::int64_t> text,
                         const std::function<bool()>& wanted = {}) const;
@@ -62,7 +62,7 @@ class CopySynthesis {
   SpeakerEncoder speaker_encoder_;
   ReferenceVoice reference_;
   Decoder decoder_;
-  Vocoder vocoder_;
+  WindowedVocoder vocoder_;
   MelSpectrogram mel_;
 };
 

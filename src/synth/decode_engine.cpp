@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "synth/decode_engine.h"
 
-#include <map>
-#include <mutex>
-
 #include <ATen/ATen.h>
 
 #include "base/error.h"
@@ -13,10 +10,10 @@
 namespace myxtts {
 namespace {
 
-// A row while its codes come.
-class RowInTheMaking {
+// A row whose codes are being chosen.
+class GrowingRow {
  public:
-  RowInTheMaking(const DecodeEngine& engine, std::size_t index, const DecodePrefix& prefix)
+  GrowingRow(const DecodeEngine& engine, std::size_t index, const DecodePrefix& prefix)
       : config_(engine.config()),
         index_(index),
         number_(prefix.number),
@@ -39,7 +36,7 @@ class RowInTheMaking {
   bool ended() const { return ended_; }
   std::int64_t count() const { return static_cast<std::int64_t>(codes_.size()); }
 
-  bool tell(const CodeListener& listener) const {
+  bool report(const CodeListener& listener) const {
     const bool due = ended_ || (listener.every > 0 && count() % listener.every == 0);
     if (!listener.hear || !due) return true;
     return listener.hear({index_, codes_, states_.narrow(0, 0, count()), ended_});
@@ -62,8 +59,8 @@ class RowInTheMaking {
   bool ended_ = false;
 };
 
-// True while there are rows to go on with and nobody wants to stop.
-bool take_codes(const DecodeEngine& engine, std::vector<RowInTheMaking>& rows,
+// True while a row goes on and the listener does not stop it.
+bool take_codes(const DecodeEngine& engine, std::vector<GrowingRow>& rows,
                 const SamplingSettings& settings, const CodeListener& listener) {
   auto logits = engine.logits().to(at::kCPU, at::kFloat, /*non_blocking=*/false, /*copy=*/true);
   const auto states = engine.states();
@@ -73,7 +70,7 @@ bool take_codes(const DecodeEngine& engine, std::vector<RowInTheMaking>& rows,
     if (rows[i].ended()) continue;
     rows[i].take(values_of(logits).subspan(i * ids, ids), states[static_cast<std::int64_t>(i)],
                  settings);
-    if (!rows[i].tell(listener)) return false;
+    if (!rows[i].report(listener)) return false;
     goes_on = goes_on || !rows[i].ended();
   }
   return goes_on;
@@ -81,18 +78,23 @@ bool take_codes(const DecodeEngine& engine, std::vector<RowInTheMaking>& rows,
 
 }  // namespace
 
-std::vector<GeneratedRow> generate_by_steps(DecodeEngine& engine,
-                                            std::span<const DecodePrefix> prefixes,
-                                            const SamplingSettings& settings,
-                                            const CodeListener& listener) {
+DecodeEngine::DecodeEngine(const GptConfig& config, const DecodeCapacity& capacity,
+                           c10::Device device)
+    : config_(config),
+      capacity_{capacity.rows, capacity.codes > 0 ? capacity.codes : most_codes(config)},
+      device_(device) {}
+
+std::vector<GeneratedRow> DecodeEngine::generate(std::span<const DecodePrefix> prefixes,
+                                                 const SamplingSettings& settings,
+                                                 const CodeListener& listener) {
   MYXTTS_CHECK(settings.beams == 1, "rows were asked for {} beams each", settings.beams);
-  std::vector<RowInTheMaking> rows;
-  for (std::size_t i = 0; i < prefixes.size(); ++i) rows.emplace_back(engine, i, prefixes[i]);
-  engine.begin(prefixes);
+  std::vector<GrowingRow> rows;
+  for (std::size_t i = 0; i < prefixes.size(); ++i) rows.emplace_back(*this, i, prefixes[i]);
+  begin(prefixes);
   std::vector<std::int64_t> inputs(rows.size());
-  while (take_codes(engine, rows, settings, listener)) {
+  while (take_codes(*this, rows, settings, listener)) {
     for (std::size_t i = 0; i < rows.size(); ++i) inputs[i] = rows[i].next_input();
-    engine.step(inputs);
+    step(inputs);
   }
   std::vector<GeneratedRow> result;
   for (auto& row : rows) result.push_back(std::move(row).finish());
@@ -122,58 +124,25 @@ GeneratedRow generate_with_beams(DecodeEngine& engine, const DecodePrefix& prefi
   return {best.codes, at::stack(own), best.codes.back() == engine.config().stop_audio};
 }
 
-namespace {
-
-// The rows that the public model leaves free at the end of its code positions.
-constexpr std::int64_t kUnusedCodes = 3;
-
-struct Registry {
-  std::mutex mutex;
-  std::map<c10::DeviceType, DecodeEngineFactory> factories = {
-      {c10::DeviceType::CPU, &make_cpu_engine}, {c10::DeviceType::CUDA, &make_cuda_engine}};
-};
-
-Registry& registry() {
-  static Registry one;
-  return one;
-}
-
-}  // namespace
-
 std::int64_t most_text_tokens(const GptConfig& config) {
   return config.max_text_tokens - 1;
 }
 
 std::int64_t most_codes(const GptConfig& config) {
-  return config.max_audio_tokens - kUnusedCodes;
-}
-
-bool has_decode_engine(c10::DeviceType type) {
-  const std::lock_guard lock(registry().mutex);
-  return registry().factories.contains(type);
-}
-
-void register_decode_engine(c10::DeviceType type, DecodeEngineFactory factory) {
-  const std::lock_guard lock(registry().mutex);
-  registry().factories[type] = factory;
+  constexpr std::int64_t kUnused = 3;  // positions that the public model leaves free at its end
+  return config.max_audio_tokens - kUnused;
 }
 
 std::unique_ptr<DecodeEngine> make_decode_engine(const GptConfig& config,
                                                  const NamedTensors& weights,
                                                  const DecodeCapacity& capacity,
                                                  c10::Device device) {
-  DecodeEngineFactory factory = nullptr;
-  {
-    const std::lock_guard lock(registry().mutex);
-    const auto found = registry().factories.find(device.type());
-    if (found != registry().factories.end()) factory = found->second;
-  }
-  if (factory == nullptr) {
-    throw DeviceError(fmt::format(
-        "Nothing here generates codes on the device {}; use --device cpu, or a build with CUDA.",
-        device.str()));
-  }
-  return factory(config, weights, capacity, device);
+  if (device.is_cpu()) return make_cpu_engine(config, weights, capacity);
+  if (device.is_cuda())
+    return make_cuda_engine(config, weights, capacity, {.device = device.index()});
+  throw DeviceError(fmt::format(
+      "Nothing here generates codes on the device {}; use --device cpu, or a build with CUDA.",
+      device.str()));
 }
 
 }  // namespace myxtts

@@ -85,61 +85,50 @@ class DecodeEngine {
   virtual at::Tensor logits() const = 0;  // [rows, audio ids]
   virtual at::Tensor states() const = 0;  // [rows, D]
 
-  // From prefixes to whole rows, one beam each. An engine may choose codes on its own device and
-  // hand them over in runs; generate_by_steps() (synth/decode_engine.h) is the plain way.
+  // From prefixes to whole rows, one beam each: by begin(), step() and choices on the CPU. An
+  // engine may choose codes on its own device and hand them over in runs.
   virtual std::vector<GeneratedRow> generate(std::span<const DecodePrefix> rows,
                                              const SamplingSettings& settings,
-                                             const CodeListener& listener) = 0;
+                                             const CodeListener& listener);
 
-  virtual const GptConfig& config() const = 0;
-  virtual DecodeCapacity capacity() const = 0;
-  virtual c10::Device device() const = 0;
+  const GptConfig& config() const { return config_; }
+  const DecodeCapacity& capacity() const { return capacity_; }
+  c10::Device device() const { return device_; }
+
+ protected:
+  DecodeEngine(const GptConfig& config, const DecodeCapacity& capacity, c10::Device device);
+
+ private:
+  const GptConfig config_;
+  const DecodeCapacity capacity_;
+  const c10::Device device_;
 };
 
 // The longest text and the most codes of one generation: the peer's limits.
 std::int64_t most_text_tokens(const GptConfig& config);  // without START and STOP
 std::int64_t most_codes(const GptConfig& config);
 
-// `weights` are those of a checkpoint ("gpt.…"), on any device.
-using DecodeEngineFactory = std::unique_ptr<DecodeEngine> (*)(const GptConfig& config,
-                                                              const NamedTensors& weights,
-                                                              const DecodeCapacity& capacity,
-                                                              c10::Device device);
-
-// The engine for a device. The CPU's is always there; the CUDA plugin registers its own when it is
-// opened. Throws DeviceError where there is none.
-std::unique_ptr<DecodeEngine> make_decode_engine(const GptConfig& config,
-                                                 const NamedTensors& weights,
-                                                 const DecodeCapacity& capacity,
-                                                 c10::Device device);
-bool has_decode_engine(c10::DeviceType type);
-void register_decode_engine(c10::DeviceType type, DecodeEngineFactory factory);
-
-// What DecodeEngine::generate promises, by begin(), step() and choices on the CPU.
-std::vector<GeneratedRow> generate_by_steps(DecodeEngine& engine,
-                                            std::span<const DecodePrefix> rows,
-                                            const SamplingSettings& settings,
-                                            const CodeListener& listener);
-
 // One text with settings.beams beams; the engine has as many rows. The best finished beam.
 GeneratedRow generate_with_beams(DecodeEngine& engine, const DecodePrefix& prefix,
                                  const SamplingSettings& settings);
 
+// The engine for a device. `weights` are those of a checkpoint ("gpt.…"), on any device. Throws
+// DeviceError where there is none.
+std::unique_ptr<DecodeEngine> make_decode_engine(const GptConfig& config,
+                                                 const NamedTensors& weights,
+                                                 const DecodeCapacity& capacity,
+                                                 c10::Device device);
+
 // LibTorch reads the prefixes, synth/cpu/ makes the steps with as many threads as LibTorch has. The
 // weights are shared, and copied once more in the order in which a step reads them.
 std::unique_ptr<DecodeEngine> make_cpu_engine(const GptConfig& config, const NamedTensors& weights,
-                                              const DecodeCapacity& capacity, c10::Device device);
+                                              const DecodeCapacity& capacity);
 
-// LibTorch reads the prefixes, kernels/ makes the steps and chooses the codes, all on one GPU; see
-// docs/internals/decode-engine.md. Throws DeviceError where there is none.
+// LibTorch reads the prefixes, kernels/ makes the steps and chooses the codes, all on the GPU
+// options.device; see docs/internals/decode-engine.md. The shape of the options follows from the
+// others. Throws DeviceError where there is no GPU.
 std::unique_ptr<DecodeEngine> make_cuda_engine(const GptConfig& config, const NamedTensors& weights,
-                                               const DecodeCapacity& capacity, c10::Device device);
-
-// The same with another precision or method than the GPU's best.
-std::unique_ptr<DecodeEngine> make_cuda_engine_by(const GptConfig& config,
-                                                  const NamedTensors& weights,
-                                                  const DecodeCapacity& capacity,
-                                                  c10::Device device, DecodePrecision precision,
-                                                  DecodeMethod method);
+                                               const DecodeCapacity& capacity,
+                                               CodeDecoderOptions options);
 
 }  // namespace myxtts

@@ -19,49 +19,33 @@ namespace {
 // Steps queued at once. One such run is always ahead of the host.
 constexpr std::int64_t kRun = 8;
 
-NamedTensors gpt_on(const NamedTensors& weights, c10::Device device) {
-  NamedTensors result;
-  for (const auto& [name, tensor] : weights) {
-    if (name.starts_with(kGptPrefix)) result[name] = tensor.to(device, at::kFloat).contiguous();
-  }
-  return result;
-}
-
 // The checkpoint's tensors under the names of kernels/.
-class WeightViews {
- public:
-  explicit WeightViews(const NamedTensors& weights) : scope_(weights, kGptPrefix) {}
-
-  CodeDecoderWeights of(const GptConfig& config) const {
-    CodeDecoderWeights views;
-    for (std::int64_t i = 0; i < config.layers; ++i) {
-      const auto name = fmt::format("gpt.h.{}.", i);
-      views.layers.push_back({.before_attention = norm(name + "ln_1"),
-                              .qkv = linear(name + "attn.c_attn"),
-                              .attention_out = linear(name + "attn.c_proj"),
-                              .before_mlp = norm(name + "ln_2"),
-                              .mlp_in = linear(name + "mlp.c_fc"),
-                              .mlp_out = linear(name + "mlp.c_proj")});
-    }
-    views.last_norm = norm("gpt.ln_f");
-    views.final_norm = norm("final_norm");
-    views.head = linear("mel_head");
-    views.embedding = data("mel_embedding.weight");
-    views.positions = data("mel_pos_embedding.emb.weight");
-    return views;
-  }
-
- private:
-  const float* data(const std::string& name) const { return scope_[name].const_data_ptr<float>(); }
-  NormView norm(const std::string& name) const {
+CodeDecoderWeights weight_views(const GptConfig& config, const NamedTensors& weights) {
+  const TensorScope scope(weights, kGptPrefix);
+  const auto data = [&](const std::string& name) { return scope[name].const_data_ptr<float>(); };
+  const auto norm = [&](const std::string& name) -> NormView {
     return {data(name + ".weight"), data(name + ".bias")};
-  }
-  LinearView linear(const std::string& name) const {
+  };
+  const auto linear = [&](const std::string& name) -> LinearView {
     return {data(name + ".weight"), data(name + ".bias")};
+  };
+  CodeDecoderWeights views;
+  for (std::int64_t i = 0; i < config.layers; ++i) {
+    const auto name = fmt::format("gpt.h.{}.", i);
+    views.layers.push_back({.before_attention = norm(name + "ln_1"),
+                            .qkv = linear(name + "attn.c_attn"),
+                            .attention_out = linear(name + "attn.c_proj"),
+                            .before_mlp = norm(name + "ln_2"),
+                            .mlp_in = linear(name + "mlp.c_fc"),
+                            .mlp_out = linear(name + "mlp.c_proj")});
   }
-
-  TensorScope scope_;
-};
+  views.last_norm = norm("gpt.ln_f");
+  views.final_norm = norm("final_norm");
+  views.head = linear("mel_head");
+  views.embedding = data("mel_embedding.weight");
+  views.positions = data("mel_pos_embedding.emb.weight");
+  return views;
+}
 
 CodeDecoderShape shape_of(const GptConfig& config, const DecodeCapacity& capacity) {
   const auto prefix = config.perceiver_latents + most_text_tokens(config) + 2;
@@ -92,12 +76,11 @@ class EngineCuda final : public DecodeEngine {
  public:
   EngineCuda(const GptConfig& config, const NamedTensors& weights, const DecodeCapacity& capacity,
              CodeDecoderOptions options)
-      : config_(config),
-        capacity_(capacity),
-        device_(c10::kCUDA, static_cast<c10::DeviceIndex>(options.device)),
+      : DecodeEngine(config, capacity, {c10::kCUDA, static_cast<c10::DeviceIndex>(options.device)}),
         prefixes_(config, weights) {
+    options.shape = shape_of(config, this->capacity());
     wait_for_libtorch();
-    decoder_ = make_cuda_code_decoder(options, WeightViews(weights).of(config));
+    decoder_ = make_cuda_code_decoder(options, weight_views(config, weights));
   }
 
   void begin(std::span<const DecodePrefix> rows) override {
@@ -121,14 +104,14 @@ class EngineCuda final : public DecodeEngine {
   }
 
   at::Tensor logits() const override {
-    return view(decoder_->logits(0), {rows_, config_.audio_ids});
+    return view(decoder_->logits(0), {rows_, config().audio_ids});
   }
 
   at::Tensor states() const override {
     std::vector<at::Tensor> last;
     for (std::int64_t row = 0; row < rows_; ++row) {
       const auto step = decoder_->steps(row);
-      last.push_back(view(decoder_->latents(row) + (step - 1) * config_.width, {config_.width}));
+      last.push_back(view(decoder_->latents(row) + (step - 1) * config().width, {config().width}));
     }
     return at::stack(last);
   }
@@ -144,7 +127,7 @@ class EngineCuda final : public DecodeEngine {
     while (goes_on) {
       decoder_->advance(kRun);
       decoder_->wait(kRun);
-      goes_on = tell(listener, heard);
+      goes_on = report(listener, heard);
     }
     decoder_->wait();
     std::vector<GeneratedRow> result;
@@ -152,33 +135,30 @@ class EngineCuda final : public DecodeEngine {
     return result;
   }
 
-  const GptConfig& config() const override { return config_; }
-  DecodeCapacity capacity() const override { return capacity_; }
-  c10::Device device() const override { return device_; }
-
  private:
   void wait_for_libtorch() const {
-    c10::impl::VirtualGuardImpl(c10::kCUDA).getStream(device_).synchronize();
+    c10::impl::VirtualGuardImpl(c10::kCUDA).getStream(device()).synchronize();
   }
 
   at::Tensor view(const float* data, std::vector<std::int64_t> shape) const {
-    return at::from_blob(const_cast<float*>(data), shape, at::device(device_).dtype(at::kFloat));
+    return at::from_blob(const_cast<float*>(data), shape, at::device(device()).dtype(at::kFloat));
   }
 
   template <typename RuleOf>
   void load(std::span<const DecodePrefix> rows, const RuleOf& rule_of_row) {
     const c10::AutoGradMode no_gradients(false);
-    MYXTTS_CHECK(!rows.empty() && rows.size() <= as_index(capacity_.rows),
-                 "{} rows for an engine of {}", rows.size(), capacity_.rows);
+    MYXTTS_CHECK(!rows.empty() && rows.size() <= as_index(capacity().rows),
+                 "{} rows for an engine of {}", rows.size(), capacity().rows);
     rows_ = static_cast<std::int64_t>(rows.size());
-    for (std::int64_t row = 0; row < capacity_.rows; ++row) decoder_->stop(row);
+    for (std::int64_t row = 0; row < capacity().rows; ++row) decoder_->stop(row);
     for (std::size_t row = 0; row < rows.size(); ++row) {
       const auto number = static_cast<std::int64_t>(row);
       std::vector<std::pair<at::Tensor, at::Tensor>> read;
-      const auto length = prefixes_.read(
-          rows[row], [&](std::int64_t, const at::Tensor& keys, const at::Tensor& values) {
-            read.emplace_back(keys, values);
-          });
+      const auto inputs = prefixes_.embed(rows[row]);
+      const auto length = inputs.size(0);
+      prefixes_.read(inputs, [&](std::int64_t, const at::Tensor& keys, const at::Tensor& values) {
+        read.emplace_back(keys, values);
+      });
       wait_for_libtorch();
       for (std::size_t layer = 0; layer < read.size(); ++layer) {
         decoder_->load_prefix(number, static_cast<std::int64_t>(layer),
@@ -189,13 +169,13 @@ class EngineCuda final : public DecodeEngine {
     }
   }
 
-  // Tells of what came since; true while a row goes on and nobody wants to stop.
-  bool tell(const CodeListener& listener, std::vector<std::int64_t>& heard) {
+  // Reports new codes to the listener; true while a row goes on and the listener does not stop it.
+  bool report(const CodeListener& listener, std::vector<std::int64_t>& heard) {
     bool goes_on = false;
     for (std::int64_t row = 0; row < rows_; ++row) {
       const RowProgress now = decoder_->progress(row);
       goes_on = goes_on || !now.finished;
-      if (!listener.hear || !tell_row(listener, row, now, heard[as_index(row)])) continue;
+      if (!listener.hear || !report_row(listener, row, now, heard[as_index(row)])) continue;
       for (std::int64_t other = 0; other < rows_; ++other) decoder_->stop(other);
       return false;
     }
@@ -203,9 +183,8 @@ class EngineCuda final : public DecodeEngine {
   }
 
   // True when the listener wants no more.
-  bool tell_row(const CodeListener& listener, std::int64_t row, const RowProgress& now,
-                std::int64_t& heard) const {
-    const std::int64_t* none = nullptr;
+  bool report_row(const CodeListener& listener, std::int64_t row, const RowProgress& now,
+                  std::int64_t& heard) const {
     while (heard < now.codes) {
       const std::int64_t due =
           listener.every > 0 ? (heard / listener.every + 1) * listener.every : now.codes + 1;
@@ -213,15 +192,13 @@ class EngineCuda final : public DecodeEngine {
       if (due > now.codes && !ends) return false;
       heard = ends ? now.codes : due;
       const std::vector<std::int64_t> codes(decoder_->codes(row), decoder_->codes(row) + heard);
-      const std::span<const std::int64_t> all =
-          codes.empty() ? std::span(none, 0) : std::span(codes);
-      if (!listener.hear({as_index(row), all, states_of(row, heard), ends})) return true;
+      if (!listener.hear({as_index(row), codes, states_of(row, heard), ends})) return true;
     }
     return false;
   }
 
   at::Tensor states_of(std::int64_t row, std::int64_t count) const {
-    return view(decoder_->latents(row), {count, config_.width}).clone();
+    return view(decoder_->latents(row), {count, config().width}).clone();
   }
 
   GeneratedRow result_of(std::int64_t row) const {
@@ -229,12 +206,9 @@ class EngineCuda final : public DecodeEngine {
     const auto* codes = decoder_->codes(row);
     return {.codes = {codes, codes + count},
             .states = states_of(row, count),
-            .stopped = count > 0 && codes[count - 1] == config_.stop_audio};
+            .stopped = count > 0 && codes[count - 1] == config().stop_audio};
   }
 
-  GptConfig config_;
-  DecodeCapacity capacity_;
-  c10::Device device_;
   PrefixReader prefixes_;
   std::unique_ptr<CodeDecoder> decoder_;
   std::int64_t rows_ = 0;
@@ -242,25 +216,12 @@ class EngineCuda final : public DecodeEngine {
 
 }  // namespace
 
-std::unique_ptr<DecodeEngine> make_cuda_engine_by(const GptConfig& config,
-                                                  const NamedTensors& weights,
-                                                  const DecodeCapacity& capacity,
-                                                  c10::Device device, DecodePrecision precision,
-                                                  DecodeMethod method) {
-  require_cuda();
-  const DecodeCapacity whole{capacity.rows,
-                             capacity.codes > 0 ? capacity.codes : most_codes(config)};
-  return std::make_unique<EngineCuda>(config, gpt_on(weights, device), whole,
-                                      CodeDecoderOptions{.shape = shape_of(config, whole),
-                                                         .precision = precision,
-                                                         .method = method,
-                                                         .device = device.index()});
-}
-
 std::unique_ptr<DecodeEngine> make_cuda_engine(const GptConfig& config, const NamedTensors& weights,
-                                               const DecodeCapacity& capacity, c10::Device device) {
-  return make_cuda_engine_by(config, weights, capacity, device, DecodePrecision::Bf16,
-                             DecodeMethod::Auto);
+                                               const DecodeCapacity& capacity,
+                                               CodeDecoderOptions options) {
+  require_cuda();
+  const c10::Device device(c10::kCUDA, static_cast<c10::DeviceIndex>(options.device));
+  return std::make_unique<EngineCuda>(config, gpt_weights_on(weights, device), capacity, options);
 }
 
 }  // namespace myxtts

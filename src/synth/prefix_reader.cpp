@@ -8,6 +8,14 @@
 
 namespace myxtts {
 
+NamedTensors gpt_weights_on(const NamedTensors& weights, c10::Device device) {
+  NamedTensors result;
+  for (const auto& [name, tensor] : weights) {
+    if (name.starts_with(kGptPrefix)) result[name] = tensor.to(device, at::kFloat).contiguous();
+  }
+  return result;
+}
+
 PrefixReader::PrefixReader(const GptConfig& config, const NamedTensors& weights) : config_(config) {
   const TensorScope scope(weights, kGptPrefix);
   text_embedding_ = scope["text_embedding.weight"];
@@ -21,8 +29,7 @@ PrefixReader::PrefixReader(const GptConfig& config, const NamedTensors& weights)
   }
 }
 
-std::int64_t PrefixReader::read(const DecodePrefix& prefix, const Sink& sink) const {
-  auto x = embed(prefix);
+at::Tensor PrefixReader::read(at::Tensor x, const Sink& sink) const {
   const auto heads = [&](const at::Tensor& part) {
     return part.view({1, x.size(0), config_.heads, -1}).transpose(1, 2);  // [1, H, N, width]
   };
@@ -35,7 +42,7 @@ std::int64_t PrefixReader::read(const DecodePrefix& prefix, const Sink& sink) co
     x = x + layer.mlp_out(at::gelu(layer.mlp_in(layer.before_mlp(x)), "tanh"));
     sink(static_cast<std::int64_t>(i), parts[1].contiguous(), parts[2].contiguous());
   }
-  return x.size(0);
+  return x;
 }
 
 at::Tensor PrefixReader::embed(const DecodePrefix& prefix) const {

@@ -14,18 +14,26 @@
 
 namespace myxtts {
 
+// The tensors of the GPT alone, dense fp32 on `device`: what engines are built on.
+NamedTensors gpt_weights_on(const NamedTensors& weights, c10::Device device);
+
 // Reads what stands before a row's codes by LibTorch, on the device of the weights it shares.
 class PrefixReader {
  public:
+  // `weights` as gpt_weights_on() gives them.
   PrefixReader(const GptConfig& config, const NamedTensors& weights);
+
+  // [latents | START text STOP] as the first layer takes it, [N, D]. Throws DataError when the text
+  // is longer than the model allows.
+  at::Tensor embed(const DecodePrefix& prefix) const;
 
   // Keys and values of layer `layer`, [N, D] each, contiguous.
   using Sink =
       std::function<void(std::int64_t layer, const at::Tensor& keys, const at::Tensor& values)>;
 
-  // Hands each layer's keys and values of [latents | START text STOP] to the sink; gives their
-  // number N. Throws DataError when the text is longer than the model allows.
-  std::int64_t read(const DecodePrefix& prefix, const Sink& sink) const;
+  // Hands each layer's keys and values of the inputs x [N, D] to the sink; gives the last layer's
+  // output [N, D].
+  at::Tensor read(at::Tensor x, const Sink& sink) const;
 
  private:
   struct Layer {
@@ -36,8 +44,6 @@ class PrefixReader {
     TransposedLinear mlp_in;
     TransposedLinear mlp_out;
   };
-
-  at::Tensor embed(const DecodePrefix& prefix) const;  // [N, D]
 
   GptConfig config_;
   at::Tensor text_embedding_;  // [text ids, D]

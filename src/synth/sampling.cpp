@@ -15,19 +15,8 @@
 namespace myxtts {
 namespace {
 
-constexpr float kDropped = -std::numeric_limits<float>::infinity();
 constexpr std::size_t kFillerId = 1;  // see CodeHistory
 constexpr std::int64_t kMostBeams = 32;
-
-// exp(l - max) of each in double, and their sum.
-double exponentials(std::span<const float> logits, std::vector<double>& values) {
-  const float most = *std::ranges::max_element(logits);
-  values.resize(logits.size());
-  std::ranges::transform(logits, values.begin(), [most](float logit) {
-    return std::exp(static_cast<double>(logit) - static_cast<double>(most));
-  });
-  return std::accumulate(values.begin(), values.end(), 0.0);
-}
 
 void require(bool holds, const char* flag, double value, const char* allowed) {
   if (!holds) {
@@ -41,48 +30,6 @@ double sampling_draw(std::uint64_t seed, std::uint32_t text_number, std::uint32_
   return RandomStream(seed, kSamplingStream).uniform(std::uint64_t{text_number} << 32U | step);
 }
 
-void penalise_repetition(std::span<float> logits, std::span<const std::uint8_t> is_in_history,
-                         double penalty) {
-  const auto factor = static_cast<float>(penalty);
-  for (std::size_t id = 0; id < logits.size(); ++id) {
-    if (is_in_history[id] == 0) continue;
-    logits[id] = logits[id] < 0.0F ? logits[id] * factor : logits[id] / factor;
-  }
-}
-
-void apply_temperature(std::span<float> logits, double temperature) {
-  const auto divisor = static_cast<float>(temperature);
-  for (float& logit : logits) logit /= divisor;
-}
-
-void keep_top_k(std::span<float> logits, std::int64_t k, std::int64_t least) {
-  const auto kept = static_cast<std::size_t>(std::max(k, least));
-  if (kept >= logits.size()) return;
-  std::vector<float> sorted(logits.begin(), logits.end());
-  const auto last = sorted.begin() + static_cast<std::ptrdiff_t>(kept) - 1;
-  std::nth_element(sorted.begin(), last, sorted.end(), std::greater<>());
-  for (float& logit : logits) {
-    if (logit < *last) logit = kDropped;
-  }
-}
-
-void keep_top_p(std::span<float> logits, double p, std::int64_t least) {
-  std::vector<double> likelihood;
-  const double sum = exponentials(logits, likelihood);
-  std::vector<std::size_t> order;  // ids that are not dropped yet, the least likely first
-  for (std::size_t id = 0; id < logits.size(); ++id) {
-    if (logits[id] != kDropped) order.push_back(id);
-  }
-  std::ranges::stable_sort(order, {}, [&](std::size_t id) { return logits[id]; });
-  const auto limit = static_cast<float>(1.0 - p);
-  double below = 0.0;
-  for (std::size_t i = 0; i + static_cast<std::size_t>(least) < order.size(); ++i) {
-    below += likelihood[order[i]] / sum;
-    if (static_cast<float>(below) > limit) return;
-    logits[order[i]] = kDropped;
-  }
-}
-
 void to_log_probabilities(std::span<float> logits) {
   std::vector<double> values;
   const float most = *std::ranges::max_element(logits);
@@ -90,23 +37,6 @@ void to_log_probabilities(std::span<float> logits) {
   for (float& logit : logits) {
     logit = static_cast<float>(static_cast<double>(logit) - shift);
   }
-}
-
-std::int64_t likeliest(std::span<const float> logits) {
-  return std::ranges::max_element(logits) - logits.begin();
-}
-
-std::int64_t draw_from(std::span<const float> logits, double draw) {
-  std::vector<double> likelihood;
-  double left = draw * exponentials(logits, likelihood);
-  std::size_t chosen = 0;
-  for (std::size_t id = 0; id < likelihood.size(); ++id) {
-    if (likelihood[id] == 0.0) continue;
-    chosen = id;  // the last one that can be, should rounding leave something over
-    left -= likelihood[id];
-    if (left < 0.0) break;
-  }
-  return static_cast<std::int64_t>(chosen);
 }
 
 CodeHistory::CodeHistory(const GptConfig& config)
@@ -120,10 +50,12 @@ void process_logits(std::span<float> logits, const CodeHistory& history,
   const std::int64_t least = settings.beams > 1 ? 2 : 1;
   if (settings.beams > 1) to_log_probabilities(logits);
   if (settings.repetition_penalty != 1.0) {
-    penalise_repetition(logits, history.seen(), settings.repetition_penalty);
+    penalise_repetition(logits, history.seen(), static_cast<float>(settings.repetition_penalty));
   }
   if (settings.greedy) return;
-  if (settings.temperature != 1.0) apply_temperature(logits, settings.temperature);
+  if (settings.temperature != 1.0) {
+    apply_temperature(logits, static_cast<float>(settings.temperature));
+  }
   if (settings.top_k != 0) keep_top_k(logits, settings.top_k, least);
   if (settings.top_p < 1.0) keep_top_p(logits, settings.top_p, least);
 }

@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "config/model.h"
+#include "kernels/decode/code_sampling.h"
 
 namespace myxtts {
 
-// How codes are chosen from logits. The defaults are the public XTTS v2's; see synth/sampling.h for
-// what each does, and in which order.
+// How codes are chosen from logits. The defaults are the public XTTS v2's; see
+// kernels/decode/code_sampling.h for what each does, and in which order.
 struct SamplingSettings {
   bool greedy = false;              // the likeliest code always; only repetition_penalty counts
   double temperature = 0.75;        // above 0; 1: no change
@@ -33,28 +34,8 @@ inline constexpr const char* kSamplingStream = "synth/code";
 // nothing else, so that a text sounds the same alone and among others.
 double sampling_draw(std::uint64_t seed, std::uint32_t text_number, std::uint32_t step);
 
-// What is done to logits before a code is chosen, in this order, in fp32. A dropped id is -inf.
-
-// Ids in `history` become less likely: l < 0 is multiplied by the penalty, else l is divided by it.
-// Once for each id, however often it occurs.
-void penalise_repetition(std::span<float> logits, std::span<const std::uint8_t> is_in_history,
-                         double penalty);
-void apply_temperature(std::span<float> logits, double temperature);
-
-// Drops what is below the k-th largest; equals of that stay. At least `least` ids remain.
-void keep_top_k(std::span<float> logits, std::int64_t k, std::int64_t least);
-
-// Drops the least likely while they together have at most 1 - p. At least `least` ids remain.
-void keep_top_p(std::span<float> logits, double p, std::int64_t least);
-
 // log softmax in place.
 void to_log_probabilities(std::span<float> logits);
-
-// The first of the largest.
-std::int64_t likeliest(std::span<const float> logits);
-
-// One id with the probability that softmax gives it; `draw` in [0, 1) decides.
-std::int64_t draw_from(std::span<const float> logits, double draw);
 
 // The codes a row has had, as the penalty sees them. Id 1 and the start code are in it from the
 // beginning: the public model was tuned with a generator that filled the place of the prefix so.
@@ -68,7 +49,8 @@ class CodeHistory {
   std::vector<std::uint8_t> seen_;  // [audio ids]
 };
 
-// All of the above in their order, as the settings say; with beams on log probabilities.
+// The steps of kernels/decode/code_sampling.h in their order, as the settings say; with beams on
+// log probabilities.
 void process_logits(std::span<float> logits, const CodeHistory& history,
                     const SamplingSettings& settings);
 

@@ -70,7 +70,7 @@ class FileWriter final : public SoundWriter {
 
   ~FileWriter() override {
     if (file_ != nullptr) library_.close(file_);
-    std::error_code ignored;  // a destructor has nobody to tell
+    std::error_code ignored;  // a destructor cannot report it
     if (appears_ == Appears::Whole && !finished_) fs::remove(working_, ignored);
   }
 

@@ -28,16 +28,14 @@ std::string shown(const std::string& text) {
   return repair_utf8(text.substr(0, kShownBytes)) + "…";
 }
 
-struct PieceOfJob {
-  std::size_t job = 0;
-  std::size_t piece = 0;
-};
+// The numbers of a job and of one of its pieces.
+using PieceOfJob = std::pair<std::size_t, std::size_t>;
 
 std::vector<PieceOfJob> all_pieces(const std::vector<SpeakingJob>& jobs) {
   std::vector<PieceOfJob> pieces;
   for (std::size_t job = 0; job < jobs.size(); ++job) {
     for (std::size_t piece = 0; piece < jobs[job].pieces.size(); ++piece) {
-      pieces.push_back({job, piece});
+      pieces.emplace_back(job, piece);
     }
   }
   return pieces;
@@ -77,7 +75,7 @@ bool Speaking::speak(const std::vector<SpeakingJob>& jobs, std::int64_t batch) {
       }
       add_piece(jobs[job], piece, std::move(spoken[i]), *writer);
       if (piece + 1 < jobs[job].pieces.size()) continue;
-      if (jobs.size() > 1) progress_.tell(fmt::format("{} of {} texts", job + 1, jobs.size()));
+      if (jobs.size() > 1) progress_.set_note(fmt::format("{} of {} texts", job + 1, jobs.size()));
       writer->finish();
       writers.erase(job);
     }
@@ -156,7 +154,8 @@ void Speaking::write_dump(const std::filesystem::path& path,
   std::vector<std::int64_t> counts;
   const auto pieces = all_pieces(jobs);
   for (std::size_t i = 0; i < kept_.size(); ++i) {
-    ids.push_back(at::tensor(jobs[pieces[i].job].pieces[pieces[i].piece].ids, at::kLong));
+    const auto [job, piece] = pieces[i];
+    ids.push_back(at::tensor(jobs[job].pieces[piece].ids, at::kLong));
     codes.push_back(at::tensor(kept_[i].codes, at::kLong));
     latents.push_back(kept_[i].latents);
     samples.push_back(kept_[i].samples);

@@ -102,10 +102,10 @@ at::Tensor with_speed(const at::Tensor& states, double speed) {
   return change_speed(states.unsqueeze(0), speed).squeeze(0);
 }
 
-// Tells how many codes came since the last call, over all rows.
-CodeListener count_codes(const Synthesizer::OnCodes& on_codes, std::vector<std::size_t>& told) {
+// Reports how many codes came since the last call, over all rows.
+CodeListener count_codes(const Synthesizer::OnCodes& on_codes, std::vector<std::size_t>& reported) {
   return {.every = kCodesBetweenReports, .hear = [&](const RowSoFar& row) {
-            const auto before = std::exchange(told[row.row], row.codes.size());
+            const auto before = std::exchange(reported[row.row], row.codes.size());
             return !on_codes || on_codes(static_cast<std::int64_t>(row.codes.size() - before));
           }};
 }
@@ -164,8 +164,8 @@ std::vector<SpokenPiece> Synthesizer::speak(std::span<const TextPiece> pieces, c
       if (on_codes && !on_codes(static_cast<std::int64_t>(rows.back().codes.size()))) break;
     }
   } else {
-    std::vector<std::size_t> told(pieces.size(), 0);
-    rows = engine_->generate(prefixes, settings.sampling, count_codes(on_codes, told));
+    std::vector<std::size_t> reported(pieces.size(), 0);
+    rows = engine_->generate(prefixes, settings.sampling, count_codes(on_codes, reported));
   }
   std::vector<SpokenPiece> spoken;
   for (auto& row : rows) spoken.push_back(finish(std::move(row), voice, settings.speed));

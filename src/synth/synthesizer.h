@@ -97,7 +97,7 @@ class Synthesizer {
   SpeakerEncoder speaker_encoder_;
   ReferenceVoice reference_;
   Decoder decoder_;
-  Vocoder vocoder_;
+  WindowedVocoder vocoder_;
   std::unique_ptr<DecodeEngine> engine_;
 };
 

@@ -33,21 +33,21 @@ std::int64_t reach_of(const DecoderConfig& config) {
 
 }  // namespace
 
-Vocoder::Vocoder(const Decoder& decoder, const DecoderConfig& config)
+WindowedVocoder::WindowedVocoder(const Decoder& decoder, const DecoderConfig& config)
     : decoder_(decoder), config_(config), reach_(reach_of(config)) {}
 
-at::Tensor Vocoder::operator()(const at::Tensor& latents, const at::Tensor& speaker) const {
+at::Tensor WindowedVocoder::operator()(const at::Tensor& latents, const at::Tensor& speaker) const {
   return from(0, latents, speaker);
 }
 
-at::Tensor Vocoder::from(std::int64_t first, const at::Tensor& latents,
-                         const at::Tensor& speaker) const {
+at::Tensor WindowedVocoder::from(std::int64_t first, const at::Tensor& latents,
+                                 const at::Tensor& speaker) const {
   if (latents.size(0) == 0) return at::empty({0}, latents.options());
   return between(first, length(latents.size(0)), latents, speaker);
 }
 
-at::Tensor Vocoder::between(std::int64_t first, std::int64_t last, const at::Tensor& latents,
-                            const at::Tensor& speaker) const {
+at::Tensor WindowedVocoder::between(std::int64_t first, std::int64_t last,
+                                    const at::Tensor& latents, const at::Tensor& speaker) const {
   auto frames = decoder_.frames(latents.unsqueeze(0));  // [1, D, F]
   const auto skipped = std::max<std::int64_t>(first / config_.output_hop - reach_, 0);
   MYXTTS_CHECK(first <= last && last <= frames.size(2) * config_.output_hop,
@@ -60,7 +60,7 @@ at::Tensor Vocoder::between(std::int64_t first, std::int64_t last, const at::Ten
 }
 
 // As the two interpolations of Decoder::frames() round.
-std::int64_t Vocoder::length(std::int64_t latents) const {
+std::int64_t WindowedVocoder::length(std::int64_t latents) const {
   const auto stretched = [](std::int64_t count, std::int64_t over, std::int64_t under) {
     const double scale = static_cast<double>(over) / static_cast<double>(under);
     return static_cast<std::int64_t>(std::floor(static_cast<double>(count) * scale));

@@ -12,9 +12,9 @@ namespace myxtts {
 
 // From latents to samples: all of them, or only the last ones, as a stream wants them, without
 // decoding again what was heard. The decoder outlives it.
-class Vocoder {
+class WindowedVocoder {
  public:
-  Vocoder(const Decoder& decoder, const DecoderConfig& config);
+  WindowedVocoder(const Decoder& decoder, const DecoderConfig& config);
 
   // latents [n, D] and speaker [speaker_dim] -> [length(n)] on the device of the decoder. No
   // latents give no samples.

@@ -3,6 +3,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <unicode/utf8.h>
@@ -13,105 +14,47 @@
 namespace myxtts {
 namespace {
 
-struct Abbreviation {
-  std::string_view key;
-  std::string_view words;
-};
+using Abbreviation = std::pair<std::string_view, std::string_view>;  // "dr", "doctor"
 
 // In the order they are tried. The peer's tables, its spelling and its guesses included.
-constexpr auto kEnglish = std::to_array<Abbreviation>({{"mrs", "misess"},
-                                                       {"mr", "mister"},
-                                                       {"dr", "doctor"},
-                                                       {"st", "saint"},
-                                                       {"co", "company"},
-                                                       {"jr", "junior"},
-                                                       {"maj", "major"},
-                                                       {"gen", "general"},
-                                                       {"drs", "doctors"},
-                                                       {"rev", "reverend"},
-                                                       {"lt", "lieutenant"},
-                                                       {"hon", "honorable"},
-                                                       {"sgt", "sergeant"},
-                                                       {"capt", "captain"},
-                                                       {"esq", "esquire"},
-                                                       {"ltd", "limited"},
-                                                       {"col", "colonel"},
-                                                       {"ft", "fort"}});
-constexpr auto kSpanish = std::to_array<Abbreviation>({{"sra", "señora"},
-                                                       {"sr", "señor"},
-                                                       {"dr", "doctor"},
-                                                       {"dra", "doctora"},
-                                                       {"st", "santo"},
-                                                       {"co", "compañía"},
-                                                       {"jr", "junior"},
-                                                       {"ltd", "limitada"}});
-constexpr auto kFrench = std::to_array<Abbreviation>({{"mme", "madame"},
-                                                      {"mr", "monsieur"},
-                                                      {"dr", "docteur"},
-                                                      {"st", "saint"},
-                                                      {"co", "compagnie"},
-                                                      {"jr", "junior"},
-                                                      {"ltd", "limitée"}});
-constexpr auto kGerman = std::to_array<Abbreviation>(
-    {{"fr", "frau"}, {"dr", "doktor"}, {"st", "sankt"}, {"co", "firma"}, {"jr", "junior"}});
-constexpr auto kPortuguese = std::to_array<Abbreviation>({{"sra", "senhora"},
-                                                          {"sr", "senhor"},
-                                                          {"dr", "doutor"},
-                                                          {"dra", "doutora"},
-                                                          {"st", "santo"},
-                                                          {"co", "companhia"},
-                                                          {"jr", "júnior"},
-                                                          {"ltd", "limitada"}});
-constexpr auto kItalian = std::to_array<Abbreviation>({{"sig", "signore"},
-                                                       {"dr", "dottore"},
-                                                       {"st", "santo"},
-                                                       {"co", "compagnia"},
-                                                       {"jr", "junior"},
-                                                       {"ltd", "limitata"}});
-constexpr auto kPolish = std::to_array<Abbreviation>(
-    {{"p", "pani"}, {"m", "pan"}, {"dr", "doktor"}, {"sw", "święty"}, {"jr", "junior"}});
-constexpr auto kCzech =
-    std::to_array<Abbreviation>({{"dr", "doktor"}, {"ing", "inženýr"}, {"p", "pan"}});
-constexpr auto kDutch = std::to_array<Abbreviation>(
-    {{"dhr", "de heer"}, {"mevr", "mevrouw"}, {"dr", "dokter"}, {"jhr", "jonkheer"}});
-constexpr auto kTurkish =
-    std::to_array<Abbreviation>({{"b", "bay"}, {"byk", "büyük"}, {"dr", "doktor"}});
-constexpr auto kHungarian =
-    std::to_array<Abbreviation>({{"dr", "doktor"}, {"b", "bácsi"}, {"nőv", "nővér"}});
+constexpr Abbreviation kEnglish[] = {
+    {"mrs", "misess"},   {"mr", "mister"},    {"dr", "doctor"},     {"st", "saint"},
+    {"co", "company"},   {"jr", "junior"},    {"maj", "major"},     {"gen", "general"},
+    {"drs", "doctors"},  {"rev", "reverend"}, {"lt", "lieutenant"}, {"hon", "honorable"},
+    {"sgt", "sergeant"}, {"capt", "captain"}, {"esq", "esquire"},   {"ltd", "limited"},
+    {"col", "colonel"},  {"ft", "fort"}};
+constexpr Abbreviation kSpanish[] = {{"sra", "señora"},  {"sr", "señor"},    {"dr", "doctor"},
+                                     {"dra", "doctora"}, {"st", "santo"},    {"co", "compañía"},
+                                     {"jr", "junior"},   {"ltd", "limitada"}};
+constexpr Abbreviation kFrench[] = {{"mme", "madame"}, {"mr", "monsieur"},  {"dr", "docteur"},
+                                    {"st", "saint"},   {"co", "compagnie"}, {"jr", "junior"},
+                                    {"ltd", "limitée"}};
+constexpr Abbreviation kGerman[] = {
+    {"fr", "frau"}, {"dr", "doktor"}, {"st", "sankt"}, {"co", "firma"}, {"jr", "junior"}};
+constexpr Abbreviation kPortuguese[] = {{"sra", "senhora"}, {"sr", "senhor"},   {"dr", "doutor"},
+                                        {"dra", "doutora"}, {"st", "santo"},    {"co", "companhia"},
+                                        {"jr", "júnior"},   {"ltd", "limitada"}};
+constexpr Abbreviation kItalian[] = {{"sig", "signore"},  {"dr", "dottore"}, {"st", "santo"},
+                                     {"co", "compagnia"}, {"jr", "junior"},  {"ltd", "limitata"}};
+constexpr Abbreviation kPolish[] = {
+    {"p", "pani"}, {"m", "pan"}, {"dr", "doktor"}, {"sw", "święty"}, {"jr", "junior"}};
+constexpr Abbreviation kCzech[] = {{"dr", "doktor"}, {"ing", "inženýr"}, {"p", "pan"}};
+constexpr Abbreviation kDutch[] = {
+    {"dhr", "de heer"}, {"mevr", "mevrouw"}, {"dr", "dokter"}, {"jhr", "jonkheer"}};
+constexpr Abbreviation kTurkish[] = {{"b", "bay"}, {"byk", "büyük"}, {"dr", "doktor"}};
+constexpr Abbreviation kHungarian[] = {{"dr", "doktor"}, {"b", "bácsi"}, {"nőv", "nővér"}};
 
 // These are written with a hyphen and have no dot.
-constexpr auto kRussian =
-    std::to_array<Abbreviation>({{"г-жа", "госпожа"}, {"г-н", "господин"}, {"д-р", "доктор"}});
+constexpr Abbreviation kRussian[] = {{"г-жа", "госпожа"}, {"г-н", "господин"}, {"д-р", "доктор"}};
 
 std::span<const Abbreviation> abbreviations(Language language) {
-  switch (language) {
-    case Language::En:
-      return kEnglish;
-    case Language::Es:
-      return kSpanish;
-    case Language::Fr:
-      return kFrench;
-    case Language::De:
-      return kGerman;
-    case Language::It:
-      return kItalian;
-    case Language::Pt:
-      return kPortuguese;
-    case Language::Pl:
-      return kPolish;
-    case Language::Cs:
-      return kCzech;
-    case Language::Nl:
-      return kDutch;
-    case Language::Tr:
-      return kTurkish;
-    case Language::Hu:
-      return kHungarian;
-    case Language::Ru:
-      return kRussian;
-    default:
-      return {};
-  }
+  static constexpr std::pair<Language, std::span<const Abbreviation>> kAbbreviations[] = {
+      {Language::En, kEnglish}, {Language::Es, kSpanish},   {Language::Fr, kFrench},
+      {Language::De, kGerman},  {Language::It, kItalian},   {Language::Pt, kPortuguese},
+      {Language::Pl, kPolish},  {Language::Cs, kCzech},     {Language::Nl, kDutch},
+      {Language::Tr, kTurkish}, {Language::Hu, kHungarian}, {Language::Ru, kRussian}};
+  const auto* const found = find_language(kAbbreviations, language);
+  return found != nullptr ? *found : std::span<const Abbreviation>();
 }
 
 // Letters that a match without regard to case takes for the plain ones, in lower-case text.
@@ -169,9 +112,9 @@ std::string expand_one(std::string_view text, const Abbreviation& abbreviation, 
   std::string out;
   std::size_t copied = 0;
   for_each_word(text, [&](std::size_t at) {
-    const auto end = match(text, at, abbreviation.key, dotted);
+    const auto end = match(text, at, abbreviation.first, dotted);
     if (!end || at < copied) return;
-    out.append(text, copied, at - copied).append(abbreviation.words);
+    out.append(text, copied, at - copied).append(abbreviation.second);
     copied = *end;
   });
   return out.append(text, copied);
@@ -184,8 +127,8 @@ std::vector<const Abbreviation*> present(std::string_view text, std::span<const 
   for_each_word(text, [&](std::size_t at) {
     for (std::size_t index = 0; index < known.size(); ++index) {
       const bool may_be =
-          known[index].key.front() == text[at] || static_cast<unsigned char>(text[at]) >= 0x80;
-      if (may_be && match(text, at, known[index].key, dotted)) found[index] = true;
+          known[index].first.front() == text[at] || static_cast<unsigned char>(text[at]) >= 0x80;
+      if (may_be && match(text, at, known[index].first, dotted)) found[index] = true;
     }
   });
   std::vector<const Abbreviation*> in_order;

@@ -21,66 +21,27 @@ using Words = std::array<std::string_view, 7>;
 constexpr std::array<char32_t, 7> kSigns{U'&', U'@', U'%', U'#', U'$', U'£', U'°'};
 
 const Words& words_of(Language language) {
-  static constexpr Words kEnglish{"and", "at", "percent", "hash", "dollar", "pound", "degree"};
-  static constexpr Words kSpanish{"y",     "arroba", "por ciento", "numeral",
-                                  "dolar", "libra",  "grados"};
-  static constexpr Words kFrench{"et",     "arobase", "pour cent", "dièse",
-                                 "dollar", "livre",   "degrés"};
-  static constexpr Words kGerman{"und", "at", "prozent", "raute", "dollar", "pfund", "grad"};
-  static constexpr Words kPortuguese{"e",     "arroba", "por cento", "cardinal",
-                                     "dólar", "libra",  "graus"};
-  static constexpr Words kItalian{"e",       "chiocciola", "per cento", "cancelletto",
-                                  "dollaro", "sterlina",   "gradi"};
-  static constexpr Words kPolish{"i", "małpa", "procent", "krzyżyk", "dolar", "funt", "stopnie"};
-  static constexpr Words kCzech{"a", "na", "procento", "křížek", "dolar", "libra", "stupně"};
-  static constexpr Words kRussian{"и", "собака", "процентов", "номер", "доллар", "фунт", "градус"};
-  static constexpr Words kDutch{"en", "bij", "procent", "hekje", "dollar", "pond", "graden"};
-  static constexpr Words kTurkish{"ve", "at", "yüzde", "diyez", "dolar", "sterlin", "derece"};
-  static constexpr Words kHungarian{"és",     "kukac", "százalék", "kettőskereszt",
-                                    "dollár", "font",  "fok"};
-  static constexpr Words kArabic{"و", "على", "في المئة", "رقم", "دولار", "جنيه", "درجة"};
-  static constexpr Words kKorean{"그리고", "에", "퍼센트", "번호", "달러", "파운드", "도"};
-  static constexpr Words kHindi{"और", "ऐट दी रेट", "प्रतिशत", "हैश", "डॉलर", "पाउंड", "डिग्री"};
-  static constexpr Words kChinese{"和", "在", "百分之", "号", "美元", "英镑", "度"};
-  switch (language) {
-    case Language::En:
-      return kEnglish;
-    case Language::Es:
-      return kSpanish;
-    case Language::Fr:
-      return kFrench;
-    case Language::De:
-      return kGerman;
-    case Language::It:
-      return kItalian;
-    case Language::Pt:
-      return kPortuguese;
-    case Language::Pl:
-      return kPolish;
-    case Language::Cs:
-      return kCzech;
-    case Language::Ru:
-      return kRussian;
-    case Language::Nl:
-      return kDutch;
-    case Language::Tr:
-      return kTurkish;
-    case Language::Hu:
-      return kHungarian;
-    case Language::Ar:
-      return kArabic;
-    case Language::Ko:
-      return kKorean;
-    case Language::Hi:
-      return kHindi;
-    case Language::Zh:
-      return kChinese;
-    case Language::Ja:
-    case Language::Fa:
-      break;
-  }
-  MYXTTS_CHECK(false, "{} has no table of symbols", language_code(language));
-  return kEnglish;
+  static constexpr std::pair<Language, Words> kWords[] = {
+      {Language::En, {"and", "at", "percent", "hash", "dollar", "pound", "degree"}},
+      {Language::Es, {"y", "arroba", "por ciento", "numeral", "dolar", "libra", "grados"}},
+      {Language::Fr, {"et", "arobase", "pour cent", "dièse", "dollar", "livre", "degrés"}},
+      {Language::De, {"und", "at", "prozent", "raute", "dollar", "pfund", "grad"}},
+      {Language::Pt, {"e", "arroba", "por cento", "cardinal", "dólar", "libra", "graus"}},
+      {Language::It,
+       {"e", "chiocciola", "per cento", "cancelletto", "dollaro", "sterlina", "gradi"}},
+      {Language::Pl, {"i", "małpa", "procent", "krzyżyk", "dolar", "funt", "stopnie"}},
+      {Language::Cs, {"a", "na", "procento", "křížek", "dolar", "libra", "stupně"}},
+      {Language::Ru, {"и", "собака", "процентов", "номер", "доллар", "фунт", "градус"}},
+      {Language::Nl, {"en", "bij", "procent", "hekje", "dollar", "pond", "graden"}},
+      {Language::Tr, {"ve", "at", "yüzde", "diyez", "dolar", "sterlin", "derece"}},
+      {Language::Hu, {"és", "kukac", "százalék", "kettőskereszt", "dollár", "font", "fok"}},
+      {Language::Ar, {"و", "على", "في المئة", "رقم", "دولار", "جنيه", "درجة"}},
+      {Language::Ko, {"그리고", "에", "퍼센트", "번호", "달러", "파운드", "도"}},
+      {Language::Hi, {"और", "ऐट दी रेट", "प्रतिशत", "हैश", "डॉलर", "पाउंड", "डिग्री"}},
+      {Language::Zh, {"和", "在", "百分之", "号", "美元", "英镑", "度"}}};
+  const Words* const found = find_language(kWords, language);
+  MYXTTS_CHECK(found != nullptr, "{} has no table of symbols", language_code(language));
+  return *found;
 }
 
 // The word for `c`, empty if it is no sign.

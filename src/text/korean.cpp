@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <span>
 #include <utility>
 
 #include <unicode/utf8.h>
@@ -85,39 +86,24 @@ cardinal:
 
 // Native numerals, which count: by their Sino-Korean name.
 using Native = std::pair<std::string_view, std::string_view>;
-constexpr std::array<Native, 9> kNativeUnits{{{"일", "한"},
-                                              {"이", "두"},
-                                              {"삼", "세"},
-                                              {"사", "네"},
-                                              {"오", "다섯"},
-                                              {"육", "여섯"},
-                                              {"칠", "일곱"},
-                                              {"팔", "여덟"},
-                                              {"구", "아홉"}}};
-constexpr std::array<Native, 9> kNativeTens{{{"", "열"},
-                                             {"이", "스물"},
-                                             {"삼", "서른"},
-                                             {"사", "마흔"},
-                                             {"오", "쉰"},
-                                             {"육", "예순"},
-                                             {"칠", "일흔"},
-                                             {"팔", "여든"},
-                                             {"구", "아흔"}}};
+constexpr Native kNativeUnits[] = {{"일", "한"},   {"이", "두"},   {"삼", "세"},
+                                   {"사", "네"},   {"오", "다섯"}, {"육", "여섯"},
+                                   {"칠", "일곱"}, {"팔", "여덟"}, {"구", "아홉"}};
+constexpr Native kNativeTens[] = {{"", "열"},     {"이", "스물"}, {"삼", "서른"},
+                                  {"사", "마흔"}, {"오", "쉰"},   {"육", "예순"},
+                                  {"칠", "일흔"}, {"팔", "여든"}, {"구", "아흔"}};
 constexpr std::string_view kTen = "십";
 constexpr std::string_view kHundred = "백";
 constexpr std::string_view kCounter = " 번째";
 
-std::optional<std::string_view> native(std::string_view sino, const std::array<Native, 9>& table) {
+std::optional<std::string_view> native(std::string_view sino, std::span<const Native> table) {
   for (const auto& [from, to] : table) {
     if (from == sino) return to;
   }
   return std::nullopt;
 }
 
-std::string korean_cardinal(std::uint64_t number) {
-  static const SpellRules rules(kSinoKorean);
-  return rules.spell(number);
-}
+constexpr auto korean_cardinal = spell_by<kSinoKorean>;
 
 // What follows the hundreds in native numerals; nothing where the peer has no word for it.
 std::optional<std::string> native_tail(std::string_view tail) {
@@ -145,10 +131,6 @@ std::string korean_ordinal(std::uint64_t number) {
   return words.substr(0, start).append(blank).append(*tail).append(kCounter);
 }
 
-std::string korean_decimal(const Decimal& number) {
-  return spell_decimal(number, "점", korean_cardinal);
-}
-
 std::optional<std::string> korean_amount(const Amount& amount, Currency currency) {
   if (currency != Currency::Usd) return std::nullopt;
   std::string words;
@@ -160,7 +142,7 @@ std::optional<std::string> korean_amount(const Amount& amount, Currency currency
 
 }  // namespace
 
-constinit const NumberWords kKoreanNumbers{korean_cardinal, korean_ordinal, korean_decimal,
-                                           korean_amount};
+constinit const NumberWords kKoreanNumbers{
+    .cardinal = korean_cardinal, .ordinal = korean_ordinal, .point = "점", .amount = korean_amount};
 
 }  // namespace myxtts

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace myxtts {
 
@@ -19,6 +20,16 @@ std::span<const Language> all_languages();
 // Reads "pt", "pt-BR" or "zh-cn": letters' case does not matter and the region is cut. Throws
 // ConfigError that lists the known languages.
 Language parse_language(std::string_view name);
+
+// The value of a language in a table of pairs; null where it has none.
+template <typename Value, std::size_t kCount>
+constexpr const Value* find_language(const std::pair<Language, Value> (&table)[kCount],
+                                     Language language) {
+  for (const auto& [known, value] : table) {
+    if (known == language) return &value;
+  }
+  return nullptr;
+}
 
 // What a user types: "pt", "zh-cn".
 std::string_view language_code(Language language);

@@ -25,49 +25,24 @@ constexpr char16_t kYeh = u'ی';
 constexpr char16_t kHamzaAbove = u'\u0654';
 
 // Letters that look alike or are foreign, and marks: each to the one that Persian uses.
-struct Same {
-  std::u16string_view from;
-  char16_t to;
-};
-constexpr std::array<Same, 10> kSame{{{u"يىېۍ", kYeh},
-                                      {u"كڪ", u'ک'},
-                                      {u"ګ", u'گ'},
-                                      {u"ہھەةۃ", kHeh},
-                                      {u"إٱ", u'ا'},
-                                      {u"¬", kZwnj},
-                                      {u"٪", u'%'},
-                                      {u"٫", u'.'},
-                                      {u"٬", u','},
-                                      {u"−", u'-'}}};
+constexpr std::pair<std::u16string_view, char16_t> kSame[] = {
+    {u"يىېۍ", kYeh}, {u"كڪ", u'ک'}, {u"ګ", u'گ'}, {u"ہھەةۃ", kHeh}, {u"إٱ", u'ا'},
+    {u"¬", kZwnj},   {u"٪", u'%'},  {u"٫", u'.'}, {u"٬", u','},     {u"−", u'-'}};
 
 constexpr std::u16string_view kPersianQuotes = u"\"“”„«»";
 
-struct Word {
-  std::string_view sign;
-  std::string_view words;
-};
-constexpr auto kBlessings = std::to_array<Word>({{"ص", "صلی الله علیه و آله"},
-                                                 {"ع", "علیه السلام"},
-                                                 {"س", "سلام الله علیها"},
-                                                 {"ره", "رحمت الله علیه"},
-                                                 {"عج", "عجل الله تعالی فرجه"}});
-constexpr auto kEras =
-    std::to_array<Word>({{"ه.ش", "هجری شمسی"}, {"ه.ق", "هجری قمری"}, {"ق.م", "قبل از میلاد"}});
-constexpr auto kSymbols = std::to_array<Word>({{"&", "و"},
-                                               {"@", "ات"},
-                                               {"%", "درصد"},
-                                               {"#", "شماره"},
-                                               {"$", "دلار"},
-                                               {"€", "یورو"},
-                                               {"£", "پوند"},
-                                               {"°c", "درجه سانتی\u200Cگراد"},
-                                               {"°", "درجه"},
-                                               {"+", "به علاوه"},
-                                               {"=", "مساوی"},
-                                               {"×", "ضربدر"},
-                                               {",", "،"},
-                                               {";", "؛"},
-                                               {"?", "؟"}});
+using SignWords = std::pair<std::string_view, std::string_view>;  // "&", "و"
+constexpr SignWords kBlessings[] = {{"ص", "صلی الله علیه و آله"},
+                                    {"ع", "علیه السلام"},
+                                    {"س", "سلام الله علیها"},
+                                    {"ره", "رحمت الله علیه"},
+                                    {"عج", "عجل الله تعالی فرجه"}};
+constexpr SignWords kEras[] = {{"ه.ش", "هجری شمسی"}, {"ه.ق", "هجری قمری"}, {"ق.م", "قبل از میلاد"}};
+constexpr SignWords kSymbols[] = {
+    {"&", "و"},    {"@", "ات"},       {"%", "درصد"},  {"#", "شماره"},
+    {"$", "دلار"}, {"€", "یورو"},     {"£", "پوند"},  {"°c", "درجه سانتی\u200Cگراد"},
+    {"°", "درجه"}, {"+", "به علاوه"}, {"=", "مساوی"}, {"×", "ضربدر"},
+    {",", "،"},    {";", "؛"},        {"?", "؟"}};
 
 bool is_presentation_form(UChar32 c) {
   return (c >= 0xFB50 && c <= 0xFDFF) || (c >= 0xFE70 && c <= 0xFEFC);
@@ -109,10 +84,8 @@ UnicodeString without_presentation_forms(const UnicodeString& text) {
 UChar32 plain_letter(UChar32 c) {
   if (c >= 0x06F0 && c <= 0x06F9) return c - 0x06F0 + '0';
   if (c >= 0x0660 && c <= 0x0669) return c - 0x0660 + '0';
-  for (const Same& same : kSame) {
-    if (c <= 0xFFFF && same.from.find(static_cast<char16_t>(c)) != std::u16string_view::npos) {
-      return same.to;
-    }
+  for (const auto& [from, to] : kSame) {
+    if (c <= 0xFFFF && from.find(static_cast<char16_t>(c)) != std::u16string_view::npos) return to;
   }
   return c;
 }
@@ -120,15 +93,14 @@ UChar32 plain_letter(UChar32 c) {
 UnicodeString expand_abbreviations(UnicodeString text) {
   static const auto patterns = [] {
     std::vector<std::pair<Pattern, UnicodeString>> made;
-    for (const Word& blessing : kBlessings) {
-      made.emplace_back(Pattern(fmt::format("\\( ?{} ?\\)", blessing.sign)),
-                        to_unicode(fmt::format(" {} ", blessing.words)));
+    for (const auto& [sign, words] : kBlessings) {
+      made.emplace_back(Pattern(fmt::format("\\( ?{} ?\\)", sign)),
+                        to_unicode(fmt::format(" {} ", words)));
     }
-    for (const Word& era : kEras) {
-      std::string sign(era.sign);
+    for (const auto& [written, words] : kEras) {
+      std::string sign(written);
       sign.replace(sign.find('.'), 1, "\\. ?");
-      made.emplace_back(Pattern(fmt::format("(?<!{{W}}){}(?!{{W}})\\.?", sign)),
-                        to_unicode(era.words));
+      made.emplace_back(Pattern(fmt::format("(?<!{{W}}){}(?!{{W}})\\.?", sign)), to_unicode(words));
     }
     return made;
   }();
@@ -138,10 +110,9 @@ UnicodeString expand_abbreviations(UnicodeString text) {
 }
 
 std::string expand_symbols(std::string text) {
-  for (const Word& symbol : kSymbols) {
-    const bool mark = symbol.sign == "," || symbol.sign == ";" || symbol.sign == "?";
-    replace_all(text, symbol.sign,
-                mark ? std::string(symbol.words) : fmt::format(" {} ", symbol.words));
+  for (const auto& [sign, words] : kSymbols) {
+    const bool mark = sign == "," || sign == ";" || sign == "?";
+    replace_all(text, sign, mark ? std::string(words) : fmt::format(" {} ", words));
   }
   return text;
 }

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdint>
 #include <fstream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <unicode/normalizer2.h>
@@ -21,16 +22,13 @@ namespace {
 using PlainJson = nlohmann::json;
 
 bool is_chinese(char32_t c) {
-  struct Range {
-    char32_t first, last;
-  };
-  static constexpr Range kRanges[] = {{0x3007, 0x3007},   {0x3400, 0x4DBF},   {0x4E00, 0x9FFF},
-                                      {0xE815, 0xE864},   {0xF900, 0xFAFF},   {0x20000, 0x2A6DF},
-                                      {0x2A703, 0x2B73F}, {0x2B740, 0x2B81D}, {0x2B825, 0x2BF6E},
-                                      {0x2C029, 0x2CE93}, {0x2D016, 0x2D016}, {0x2D11B, 0x2EBD9},
-                                      {0x2F80A, 0x2FA1F}, {0x30000, 0x3134A}, {0x31350, 0x32389}};
+  static constexpr std::pair<char32_t, char32_t> kRanges[] = {
+      {0x3007, 0x3007},   {0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0xE815, 0xE864},
+      {0xF900, 0xFAFF},   {0x20000, 0x2A6DF}, {0x2A703, 0x2B73F}, {0x2B740, 0x2B81D},
+      {0x2B825, 0x2BF6E}, {0x2C029, 0x2CE93}, {0x2D016, 0x2D016}, {0x2D11B, 0x2EBD9},
+      {0x2F80A, 0x2FA1F}, {0x30000, 0x3134A}, {0x31350, 0x32389}};
   return std::any_of(std::begin(kRanges), std::end(kRanges),
-                     [c](const Range& range) { return c >= range.first && c <= range.last; });
+                     [c](const auto& range) { return c >= range.first && c <= range.second; });
 }
 
 std::u32string to_u32(std::string_view text) {

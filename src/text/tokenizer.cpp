@@ -23,9 +23,9 @@
 namespace myxtts {
 namespace {
 
-// The ids of words that one thread met lately: text repeats its words, and to merge one anew takes
-// several times as long as to find it here. Of two words with the same place the later stays. Words
-// that are long or have many tokens are rare and not kept.
+// The ids of the words that one thread used last: text repeats its words, and to merge one anew
+// takes several times as long as to find it here. Of two words with the same place the later stays.
+// Words that are long or have many tokens are rare and not kept.
 class WordCache {
  public:
   // That of the calling thread. It holds words of one vocabulary and starts anew with another.

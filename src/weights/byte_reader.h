@@ -69,7 +69,4 @@ class ByteReader {
   std::size_t position_ = 0;
 };
 
-// A name from a file as it may be shown: shortened, and without bytes a terminal would act on.
-std::string printable(std::string_view text);
-
 }  // namespace myxtts

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/message_text.h"
 #include "weights/byte_reader.h"
 #include "weights/zip.h"
 

@@ -15,6 +15,7 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/message_text.h"
 #include "weights/byte_reader.h"
 #include "weights/dtype.h"
 

@@ -6,6 +6,7 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/message_text.h"
 #include "weights/byte_reader.h"
 
 namespace myxtts {

@@ -197,11 +197,11 @@ TEST(Progress, ANoteStandsBehindTheFiguresAndIsReplaced) {
   EXPECT_FALSE(progress.draws_soon());
   clock.advance(5s);
   EXPECT_TRUE(progress.draws_soon());
-  progress.tell("loss 3");
+  progress.set_note("loss 3");
   progress.advance(5);
   EXPECT_EQ(captured.take(), "Training:  50 %  5 of 10  1.0/s  5.0 s left  loss 3\n");
   clock.advance(5s);
-  progress.tell("loss 2");
+  progress.set_note("loss 2");
   progress.advance(5);
   EXPECT_EQ(captured.take(), "Training: 100 %  10 of 10  1.0/s  0 ns left  loss 2\n");
 }

@@ -15,15 +15,15 @@ using test::FakeGpus;
 
 RunConfig fed(const GpuNumbers& gpus) {
   RunConfig config;
-  config.data.data_gpu = 0;
-  config.parallel.gpus = gpus;
+  config.devices.data_gpu = 0;
+  config.devices.gpus = gpus;
   config.train.batch_size = 4;
   return config;
 }
 
 std::vector<std::int64_t> model_gpus(const std::vector<RunConfig>& settings) {
   std::vector<std::int64_t> gpus;
-  for (const RunConfig& config : settings) gpus.push_back(config.data.model_gpu.value());
+  for (const RunConfig& config : settings) gpus.push_back(config.devices.model_gpu.value());
   return gpus;
 }
 
@@ -31,7 +31,7 @@ TEST(PlanRanks, ThreadsAreForOneDataDevice) {
   EXPECT_TRUE(has_rank_threads(fed({1, 2})));
   RunConfig config;
   EXPECT_FALSE(has_rank_threads(config));
-  config.parallel.gpus = GpuNumbers{0, 1};
+  config.devices.gpus = GpuNumbers{0, 1};
   EXPECT_FALSE(has_rank_threads(config)) << "each with a pipeline of its own";
   config = {};
   config.parallel.ranks = 2;
@@ -43,7 +43,7 @@ TEST(PlanRanks, AGpuOfTheListIsTheModelGpuOfItsRank) {
   gpus.h200().h200().h200().h200();
   const auto settings = settings_of_ranks(fed({3, 1}), gpus.machine.gpus);
   EXPECT_EQ(model_gpus(settings), (std::vector<std::int64_t>{3, 1}));
-  EXPECT_EQ(settings[1].data.data_gpu, 0);
+  EXPECT_EQ(settings[1].devices.data_gpu, 0);
   EXPECT_FALSE(has_rank_threads(settings[1]));
   EXPECT_EQ(model_gpus(settings_of_ranks(fed({}), gpus.machine.gpus)),
             (std::vector<std::int64_t>{1, 2, 3}))
@@ -56,20 +56,20 @@ TEST(PlanRanks, WithoutADataGpuRanksAreProcessesWithOneGpuEach) {
   RunConfig config;
   EXPECT_FALSE(has_rank_processes(config));
   EXPECT_FALSE(has_rank_processes(fed({1, 2})));
-  config.parallel.gpus = GpuNumbers{2, 0};
+  config.devices.gpus = GpuNumbers{2, 0};
   EXPECT_TRUE(has_rank_processes(config));
   const auto settings = settings_of_ranks(config, gpus.machine.gpus);
   ASSERT_EQ(settings.size(), 2U);
-  EXPECT_EQ(settings[0].parallel.gpus, GpuNumbers{2});
-  EXPECT_EQ(settings[1].parallel.gpus, GpuNumbers{0});
-  config.parallel.gpus = GpuNumbers{};
+  EXPECT_EQ(settings[0].devices.gpus, GpuNumbers{2});
+  EXPECT_EQ(settings[1].devices.gpus, GpuNumbers{0});
+  config.devices.gpus = GpuNumbers{};
   EXPECT_EQ(settings_of_ranks(config, gpus.machine.gpus).size(), 3U) << "all";
   EXPECT_THROW(settings_of_ranks(config, FakeGpus().machine.gpus), DeviceError);
 }
 
 GpuNumbers gpu_of_rank(const RunConfig& config, int local_rank, const FakeGpus& gpus) {
   const World world{.rank = 4 + local_rank, .size = 8, .local_rank = local_rank, .local_size = 4};
-  return settings_of_rank(config, world, gpus.machine.gpus).parallel.gpus.value_or(GpuNumbers{});
+  return settings_of_rank(config, world, gpus.machine.gpus).devices.gpus.value_or(GpuNumbers{});
 }
 
 // torchrun shows all of a host to each; srun and Kubernetes may show each its own alone.
@@ -83,9 +83,9 @@ TEST(PlanRanks, ARankOfALauncherHasTheGpuOfItsPlaceOnTheHost) {
   EXPECT_EQ(gpu_of_rank(config, 2, one), GpuNumbers{0});
   EXPECT_EQ(gpu_of_rank(config, 1, FakeGpus()), GpuNumbers{}) << "the CPU, if that may be";
   EXPECT_THROW(gpu_of_rank(config, 3, three), DeviceError);
-  config.parallel.gpus = GpuNumbers{};
+  config.devices.gpus = GpuNumbers{};
   EXPECT_EQ(gpu_of_rank(config, 1, three), GpuNumbers{1});
-  config.parallel.gpus = GpuNumbers{2, 1};
+  config.devices.gpus = GpuNumbers{2, 1};
   EXPECT_EQ(gpu_of_rank(config, 1, three), GpuNumbers{1});
   EXPECT_THROW(gpu_of_rank(config, 2, three), ConfigError);
 }
@@ -97,8 +97,8 @@ TEST(PlanRanks, GpusThatOtherFlagsNameStayTheRanksOwn) {
   config.devices.device = DeviceKind::Cpu;
   EXPECT_EQ(gpu_of_rank(config, 3, gpus), GpuNumbers{});
   config = {};
-  config.data.data_gpu = 0;
-  config.data.model_gpu = 1;
+  config.devices.data_gpu = 0;
+  config.devices.model_gpu = 1;
   EXPECT_EQ(gpu_of_rank(config, 0, gpus), GpuNumbers{}) << "a pair for the one rank of a host";
 }
 

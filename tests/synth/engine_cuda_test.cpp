@@ -29,8 +29,8 @@ class EngineCuda : public SmallEngine {
   }
 
   std::unique_ptr<DecodeEngine> on_gpu(const DecodeCapacity& capacity) const {
-    return make_cuda_engine_by(config_, weights_, capacity, kGpu, DecodePrecision::Fp32,
-                               DecodeMethod::Steps);
+    return make_cuda_engine(config_, weights_, capacity,
+                            {.precision = DecodePrecision::Fp32, .method = DecodeMethod::Steps});
   }
 
   std::unique_ptr<DecodeEngine> on_cpu(const DecodeCapacity& capacity) const {

@@ -106,7 +106,7 @@ class VocoderOfSmallDecoder : public testing::Test {
 
 TEST_F(VocoderOfSmallDecoder, ThePartFromASampleOnIsThatPartOfTheWhole) {
   const Decoder decoder(config_, weights_, "");
-  const Vocoder vocoder(decoder, config_);
+  const WindowedVocoder vocoder(decoder, config_);
   const auto latents = at::randn({25, config_.input_dim});
   const auto speaker = at::randn({config_.speaker_dim});
   const auto whole = vocoder(latents, speaker);

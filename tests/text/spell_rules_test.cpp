@@ -41,6 +41,13 @@ TEST(SpellRules, ASlashCountsInOtherSteps) {
   EXPECT_EQ(rules.spell(72), "soixante-douze");
 }
 
+TEST(SpellRules, APlusPutsTheRulesOfALineThatFarApart) {
+  const SpellRules rules("main:\n0: zero; one\n2: x\n20+10: twenty[->>]; thirty[->>]; forty[->>]");
+  EXPECT_EQ(rules.spell(20), "twenty");
+  EXPECT_EQ(rules.spell(31), "thirty-one");
+  EXPECT_EQ(rules.spell(41), "forty-one");
+}
+
 TEST(SpellRules, ThreeFormsFollowTheNumberInFront) {
   const std::string table = "main:\n0: n\n1000: (one|few|many)";
   const SpellRules polish(table);

@@ -183,10 +183,10 @@ std::string missing(const GpuInventory& inventory, const std::vector<GpuInfo>& v
 
 std::string gpu_wish(const RunConfig& config) {
   const DevicesConfig& devices = config.devices;
-  if (config.data.data_gpu) {
+  if (config.devices.data_gpu) {
     return typed(config, "data.data_gpu") + " " + typed(config, "data.model_gpu");
   }
-  if (config.parallel.gpus) return typed(config, "parallel.gpus");
+  if (config.devices.gpus) return typed(config, "parallel.gpus");
   if (devices.split_gpu) return typed(config, "devices.split_gpu");
   if (devices.mode && *devices.mode != Mode::Cpu) return typed(config, "devices.mode");
   if (devices.device == DeviceKind::Cuda) return typed(config, "devices.device");

@@ -60,7 +60,7 @@ DevicePlan place_split(const RunConfig& config, const GpuChoice& choice) {
 
 // A rank's own is the only one of --gpus.
 PlannedGpu single_gpu(const RunConfig& config, const GpuChoice& choice) {
-  const auto& gpus = config.parallel.gpus;
+  const auto& gpus = config.devices.gpus;
   if (!gpus) return choice.first();
   if (gpus->size() == 1) return choice.gpu("--gpus", gpus->front(), "--gpus 0");
   throw ConfigError(
@@ -71,7 +71,7 @@ PlannedGpu single_gpu(const RunConfig& config, const GpuChoice& choice) {
 DevicePlan place_single(const RunConfig& config, const GpuChoice& choice) {
   DevicePlan plan{.mode = Mode::Single};
   share_one_gpu(single_gpu(config, choice), config.devices, plan);
-  if (choice.size() > 1 && !config.parallel.gpus) {
+  if (choice.size() > 1 && !config.devices.gpus) {
     plan.notes.push_back(fmt::format(
         "One of {} GPUs is used, the others stay untouched; --gpus all trains on all of them, "
         "--data-gpu {} --model-gpu 0 uses two, and CUDA_VISIBLE_DEVICES picks another one.",
@@ -81,17 +81,17 @@ DevicePlan place_single(const RunConfig& config, const GpuChoice& choice) {
 }
 
 DevicePlan place_dual(const RunConfig& config, const GpuChoice& choice) {
-  if (!config.data.model_gpu) {
+  if (!config.devices.model_gpu) {
     throw ConfigError(fmt::format(
         "--data-gpu {} with --gpus, a data GPU for several that train, is for myxtts train; here "
         "give --model-gpu in place of --gpus.",
-        *config.data.data_gpu));
+        *config.devices.data_gpu));
   }
   DevicePlan plan{.mode = Mode::Dual};
   choice.require_two();
   constexpr const char* kPair = "--data-gpu 0 --model-gpu 1";
-  plan.data.gpu = choice.gpu("--data-gpu", *config.data.data_gpu, kPair);
-  plan.model.gpu = choice.gpu("--model-gpu", *config.data.model_gpu, kPair);
+  plan.data.gpu = choice.gpu("--data-gpu", *config.devices.data_gpu, kPair);
+  plan.model.gpu = choice.gpu("--model-gpu", *config.devices.model_gpu, kPair);
   plan.model.gpu->logical = 1;
   plan.path = choice.path_between(*plan.data.gpu, *plan.model.gpu, config.devices.transfer_path,
                                   plan.notes);
@@ -112,7 +112,7 @@ void refuse_threads(const DevicesConfig& devices, Mode mode) {
 }
 
 DevicePlan place_on_gpus(const RunConfig& config, const GpuChoice& choice) {
-  if (config.data.data_gpu) return place_dual(config, choice);
+  if (config.devices.data_gpu) return place_dual(config, choice);
   if (config.devices.split_gpu) return place_split(config, choice);
   return place_single(config, choice);
 }

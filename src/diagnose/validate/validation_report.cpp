@@ -54,7 +54,7 @@ std::vector<StepResult> run_steps(const std::vector<ValidationStep>& steps) {
   std::string broken;  // the step that threw
   Progress progress({.title = "Validating", .total = steps.size()});
   for (const ValidationStep& step : steps) {
-    progress.tell(step.name);
+    progress.set_note(step.name);
     const auto start = system_clock().now();
     StepResult result{.id = step.id, .name = step.name};
     if (!broken.empty()) {

@@ -12,79 +12,104 @@ namespace {
 
 constexpr float kDropped = -std::numeric_limits<float>::infinity();
 
-std::vector<float> penalised(std::span<const float> logits, std::span<const std::uint8_t> seen,
-                             float penalty) {
-  std::vector<float> result(logits.begin(), logits.end());
-  for (std::size_t id = 0; id < result.size(); ++id) {
-    if (seen[id] == 0) continue;
-    result[id] = result[id] < 0 ? result[id] * penalty : result[id] / penalty;
-  }
-  return result;
-}
-
-void keep_top_k(std::vector<float>& logits, std::int32_t count) {
-  if (count <= 0 || static_cast<std::size_t>(count) >= logits.size()) return;
-  auto sorted = logits;
-  std::nth_element(sorted.begin(), sorted.begin() + (count - 1), sorted.end(), std::greater<>());
-  const float least = sorted[static_cast<std::size_t>(count - 1)];
-  for (float& logit : logits) logit = logit < least ? kDropped : logit;
-}
-
-std::vector<double> softmax(const std::vector<float>& logits) {
-  const float most = *std::max_element(logits.begin(), logits.end());
-  std::vector<double> result;
-  double sum = 0;
-  for (const float logit : logits) sum += result.emplace_back(std::exp(double{logit} - most));
-  for (double& probability : result) probability /= sum;
-  return result;
-}
-
-// Drops the smallest whose probabilities sum to at most 1 - top_p; the largest always stays.
-void keep_top_p(std::vector<float>& logits, float top_p) {
-  if (top_p >= 1.0F) return;
-  const auto probabilities = softmax(logits);
-  std::vector<std::size_t> order(logits.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return logits[a] < logits[b]; });
-  double sum = 0;
-  for (std::size_t i = 0; i + 1 < order.size(); ++i) {
-    sum += probabilities[order[i]];
-    if (static_cast<float>(sum) > 1.0F - top_p) break;
-    logits[order[i]] = kDropped;
-  }
+// The logits that a code is chosen from.
+std::vector<float> processed(std::span<const float> logits, std::span<const std::uint8_t> seen,
+                             const SamplingRule& rule) {
+  std::vector<float> left(logits.begin(), logits.end());
+  penalise_repetition(left, seen, rule.repetition_penalty);
+  if (rule.greedy) return left;
+  apply_temperature(left, rule.temperature);
+  if (rule.top_k > 0) keep_top_k(left, rule.top_k);
+  if (rule.top_p < 1.0F) keep_top_p(left, double{rule.top_p});
+  return left;
 }
 
 }  // namespace
 
+void penalise_repetition(std::span<float> logits, std::span<const std::uint8_t> is_in_history,
+                         float penalty) {
+  for (std::size_t id = 0; id < logits.size(); ++id) {
+    if (is_in_history[id] == 0) continue;
+    logits[id] = logits[id] < 0.0F ? logits[id] * penalty : logits[id] / penalty;
+  }
+}
+
+void apply_temperature(std::span<float> logits, float temperature) {
+  for (float& logit : logits) logit /= temperature;
+}
+
+double exponentials(std::span<const float> logits, std::vector<double>& values) {
+  const float most = *std::ranges::max_element(logits);
+  values.resize(logits.size());
+  std::ranges::transform(logits, values.begin(), [most](float logit) {
+    return std::exp(static_cast<double>(logit) - static_cast<double>(most));
+  });
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+void keep_top_k(std::span<float> logits, std::int64_t k, std::int64_t least) {
+  const auto kept = static_cast<std::size_t>(std::max(k, least));
+  if (kept >= logits.size()) return;
+  std::vector<float> sorted(logits.begin(), logits.end());
+  const auto last = sorted.begin() + static_cast<std::ptrdiff_t>(kept) - 1;
+  std::nth_element(sorted.begin(), last, sorted.end(), std::greater<>());
+  for (float& logit : logits) {
+    if (logit < *last) logit = kDropped;
+  }
+}
+
+void keep_top_p(std::span<float> logits, double p, std::int64_t least) {
+  std::vector<double> likelihood;
+  const double sum = exponentials(logits, likelihood);
+  std::vector<std::size_t> order;  // ids that are not dropped yet, the least likely first
+  for (std::size_t id = 0; id < logits.size(); ++id) {
+    if (logits[id] != kDropped) order.push_back(id);
+  }
+  std::ranges::stable_sort(order, {}, [&](std::size_t id) { return logits[id]; });
+  const auto limit = static_cast<float>(1.0 - p);
+  double below = 0.0;
+  for (std::size_t i = 0; i + static_cast<std::size_t>(least) < order.size(); ++i) {
+    below += likelihood[order[i]] / sum;
+    if (static_cast<float>(below) > limit) return;
+    logits[order[i]] = kDropped;
+  }
+}
+
+std::int64_t likeliest(std::span<const float> logits) {
+  return std::ranges::max_element(logits) - logits.begin();
+}
+
+std::int64_t draw_from(std::span<const float> logits, double draw) {
+  std::vector<double> likelihood;
+  double left = draw * exponentials(logits, likelihood);
+  std::size_t chosen = 0;
+  for (std::size_t id = 0; id < likelihood.size(); ++id) {
+    if (likelihood[id] == 0.0) continue;
+    chosen = id;  // the last one that can be, should rounding leave something over
+    left -= likelihood[id];
+    if (left < 0.0) break;
+  }
+  return static_cast<std::int64_t>(chosen);
+}
+
 std::vector<double> code_probabilities(std::span<const float> logits,
                                        std::span<const std::uint8_t> seen,
                                        const SamplingRule& rule) {
-  auto left = penalised(logits, seen, rule.repetition_penalty);
+  const auto left = processed(logits, seen, rule);
+  std::vector<double> probabilities(left.size());
   if (rule.greedy) {
-    std::vector<double> certain(left.size());
-    certain[static_cast<std::size_t>(std::max_element(left.begin(), left.end()) - left.begin())] =
-        1.0;
-    return certain;
+    probabilities[static_cast<std::size_t>(likeliest(left))] = 1.0;
+    return probabilities;
   }
-  for (float& logit : left) logit /= rule.temperature;
-  keep_top_k(left, rule.top_k);
-  keep_top_p(left, rule.top_p);
-  return softmax(left);
+  const double sum = exponentials(left, probabilities);
+  for (double& probability : probabilities) probability /= sum;
+  return probabilities;
 }
 
 std::int32_t pick_code(std::span<const float> logits, std::span<const std::uint8_t> seen,
                        const SamplingRule& rule, double uniform) {
-  const auto probabilities = code_probabilities(logits, seen, rule);
-  std::int32_t chosen = 0;
-  double sum = 0;
-  for (std::size_t id = 0; id < probabilities.size(); ++id) {
-    if (probabilities[id] <= 0.0) continue;
-    chosen = static_cast<std::int32_t>(id);
-    sum += probabilities[id];
-    if (sum > uniform) break;
-  }
-  return chosen;
+  const auto left = processed(logits, seen, rule);
+  return static_cast<std::int32_t>(rule.greedy ? likeliest(left) : draw_from(left, uniform));
 }
 
 }  // namespace myxtts

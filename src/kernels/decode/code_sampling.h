@@ -23,8 +23,32 @@ struct SamplingRule {
   bool by_caller = false;
 };
 
+// What is done to logits before a code is chosen, in this order, in fp32. A dropped id is -inf.
+
+// Ids of the history become less likely: l < 0 is multiplied by the penalty, else l is divided by
+// it. Once for each id, however often it occurs.
+void penalise_repetition(std::span<float> logits, std::span<const std::uint8_t> is_in_history,
+                         float penalty);
+void apply_temperature(std::span<float> logits, float temperature);
+
+// Drops what is below the k-th largest; equals of that stay. At least `least` ids remain.
+void keep_top_k(std::span<float> logits, std::int64_t k, std::int64_t least = 1);
+
+// Drops the least likely while they together have at most 1 - p. At least `least` ids remain.
+void keep_top_p(std::span<float> logits, double p, std::int64_t least = 1);
+
+// The first of the largest.
+std::int64_t likeliest(std::span<const float> logits);
+
+// One id with the probability that softmax gives it; `draw` in [0, 1) decides, with the ids laid
+// out in rising order.
+std::int64_t draw_from(std::span<const float> logits, double draw);
+
+// exp(l - max) of each in double, and their sum.
+double exponentials(std::span<const float> logits, std::vector<double>& values);
+
 // The code that `uniform` in [0, 1) picks. `seen` holds a non-zero byte for each id in the history.
-// The plain form of what the kernels compute; codes are laid out by rising id for the draw.
+// The plain form of what the kernels compute.
 std::int32_t pick_code(std::span<const float> logits, std::span<const std::uint8_t> seen,
                        const SamplingRule& rule, double uniform);
 

@@ -147,7 +147,7 @@ CpuGpt::CpuGpt(const GptConfig& config, const WeightSource& weights, const Sizes
       value_size_(sizes.positions * round_up(head_width_, kKeyBlock)),
       cache_(sizes.rows * size_of(config.layers) * heads_ * (key_size_ + value_size_),
              Pages::OnDemand),
-      team_(std::clamp<std::size_t>(sizes.threads, 1, heads_)) {
+      threads_(std::clamp<std::size_t>(sizes.threads, 1, heads_)) {
   Packer packer(weights, weights_.data());
   const auto source = [this](std::size_t column) -> std::ptrdiff_t {
     const std::size_t inside = column % head_stride_;
@@ -176,11 +176,11 @@ CpuGpt::CpuGpt(const GptConfig& config, const WeightSource& weights, const Sizes
   hidden_ = scratch(4 * width_);
   states_ = scratch(width_);
   logits_ = scratch(size_of(config.audio_ids));
-  for (std::size_t member = 0; member < team_.members(); ++member) {
+  for (std::size_t member = 0; member < threads_.members(); ++member) {
     members_.push_back({scratch(width_), std::vector<float>(round_up(sizes.positions, kKeyBlock)),
                         std::vector<float>(round_up(head_width_, kKeyBlock))});
   }
-  team_.start();
+  threads_.start();
 }
 
 Rows CpuGpt::scratch(std::size_t width) {
@@ -217,13 +217,13 @@ void CpuGpt::step(std::span<const Input> inputs) {
     std::copy_n(inputs[i].embedding, width_, at(x_, i));
   }
   x_.count = inputs.size();
-  team_.run([&](std::size_t member) { run_layers(member, inputs); });
+  threads_.run([&](std::size_t member) { run_layers(member, inputs); });
 }
 
 void CpuGpt::finish(std::span<const float* const> hidden) {
   for (std::size_t i = 0; i < hidden.size(); ++i) std::copy_n(hidden[i], width_, at(x_, i));
   x_.count = hidden.size();
-  team_.run([&](std::size_t member) { run_end(member); });
+  threads_.run([&](std::size_t member) { run_end(member); });
 }
 
 void CpuGpt::run_layers(std::size_t member, std::span<const Input> inputs) {
@@ -238,7 +238,7 @@ void CpuGpt::run_layers(std::size_t member, std::span<const Input> inputs) {
 void CpuGpt::attention(std::size_t member, std::size_t layer, std::span<const Input> inputs) {
   const Layer& weights = layers_[layer];
   const Rows x = normalised(member, weights.before_attention);
-  const Share heads = share_of(heads_, member, team_.members());
+  const Share heads = share_of(heads_, member, threads_.members());
   const std::size_t panels = head_stride_ / kPanel;
   multiply(weights.qkv, x, qkv_, heads.first * panels, heads.last * panels, Result::Write);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -246,10 +246,10 @@ void CpuGpt::attention(std::size_t member, std::size_t layer, std::span<const In
       attend_head(member, layer, head, i, inputs[i]);
     }
   }
-  team_.meet();
+  threads_.barrier();
   multiply_share(member, weights.attention_out, {mixed_.data, mixed_.stride, x.count}, x_,
                  Result::Add);
-  team_.meet();
+  threads_.barrier();
 }
 
 void CpuGpt::attend_head(std::size_t member, std::size_t layer, std::size_t head, std::size_t i,
@@ -267,13 +267,13 @@ void CpuGpt::attend_head(std::size_t member, std::size_t layer, std::size_t head
 void CpuGpt::mlp(std::size_t member, const Layer& layer) {
   const Rows x = normalised(member, layer.before_mlp);
   multiply_share(member, layer.mlp_in, x, hidden_, Result::Write);
-  const Share panels = share_of(layer.mlp_in.panel_count, member, team_.members());
+  const Share panels = share_of(layer.mlp_in.panel_count, member, threads_.members());
   for (std::size_t i = 0; i < x.count; ++i) {
     gelu(at(hidden_, i) + panels.first * kPanel, (panels.last - panels.first) * kPanel);
   }
-  team_.meet();
+  threads_.barrier();
   multiply_share(member, layer.mlp_out, {hidden_.data, hidden_.stride, x.count}, x_, Result::Add);
-  team_.meet();
+  threads_.barrier();
 }
 
 void CpuGpt::run_end(std::size_t member) {
@@ -297,7 +297,7 @@ Rows CpuGpt::normalised(std::size_t member, const Norm& norm) {
 
 void CpuGpt::multiply_share(std::size_t member, const PanelMatrix& matrix, const Rows& x,
                             const Rows& y, Result result) {
-  const Share panels = share_of(matrix.panel_count, member, team_.members());
+  const Share panels = share_of(matrix.panel_count, member, threads_.members());
   multiply(matrix, x, y, panels.first, panels.last, result);
 }
 

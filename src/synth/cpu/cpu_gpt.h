@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "config/model.h"
-#include "synth/cpu/team.h"
+#include "synth/cpu/decode_threads.h"
 #include "synth/cpu/vector_math.h"
 
 namespace myxtts {
@@ -40,7 +40,7 @@ class LargeBuffer {
 using WeightSource = std::function<const float*(const std::string& name)>;
 
 // The layers of the GPT for one code at a time: weights laid out for it, the cache of keys and
-// values, and a team of threads that goes through all layers together.
+// values, and the threads that go through all layers together.
 //
 // What lies before the first step is written with write_prefix(). One thread at a time.
 class CpuGpt {
@@ -136,7 +136,7 @@ class CpuGpt {
   };
   std::vector<Member> members_;
 
-  Team team_;  // last: its threads use everything above
+  DecodeThreads threads_;  // last: its threads use everything above
 };
 
 }  // namespace myxtts

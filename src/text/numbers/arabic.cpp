@@ -19,12 +19,12 @@ constexpr Units kFeminine{"",         "إحدى",      "اثنتان",     "ثل
                           "خمس",      "ست",        "سبع",        "ثمان",       "تسع",
                           "عشر",      "إحدى عشرة", "اثنتا عشرة", "ثلاث عشرة",  "أربع عشرة",
                           "خمس عشرة", "ست عشرة",   "سبع عشرة",   "ثماني عشرة", "تسع عشرة"};
-constexpr Units kOrdinals{"",         "اول",      "ثاني",     "ثالث",     "رابع",
-                          "خامس",     "سادس",     "سابع",     "ثامن",     "تاسع",
-                          "عاشر",     "حادي عشر", "ثاني عشر", "ثالث عشر", "رابع عشر",
-                          "خامس عشر", "سادس عشر", "سابع عشر", "ثامن عشر", "تاسع عشر"};
-constexpr std::array<std::string_view, 10> kTens{"",      "",     "عشرون", "ثلاثون", "أربعون",
-                                                 "خمسون", "ستون", "سبعون", "ثمانون", "تسعون"};
+constexpr Units kArabicOrdinals{"",         "اول",      "ثاني",     "ثالث",     "رابع",
+                                "خامس",     "سادس",     "سابع",     "ثامن",     "تاسع",
+                                "عاشر",     "حادي عشر", "ثاني عشر", "ثالث عشر", "رابع عشر",
+                                "خامس عشر", "سادس عشر", "سابع عشر", "ثامن عشر", "تاسع عشر"};
+constexpr std::array<std::string_view, 10> kArabicTens{"",      "",     "عشرون", "ثلاثون", "أربعون",
+                                                       "خمسون", "ستون", "سبعون", "ثمانون", "تسعون"};
 constexpr std::array<std::string_view, 10> kHundreds{"",         "مائة",    "مئتان",  "ثلاثمائة",
                                                      "أربعمائة", "خمسمائة", "ستمائة", "سبعمائة",
                                                      "ثمانمائة", "تسعمائة"};
@@ -48,8 +48,8 @@ constexpr std::array<std::string_view, 4> kHalala{"هللة", "هللتان", "�
 
 std::string tens_and_units(std::uint64_t number, const Units& units) {
   if (number < 20) return std::string(units[number]);
-  if (number % 10 == 0) return std::string(kTens[number / 10]);
-  return fmt::format("{} و {}", units[number % 10], kTens[number / 10]);
+  if (number % 10 == 0) return std::string(kArabicTens[number / 10]);
+  return fmt::format("{} و {}", units[number % 10], kArabicTens[number / 10]);
 }
 
 std::string group_words(std::uint64_t group, std::size_t level, bool just_two, const Units& units) {
@@ -62,8 +62,8 @@ std::string group_words(std::uint64_t group, std::size_t level, bool just_two, c
   std::string words(kHundreds[hundreds]);
   if (rest == 0) return words;
   if (hundreds > 0) words += " و ";
-  return words +
-         (rest == 1 && level > 0 ? std::string(kArabicLarge[level].one) : tens_and_units(rest, units));
+  return words + (rest == 1 && level > 0 ? std::string(kArabicLarge[level].one)
+                                         : tens_and_units(rest, units));
 }
 
 std::string_view large_name(std::uint64_t group, const ArabicLarge& large, bool followed) {
@@ -93,7 +93,7 @@ std::string arabic_cardinal(std::uint64_t number) {
 }
 
 std::string arabic_ordinal(std::uint64_t number) {
-  if (number < kOrdinals.size()) return std::string(kOrdinals[number]);
+  if (number < kArabicOrdinals.size()) return std::string(kArabicOrdinals[number]);
   return integer_words(number, number < 100 ? kFeminine : kMasculine);
 }
 
@@ -145,7 +145,9 @@ std::optional<std::string> arabic_amount(const Amount& amount, Currency /*curren
 
 }  // namespace
 
-constinit const NumberWords kArabicNumbers{arabic_cardinal, arabic_ordinal, arabic_decimal,
-                                           arabic_amount};
+constinit const NumberWords kArabicNumbers{.cardinal = arabic_cardinal,
+                                           .ordinal = arabic_ordinal,
+                                           .decimal = arabic_decimal,
+                                           .amount = arabic_amount};
 
 }  // namespace myxtts

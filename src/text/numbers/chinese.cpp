@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <unicode/uchar.h>
@@ -16,10 +18,7 @@ namespace {
 
 constexpr std::u32string_view kDigits = U"零一二三四五六七八九";
 
-struct Unit {
-  std::size_t power;  // of ten
-  char32_t name;
-};
+using Unit = std::pair<std::size_t, char32_t>;  // the power of ten and its name
 constexpr Unit kUnits[] = {{1, U'十'},  {2, U'百'},  {3, U'千'},  {4, U'万'},  {8, U'亿'},
                            {12, U'兆'}, {16, U'京'}, {20, U'垓'}, {24, U'秭'}, {28, U'穰'},
                            {32, U'沟'}, {36, U'涧'}, {40, U'正'}, {44, U'载'}};
@@ -33,7 +32,7 @@ char32_t digit_name(char32_t digit) {
 
 bool is_unit(char32_t symbol) {
   return std::any_of(std::begin(kUnits), std::end(kUnits),
-                     [symbol](const Unit& unit) { return unit.name == symbol; });
+                     [symbol](const Unit& unit) { return unit.second == symbol; });
 }
 
 // 1203 as 一千二百零三: the largest unit that fits divides the digits in two, each read the same
@@ -47,13 +46,13 @@ void read_in_units(std::u32string_view digits, std::u32string& symbols) {
     symbols += digit_name(significant[0]);
     return;
   }
-  const Unit* unit = std::begin(kUnits);
-  for (const Unit& larger : kUnits) {
-    if (larger.power < significant.size()) unit = &larger;
+  auto [power, name] = kUnits[0];
+  for (const auto& [larger, its_name] : kUnits) {
+    if (larger < significant.size()) std::tie(power, name) = std::tie(larger, its_name);
   }
-  read_in_units(digits.substr(0, digits.size() - unit->power), symbols);
-  symbols += unit->name;
-  read_in_units(significant.substr(significant.size() - unit->power), symbols);
+  read_in_units(digits.substr(0, digits.size() - power), symbols);
+  symbols += name;
+  read_in_units(significant.substr(significant.size() - power), symbols);
 }
 
 // Two is 两 before a unit other than ten, when it stands first or after a unit other than ten.
@@ -120,7 +119,8 @@ std::u32string say_telephone(std::u32string_view telephone) {
   return result;
 }
 
-void replace_everywhere(std::u32string& text, const std::u32string& old, const std::u32string& fresh) {
+void replace_everywhere(std::u32string& text, const std::u32string& old,
+                        const std::u32string& fresh) {
   for (auto at = text.find(old); at != text.npos; at = text.find(old, at + fresh.size())) {
     text.replace(at, old.size(), fresh);
   }

@@ -9,19 +9,6 @@
 namespace myxtts {
 namespace {
 
-using Ending = std::pair<std::string_view, std::string_view>;
-
-// The first ending that fits is replaced.
-template <std::size_t kCount>
-void replace_ending(std::string& word, const std::array<Ending, kCount>& endings) {
-  for (const auto& [from, to] : endings) {
-    if (!word.ends_with(from)) continue;
-    word.resize(word.size() - from.size());
-    word += to;
-    return;
-  }
-}
-
 // English
 // -------------------------------------------------------------------------------------------
 
@@ -29,13 +16,7 @@ constexpr std::string_view kEnglishRules = R"(
 cardinal:
 0: zero; one; two; three; four; five; six; seven; eight; nine; ten
 11: eleven; twelve; thirteen; fourteen; fifteen; sixteen; seventeen; eighteen; nineteen
-20: twenty[->>]
-30: thirty[->>]
-40: forty[->>]
-50: fifty[->>]
-60: sixty[->>]
-70: seventy[->>]
-80: eighty[->>]
+20+10: twenty[->>]; thirty[->>]; forty[->>]; fifty[->>]; sixty[->>]; seventy[->>]; eighty[->>]
 90: ninety[->>]
 100: << hundred[ and >>]
 1000: << thousand[>tail>]
@@ -47,14 +28,9 @@ tail:
 100: , =cardinal=
 )";
 
-constexpr std::array<Ending, 8> kEnglishOrdinals{{{"one", "first"},
-                                                  {"two", "second"},
-                                                  {"three", "third"},
-                                                  {"five", "fifth"},
-                                                  {"eight", "eighth"},
-                                                  {"nine", "ninth"},
-                                                  {"twelve", "twelfth"},
-                                                  {"y", "ieth"}}};
+constexpr Ending kEnglishOrdinals[] = {
+    {"one", "first"},    {"two", "second"}, {"three", "third"},    {"five", "fifth"},
+    {"eight", "eighth"}, {"nine", "ninth"}, {"twelve", "twelfth"}, {"y", "ieth"}};
 
 constexpr MoneyTable kEnglishMoney{
     .separator = ",",
@@ -62,25 +38,11 @@ constexpr MoneyTable kEnglishMoney{
     .usd = {{"dollar", "", "dollars"}, {"cent", "", "cents"}},
     .eur = {{"euro", "", "euro"}, {"cent", "", "cents"}}};
 
-std::string english_cardinal(std::uint64_t number) {
-  static const SpellRules rules(kEnglishRules);
-  return rules.spell(number);
-}
+constexpr auto english_cardinal = spell_by<kEnglishRules>;
 
 std::string english_ordinal(std::uint64_t number) {
-  const std::string words = english_cardinal(number);
-  std::string changed = words;
-  replace_ending(changed, kEnglishOrdinals);
-  return changed != words ? changed : words + "th";
-}
-
-std::string english_decimal(const Decimal& number) {
-  return spell_decimal(number, "point", english_cardinal);
-}
-
-std::optional<std::string> english_amount(const Amount& amount, Currency currency) {
-  return spell_money(amount, kEnglishMoney.names(currency), kEnglishMoney.separator,
-                     english_cardinal);
+  std::string words = english_cardinal(number);
+  return replace_ending(words, kEnglishOrdinals) ? words : words + "th";
 }
 
 // German
@@ -91,14 +53,8 @@ constexpr std::string_view kGermanRules = R"(
 cardinal:
 0: null; eins; zwei; drei; vier; fünf; sechs; sieben; acht; neun; zehn
 11: elf; zwölf; dreizehn; vierzehn; fünfzehn; sechzehn; siebzehn; achtzehn; neunzehn
-20: [>unit>und]zwanzig
-30: [>unit>und]dreißig
-40: [>unit>und]vierzig
-50: [>unit>und]fünfzig
-60: [>unit>und]sechzig
-70: [>unit>und]siebzig
-80: [>unit>und]achtzig
-90: [>unit>und]neunzig
+20+10: [>unit>und]zwanzig; [>unit>und]dreißig; [>unit>und]vierzig; [>unit>und]fünfzig
+60+10: [>unit>und]sechzig; [>unit>und]siebzig; [>unit>und]achtzig; [>unit>und]neunzig
 100: einhundert[>>]
 200: <<hundert[>>]
 1000: eintausend[>>]
@@ -113,27 +69,17 @@ unit:
 0: null; ein; zwei; drei; vier; fünf; sechs; sieben; acht; neun
 )";
 
-constexpr std::array<Ending, 11> kGermanOrdinals{{{"eins", "ers"},
-                                                  {"drei", "drit"},
-                                                  {"acht", "ach"},
-                                                  {"sieben", "sieb"},
-                                                  {"ig", "igs"},
-                                                  {"ert", "erts"},
-                                                  {"end", "ends"},
-                                                  {"ion", "ions"},
-                                                  {"nen", "ns"},
-                                                  {"rde", "rds"},
-                                                  {"rden", "rds"}}};
+constexpr Ending kGermanOrdinals[] = {{"eins", "ers"},    {"drei", "drit"}, {"acht", "ach"},
+                                      {"sieben", "sieb"}, {"ig", "igs"},    {"ert", "erts"},
+                                      {"end", "ends"},    {"ion", "ions"},  {"nen", "ns"},
+                                      {"rde", "rds"},     {"rden", "rds"}};
 
 constexpr MoneyTable kGermanMoney{.separator = " und",
                                   .gbp = {{"Pfund", "", "Pfund"}, {"Penny", "", "Pence"}},
                                   .usd = {{"Dollar", "", "Dollar"}, {"Cent", "", "Cent"}},
                                   .eur = {{"Euro", "", "Euro"}, {"Cent", "", "Cent"}}};
 
-std::string german_cardinal(std::uint64_t number) {
-  static const SpellRules rules(kGermanRules);
-  return rules.spell(number);
-}
+constexpr auto german_cardinal = spell_by<kGermanRules>;
 
 // "eine millionste" becomes "millionste", "zwei millionste" becomes "zweimillionste".
 void join_german_million(std::string& words) {
@@ -158,14 +104,9 @@ std::string german_ordinal(std::uint64_t number) {
   return words;
 }
 
-std::string german_decimal(const Decimal& number) {
-  return spell_decimal(number, "Komma", german_cardinal);
-}
-
 std::optional<std::string> german_amount(const Amount& amount, Currency currency) {
-  std::string words =
-      spell_money(amount, kGermanMoney.names(currency), kGermanMoney.separator, german_cardinal);
-  replace_all(words, "eins ", "ein ");
+  auto words = spell_money(amount, currency, kGermanMoney, german_cardinal);
+  replace_all(*words, "eins ", "ein ");
   return words;
 }
 
@@ -176,14 +117,8 @@ constexpr std::string_view kDutchRules = R"(
 cardinal:
 0: nul; één; twee; drie; vier; vijf; zes; zeven; acht; negen; tien
 11: elf; twaalf; dertien; veertien; vijftien; zestien; zeventien; achttien; negentien
-20: [>unit>]twintig
-30: [>unit>]dertig
-40: [>unit>]veertig
-50: [>unit>]vijftig
-60: [>unit>]zestig
-70: [>unit>]zeventig
-80: [>unit>]tachtig
-90: [>unit>]negentig
+20+10: [>unit>]twintig; [>unit>]dertig; [>unit>]veertig; [>unit>]vijftig; [>unit>]zestig
+70+10: [>unit>]zeventig; [>unit>]tachtig; [>unit>]negentig
 100: honderd[>>]
 200: <<honderd[>>]
 1000: duizend[>>]
@@ -198,34 +133,19 @@ unit:
 0: nul; eenen; tweeën; drieën; vieren; vijfen; zesen; zevenen; achten; negenen
 )";
 
-constexpr std::array<Ending, 18> kDutchOrdinals{{{"nul", "nuld"},
-                                                 {"één", "eerst"},
-                                                 {"twee", "tweed"},
-                                                 {"drie", "derd"},
-                                                 {"vier", "vierd"},
-                                                 {"vijf", "vijfd"},
-                                                 {"zes", "zesd"},
-                                                 {"zeven", "zevend"},
-                                                 {"acht", "achtst"},
-                                                 {"negen", "negend"},
-                                                 {"tien", "tiend"},
-                                                 {"elf", "elfd"},
-                                                 {"twaalf", "twaalfd"},
-                                                 {"ig", "igst"},
-                                                 {"erd", "erdst"},
-                                                 {"end", "endst"},
-                                                 {"joen", "joenst"},
-                                                 {"rd", "rdst"}}};
+constexpr Ending kDutchOrdinals[] = {{"nul", "nuld"},       {"één", "eerst"},    {"twee", "tweed"},
+                                     {"drie", "derd"},      {"vier", "vierd"},   {"vijf", "vijfd"},
+                                     {"zes", "zesd"},       {"zeven", "zevend"}, {"acht", "achtst"},
+                                     {"negen", "negend"},   {"tien", "tiend"},   {"elf", "elfd"},
+                                     {"twaalf", "twaalfd"}, {"ig", "igst"},      {"erd", "erdst"},
+                                     {"end", "endst"},      {"joen", "joenst"},  {"rd", "rdst"}};
 
 constexpr MoneyTable kDutchMoney{.separator = ",",
                                  .gbp = {{"pond", "", "pond"}, {"penny", "", "penny"}},
                                  .usd = {{"dollar", "", "dollar"}, {"cent", "", "cent"}},
                                  .eur = {{"euro", "", "euro"}, {"cent", "", "cent"}}};
 
-std::string dutch_cardinal(std::uint64_t number) {
-  static const SpellRules rules(kDutchRules);
-  return rules.spell(number);
-}
+constexpr auto dutch_cardinal = spell_by<kDutchRules>;
 
 std::string dutch_ordinal(std::uint64_t number) {
   std::string words = dutch_cardinal(number);
@@ -233,21 +153,17 @@ std::string dutch_ordinal(std::uint64_t number) {
   return words + "e";
 }
 
-std::string dutch_decimal(const Decimal& number) {
-  return spell_decimal(number, "komma", dutch_cardinal);
-}
-
-std::optional<std::string> dutch_amount(const Amount& amount, Currency currency) {
-  return spell_money(amount, kDutchMoney.names(currency), kDutchMoney.separator, dutch_cardinal);
-}
-
 }  // namespace
 
-constinit const NumberWords kEnglishNumbers{english_cardinal, english_ordinal, english_decimal,
-                                            english_amount};
-constinit const NumberWords kGermanNumbers{german_cardinal, german_ordinal, german_decimal,
-                                           german_amount};
-constinit const NumberWords kDutchNumbers{dutch_cardinal, dutch_ordinal, dutch_decimal,
-                                          dutch_amount};
+constinit const NumberWords kEnglishNumbers{.cardinal = english_cardinal,
+                                            .ordinal = english_ordinal,
+                                            .point = "point",
+                                            .money = &kEnglishMoney};
+constinit const NumberWords kGermanNumbers{.cardinal = german_cardinal,
+                                           .ordinal = german_ordinal,
+                                           .point = "Komma",
+                                           .amount = german_amount};
+constinit const NumberWords kDutchNumbers{
+    .cardinal = dutch_cardinal, .ordinal = dutch_ordinal, .point = "komma", .money = &kDutchMoney};
 
 }  // namespace myxtts

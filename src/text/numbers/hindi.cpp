@@ -137,6 +137,7 @@ std::string expand_hindi_money(std::string text) {
   return text;
 }
 
-constinit const NumberWords kHindiNumbers{hindi_cardinal, hindi_ordinal, hindi_decimal, nullptr};
+constinit const NumberWords kHindiNumbers{
+    .cardinal = hindi_cardinal, .ordinal = hindi_ordinal, .decimal = hindi_decimal};
 
 }  // namespace myxtts

@@ -17,9 +17,9 @@ constexpr std::array<std::string_view, 20> kSmallOrdinals{
     "decimo",       "undicesimo", "dodicesimo",      "tredicesimo",  "quattordicesimo",
     "quindicesimo", "sedicesimo", "diciassettesimo", "diciottesimo", "diciannovesimo"};
 
-constexpr std::array<std::string_view, 10> kTens{"",         "",          "venti",    "trenta",
-                                                 "quaranta", "cinquanta", "sessanta", "settanta",
-                                                 "ottanta",  "novanta"};
+constexpr std::array<std::string_view, 10> kItalianTens{
+    "",          "",         "venti",    "trenta",  "quaranta",
+    "cinquanta", "sessanta", "settanta", "ottanta", "novanta"};
 
 struct ItalianLarge {
   std::uint64_t value;
@@ -27,13 +27,14 @@ struct ItalianLarge {
   std::string_view many;
 };
 constexpr std::array<ItalianLarge, 3> kItalianLarge{{{1'000'000'000'000, "bilione", "bilioni"},
-                                       {1'000'000'000, "miliardo", "miliardi"},
-                                       {1'000'000, "milione", "milioni"}}};
+                                                     {1'000'000'000, "miliardo", "miliardi"},
+                                                     {1'000'000, "milione", "milioni"}}};
 
-constexpr MoneyTable kItalianMoney{.separator = " e",
-                            .gbp = {{"sterlina", "", "sterline"}, {"penny", "", "penny"}},
-                            .usd = {{"dollaro", "", "dollari"}, {"centesimo", "", "centesimi"}},
-                            .eur = {{"euro", "", "euro"}, {"centesimo", "", "centesimi"}}};
+constexpr MoneyTable kItalianMoney{
+    .separator = " e",
+    .gbp = {{"sterlina", "", "sterline"}, {"penny", "", "penny"}},
+    .usd = {{"dollaro", "", "dollari"}, {"centesimo", "", "centesimi"}},
+    .eur = {{"euro", "", "euro"}, {"centesimo", "", "centesimi"}}};
 
 // Vowels that meet melt into one. The peer looks at the whole word, so 118 is "centodicotto".
 void contract_vowels(std::string& word) {
@@ -47,7 +48,7 @@ void contract_vowels(std::string& word) {
 // A word that ends in "tre", and is longer, gets its accent; every other accent goes. The peer does
 // this once for each part a number is made of, so the accent comes and goes: ventitré,
 // centoventitre.
-std::string settle_accents(const std::string& words) {
+std::string with_accents(const std::string& words) {
   std::string out;
   for (std::size_t start = 0; start < words.size();) {
     const std::size_t end = std::min(words.find(' ', start), words.size());
@@ -71,7 +72,7 @@ std::string rest_or_nothing(std::uint64_t rest) {
 std::string below_thousand(std::uint64_t number) {
   std::string word;
   if (number < 100) {
-    word = kTens[number / 10];
+    word = kItalianTens[number / 10];
     if (number % 10 != 0) word += kSmall[number % 10];
   } else {
     word = (number < 200 ? "" : std::string(kSmall[number / 100])) + "cento";
@@ -93,13 +94,13 @@ std::string with_large(std::uint64_t number, const ItalianLarge& large) {
 
 std::string italian_cardinal(std::uint64_t number) {
   if (number < 20) return std::string(kSmall[number]);
-  if (number < 1000) return settle_accents(below_thousand(number));
+  if (number < 1000) return with_accents(below_thousand(number));
   for (const ItalianLarge& large : kItalianLarge) {
-    if (number >= large.value) return settle_accents(with_large(number, large));
+    if (number >= large.value) return with_accents(with_large(number, large));
   }
   const std::uint64_t thousands = number / 1000;
   const std::string front = thousands == 1 ? "mille" : italian_cardinal(thousands) + "mila";
-  return settle_accents(front + rest_or_nothing(number % 1000));
+  return with_accents(front + rest_or_nothing(number % 1000));
 }
 
 std::string italian_ordinal(std::uint64_t number) {
@@ -114,14 +115,12 @@ std::string italian_ordinal(std::uint64_t number) {
 }
 
 std::string italian_decimal(const Decimal& number) {
-  return settle_accents(italian_cardinal(number.whole) + " virgola " +
-                        spell_digits(number.fraction, italian_cardinal));
+  return with_accents(italian_cardinal(number.whole) + " virgola " +
+                      spell_digits(number.fraction, italian_cardinal));
 }
 
 std::optional<std::string> italian_amount(const Amount& amount, Currency currency) {
-  const MoneyNames& names = kItalianMoney.names(currency);
-  MoneyPhrase phrase{italian_cardinal(amount.units), names.unit[amount.units == 1 ? 0 : 2],
-                     italian_cardinal(amount.cents), names.cent[amount.cents == 1 ? 0 : 2]};
+  MoneyPhrase phrase = money_phrase(amount, currency, kItalianMoney, italian_cardinal);
   if (currency == Currency::Gbp && phrase.units == "uno") phrase.units = "una";
   std::string words = join_money(phrase, kItalianMoney.separator);
   replace_all(words, "uno", "un");
@@ -130,7 +129,9 @@ std::optional<std::string> italian_amount(const Amount& amount, Currency currenc
 
 }  // namespace
 
-constinit const NumberWords kItalianNumbers{italian_cardinal, italian_ordinal, italian_decimal,
-                                            italian_amount};
+constinit const NumberWords kItalianNumbers{.cardinal = italian_cardinal,
+                                            .ordinal = italian_ordinal,
+                                            .decimal = italian_decimal,
+                                            .amount = italian_amount};
 
 }  // namespace myxtts

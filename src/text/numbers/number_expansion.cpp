@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include <unicode/utf8.h>
 
@@ -126,75 +127,43 @@ bool is_amount_character(char c) {
 }
 
 // Signs in the order the peer tries them.
-struct Sign {
-  Currency currency;
-  std::string_view text;
-};
-constexpr std::array<Sign, 3> kSigns{
-    {{Currency::Gbp, "£"}, {Currency::Usd, "$"}, {Currency::Eur, "€"}}};
+using Sign = std::pair<Currency, std::string_view>;
+constexpr Sign kSigns[] = {{Currency::Gbp, "£"}, {Currency::Usd, "$"}, {Currency::Eur, "€"}};
 
 // What makes an ordinal of the digits before it; the first that fits counts.
 struct Suffix {
   std::string_view text;
   bool before_blank_or_end = false;
 };
-constexpr std::array<Suffix, 4> kEnglishSuffixes{{{"st"}, {"nd"}, {"rd"}, {"th"}}};
-constexpr std::array<Suffix, 5> kSpanishSuffixes{{{"º"}, {"ª"}, {"er"}, {"o"}, {"a"}}};
-constexpr std::array<Suffix, 6> kFrenchSuffixes{{{"º"}, {"ª"}, {"er"}, {"re"}, {"e"}, {"ème"}}};
-constexpr std::array<Suffix, 7> kGermanSuffixes{
-    {{"st"}, {"nd"}, {"rd"}, {"th"}, {"º"}, {"ª"}, {".", true}}};
-constexpr std::array<Suffix, 4> kPortugueseSuffixes{{{"º"}, {"ª"}, {"o"}, {"a"}}};
-constexpr std::array<Suffix, 7> kItalianSuffixes{{{"º"}, {"°"}, {"ª"}, {"o"}, {"a"}, {"i"}, {"e"}}};
-constexpr std::array<Suffix, 6> kPolishSuffixes{{{"º"}, {"ª"}, {"st"}, {"nd"}, {"rd"}, {"th"}}};
-constexpr std::array<Suffix, 5> kArabicSuffixes{{{"ون"}, {"ين"}, {"ث"}, {"ر"}, {"ى"}}};
-constexpr std::array<Suffix, 1> kCzechSuffixes{{{".", true}}};
-constexpr std::array<Suffix, 6> kRussianSuffixes{
-    {{"-й"}, {"-я"}, {"-е"}, {"-ое"}, {"-ье"}, {"-го"}}};
-constexpr std::array<Suffix, 3> kDutchSuffixes{{{"de"}, {"ste"}, {"e"}}};
-constexpr std::array<Suffix, 5> kTurkishSuffixes{{{"."}, {"inci"}, {"nci"}, {"uncu"}, {"üncü"}}};
-constexpr std::array<Suffix, 7> kHungarianSuffixes{
-    {{"."}, {"adik"}, {"edik"}, {"odik"}, {"ödik"}, {"ödike"}, {"ik"}}};
-constexpr std::array<Suffix, 4> kKoreanSuffixes{{{"번째"}, {"번"}, {"차"}, {"째"}}};
-constexpr std::array<Suffix, 6> kHindiSuffixes{{{"st"}, {"nd"}, {"rd"}, {"th"}, {"वाँ"}, {"वां"}}};
+constexpr Suffix kEnglishSuffixes[] = {{"st"}, {"nd"}, {"rd"}, {"th"}};
+constexpr Suffix kSpanishSuffixes[] = {{"º"}, {"ª"}, {"er"}, {"o"}, {"a"}};
+constexpr Suffix kFrenchSuffixes[] = {{"º"}, {"ª"}, {"er"}, {"re"}, {"e"}, {"ème"}};
+constexpr Suffix kGermanSuffixes[] = {{"st"}, {"nd"}, {"rd"}, {"th"}, {"º"}, {"ª"}, {".", true}};
+constexpr Suffix kPortugueseSuffixes[] = {{"º"}, {"ª"}, {"o"}, {"a"}};
+constexpr Suffix kItalianSuffixes[] = {{"º"}, {"°"}, {"ª"}, {"o"}, {"a"}, {"i"}, {"e"}};
+constexpr Suffix kPolishSuffixes[] = {{"º"}, {"ª"}, {"st"}, {"nd"}, {"rd"}, {"th"}};
+constexpr Suffix kArabicSuffixes[] = {{"ون"}, {"ين"}, {"ث"}, {"ر"}, {"ى"}};
+constexpr Suffix kCzechSuffixes[] = {{".", true}};
+constexpr Suffix kRussianSuffixes[] = {{"-й"}, {"-я"}, {"-е"}, {"-ое"}, {"-ье"}, {"-го"}};
+constexpr Suffix kDutchSuffixes[] = {{"de"}, {"ste"}, {"e"}};
+constexpr Suffix kTurkishSuffixes[] = {{"."}, {"inci"}, {"nci"}, {"uncu"}, {"üncü"}};
+constexpr Suffix kHungarianSuffixes[] = {{"."},    {"adik"},  {"edik"}, {"odik"},
+                                         {"ödik"}, {"ödike"}, {"ik"}};
+constexpr Suffix kKoreanSuffixes[] = {{"번째"}, {"번"}, {"차"}, {"째"}};
+constexpr Suffix kHindiSuffixes[] = {{"st"}, {"nd"}, {"rd"}, {"th"}, {"वाँ"}, {"वां"}};
 
 std::span<const Suffix> suffixes(Language language) {
-  switch (language) {
-    case Language::En:
-      return kEnglishSuffixes;
-    case Language::Es:
-      return kSpanishSuffixes;
-    case Language::Fr:
-      return kFrenchSuffixes;
-    case Language::De:
-      return kGermanSuffixes;
-    case Language::It:
-      return kItalianSuffixes;
-    case Language::Pt:
-      return kPortugueseSuffixes;
-    case Language::Pl:
-      return kPolishSuffixes;
-    case Language::Tr:
-      return kTurkishSuffixes;
-    case Language::Ru:
-      return kRussianSuffixes;
-    case Language::Nl:
-      return kDutchSuffixes;
-    case Language::Cs:
-      return kCzechSuffixes;
-    case Language::Ar:
-      return kArabicSuffixes;
-    case Language::Hu:
-      return kHungarianSuffixes;
-    case Language::Ko:
-      return kKoreanSuffixes;
-    case Language::Hi:
-      return kHindiSuffixes;
-    case Language::Zh:
-    case Language::Ja:
-    case Language::Fa:
-      break;
-  }
-  return {};
+  static constexpr std::pair<Language, std::span<const Suffix>> kSuffixes[] = {
+      {Language::En, kEnglishSuffixes},   {Language::Es, kSpanishSuffixes},
+      {Language::Fr, kFrenchSuffixes},    {Language::De, kGermanSuffixes},
+      {Language::It, kItalianSuffixes},   {Language::Pt, kPortugueseSuffixes},
+      {Language::Pl, kPolishSuffixes},    {Language::Tr, kTurkishSuffixes},
+      {Language::Ru, kRussianSuffixes},   {Language::Nl, kDutchSuffixes},
+      {Language::Cs, kCzechSuffixes},     {Language::Ar, kArabicSuffixes},
+      {Language::Hu, kHungarianSuffixes}, {Language::Ko, kKoreanSuffixes},
+      {Language::Hi, kHindiSuffixes}};
+  const auto* const found = find_language(kSuffixes, language);
+  return found != nullptr ? *found : std::span<const Suffix>();
 }
 
 std::size_t end_of_amount(std::string_view text, std::size_t at) {
@@ -202,13 +171,8 @@ std::size_t end_of_amount(std::string_view text, std::size_t at) {
   return at;
 }
 
-// Where the amount of a sign ends or begins and ends.
-struct Found {
-  std::size_t start;
-  std::size_t end;
-};
-
-// The next "£12.50" or "12.50£" at or after `at`.
+// Where the next "£12.50" or "12.50£" at or after `at` begins and ends.
+using Found = std::pair<std::size_t, std::size_t>;
 std::optional<Found> find_amount(std::string_view text, std::string_view sign, std::size_t at) {
   while (at < text.size()) {
     if (is_amount_character(text[at])) {
@@ -239,20 +203,21 @@ std::optional<std::string> amount_in_words(std::string_view text, Currency curre
   }
   if (std::ranges::count(digits, '.') > 1) return std::nullopt;
   const auto exact = read_decimal(digits);
-  return exact ? words.amount(to_amount(*exact), currency) : std::string(text);
+  return exact ? words.say_amount(to_amount(*exact), currency) : std::string(text);
 }
 
 // Nothing if one of the amounts cannot be said: then all stay as they are.
-std::optional<std::string> expand_one_currency(std::string_view text, const Sign& sign,
+std::optional<std::string> expand_one_currency(std::string_view text, const Sign& money,
                                                const NumberWords& words) {
+  const auto& [currency, sign] = money;
   std::string out;
   std::size_t copied = 0;
-  while (const auto found = find_amount(text, sign.text, copied)) {
-    const auto said =
-        amount_in_words(text.substr(found->start, found->end - found->start), sign.currency, words);
+  while (const auto found = find_amount(text, sign, copied)) {
+    const auto [start, end] = *found;
+    const auto said = amount_in_words(text.substr(start, end - start), currency, words);
     if (!said) return std::nullopt;
-    out.append(text, copied, found->start - copied).append(*said);
-    copied = found->end;
+    out.append(text, copied, start - copied).append(*said);
+    copied = end;
   }
   return out.append(text, copied);
 }
@@ -299,9 +264,9 @@ std::size_t end_of_digits(std::string_view text, std::size_t at) {
 }
 
 std::string expand_amounts(std::string text, const NumberWords& words) {
-  if (words.amount == nullptr) return text;
+  if (!words.says_amounts()) return text;
   for (const Sign& sign : kSigns) {
-    if (text.find(sign.text) == std::string::npos) continue;
+    if (text.find(sign.second) == std::string::npos) continue;
     auto expanded = expand_one_currency(text, sign, words);
     if (!expanded) return text;
     text = std::move(*expanded);
@@ -310,7 +275,7 @@ std::string expand_amounts(std::string text, const NumberWords& words) {
 }
 
 std::string expand_decimals(std::string text, const NumberWords& words) {
-  if (words.decimal == nullptr) return text;
+  if (!words.says_decimals()) return text;
   return expand_runs(text, [&](std::size_t at, std::size_t end, std::string& out) {
     const bool mark = end < text.size() && (text[end] == '.' || text[end] == ',');
     const std::size_t last = mark ? end_of_digits(text, end + 1) : end;
@@ -318,7 +283,7 @@ std::string expand_decimals(std::string text, const NumberWords& words) {
     std::string number = text.substr(at, last - at);
     number[end - at] = '.';
     if (const auto decimal = read_decimal(number)) {
-      out = words.decimal(*decimal);
+      out = words.say_decimal(*decimal);
     } else {
       out = spell_integer(std::string_view(text).substr(at, end - at), words.cardinal);
       out.append(text, end, 1);

@@ -24,44 +24,26 @@ std::uint64_t hundredths_half_up(double fraction) {
 }  // namespace
 
 const NumberWords& number_words(Language language) {
-  switch (language) {
-    case Language::En:
-      return kEnglishNumbers;
-    case Language::Es:
-      return kSpanishNumbers;
-    case Language::Fr:
-      return kFrenchNumbers;
-    case Language::De:
-      return kGermanNumbers;
-    case Language::It:
-      return kItalianNumbers;
-    case Language::Pt:
-      return kPortugueseNumbers;
-    case Language::Pl:
-      return kPolishNumbers;
-    case Language::Tr:
-      return kTurkishNumbers;
-    case Language::Ru:
-      return kRussianNumbers;
-    case Language::Nl:
-      return kDutchNumbers;
-    case Language::Cs:
-      return kCzechNumbers;
-    case Language::Ar:
-      return kArabicNumbers;
-    case Language::Hu:
-      return kHungarianNumbers;
-    case Language::Ko:
-      return kKoreanNumbers;
-    case Language::Hi:
-      return kHindiNumbers;
-    case Language::Zh:
-    case Language::Ja:
-    case Language::Fa:
-      break;
-  }
-  MYXTTS_CHECK(false, "{} has no table of number words", language_code(language));
-  return kEnglishNumbers;
+  static constexpr std::pair<Language, const NumberWords*> kWords[] = {
+      {Language::En, &kEnglishNumbers},   {Language::Es, &kSpanishNumbers},
+      {Language::Fr, &kFrenchNumbers},    {Language::De, &kGermanNumbers},
+      {Language::It, &kItalianNumbers},   {Language::Pt, &kPortugueseNumbers},
+      {Language::Pl, &kPolishNumbers},    {Language::Tr, &kTurkishNumbers},
+      {Language::Ru, &kRussianNumbers},   {Language::Nl, &kDutchNumbers},
+      {Language::Cs, &kCzechNumbers},     {Language::Ar, &kArabicNumbers},
+      {Language::Hu, &kHungarianNumbers}, {Language::Ko, &kKoreanNumbers},
+      {Language::Hi, &kHindiNumbers}};
+  const auto* const found = find_language(kWords, language);
+  MYXTTS_CHECK(found != nullptr, "{} has no table of number words", language_code(language));
+  return **found;
+}
+
+std::string NumberWords::say_decimal(const Decimal& number) const {
+  return decimal != nullptr ? decimal(number) : spell_decimal(number, point, cardinal);
+}
+
+std::optional<std::string> NumberWords::say_amount(const Amount& sum, Currency currency) const {
+  return amount != nullptr ? amount(sum, currency) : spell_money(sum, currency, *money, cardinal);
 }
 
 std::optional<Decimal> read_decimal(std::string_view text) {
@@ -161,11 +143,19 @@ std::string drop_cents_if_whole(std::string words, const Amount& amount,
   return words;
 }
 
-std::string spell_money(const Amount& amount, const MoneyNames& names, std::string_view separator,
-                        std::string (*cardinal)(std::uint64_t)) {
-  const MoneyPhrase phrase{cardinal(amount.units), names.unit[amount.units == 1 ? 0 : 2],
-                           cardinal(amount.cents), names.cent[amount.cents == 1 ? 0 : 2]};
-  return drop_cents_if_whole(join_money(phrase, separator), amount, separator);
+MoneyPhrase money_phrase(const Amount& amount, Currency currency, const MoneyTable& table,
+                         std::string (*cardinal)(std::uint64_t)) {
+  const MoneyNames& names = table.names(currency);
+  return {cardinal(amount.units), names.unit[table.form(amount.units)], cardinal(amount.cents),
+          names.cent[table.form(amount.cents)]};
+}
+
+std::optional<std::string> spell_money(const Amount& amount, Currency currency,
+                                       const MoneyTable& table,
+                                       std::string (*cardinal)(std::uint64_t)) {
+  if (!table.names(currency).known()) return std::nullopt;
+  const MoneyPhrase phrase = money_phrase(amount, currency, table, cardinal);
+  return drop_cents_if_whole(join_money(phrase, table.separator), amount, table.separator);
 }
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
@@ -178,6 +168,16 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
     copied = at + from.size();
   }
   text = out.append(text, copied, std::string::npos);
+}
+
+bool replace_ending(std::string& word, std::span<const Ending> endings) {
+  for (const auto& [from, to] : endings) {
+    if (!word.ends_with(from)) continue;
+    word.resize(word.size() - from.size());
+    word += to;
+    return true;
+  }
+  return false;
 }
 
 }  // namespace myxtts

@@ -4,8 +4,10 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "text/language.h"
 
@@ -32,13 +34,24 @@ struct Amount {
   std::uint64_t cents = 0;
 };
 
+struct MoneyTable;
+
 // How one language says numbers. Every function takes numbers below kLargestSpelled.
 struct NumberWords {
   std::string (*cardinal)(std::uint64_t);
   std::string (*ordinal)(std::uint64_t);
-  std::string (*decimal)(const Decimal&);  // null: decimals are left to the other steps
-  // Null: the language says no sums of money; gives nothing for a currency it cannot say.
-  std::optional<std::string> (*amount)(const Amount&, Currency);
+  std::string_view point = {};  // for spell_decimal(), or
+  std::string (*decimal)(const Decimal&) = nullptr;
+  const MoneyTable* money = nullptr;  // for spell_money(), or
+  std::optional<std::string> (*amount)(const Amount&, Currency) = nullptr;
+
+  // Decimals that a language does not say are left to the steps for whole numbers.
+  [[nodiscard]] bool says_decimals() const { return decimal != nullptr || !point.empty(); }
+  [[nodiscard]] std::string say_decimal(const Decimal& number) const;
+
+  [[nodiscard]] bool says_amounts() const { return amount != nullptr || money != nullptr; }
+  // Nothing for a currency that the language cannot say.
+  [[nodiscard]] std::optional<std::string> say_amount(const Amount& sum, Currency currency) const;
 };
 
 // Of every language but zh, ja and fa, which have ways of their own.
@@ -76,10 +89,16 @@ struct MoneyNames {
   [[nodiscard]] bool known() const { return !unit[0].empty(); }
 };
 
+// Which of three names a count takes: the first for one, the last for everything else.
+constexpr std::size_t one_or_many(std::uint64_t count) {
+  return count == 1 ? 0 : 2;
+}
+
 // The currencies one language can say; a row without names is a currency it cannot.
 struct MoneyTable {
   std::string_view separator;  // between units and cents: ",", " und"
   MoneyNames gbp, usd, eur;
+  std::size_t (*form)(std::uint64_t) = one_or_many;  // of a name, for a count
 
   [[nodiscard]] const MoneyNames& names(Currency currency) const;
 };
@@ -91,6 +110,8 @@ struct MoneyPhrase {
   std::string cents;
   std::string_view cent;
 };
+MoneyPhrase money_phrase(const Amount& amount, Currency currency, const MoneyTable& table,
+                         std::string (*cardinal)(std::uint64_t));
 std::string join_money(const MoneyPhrase& phrase, std::string_view separator);
 
 // A whole amount loses everything from the last separator on: "five dollars, zero cents" is said
@@ -98,36 +119,41 @@ std::string join_money(const MoneyPhrase& phrase, std::string_view separator);
 std::string drop_cents_if_whole(std::string words, const Amount& amount,
                                 std::string_view separator);
 
-// The plain case: cardinals, one form for one and one for everything else.
-std::string spell_money(const Amount& amount, const MoneyNames& names, std::string_view separator,
-                        std::string (*cardinal)(std::uint64_t));
+// All of these in their order; nothing for a currency that the language cannot say.
+std::optional<std::string> spell_money(const Amount& amount, Currency currency,
+                                       const MoneyTable& table,
+                                       std::string (*cardinal)(std::uint64_t));
 
 // Every `from` becomes `to`, left to right.
 void replace_all(std::string& text, std::string_view from, std::string_view to);
 
-// numbers_germanic.cpp
+// The first ending that fits becomes another; false if none fits.
+using Ending = std::pair<std::string_view, std::string_view>;
+bool replace_ending(std::string& word, std::span<const Ending> endings);
+
+// germanic.cpp
 extern const NumberWords kEnglishNumbers;
 extern const NumberWords kGermanNumbers;
 extern const NumberWords kDutchNumbers;
 
-// numbers_romance.cpp, numbers_italian.cpp, numbers_portuguese.cpp
+// romance.cpp, italian.cpp, portuguese.cpp
 extern const NumberWords kSpanishNumbers;
 extern const NumberWords kFrenchNumbers;
 extern const NumberWords kItalianNumbers;
 extern const NumberWords kPortugueseNumbers;
 
-// numbers_slavic.cpp, numbers_russian.cpp
+// slavic.cpp, russian.cpp
 extern const NumberWords kPolishNumbers;
 extern const NumberWords kCzechNumbers;
 extern const NumberWords kRussianNumbers;
 
-// numbers_turkic_uralic.cpp
+// turkic_uralic.cpp
 extern const NumberWords kTurkishNumbers;
 extern const NumberWords kHungarianNumbers;
 
-extern const NumberWords kArabicNumbers;  // numbers_arabic.cpp
-extern const NumberWords kKoreanNumbers;  // numbers_korean.cpp
-extern const NumberWords kHindiNumbers;   // numbers_hindi.cpp
+extern const NumberWords kArabicNumbers;  // arabic.cpp
+extern const NumberWords kKoreanNumbers;  // text/korean.cpp
+extern const NumberWords kHindiNumbers;   // hindi.cpp
 
 // Commas between digits go, and sums in $, £, € and ₹ become words.
 std::string expand_hindi_money(std::string text);

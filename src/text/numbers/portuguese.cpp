@@ -11,24 +11,12 @@ constexpr std::string_view kPortuguese = R"(
 cardinal:
 0: zero; um; dois; três; quatro; cinco; seis; sete; oito; nove; dez
 11: onze; doze; treze; catorze; quinze; dezasseis; dezassete; dezoito; dezanove
-20: vinte[ e >>]
-30: trinta[ e >>]
-40: quarenta[ e >>]
-50: cinquenta[ e >>]
-60: sessenta[ e >>]
-70: setenta[ e >>]
-80: oitenta[ e >>]
-90: noventa[ e >>]
+20+10: vinte[ e >>]; trinta[ e >>]; quarenta[ e >>]; cinquenta[ e >>]; sessenta[ e >>]
+70+10: setenta[ e >>]; oitenta[ e >>]; noventa[ e >>]
 100: cem
 101: cento e >>
-200: duzentos[ e >>]
-300: trezentos[ e >>]
-400: quatrocentos[ e >>]
-500: quinhentos[ e >>]
-600: seiscentos[ e >>]
-700: setecentos[ e >>]
-800: oitocentos[ e >>]
-900: novecentos[ e >>]
+200+100: duzentos[ e >>]; trezentos[ e >>]; quatrocentos[ e >>]; quinhentos[ e >>]
+600+100: seiscentos[ e >>]; setecentos[ e >>]; oitocentos[ e >>]; novecentos[ e >>]
 1000: mil[ e >>]
 2000: << mil[ e >>]
 1000000: um milhão[ e >>]
@@ -38,26 +26,13 @@ cardinal:
 )";
 
 // A group of three digits as an ordinal, digit by digit.
-constexpr std::string_view kOrdinals = R"(
+constexpr std::string_view kPortugueseOrdinals = R"(
 group:
 0: ; primeiro; segundo; terceiro; quarto; quinto; sexto; sétimo; oitavo; nono
-10: décimo[ >>]
-20: vigésimo[ >>]
-30: trigésimo[ >>]
-40: quadragésimo[ >>]
-50: quinquagésimo[ >>]
-60: sexagésimo[ >>]
-70: septuagésimo[ >>]
-80: octogésimo[ >>]
-90: nonagésimo[ >>]
-100: centésimo[ >>]
-200: ducentésimo[ >>]
-300: tricentésimo[ >>]
-400: quadrigentésimo[ >>]
-500: quingentésimo[ >>]
-600: seiscentésimo[ >>]
-700: septigentésimo[ >>]
-800: octigentésimo[ >>]
+10+10: décimo[ >>]; vigésimo[ >>]; trigésimo[ >>]; quadragésimo[ >>]; quinquagésimo[ >>]
+60+10: sexagésimo[ >>]; septuagésimo[ >>]; octogésimo[ >>]; nonagésimo[ >>]
+100+100: centésimo[ >>]; ducentésimo[ >>]; tricentésimo[ >>]; quadrigentésimo[ >>]
+500+100: quingentésimo[ >>]; seiscentésimo[ >>]; septigentésimo[ >>]; octigentésimo[ >>]
 900: nongentésimo[ >>]
 1000: <<' milésimo[ >>]
 1000000: <<' milionésimo[ >>]
@@ -68,10 +43,11 @@ group:
 constexpr std::array<std::string_view, 7> kLoseTheirE{
     "mil", "milhão", "milhões", "mil milhões", "bilião", "biliões", "mil biliões"};
 
-constexpr MoneyTable kPortugueseMoney{.separator = " e",
-                            .gbp = {{"libra", "", "libras"}, {"péni", "", "pence"}},
-                            .usd = {{"dólar", "", "dólares"}, {"cêntimo", "", "cêntimos"}},
-                            .eur = {{"euro", "", "euros"}, {"cêntimo", "", "cêntimos"}}};
+constexpr MoneyTable kPortugueseMoney{
+    .separator = " e",
+    .gbp = {{"libra", "", "libras"}, {"péni", "", "pence"}},
+    .usd = {{"dólar", "", "dólares"}, {"cêntimo", "", "cêntimos"}},
+    .eur = {{"euro", "", "euros"}, {"cêntimo", "", "cêntimos"}}};
 
 // Whether "mil e", say, stands before hundreds that more words with an e follow: "mil e cento e
 // dez".
@@ -104,7 +80,7 @@ std::string portuguese_cardinal(std::uint64_t number) {
 }
 
 std::string portuguese_ordinal(std::uint64_t number) {
-  static const SpellRules rules(kOrdinals);
+  static const SpellRules rules(kPortugueseOrdinals);
   constexpr std::string_view kFirst = "primeiro ";
   std::string words = rules.spell(number);
   if (words.starts_with(kFirst)) words.erase(0, kFirst.size());
@@ -118,9 +94,7 @@ std::string portuguese_decimal(const Decimal& number) {
 }
 
 std::optional<std::string> portuguese_amount(const Amount& amount, Currency currency) {
-  const MoneyNames& names = kPortugueseMoney.names(currency);
-  MoneyPhrase phrase{portuguese_cardinal(amount.units), names.unit[amount.units == 1 ? 0 : 2],
-                     portuguese_cardinal(amount.cents), names.cent[amount.cents == 1 ? 0 : 2]};
+  MoneyPhrase phrase = money_phrase(amount, currency, kPortugueseMoney, portuguese_cardinal);
   for (const std::string_view large : {"milhão", "milhões", "bilião", "biliões"}) {
     if (phrase.units.ends_with(large)) phrase.units += " de";
   }
@@ -132,7 +106,9 @@ std::optional<std::string> portuguese_amount(const Amount& amount, Currency curr
 
 }  // namespace
 
-constinit const NumberWords kPortugueseNumbers{portuguese_cardinal, portuguese_ordinal,
-                                               portuguese_decimal, portuguese_amount};
+constinit const NumberWords kPortugueseNumbers{.cardinal = portuguese_cardinal,
+                                               .ordinal = portuguese_ordinal,
+                                               .decimal = portuguese_decimal,
+                                               .amount = portuguese_amount};
 
 }  // namespace myxtts

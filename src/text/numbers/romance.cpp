@@ -18,23 +18,12 @@ cardinal:
 11: once; doce; trece; catorce; quince; dieciséis; diecisiete; dieciocho; diecinueve; veinte
 21: veintiuno; veintidós; veintitrés; veinticuatro; veinticinco; veintiséis; veintisiete
 28: veintiocho; veintinueve
-30: treinta[ y >>]
-40: cuarenta[ y >>]
-50: cincuenta[ y >>]
-60: sesenta[ y >>]
-70: setenta[ y >>]
-80: ochenta[ y >>]
-90: noventa[ y >>]
+30+10: treinta[ y >>]; cuarenta[ y >>]; cincuenta[ y >>]; sesenta[ y >>]; setenta[ y >>]
+80+10: ochenta[ y >>]; noventa[ y >>]
 100: cien
 101: ciento >>
-200: doscientos[ >>]
-300: trescientos[ >>]
-400: cuatrocientos[ >>]
-500: quinientos[ >>]
-600: seiscientos[ >>]
-700: setecientos[ >>]
-800: ochocientos[ >>]
-900: novecientos[ >>]
+200+100: doscientos[ >>]; trescientos[ >>]; cuatrocientos[ >>]; quinientos[ >>]; seiscientos[ >>]
+700+100: setecientos[ >>]; ochocientos[ >>]; novecientos[ >>]
 1000: mil[ >>]
 2000: << mil[ >>]
 1000000: un millón[ >>]
@@ -49,22 +38,10 @@ ordinal:
 0: ; primero; segundo; tercero; cuarto; quinto; sexto; séptimo; octavo; noveno; décimo
 11: décimoprimero; décimosegundo
 13: décimo >>
-20: vigésimo[ >>]
-30: trigésimo[ >>]
-40: quadragésimo[ >>]
-50: quincuagésimo[ >>]
-60: sexagésimo[ >>]
-70: septuagésimo[ >>]
-80: octogésimo[ >>]
-90: nonagésimo[ >>]
-100: centésimo[ >>]
-200: ducentésimo[ >>]
-300: tricentésimo[ >>]
-400: cuadrigentésimo[ >>]
-500: quingentésimo[ >>]
-600: sexcentésimo[ >>]
-700: septigentésimo[ >>]
-800: octigentésimo[ >>]
+20+10: vigésimo[ >>]; trigésimo[ >>]; quadragésimo[ >>]; quincuagésimo[ >>]; sexagésimo[ >>]
+70+10: septuagésimo[ >>]; octogésimo[ >>]; nonagésimo[ >>]
+100+100: centésimo[ >>]; ducentésimo[ >>]; tricentésimo[ >>]; cuadrigentésimo[ >>]
+500+100: quingentésimo[ >>]; sexcentésimo[ >>]; septigentésimo[ >>]; octigentésimo[ >>]
 900: noningentésimo[ >>]
 1000: milésimo[ >>]
 2000: <cardinal<milésimo[ >>]
@@ -81,24 +58,15 @@ constexpr MoneyTable kSpanishMoney{.separator = " con",
                                    .usd = {{"dólar", "", "dólares"}, {"centavo", "", "centavos"}},
                                    .eur = {{"euro", "", "euros"}, {"céntimo", "", "céntimos"}}};
 
-std::string spanish_cardinal(std::uint64_t number) {
-  static const SpellRules rules(kSpanish);
-  return rules.spell(number);
-}
+constexpr auto spanish_cardinal = spell_by<kSpanish>;
 
 std::string spanish_ordinal(std::uint64_t number) {
   static const SpellRules rules(std::string(kSpanishOrdinals) + std::string(kSpanish));
   return rules.spell(number);
 }
 
-std::string spanish_decimal(const Decimal& number) {
-  return spell_decimal(number, "punto", spanish_cardinal);
-}
-
 std::optional<std::string> spanish_amount(const Amount& amount, Currency currency) {
-  const MoneyNames& names = kSpanishMoney.names(currency);
-  MoneyPhrase phrase{spanish_cardinal(amount.units), names.unit[amount.units == 1 ? 0 : 2],
-                     spanish_cardinal(amount.cents), names.cent[amount.cents == 1 ? 0 : 2]};
+  MoneyPhrase phrase = money_phrase(amount, currency, kSpanishMoney, spanish_cardinal);
   if (currency == Currency::Gbp) {
     replace_all(phrase.units, "uno", "una");
     replace_all(phrase.units, "cientos", "cientas");
@@ -152,10 +120,7 @@ constexpr MoneyTable kFrenchMoney{.separator = " et",
                                   .usd = {{"dollar", "", "dollars"}, {"cent", "", "cents"}},
                                   .eur = {{"euro", "", "euros"}, {"centime", "", "centimes"}}};
 
-std::string french_cardinal(std::uint64_t number) {
-  static const SpellRules rules(kFrench);
-  return rules.spell(number);
-}
+constexpr auto french_cardinal = spell_by<kFrench>;
 
 std::string french_ordinal(std::uint64_t number) {
   if (number == 1) return "premier";
@@ -166,19 +131,15 @@ std::string french_ordinal(std::uint64_t number) {
   return words + "ième";
 }
 
-std::string french_decimal(const Decimal& number) {
-  return spell_decimal(number, "virgule", french_cardinal);
-}
-
-std::optional<std::string> french_amount(const Amount& amount, Currency currency) {
-  return spell_money(amount, kFrenchMoney.names(currency), kFrenchMoney.separator, french_cardinal);
-}
-
 }  // namespace
 
-constinit const NumberWords kSpanishNumbers{spanish_cardinal, spanish_ordinal, spanish_decimal,
-                                            spanish_amount};
-constinit const NumberWords kFrenchNumbers{french_cardinal, french_ordinal, french_decimal,
-                                           french_amount};
+constinit const NumberWords kSpanishNumbers{.cardinal = spanish_cardinal,
+                                            .ordinal = spanish_ordinal,
+                                            .point = "punto",
+                                            .amount = spanish_amount};
+constinit const NumberWords kFrenchNumbers{.cardinal = french_cardinal,
+                                           .ordinal = french_ordinal,
+                                           .point = "virgule",
+                                           .money = &kFrenchMoney};
 
 }  // namespace myxtts

@@ -1,34 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
+#include <fmt/format.h>
+
 #include "text/numbers/numbers.h"
 #include "text/numbers/spell_rules.h"
 
 namespace myxtts {
 namespace {
 
-constexpr std::string_view kRussian = R"(
+// The tens and hundreds of several rule sets, which take the place of {0} in them.
+constexpr std::string_view kRussianTens = R"(
+20+10: двадцать[ >>]; тридцать[ >>]; сорок[ >>]; пятьдесят[ >>]; шестьдесят[ >>]; семьдесят[ >>]
+80+10: восемьдесят[ >>]; девяносто[ >>]
+100+100: сто[ >>]; двести[ >>]; триста[ >>]; четыреста[ >>]; пятьсот[ >>]; шестьсот[ >>]
+700+100: семьсот[ >>]; восемьсот[ >>]; девятьсот[ >>]
+)";
+constexpr std::string_view kRussianCardinals = R"(
 cardinal:
 0: ноль; один; два; три; четыре; пять; шесть; семь; восемь; девять; десять; одиннадцать
 12: двенадцать; тринадцать; четырнадцать; пятнадцать; шестнадцать; семнадцать; восемнадцать
 19: девятнадцать
-20: двадцать[ >>]
-30: тридцать[ >>]
-40: сорок[ >>]
-50: пятьдесят[ >>]
-60: шестьдесят[ >>]
-70: семьдесят[ >>]
-80: восемьдесят[ >>]
-90: девяносто[ >>]
-100: сто[ >>]
-200: двести[ >>]
-300: триста[ >>]
-400: четыреста[ >>]
-500: пятьсот[ >>]
-600: шестьсот[ >>]
-700: семьсот[ >>]
-800: восемьсот[ >>]
-900: девятьсот[ >>]
+{0}
 1000: <feminine< (тысяча|тысячи|тысяч)[ >>]
 1000000: << (миллион|миллиона|миллионов)[ >>]
 1000000000: << (миллиард|миллиарда|миллиардов)[ >>]
@@ -36,23 +29,16 @@ cardinal:
 feminine:
 0: =cardinal=; одна; две
 3: =cardinal=
-20: двадцать[ >>]
-30: тридцать[ >>]
-40: сорок[ >>]
-50: пятьдесят[ >>]
-60: шестьдесят[ >>]
-70: семьдесят[ >>]
-80: восемьдесят[ >>]
-90: девяносто[ >>]
-100: сто[ >>]
-200: двести[ >>]
-300: триста[ >>]
-400: четыреста[ >>]
-500: пятьсот[ >>]
-600: шестьсот[ >>]
-700: семьсот[ >>]
-800: восемьсот[ >>]
-900: девятьсот[ >>]
+{0}
+)";
+
+constexpr std::string_view kRussianOrdinalTens = R"(
+20+10: [двадцать >>|двадцатый]; [тридцать >>|тридцатый]; [сорок >>|сороковой]
+50+10: [пятьдесят >>|пятидесятый]; [шестьдесят >>|шестидесятый]; [семьдесят >>|семидесятый]
+80+10: [восемьдесят >>|восьмидесятый]; [девяносто >>|девяностый]
+100+100: [сто >>|сотый]; [двести >>|двухсотый]; [триста >>|трёхсотый]; [четыреста >>|четырёхсотый]
+500+100: [пятьсот >>|пятисотый]; [шестьсот >>|шестисотый]; [семьсот >>|семисотый]
+800+100: [восемьсот >>|восьмисотый]; [девятьсот >>|девятисотый]
 )";
 
 // "last" is a group of three digits at the end of an ordinal. "counted" is one before its тысяча:
@@ -63,92 +49,51 @@ last:
 0: нулевой; первый; второй; третий; четвёртый; пятый; шестой; седьмой; восьмой; девятый; десятый
 11: одиннадцатый; двенадцатый; тринадцатый; четырнадцатый; пятнадцатый; шестнадцатый
 17: семнадцатый; восемнадцатый; девятнадцатый
-20: [двадцать >>|двадцатый]
-30: [тридцать >>|тридцатый]
-40: [сорок >>|сороковой]
-50: [пятьдесят >>|пятидесятый]
-60: [шестьдесят >>|шестидесятый]
-70: [семьдесят >>|семидесятый]
-80: [восемьдесят >>|восьмидесятый]
-90: [девяносто >>|девяностый]
-100: [сто >>|сотый]
-200: [двести >>|двухсотый]
-300: [триста >>|трёхсотый]
-400: [четыреста >>|четырёхсотый]
-500: [пятьсот >>|пятисотый]
-600: [шестьсот >>|шестисотый]
-700: [семьсот >>|семисотый]
-800: [восемьсот >>|восьмисотый]
-900: [девятьсот >>|девятисотый]
+{0}
 counted:
 0: ; один; два; три; четыре; пять; шесть; семь; восемь; девять
 10: =last=
-20: [двадцать >>|двадцатый]
-30: [тридцать >>|тридцатый]
-40: [сорок >>|сороковой]
-50: [пятьдесят >>|пятидесятый]
-60: [шестьдесят >>|шестидесятый]
-70: [семьдесят >>|семидесятый]
-80: [восемьдесят >>|восьмидесятый]
-90: [девяносто >>|девяностый]
-100: [сто >>|сотый]
-200: [двести >>|двухсотый]
-300: [триста >>|трёхсотый]
-400: [четыреста >>|четырёхсотый]
-500: [пятьсот >>|пятисотый]
-600: [шестьсот >>|шестисотый]
-700: [семьсот >>|семисотый]
-800: [восемьсот >>|восьмисотый]
-900: [девятьсот >>|девятисотый]
+{0}
 glued:
 0: ; одно; двух; трёх; четырёх; пяти; шести; семи; восьми; девяти; десяти; одиннадцати
 12: двенадцати; тринадцати; четырнадцати; пятнадцати; шестнадцати; семнадцати; восемнадцати
 19: девятнадцати
-20: двадцати[>>]
-30: тридцати[>>]
-40: сорока[>>]
-50: пятидесяти[>>]
-60: шестидесяти[>>]
-70: семидесяти[>>]
-80: восьмидесяти[>>]
-90: девяносто[>>]
-100: сто[>>]
-200: двухсот[>>]
-300: трёхсот[>>]
-400: четырёхсот[>>]
-500: пятисот[>>]
-600: шестисот[>>]
-700: семисот[>>]
-800: восьмисот[>>]
-900: девятисот[>>]
+20+10: двадцати[>>]; тридцати[>>]; сорока[>>]; пятидесяти[>>]; шестидесяти[>>]; семидесяти[>>]
+80+10: восьмидесяти[>>]; девяносто[>>]
+100+100: сто[>>]; двухсот[>>]; трёхсот[>>]; четырёхсот[>>]; пятисот[>>]; шестисот[>>]; семисот[>>]
+800+100: восьмисот[>>]; девятисот[>>]
 )";
 
 struct RussianLarge {
   std::array<std::string_view, 3> forms;
   std::string_view ordinal_stem;  // without its ending -ый
 };
-constexpr std::array<RussianLarge, 5> kRussianLarge{{{},
-                                       {{"тысяча", "тысячи", "тысяч"}, "тысячн"},
-                                       {{"миллион", "миллиона", "миллионов"}, "миллионн"},
-                                       {{"миллиард", "миллиарда", "миллиардов"}, "миллиардн"},
-                                       {{"триллион", "триллиона", "триллионов"}, "триллионн"}}};
+constexpr std::array<RussianLarge, 5> kRussianLarge{
+    {{},
+     {{"тысяча", "тысячи", "тысяч"}, "тысячн"},
+     {{"миллион", "миллиона", "миллионов"}, "миллионн"},
+     {{"миллиард", "миллиарда", "миллиардов"}, "миллиардн"},
+     {{"триллион", "триллиона", "триллионов"}, "триллионн"}}};
 
-constexpr MoneyTable kRussianMoney{.separator = ",",
-                            .gbp = {},
-                            .usd = {{"доллар", "доллара", "долларов"}, {"цент", "цента", "центов"}},
-                            .eur = {{"евро", "евро", "евро"}, {"цент", "цента", "центов"}}};
-
-std::size_t form_of(std::uint64_t count) {
+std::size_t russian_form(std::uint64_t count) {
   return plural_form(count, PluralRule::EndingInOneIsSingular);
 }
 
+constexpr MoneyTable kRussianMoney{
+    .separator = ",",
+    .gbp = {},
+    .usd = {{"доллар", "доллара", "долларов"}, {"цент", "цента", "центов"}},
+    .eur = {{"евро", "евро", "евро"}, {"цент", "цента", "центов"}},
+    .form = russian_form};
+
 const SpellRules& ordinal_rules() {
-  static const SpellRules rules(kRussianOrdinals);
+  static const SpellRules rules(fmt::format(kRussianOrdinals, kRussianOrdinalTens));
   return rules;
 }
 
 std::string russian_cardinal(std::uint64_t number) {
-  static const SpellRules rules(kRussian, PluralRule::EndingInOneIsSingular);
+  static const SpellRules rules(fmt::format(kRussianCardinals, kRussianTens),
+                                PluralRule::EndingInOneIsSingular);
   return rules.spell(number);
 }
 
@@ -170,7 +115,7 @@ void append_counted_group(std::string& words, std::uint64_t group, std::size_t l
     std::string counted = ordinal_rules().spell(group, "counted");
     words += (level == 1 ? in_the_feminine(counted) : counted) + " ";
   }
-  words.append(kRussianLarge[level].forms[form_of(group)]).append(" ");
+  words.append(kRussianLarge[level].forms[russian_form(group)]).append(" ");
 }
 
 // The ordinal without the ending of тысячный, if it ends in that; with its ending otherwise.
@@ -225,17 +170,11 @@ std::string russian_decimal(const Decimal& number) {
   return words + " " + denominator(number.fraction.size(), ends_in_one(fraction));
 }
 
-std::optional<std::string> russian_amount(const Amount& amount, Currency currency) {
-  const MoneyNames& names = kRussianMoney.names(currency);
-  if (!names.known()) return std::nullopt;
-  const MoneyPhrase phrase{russian_cardinal(amount.units), names.unit[form_of(amount.units)],
-                           russian_cardinal(amount.cents), names.cent[form_of(amount.cents)]};
-  return drop_cents_if_whole(join_money(phrase, kRussianMoney.separator), amount, kRussianMoney.separator);
-}
-
 }  // namespace
 
-constinit const NumberWords kRussianNumbers{russian_cardinal, russian_ordinal, russian_decimal,
-                                            russian_amount};
+constinit const NumberWords kRussianNumbers{.cardinal = russian_cardinal,
+                                            .ordinal = russian_ordinal,
+                                            .decimal = russian_decimal,
+                                            .money = &kRussianMoney};
 
 }  // namespace myxtts

@@ -8,14 +8,8 @@
 namespace myxtts {
 namespace {
 
-std::string spell_slavic_money(const Amount& amount, const MoneyNames& names,
-                               std::string_view separator, std::string (*cardinal)(std::uint64_t)) {
-  const auto form = [](std::uint64_t count) {
-    return plural_form(count, PluralRule::OnlyOneIsSingular);
-  };
-  const MoneyPhrase phrase{cardinal(amount.units), names.unit[form(amount.units)],
-                           cardinal(amount.cents), names.cent[form(amount.cents)]};
-  return drop_cents_if_whole(join_money(phrase, separator), amount, separator);
+std::size_t slavic_form(std::uint64_t count) {
+  return plural_form(count, PluralRule::OnlyOneIsSingular);
 }
 
 // "jeden przecinek zero pięć": one zero word for each zero in front of the fraction.
@@ -37,23 +31,10 @@ cardinal:
 0: zero; jeden; dwa; trzy; cztery; pięć; sześć; siedem; osiem; dziewięć; dziesięć
 11: jedenaście; dwanaście; trzynaście; czternaście; piętnaście; szesnaście; siedemnaście
 18: osiemnaście; dziewiętnaście
-20: dwadzieścia[ >>]
-30: trzydzieści[ >>]
-40: czterdzieści[ >>]
-50: pięćdziesiąt[ >>]
-60: sześćdziesiąt[ >>]
-70: siedemdziesiąt[ >>]
-80: osiemdziesiąt[ >>]
-90: dziewięćdziesiąt[ >>]
-100: sto[ >>]
-200: dwieście[ >>]
-300: trzysta[ >>]
-400: czterysta[ >>]
-500: pięćset[ >>]
-600: sześćset[ >>]
-700: siedemset[ >>]
-800: osiemset[ >>]
-900: dziewięćset[ >>]
+20+10: dwadzieścia[ >>]; trzydzieści[ >>]; czterdzieści[ >>]; pięćdziesiąt[ >>]; sześćdziesiąt[ >>]
+70+10: siedemdziesiąt[ >>]; osiemdziesiąt[ >>]; dziewięćdziesiąt[ >>]
+100+100: sto[ >>]; dwieście[ >>]; trzysta[ >>]; czterysta[ >>]; pięćset[ >>]; sześćset[ >>]
+700+100: siedemset[ >>]; osiemset[ >>]; dziewięćset[ >>]
 1000: tysiąc[ >>]
 2000: << (tysiąc|tysiące|tysięcy)[ >>]
 1000000: milion[ >>]
@@ -72,42 +53,19 @@ ordinal:
 0: ; pierwszy; drugi; trzeci; czwarty; piąty; szósty; siódmy; ósmy; dziewiąty; dziesiąty
 11: jedenasty; dwunasty; trzynasty; czternasty; piętnasty; szesnasty; siedemnasty; osiemnasty
 19: dziewiętnasty
-20: dwudziesty[ >>]
-30: trzydziesty[ >>]
-40: czterdziesty[ >>]
-50: pięćdziesiąty[ >>]
-60: sześćdziesiąty[ >>]
-70: siedemdziesiąty[ >>]
-80: osiemdziesiąty[ >>]
-90: dziewięćdziesiąty[ >>]
-100: [sto >>|setny]
-200: [dwieście >>|dwusetny]
-300: [trzysta >>|trzysetny]
-400: [czterysta >>|czterysetny]
-500: [pięćset >>|pięćsetny]
-600: [sześćset >>|sześćsetny]
-700: [siedemset >>|siedemsetny]
-800: [osiemset >>|osiemsetny]
-900: [dziewięćset >>|dziewięćsetny]
+20+10: dwudziesty[ >>]; trzydziesty[ >>]; czterdziesty[ >>]; pięćdziesiąty[ >>]; sześćdziesiąty[ >>]
+70+10: siedemdziesiąty[ >>]; osiemdziesiąty[ >>]; dziewięćdziesiąty[ >>]
+100+100: [sto >>|setny]; [dwieście >>|dwusetny]; [trzysta >>|trzysetny]; [czterysta >>|czterysetny]
+500+100: [pięćset >>|pięćsetny]; [sześćset >>|sześćsetny]; [siedemset >>|siedemsetny]
+800+100: [osiemset >>|osiemsetny]; [dziewięćset >>|dziewięćsetny]
 glued:
 0: ; ; dwu; trzy; cztero; pięcio; sześcio; siedmio; ośmio; dziewięcio; dziesięcio; jedenasto
 12: dwunasto; trzynasto; czternasto; piętnasto; szesnasto; siedemnasto; osiemnasto; dziewiętnasto
-20: [=ordinal=|dwudziesto]
-30: [=ordinal=|trzydiesto]
-40: [=ordinal=|czterdziesto]
-50: [=ordinal=|pięćdziesięcio]
-60: [=ordinal=|sześćdziesięcio]
-70: [=ordinal=|siedemdziesięcio]
-80: [=ordinal=|osiemdziesięcio]
-90: [=ordinal=|dziewięćdziesięcio]
-100: [=ordinal=|stu]
-200: [=ordinal=|dwustu]
-300: [=ordinal=|trzystu]
-400: [=ordinal=|czterystu]
-500: [=ordinal=|pięcset]
-600: [=ordinal=|sześćset]
-700: [=ordinal=|siedemset]
-800: [=ordinal=|ośiemset]
+20+10: [=ordinal=|dwudziesto]; [=ordinal=|trzydiesto]; [=ordinal=|czterdziesto]
+50+10: [=ordinal=|pięćdziesięcio]; [=ordinal=|sześćdziesięcio]; [=ordinal=|siedemdziesięcio]
+80+10: [=ordinal=|osiemdziesięcio]; [=ordinal=|dziewięćdziesięcio]
+100+100: [=ordinal=|stu]; [=ordinal=|dwustu]; [=ordinal=|trzystu]; [=ordinal=|czterystu]
+500+100: [=ordinal=|pięcset]; [=ordinal=|sześćset]; [=ordinal=|siedemset]; [=ordinal=|ośiemset]
 900: [=ordinal=|dziewięćset]
 )";
 
@@ -119,12 +77,10 @@ constexpr MoneyTable kPolishMoney{
     .gbp = {},
     .usd = {{"dolar amerykański", "dolary amerykańskie", "dolarów amerykańskich"},
             {"cent", "centy", "centów"}},
-    .eur = {{"euro", "euro", "euro"}, {"cent", "centy", "centów"}}};
+    .eur = {{"euro", "euro", "euro"}, {"cent", "centy", "centów"}},
+    .form = slavic_form};
 
-std::string polish_cardinal(std::uint64_t number) {
-  static const SpellRules rules(kPolish);
-  return rules.spell(number);
-}
+constexpr auto polish_cardinal = spell_by<kPolish>;
 
 // Whether the peer can put this group in front of tysięczny: not 101 to 120, 130, 140 and so on.
 bool can_be_glued(std::uint64_t group) {
@@ -153,12 +109,6 @@ std::string polish_decimal(const Decimal& number) {
   return spell_slavic_decimal(number, "przecinek", polish_cardinal);
 }
 
-std::optional<std::string> polish_amount(const Amount& amount, Currency currency) {
-  const MoneyNames& names = kPolishMoney.names(currency);
-  if (!names.known()) return std::nullopt;
-  return spell_slavic_money(amount, names, kPolishMoney.separator, polish_cardinal);
-}
-
 // Czech
 // ---------------------------------------------------------------------------------------------
 
@@ -167,17 +117,9 @@ constexpr std::string_view kCzech = R"(
 cardinal:
 0: nula; jedna; dva; tři; čtyři; pět; šest; sedm; osm; devět; deset
 11: jedenáct; dvanáct; třináct; čtrnáct; patnáct; šestnáct; sedmnáct; osmnáct; devatenáct
-20: dvacet[ >>]
-30: třicet[ >>]
-40: čtyřicet[ >>]
-50: padesát[ >>]
-60: šedesát[ >>]
-70: sedmdesát[ >>]
-80: osmdesát[ >>]
-90: devadesát[ >>]
-100: sto[ >>]
-200: dvěstě[ >>]
-300: <<sta[ >>]
+20+10: dvacet[ >>]; třicet[ >>]; čtyřicet[ >>]; padesát[ >>]; šedesát[ >>]; sedmdesát[ >>]
+80+10: osmdesát[ >>]; devadesát[ >>]
+100+100: sto[ >>]; dvěstě[ >>]; <<sta[ >>]
 500: <<set[ >>]
 1000: tisíc[ >>]
 2000: << (tisíc|tisíce|tisíc)[ >>]
@@ -194,22 +136,10 @@ constexpr std::string_view kCzechOrdinals = R"(
 ordinal:
 0: nultý; první; druhý; třetí; čtvrtý; pátý; šestý; sedmý; osmý; devátý; desátý
 11: jedenáctý; dvanáctý; třináctý; čtrnáctý; patnáctý; šestnáctý; sedmnáctý; osmnáctý; devatenáctý
-20: dvacátý[ >>]
-30: třicátý[ >>]
-40: čtyřicátý[ >>]
-50: padesátý[ >>]
-60: šedesátý[ >>]
-70: sedmdesátý[ >>]
-80: osmdesátý[ >>]
-90: devadesátý[ >>]
-100: [sto >>|stý]
-200: [dvěstě >>|dvoustý]
-300: [třista >>|třístý]
-400: [čtyřista >>|čtyřstý]
-500: [pětset >>|pětistý]
-600: [šestset >>|šestistý]
-700: [sedmset >>|sedmistý]
-800: [osmset >>|osmistý]
+20+10: dvacátý[ >>]; třicátý[ >>]; čtyřicátý[ >>]; padesátý[ >>]; šedesátý[ >>]; sedmdesátý[ >>]
+80+10: osmdesátý[ >>]; devadesátý[ >>]
+100+100: [sto >>|stý]; [dvěstě >>|dvoustý]; [třista >>|třístý]; [čtyřista >>|čtyřstý]
+500+100: [pětset >>|pětistý]; [šestset >>|šestistý]; [sedmset >>|sedmistý]; [osmset >>|osmistý]
 900: [devětset >>|devítistý]
 1000: tisíc[ >>|í]
 2000: [<cardinal< (tisíc|tisíce|tisíc) >>|<front<tisící]
@@ -227,12 +157,10 @@ front:
 constexpr MoneyTable kCzechMoney{.separator = ",",
                                  .gbp = {},
                                  .usd = {},
-                                 .eur = {{"euro", "euro", "euro"}, {"cent", "centy", "centů"}}};
+                                 .eur = {{"euro", "euro", "euro"}, {"cent", "centy", "centů"}},
+                                 .form = slavic_form};
 
-std::string czech_cardinal(std::uint64_t number) {
-  static const SpellRules rules(kCzech);
-  return rules.spell(number);
-}
+constexpr auto czech_cardinal = spell_by<kCzech>;
 
 std::string czech_ordinal(std::uint64_t number) {
   static const SpellRules rules(std::string(kCzechOrdinals) + std::string(kCzech));
@@ -243,17 +171,15 @@ std::string czech_decimal(const Decimal& number) {
   return spell_slavic_decimal(number, "celá", czech_cardinal);
 }
 
-std::optional<std::string> czech_amount(const Amount& amount, Currency currency) {
-  const MoneyNames& names = kCzechMoney.names(currency);
-  if (!names.known()) return std::nullopt;
-  return spell_slavic_money(amount, names, kCzechMoney.separator, czech_cardinal);
-}
-
 }  // namespace
 
-constinit const NumberWords kPolishNumbers{polish_cardinal, polish_ordinal, polish_decimal,
-                                           polish_amount};
-constinit const NumberWords kCzechNumbers{czech_cardinal, czech_ordinal, czech_decimal,
-                                          czech_amount};
+constinit const NumberWords kPolishNumbers{.cardinal = polish_cardinal,
+                                           .ordinal = polish_ordinal,
+                                           .decimal = polish_decimal,
+                                           .money = &kPolishMoney};
+constinit const NumberWords kCzechNumbers{.cardinal = czech_cardinal,
+                                          .ordinal = czech_ordinal,
+                                          .decimal = czech_decimal,
+                                          .money = &kCzechMoney};
 
 }  // namespace myxtts

@@ -58,16 +58,19 @@ void SpellRules::read_line(std::string_view line) {
     return;
   }
   std::uint64_t base = read_number(line);
-  std::uint64_t divisor = 0;
-  if (line.starts_with('/')) {
+  const auto number_after = [&line](char mark, std::uint64_t absent) {
+    if (!line.starts_with(mark)) return absent;
     line.remove_prefix(1);
-    divisor = read_number(line);
-  }
+    return read_number(line);
+  };
+  const std::uint64_t divisor = number_after('/', 0);
+  const std::uint64_t step = number_after('+', 1);
   MYXTTS_CHECK(line.starts_with(':'), "a spelling rule lacks its colon: {}", line);
   line.remove_prefix(1);
   while (true) {
     const std::size_t end = std::min(line.find(';'), line.size());
-    add_rule(base++, divisor, trimmed(line.substr(0, end)));
+    add_rule(base, divisor, trimmed(line.substr(0, end)));
+    base += step;
     if (end == line.size()) return;
     line.remove_prefix(end + 1);
   }

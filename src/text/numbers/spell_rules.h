@@ -20,6 +20,7 @@ std::size_t plural_form(std::uint64_t count, PluralRule rule);
 //   cardinal:                     a rule set; the first one is the default
 //   0: zero; one; two             consecutive numbers, separated by semicolons
 //   20: twenty[->>]               from 20 on, until the next rule
+//   30+10: thirty[->>]; forty     30 and 40: so far apart
 //   100: << hundred[ and >>]      << is the number of hundreds, >> what is left over
 //   1000: << thousand[>tail>]     >tail> is what is left over, said by the rule set "tail"
 //   72/20: soixante->>            counts in twenties; without a slash, in the largest power of ten
@@ -69,5 +70,12 @@ class SpellRules {
   std::vector<RuleSet> sets_;
   std::size_t current_ = 0;  // the set being read
 };
+
+// The words of `number` by the first rule set of a table, which is read on first use.
+template <const std::string_view& kTable>
+std::string spell_by(std::uint64_t number) {
+  static const SpellRules rules(kTable);
+  return rules.spell(number);
+}
 
 }  // namespace myxtts

@@ -9,22 +9,13 @@
 namespace myxtts {
 namespace {
 
-using Ending = std::pair<std::string_view, std::string_view>;
-
 // Turkish
 // -------------------------------------------------------------------------------------------
 
 constexpr std::string_view kTurkish = R"(
 group:
 0: ; bir; iki; üç; dört; beş; altı; yedi; sekiz; dokuz
-10: on[>>]
-20: yirmi[>>]
-30: otuz[>>]
-40: kırk[>>]
-50: elli[>>]
-60: altmış[>>]
-70: yetmiş[>>]
-80: seksen[>>]
+10+10: on[>>]; yirmi[>>]; otuz[>>]; kırk[>>]; elli[>>]; altmış[>>]; yetmiş[>>]; seksen[>>]
 90: doksan[>>]
 100: yüz[>>]
 200: <<yüz[>>]
@@ -33,7 +24,7 @@ group:
 constexpr std::array<std::string_view, 5> kTurkishLarge{"", "bin", "milyon", "milyar", "trilyon"};
 
 // Longer endings first: milyon ends in on.
-constexpr std::array<Ending, 23> kTurkishOrdinals{{
+constexpr Ending kTurkishOrdinals[] = {
     {"trilyon", "trilyonuncu"}, {"milyon", "milyonuncu"}, {"milyar", "milyarıncı"},
     {"bir", "birinci"},         {"iki", "ikinci"},        {"üç", "üçüncü"},
     {"dört", "dördüncü"},       {"beş", "beşinci"},       {"altı", "altıncı"},
@@ -41,8 +32,7 @@ constexpr std::array<Ending, 23> kTurkishOrdinals{{
     {"yirmi", "yirminci"},      {"otuz", "otuzuncu"},     {"kırk", "kırkıncı"},
     {"elli", "ellinci"},        {"altmış", "altmışıncı"}, {"yetmiş", "yetmişinci"},
     {"seksen", "sekseninci"},   {"doksan", "doksanıncı"}, {"yüz", "yüzüncü"},
-    {"bin", "bininci"},         {"on", "onuncu"},
-}};
+    {"bin", "bininci"},         {"on", "onuncu"}};
 
 // What the peer leaves unsaid: the one of 141,200, and in large numbers the digit of a group
 // between others, 5,003,000,001 being "beş milyar milyon bir". Of these its ordinals leave out only
@@ -78,11 +68,7 @@ std::string turkish_cardinal(std::uint64_t number) {
 std::string turkish_ordinal(std::uint64_t number) {
   if (number == 0) return "sıfırıncı";
   std::string words = turkish_words(number, true);
-  for (const auto& [from, to] : kTurkishOrdinals) {
-    if (!words.ends_with(from)) continue;
-    words.resize(words.size() - from.size());
-    return words.append(to);
-  }
+  replace_ending(words, kTurkishOrdinals);
   return words;
 }
 
@@ -99,13 +85,8 @@ joined:
 11: tizen>unit>
 20: húsz
 21: huszon>unit>
-30: harminc[>unit>]
-40: negyven[>unit>]
-50: ötven[>unit>]
-60: hatvan[>unit>]
-70: hetven[>unit>]
-80: nyolcvan[>unit>]
-90: kilencven[>unit>]
+30+10: harminc[>unit>]; negyven[>unit>]; ötven[>unit>]; hatvan[>unit>]; hetven[>unit>]
+80+10: nyolcvan[>unit>]; kilencven[>unit>]
 100: száz[>>]
 200: <<száz[>>]
 1000: ezer[>>]
@@ -118,31 +99,29 @@ unit:
 )";
 
 // The peer's millionth has an m too many, "egymmilliomodik"; the ending it looks for is "illió".
-constexpr std::array<Ending, 23> kHungarianOrdinals{{
-    {"nulla", "nullad"},
-    {"egy", "egyed"},
-    {"kettő", "ketted"},
-    {"három", "harmad"},
-    {"négy", "negyed"},
-    {"öt", "ötöd"},
-    {"hat", "hatod"},
-    {"hét", "heted"},
-    {"nyolc", "nyolcad"},
-    {"kilenc", "kilenced"},
-    {"tíz", "tized"},
-    {"húsz", "huszad"},
-    {"harminc", "harmincad"},
-    {"negyven", "negyvened"},
-    {"ötven", "ötvened"},
-    {"hatvan", "hatvanad"},
-    {"hetven", "hetvened"},
-    {"nyolcvan", "nyolcvanad"},
-    {"kilencven", "kilencvened"},
-    {"száz", "század"},
-    {"ezer", "ezred"},
-    {"illió", "milliomod"},
-    {"illiárd", "milliárdod"},
-}};
+constexpr Ending kHungarianOrdinals[] = {{"nulla", "nullad"},
+                                         {"egy", "egyed"},
+                                         {"kettő", "ketted"},
+                                         {"három", "harmad"},
+                                         {"négy", "negyed"},
+                                         {"öt", "ötöd"},
+                                         {"hat", "hatod"},
+                                         {"hét", "heted"},
+                                         {"nyolc", "nyolcad"},
+                                         {"kilenc", "kilenced"},
+                                         {"tíz", "tized"},
+                                         {"húsz", "huszad"},
+                                         {"harminc", "harmincad"},
+                                         {"negyven", "negyvened"},
+                                         {"ötven", "ötvened"},
+                                         {"hatvan", "hatvanad"},
+                                         {"hetven", "hetvened"},
+                                         {"nyolcvan", "nyolcvanad"},
+                                         {"kilencven", "kilencvened"},
+                                         {"száz", "század"},
+                                         {"ezer", "ezred"},
+                                         {"illió", "milliomod"},
+                                         {"illiárd", "milliárdod"}};
 
 constexpr std::array<std::string_view, 4> kHungarianFractions{"", "tized", "század", "ezred"};
 
@@ -153,21 +132,13 @@ constexpr MoneyTable kHungarianMoney{
     .usd = {{"dollar", "", "dollars"}, {"cent", "", "cents"}},
     .eur = {{"euro", "", "euro"}, {"cent", "", "cents"}}};
 
-std::string hungarian_cardinal(std::uint64_t number) {
-  static const SpellRules rules(kHungarian);
-  return rules.spell(number);
-}
+constexpr auto hungarian_cardinal = spell_by<kHungarian>;
 
 std::string hungarian_ordinal(std::uint64_t number) {
   if (number == 1) return "első";
   if (number == 2) return "második";
   std::string words = hungarian_cardinal(number);
-  for (const auto& [from, to] : kHungarianOrdinals) {
-    if (!words.ends_with(from)) continue;
-    words.resize(words.size() - from.size());
-    words += to;
-    break;
-  }
+  replace_ending(words, kHungarianOrdinals);
   return words + "ik";
 }
 
@@ -183,15 +154,13 @@ std::string hungarian_decimal(const Decimal& number) {
          std::string(kHungarianFractions[places]);
 }
 
-std::optional<std::string> hungarian_amount(const Amount& amount, Currency currency) {
-  return spell_money(amount, kHungarianMoney.names(currency), kHungarianMoney.separator,
-                     hungarian_cardinal);
-}
-
 }  // namespace
 
-constinit const NumberWords kTurkishNumbers{turkish_cardinal, turkish_ordinal, nullptr, nullptr};
-constinit const NumberWords kHungarianNumbers{hungarian_cardinal, hungarian_ordinal,
-                                              hungarian_decimal, hungarian_amount};
+constinit const NumberWords kTurkishNumbers{.cardinal = turkish_cardinal,
+                                            .ordinal = turkish_ordinal};
+constinit const NumberWords kHungarianNumbers{.cardinal = hungarian_cardinal,
+                                              .ordinal = hungarian_ordinal,
+                                              .decimal = hungarian_decimal,
+                                              .money = &kHungarianMoney};
 
 }  // namespace myxtts

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "synth/cpu/team.h"
+#include "synth/cpu/decode_threads.h"
 
 #include <vector>
 
@@ -7,47 +7,47 @@
 
 #include "support/effort.h"
 
-namespace myxtts::team_test {
+namespace myxtts::decode_threads_test {
 namespace {
 
-TEST(Team, WorkAfterAMeetingSeesWhatEveryMemberDidBeforeIt) {
+TEST(DecodeThreads, WorkAfterABarrierSeesWhatEveryMemberDidBeforeIt) {
   constexpr std::size_t kMembers = 3;
-  Team team(kMembers);
-  team.start();
+  DecodeThreads threads(kMembers);
+  threads.start();
   const int rounds = test::repetitions(500);
   std::vector<int> before(kMembers, 0);  // plain, so that a race is one for the sanitizer
   std::vector<int> wrong(kMembers, 0);
   for (int round = 1; round <= rounds; ++round) {
-    team.run([&](std::size_t member) {
+    threads.run([&](std::size_t member) {
       before[member] = round;
-      team.meet();
+      threads.barrier();
       for (const int value : before) wrong[member] += value != round ? 1 : 0;
-      team.meet();
+      threads.barrier();
     });
   }
   EXPECT_EQ(before, std::vector<int>(kMembers, rounds));
   EXPECT_EQ(wrong, std::vector<int>(kMembers, 0));
 }
 
-TEST(Team, RunReturnsOnlyWhenEveryMemberIsDone) {
-  Team team(2);
-  team.start();
+TEST(DecodeThreads, RunReturnsOnlyWhenEveryMemberIsDone) {
+  DecodeThreads threads(2);
+  threads.start();
   const int rounds = test::repetitions(500);
   int done = 0;
   for (int round = 0; round < rounds; ++round) {
-    team.run([&](std::size_t member) {
+    threads.run([&](std::size_t member) {
       if (member == 1) ++done;
     });
     ASSERT_EQ(done, round + 1);
   }
 }
 
-TEST(Team, ATeamThatNeverWorkedEnds) {
-  Team team(3);
-  team.start();
+TEST(DecodeThreads, ThreadsThatNeverWorkedEnd) {
+  DecodeThreads threads(3);
+  threads.start();
 }
 
-TEST(Team, SharesCoverEverythingOnce) {
+TEST(DecodeThreads, SharesCoverEverythingOnce) {
   for (const std::size_t members : {1U, 2U, 3U, 5U}) {
     std::size_t next = 0;
     for (std::size_t member = 0; member < members; ++member) {
@@ -60,4 +60,4 @@ TEST(Team, SharesCoverEverythingOnce) {
 }
 
 }  // namespace
-}  // namespace myxtts::team_test
+}  // namespace myxtts::decode_threads_test

@@ -9,20 +9,19 @@
 
 namespace myxtts {
 
-// A few threads that do one piece of work together and meet often on the way.
+// A few threads that run one function together, with many barriers in it.
 //
-//   team.run([&](std::size_t member) { half(member); team.meet(); other_half(member); });
+//   threads.run([&](std::size_t member) { half(member); threads.barrier(); other_half(member); });
 //
-// Decoding one code takes a hundred meetings of some microseconds' work each, so members wait for
-// each other by looking again and again, then by giving their core away; between two runs they soon
-// sleep. start() once, then run() from one thread at a time, which is member 0. The work throws
-// nothing.
-class Team {
+// Decoding one code takes a hundred barriers with some microseconds' work between them, so members
+// wait for each other by spinning, then by yielding their core; between two runs they soon sleep.
+// start() once, then run() from one thread at a time, which is member 0. The work throws nothing.
+class DecodeThreads {
  public:
-  explicit Team(std::size_t members);  // at least 1
-  Team(const Team&) = delete;
-  Team& operator=(const Team&) = delete;
-  ~Team();
+  explicit DecodeThreads(std::size_t members);  // at least 1
+  DecodeThreads(const DecodeThreads&) = delete;
+  DecodeThreads& operator=(const DecodeThreads&) = delete;
+  ~DecodeThreads();
 
   void start();
 
@@ -31,8 +30,8 @@ class Team {
   // Waits until all members have done the work.
   void run(const std::function<void(std::size_t member)>& work);
 
-  // Member, during run(). Waits for all members to call it.
-  void meet();
+  // Member, during run(). Waits until all members have called it.
+  void barrier();
 
  private:
   void serve(std::size_t member);
@@ -42,8 +41,8 @@ class Team {
 
   alignas(64) std::atomic<unsigned> round_ = 0;  // of run(); members sleep on it
   std::atomic<bool> leaving_ = false;
-  alignas(64) std::atomic<std::size_t> arrived_ = 0;  // at the meeting
-  alignas(64) std::atomic<unsigned> meeting_ = 0;     // how many there were
+  alignas(64) std::atomic<std::size_t> arrived_ = 0;  // at the barrier
+  alignas(64) std::atomic<unsigned> barriers_ = 0;    // how many were passed
 
   ThreadGroup threads_;  // last: its threads use everything above
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "synth/cpu/team.h"
+#include "synth/cpu/decode_threads.h"
 
 #include <thread>
 
@@ -10,8 +10,8 @@
 namespace myxtts {
 namespace {
 
-constexpr int kLooks = 1000;           // before a core is given away
-constexpr int kLooksBetweenRuns = 10;  // times kLooks, before a member sleeps
+constexpr int kSpins = 1000;           // before a core is yielded
+constexpr int kSpinsBetweenRuns = 10;  // times kSpins, before a member sleeps
 
 void pause_briefly() {
 #if defined(__x86_64__)
@@ -19,11 +19,11 @@ void pause_briefly() {
 #endif
 }
 
-// Looks until `done`; gives the core away where that takes long, as on a busy machine.
+// Spins until `done`; yields the core where that takes long, as on a busy machine.
 template <typename Done>
-void wait_awake(const Done& done) {
-  for (int looks = 0; !done(); ++looks) {
-    if (looks < kLooks) {
+void spin_until(const Done& done) {
+  for (int spins = 0; !done(); ++spins) {
+    if (spins < kSpins) {
       pause_briefly();
     } else {
       std::this_thread::yield();
@@ -33,27 +33,27 @@ void wait_awake(const Done& done) {
 
 }  // namespace
 
-Team::Team(std::size_t members) : members_(members) {
-  MYXTTS_CHECK(members >= 1, "a team of nobody does nothing");
+DecodeThreads::DecodeThreads(std::size_t members) : members_(members) {
+  MYXTTS_CHECK(members >= 1, "decoding needs at least one thread");
 }
 
-Team::~Team() {
+DecodeThreads::~DecodeThreads() {
   leaving_ = true;
   round_.fetch_add(1, std::memory_order_release);
   round_.notify_all();
   threads_.join();
 }
 
-void Team::start() {
+void DecodeThreads::start() {
   for (std::size_t member = 1; member < members_; ++member) {
     threads_.start(fmt::format("decode {}", member), [this, member] { serve(member); });
   }
 }
 
-void Team::serve(std::size_t member) {
+void DecodeThreads::serve(std::size_t member) {
   unsigned seen = 0;
   while (true) {
-    for (int looks = 0; looks < kLooks * kLooksBetweenRuns; ++looks) {
+    for (int spins = 0; spins < kSpins * kSpinsBetweenRuns; ++spins) {
       if (round_.load(std::memory_order_acquire) != seen) break;
       pause_briefly();
     }
@@ -61,29 +61,29 @@ void Team::serve(std::size_t member) {
     ++seen;
     if (leaving_) return;
     (*work_)(member);
-    meet();
+    barrier();
   }
 }
 
-void Team::run(const std::function<void(std::size_t)>& work) {
+void DecodeThreads::run(const std::function<void(std::size_t)>& work) {
   work_ = &work;
   if (members_ > 1) {
     round_.fetch_add(1, std::memory_order_release);
     round_.notify_all();
   }
   work(0);
-  meet();
+  barrier();
 }
 
-void Team::meet() {
+void DecodeThreads::barrier() {
   if (members_ == 1) return;
-  const unsigned meeting = meeting_.load(std::memory_order_acquire);
+  const unsigned passed = barriers_.load(std::memory_order_acquire);
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == members_) {
     arrived_.store(0, std::memory_order_relaxed);
-    meeting_.store(meeting + 1, std::memory_order_release);
+    barriers_.store(passed + 1, std::memory_order_release);
     return;
   }
-  wait_awake([&] { return meeting_.load(std::memory_order_acquire) != meeting; });
+  spin_until([&] { return barriers_.load(std::memory_order_acquire) != passed; });
 }
 
 Share share_of(std::size_t count, std::size_t member, std::size_t members) {

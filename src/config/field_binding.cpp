@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/field.h"
+#include "config/field_binding.h"
 
 #include <algorithm>
 #include <cctype>
@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "config/field_binding.h"
 #include "config/stage_settings.h"
 #include "config/value_text.h"
 
@@ -26,30 +25,23 @@ std::optional<std::string> parse_resume_point(std::string_view text) {
 
 std::optional<std::vector<std::string>> parse_name_patterns(std::string_view text) {
   std::vector<std::string> patterns;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string_view pattern = text.substr(begin, end - begin);
+  for (const std::string_view pattern : split_at_commas(text)) {
     const auto belongs = [](char c) {
       return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '*';
     };
     if (pattern.empty() || !std::ranges::all_of(pattern, belongs)) return std::nullopt;
     patterns.emplace_back(pattern);
-    begin = end + 1;
   }
   return patterns;
 }
 
-constexpr std::int64_t kMostGpu = 63;
-
 std::optional<GpuNumbers> parse_gpu_numbers(std::string_view text) {
   GpuNumbers gpus;
   if (text == "all") return gpus;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const auto gpu = parse_integer(text.substr(begin, end - begin));
+  for (const std::string_view number : split_at_commas(text)) {
+    const auto gpu = parse_integer(number);
     if (!gpu || *gpu < 0 || *gpu > kMostGpu || std::ranges::count(gpus, *gpu) > 0) return {};
     gpus.push_back(*gpu);
-    begin = end + 1;
   }
   return gpus;
 }
@@ -165,20 +157,37 @@ Rule<CorpusLayout> corpus_layout() {
   return one_of<CorpusLayout>(corpus_layouts());
 }
 
-Field bind_corpora(FieldText text, std::vector<CorpusSource> DataConfig::*member) {
+Field& FieldGroup::append(std::string_view key, std::string sentence) {
+  Field& field = fields_.emplace_back();
+  field.key = key;
+  field.flag = "--" + field.key.substr(section_of(key).size() + 1);
+  std::ranges::replace(field.flag, '_', '-');
+  field.group = heading_;
+  field.sentence = std::move(sentence);
+  field.commands = commands_;
+  return field;
+}
+
+std::string FieldGroup::negative_of(std::string_view flag) {
+  constexpr std::string_view kEnable = "--enable-";
+  return flag.starts_with(kEnable) ? fmt::format("--disable-{}", flag.substr(kEnable.size()))
+                                   : fmt::format("--no-{}", flag.substr(2));
+}
+
+void FieldGroup::add_corpora(std::string_view key, std::vector<CorpusSource> DataConfig::*member,
+                             std::string sentence) {
   static const std::string kNone = "none";
   const auto scalar_of = [](const CorpusSource& source) {
     std::string written = format_corpus_source(source);
     const bool quoted = written == kNone;
     return Scalar{std::move(written), quoted};
   };
-  Field field{std::move(text),
-              "the path of a folder or of a manifest, alone or with ',language=CODE', "
-              "',weight=NUMBER' or ',format=LAYOUT' behind it, or none",
-              {},
-              kNone,
-              {},
-              {}};
+  Field& field = append(key, std::move(sentence));
+  field.placeholder = "DIR";
+  field.allowed =
+      "the path of a folder or of a manifest, alone or with ',language=CODE', ',weight=NUMBER' or "
+      "',format=LAYOUT' behind it, or none";
+  field.absent_word = kNone;
   field.assign = [member](const Scalar& value, RunConfig& config) {
     auto& sources = config.data.*member;
     if (value.text == kNone && !value.quoted) return sources.empty();
@@ -201,37 +210,6 @@ Field bind_corpora(FieldText text, std::vector<CorpusSource> DataConfig::*member
   };
   field.clear = [member](RunConfig& config) { (config.data.*member).clear(); };
   field.item_keys = corpus_source_keys();
-  return field;
-}
-
-namespace {
-
-std::vector<Field> make_fields() {
-  std::vector<Field> fields;
-  add_data_fields(fields);
-  add_devices_fields(fields);
-  add_train_fields(fields);
-  add_parallel_fields(fields);
-  add_run_fields(fields);
-  return fields;
-}
-
-}  // namespace
-
-std::span<const Field> all_fields() {
-  static const std::vector<Field> fields = make_fields();
-  return fields;
-}
-
-const Field* find_field(std::string_view key) {
-  for (const Field& field : all_fields()) {
-    if (field.key == key) return &field;
-  }
-  return nullptr;
-}
-
-std::string_view section_of(std::string_view key) {
-  return key.substr(0, key.find('.'));
 }
 
 }  // namespace myxtts
