@@ -41,8 +41,8 @@ struct GuideSums {
   at::Tensor count;  // scalar: how many codes
 };
 
-// `text_positions` is GptConfig's. Biases of queries and keys have no gradient from it: Note [Owed
-// bias] leaves that to the attention.
+// `text_positions` is GptConfig's. Biases of queries and keys have no gradient from it: Note
+// [Deferred bias gradient] leaves that to the attention.
 GuideSums text_guide(const HeadSeen& seen, std::int64_t text_positions, const GptBatch& batch);
 
 }  // namespace myxtts

@@ -44,7 +44,7 @@ void add_devices_fields(std::vector<Field>& fields) {
                         "through host memory."},
            MYXTTS_MEMBER(devices.transfer_path),
            one_of<TransferPath>({{"auto", TransferPath::Auto},
-                                 {"peer", TransferPath::Peer},
+                                 {"peer", TransferPath::P2p},
                                  {"host", TransferPath::Host}})));
   fields.push_back(bind({.key = "devices.enable_memory_isolation",
                          .flag = "--enable-memory-isolation",

@@ -18,7 +18,7 @@
 #include "data/cache/shard_format.h"
 #include "data/corpus.h"
 #include "data/index/clip_checks.h"
-#include "device/one_device.h"
+#include "device/torch_device.h"
 #include "diagnose/corpus/corpus_report.h"
 #include "pipeline/feature_writer.h"
 
@@ -129,7 +129,7 @@ struct CacheFilling {
   CacheFilling(const CorpusSurvey& survey, const OpenModel& model)
       : cache(*survey.config.data.cache_dir, model_key(model.dvae, model.model.at("mel_stats"))),
         writer(model.config.dvae, model.dvae, model.model.at("mel_stats"),
-               open_one_device({.kind = survey.config.devices.device}), cache) {}
+               open_one_device(survey.config.devices.device), cache) {}
 
   FeatureCache cache;
   FeatureWriter writer;
