@@ -21,7 +21,6 @@
 #include <set>
 #include <sstream>
 #include <string>
-#include <typeindex>
 #include <vector>
 
 #include <ATen/ATen.h>
@@ -281,7 +280,7 @@ void bench(const Options& options, const GptConfig& config, const NamedTensors& 
   settings.sizes = {sizes_for(config, clips, options.spread)};
   std::optional<PlainExpressions> plain;
   if (options.libtorch_attention) {
-    plain.emplace(std::vector<std::type_index>{typeid(RowAttentionKernels)});
+    plain.emplace(std::vector{Operation::RowAttention});
   }
   if (options.plain) plain.emplace();
   std::vector<DeviceBatch> batches;

@@ -94,7 +94,7 @@ void measure(const std::string& name, const Shape& shape, std::int64_t tokens,
 
 at::Tensor ours(const at::Tensor& qkv, const Shape& shape, const at::Tensor& ends) {
   static const auto bias = at::zeros({3 * kHeads * kWidth}, kOptions).requires_grad_(true);
-  return myxtts::flash_attention({.rows = qkv.flatten(1), .owed_bias = bias}, kHeads,
+  return myxtts::flash_attention({.rows = qkv.flatten(1), .deferred_bias = bias}, kHeads,
                                  {.ends = ends, .longest = shape.longest()}, shape.dropout);
 }
 

@@ -161,13 +161,13 @@ class StepBench {
 };
 
 void measure_without(StepBench& bench) {
-  const std::vector<std::pair<std::string, std::type_index>> kinds = {
-      {"attention", typeid(RowAttentionKernels)},
-      {"products", typeid(MatmulKernels)},
-      {"norms", typeid(NormKernels)},
-      {"group norms", typeid(GroupNormKernels)},
-      {"cross entropy", typeid(CrossEntropyKernels)},
-      {"embeddings", typeid(EmbeddingKernels)}};
+  const std::vector<std::pair<std::string, Operation>> kinds = {
+      {"attention", Operation::RowAttention},
+      {"products", Operation::Matmul},
+      {"norms", Operation::Norm},
+      {"group norms", Operation::GroupNorm},
+      {"cross entropy", Operation::CrossEntropy},
+      {"embeddings", Operation::Embedding}};
   for (const auto& [name, kind] : kinds) {
     const PlainExpressions plain({kind});
     bench.measure("without our " + name, false);

@@ -19,7 +19,7 @@
 #include "data/batches/prompt_slice.h"
 #include "data/corpus.h"
 #include "data/skipped.h"
-#include "device/one_device.h"
+#include "device/torch_device.h"
 #include "diagnose/corpus/corpus_survey.h"
 #include "model/gpt.h"
 #include "run/model_folder.h"
@@ -141,7 +141,7 @@ int run_evaluate(const EvaluateArguments& arguments) {
   config.data.train_data = parse_corpora(arguments.data, "--data");
   config.data.val_data.clear();
   config.data.val_fraction = 0.0;
-  const auto device = open_one_device({.kind = config.devices.device});
+  const auto device = open_one_device(config.devices.device);
   const auto model = open_model(arguments.model);
   const auto vocabulary = Vocabulary::load(arguments.model / files::kVocabulary);
   const auto corpus = Corpus::open(config.data, vocabulary, index_folder(config.data));

@@ -11,7 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
-#include "device/one_device.h"
+#include "device/torch_device.h"
 #include "synth/decode_engine.h"
 #include "synth/sampling.h"
 #include "synth/sound_writer.h"
@@ -293,7 +293,7 @@ c10::Device speaking_device(const SpeakingFlags& flags) {
   const DeviceKind kind = flags.device == "cpu"    ? DeviceKind::Cpu
                           : flags.device == "cuda" ? DeviceKind::Cuda
                                                    : DeviceKind::Auto;
-  return open_one_device({.kind = kind, .gpu = flags.model_gpu});
+  return open_one_device(kind, flags.model_gpu);
 }
 
 }  // namespace myxtts

@@ -105,7 +105,7 @@ void add_devices_fields(std::vector<Field>& fields) {
               "One GPU used as two, with so many of its multiprocessors for data work.");
   devices.add(MYXTTS_FIELD(devices.transfer_path), "PATH",
               one_of<TransferPath>({{"auto", TransferPath::Auto},
-                                    {"peer", TransferPath::Peer},
+                                    {"peer", TransferPath::P2p},
                                     {"host", TransferPath::Host}}),
               "How batches go from the data GPU to the model GPU: from card to card, or through "
               "host memory.");

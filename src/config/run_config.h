@@ -86,7 +86,7 @@ enum class DeviceKind { Auto, Cpu, Cuda };
 // How the data role and the model role share the machine. Auto measures and takes the fastest.
 enum class Mode { Auto, Dual, Single, Split, Cpu };
 
-enum class TransferPath { Auto, Peer, Host };
+enum class TransferPath { Auto, P2p, Host };
 
 // The largest number of a GPU.
 inline constexpr std::int64_t kMostGpu = 63;

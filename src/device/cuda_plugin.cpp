@@ -46,17 +46,18 @@ void load(CudaPlugin& plugin) {
 
 }  // namespace
 
-CudaPluginPlaces CudaPluginPlaces::usual() {
-  const fs::path beside = own_folder() / "libmyxtts_cuda.so";
-  return {.plugin = environment_or("MYXTTS_CUDA_PLUGIN", beside.string()),
-          .driver_library = environment_or("MYXTTS_CUDA_DRIVER", "libcuda.so.1")};
+fs::path cuda_plugin_path() {
+  return environment_or("MYXTTS_CUDA_PLUGIN", (own_folder() / "libmyxtts_cuda.so").string());
 }
 
-CudaPlugin find_cuda_plugin(const CudaPluginPlaces& places) {
+std::string cuda_driver_library() {
+  return environment_or("MYXTTS_CUDA_DRIVER", "libcuda.so.1");
+}
+
+CudaPlugin find_cuda_plugin(const fs::path& path, const std::string& driver_library) {
   std::error_code unreadable;
-  CudaPlugin plugin{.path = places.plugin, .present = fs::exists(places.plugin, unreadable)};
-  const DynamicLibrary driver(places.driver_library);
-  plugin.driver_reason = driver.reason();
+  CudaPlugin plugin{.path = path, .present = fs::exists(path, unreadable)};
+  const DynamicLibrary driver(driver_library);
   if (!plugin.present) {
     plugin.reason = fmt::format("the CUDA plugin is not built: no file {}", plugin.path.string());
     plugin.remedy = "Type: MYXTTS_CUDA=ON tools/build";
@@ -67,10 +68,10 @@ CudaPlugin find_cuda_plugin(const CudaPluginPlaces& places) {
   return plugin;
 }
 
-CudaPlugin open_cuda_plugin(const CudaPluginPlaces& places) {
-  CudaPlugin plugin = find_cuda_plugin(places);
+CudaPlugin open_cuda_plugin(const fs::path& path, const std::string& driver_library) {
+  CudaPlugin plugin = find_cuda_plugin(path, driver_library);
   if (!plugin.reason.empty()) return plugin;
-  DynamicLibrary(places.driver_library).keep_open();
+  DynamicLibrary(driver_library).keep_open();
   load(plugin);
   return plugin;
 }
@@ -83,7 +84,7 @@ std::string cuda_fault(const CudaPlugin& plugin) {
 const CudaPlugin& cuda_plugin() {
   static const CudaPlugin plugin = [] {
     opened = true;
-    return open_cuda_plugin(CudaPluginPlaces::usual());
+    return open_cuda_plugin();
   }();
   return plugin;
 }

@@ -42,14 +42,6 @@ class GpuCommunicator {
   virtual void abort() noexcept = 0;
 };
 
-// One rank's place in a communicator.
-struct GpuRankPlace {
-  std::string id = {};  // of the communicator: the same on all ranks
-  int gpu = 0;          // LibTorch's number
-  int rank = 0;
-  int size = 1;
-};
-
 // A GPU as CUDA's runtime sees it: numbered within CUDA_VISIBLE_DEVICES.
 struct CudaDevice {
   int index = 0;
@@ -60,6 +52,8 @@ struct CudaDevice {
   int capability_minor = 0;
   std::int64_t memory_bytes = 0;
 };
+
+struct CudaKernels;  // kernels/cuda_kernels.h
 
 // What the CUDA plugin does for the rest of the program, which knows nothing of CUDA. One object
 // for the life of the process; every method may throw DeviceError and is safe from any thread.
@@ -92,47 +86,48 @@ class CudaBackend {
   // the role's device.
   virtual const RoleMemory* owner_of(const void* address) const = 0;
 
-  // A name for a new communicator, which one rank makes for all.
+  // The name of a new communicator, which one rank makes for all.
   virtual std::string make_communicator_id() const = 0;
 
-  // Waits until the GPUs of all ranks have come.
-  virtual std::unique_ptr<GpuCommunicator> join_gpus(const GpuRankPlace& place) const = 0;
+  // Joins LibTorch's GPU `gpu` to the communicator `id`, as rank `rank` of `size`. Waits until all
+  // ranks have joined.
+  virtual std::unique_ptr<GpuCommunicator> join_gpus(const std::string& id, int gpu, int rank,
+                                                     int size) const = 0;
+
+  // The functions that compute.
+  virtual const CudaKernels& kernels() const = 0;
 };
 
 // The one symbol the program looks for in the plugin. The plugin answers null when it was built for
 // another version of this interface.
-inline constexpr int kCudaInterface = 5;
+inline constexpr int kCudaInterface = 6;
 inline constexpr const char* kCudaEntryPoint = "myxtts_cuda_backend";
-using CudaEntryPoint = CudaBackend* (*)(int interface_version);
+using CudaEntryPoint = const CudaBackend* (*)(int interface_version);
 
 // The oldest driver that runs programs of CUDA 13.0.
 inline constexpr int kMinimumDriver = 580;
 
-// Where the plugin and the driver are looked for.
-struct CudaPluginPlaces {
-  std::filesystem::path plugin = {};
-  std::string driver_library = {};
-
-  // libmyxtts_cuda.so beside libmyxtts.so, and libcuda.so.1; the environment variables
-  // MYXTTS_CUDA_PLUGIN and MYXTTS_CUDA_DRIVER name others.
-  static CudaPluginPlaces usual();
-};
-
-// What became of the attempt to open the plugin.
+// The result of the attempt to open the plugin.
 struct CudaPlugin {
   std::filesystem::path path = {};
-  bool present = false;            // the file is there
-  std::string driver_reason = {};  // why there is no driver; empty: there is one
-  std::string reason = {};         // why there is no backend; empty: there is one
-  std::string remedy = {};         // what to type then
+  bool present = false;     // the file is there
+  std::string reason = {};  // why there is no backend; empty: there is one
+  std::string remedy = {};  // what to type then
   const CudaBackend* backend = nullptr;
 };
 
-// Looks whether plugin and driver are there and opens neither for good: CUDA is not started.
-CudaPlugin find_cuda_plugin(const CudaPluginPlaces& places);
+// Where plugin and driver are looked for: libmyxtts_cuda.so beside libmyxtts.so, and libcuda.so.1;
+// the environment variables MYXTTS_CUDA_PLUGIN and MYXTTS_CUDA_DRIVER name others.
+std::filesystem::path cuda_plugin_path();
+std::string cuda_driver_library();
+
+// Checks whether plugin and driver are there and keeps neither open: CUDA is not started.
+CudaPlugin find_cuda_plugin(const std::filesystem::path& plugin = cuda_plugin_path(),
+                            const std::string& driver = cuda_driver_library());
 
 // Opens the plugin if a driver is there. What it opened stays open.
-CudaPlugin open_cuda_plugin(const CudaPluginPlaces& places);
+CudaPlugin open_cuda_plugin(const std::filesystem::path& plugin = cuda_plugin_path(),
+                            const std::string& driver = cuda_driver_library());
 
 // Why CUDA cannot be used and what to do about it, for the end of a sentence ("the CUDA plugin is
 // not built: ... Type: ..., or give --device cpu."); empty when plugin and driver are there.

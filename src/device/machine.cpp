@@ -104,6 +104,27 @@ std::optional<std::int64_t> to_number(const std::string& text) {
   return number;
 }
 
+// Empty when the file cannot be read.
+std::string first_line(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+// The number after `key` in a file of "key value" or "key: value" lines.
+std::optional<std::int64_t> keyed_number(const fs::path& path, const std::string& key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string name;
+    std::string value;
+    words >> name >> value;
+    if (name == key || name == key + ":") return to_number(value);
+  }
+  return std::nullopt;
+}
+
 std::optional<std::int64_t> number_in(const fs::path& file) {
   return to_number(first_line(file));
 }
@@ -155,41 +176,18 @@ std::optional<double> quota_v1(const fs::path& folder) {
   return static_cast<double>(*allowed) / static_cast<double>(*of);
 }
 
-struct MemoryFiles {
-  const char* limit;
-  const char* used;
-  const char* cache;  // key in memory.stat
-};
-
-std::optional<MemoryLimit> limit_in(const fs::path& folder, const MemoryFiles& files) {
-  const auto limit = number_in(folder / files.limit);
+// `cache_key` is one of memory.stat.
+std::optional<MemoryLimit> limit_in(const fs::path& folder, const char* limit_file,
+                                    const char* used_file, const char* cache_key) {
+  const auto limit = number_in(folder / limit_file);
   // Version 1 says "no limit" with a number near the largest there is.
   if (!limit || *limit > (std::int64_t{1} << 60)) return std::nullopt;
-  const auto used = number_in(folder / files.used).value_or(0);
-  const auto cache = keyed_number(folder / "memory.stat", files.cache).value_or(0);
+  const auto used = number_in(folder / used_file).value_or(0);
+  const auto cache = keyed_number(folder / "memory.stat", cache_key).value_or(0);
   return MemoryLimit{*limit, std::max<std::int64_t>(0, used - cache)};
 }
 
 }  // namespace
-
-std::string first_line(const fs::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
-std::optional<std::int64_t> keyed_number(const fs::path& path, const std::string& key) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream words(line);
-    std::string name;
-    std::string value;
-    words >> name >> value;
-    if (name == key || name == key + ":") return to_number(value);
-  }
-  return std::nullopt;
-}
 
 std::optional<double> cpu_quota(const fs::path& root) {
   std::optional<double> tightest;
@@ -207,10 +205,13 @@ std::optional<MemoryLimit> memory_limit(const fs::path& root) {
   const auto consider = [&](std::optional<MemoryLimit> limit) {
     if (limit && (!tightest || room(*limit) < room(*tightest))) tightest = limit;
   };
-  const MemoryFiles v2{"memory.max", "memory.current", "inactive_file"};
-  const MemoryFiles v1{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"};
-  for (const auto& folder : group_folders(root, "")) consider(limit_in(folder, v2));
-  for (const auto& folder : group_folders(root, "memory")) consider(limit_in(folder, v1));
+  for (const auto& folder : group_folders(root, "")) {
+    consider(limit_in(folder, "memory.max", "memory.current", "inactive_file"));
+  }
+  for (const auto& folder : group_folders(root, "memory")) {
+    consider(
+        limit_in(folder, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"));
+  }
   return tightest;
 }
 

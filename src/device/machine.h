@@ -57,8 +57,8 @@ struct GpuLink {
   int first = 0;
   int second = 0;
   GpuPath path = GpuPath::Unknown;
-  int nvlinks = 0;                       // how many, for NvLink
-  std::optional<bool> peer_access = {};  // each may read and write the other's memory
+  int nvlinks = 0;                      // how many, for NvLink
+  std::optional<bool> p2p_access = {};  // each may read and write the other's memory
 };
 
 // "NV4", "PIX", ..., "?"
@@ -111,12 +111,6 @@ std::optional<double> cpu_quota(const std::filesystem::path& root);
 
 // The limit that leaves least room; nothing: no limit.
 std::optional<MemoryLimit> memory_limit(const std::filesystem::path& root);
-
-// The first line of a file; empty when it cannot be read.
-std::string first_line(const std::filesystem::path& file);
-
-// The number after `key` in a file of "key value" or "key: value" lines.
-std::optional<std::int64_t> keyed_number(const std::filesystem::path& file, const std::string& key);
 
 // Asks the machine the program runs on: /proc, /sys and the control groups for processor and
 // memory, NVIDIA's management library for the GPUs. Starts no CUDA context.

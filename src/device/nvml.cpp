@@ -38,7 +38,7 @@ Nvml::Nvml(const std::string& library_name) : library(library_name) {
   resolve("nvmlDeviceGetPowerUsage", power);
   resolve("nvmlDeviceGetEnforcedPowerLimit", power_limit);
   resolve("nvmlDeviceGetTopologyCommonAncestor", common_ancestor);
-  resolve("nvmlDeviceGetP2PStatus", peer_status);
+  resolve("nvmlDeviceGetP2PStatus", p2p_status);
   resolve("nvmlDeviceGetNvLinkState", nvlink_state);
   resolve("nvmlDeviceGetNvLinkRemoteDeviceType", nvlink_remote_type);
   resolve("nvmlDeviceGetNvLinkRemotePciInfo_v2", nvlink_remote_pci);
@@ -180,27 +180,26 @@ GpuPath path_over_pci(int ancestor) {
 }
 
 // Nothing: the driver does not say, which is no fault of the cards.
-std::optional<bool> ask_peer_access(const Nvml& library, nvml::Device one, nvml::Device other) {
-  if (library.peer_status == nullptr) return std::nullopt;
-  for (const int direction : {nvml::kPeerRead, nvml::kPeerWrite}) {
+std::optional<bool> ask_p2p_access(const Nvml& library, nvml::Device one, nvml::Device other) {
+  if (library.p2p_status == nullptr) return std::nullopt;
+  for (const int direction : {nvml::kP2pRead, nvml::kP2pWrite}) {
     int status = -1;
-    if (library.peer_status(one, other, direction, &status) != nvml::kSuccess) return std::nullopt;
+    if (library.p2p_status(one, other, direction, &status) != nvml::kSuccess) return std::nullopt;
     if (status != 0) return false;
   }
   return true;
 }
 
-struct OpenedGpu {
-  nvml::Device device;
-  GpuInfo info;
-};
+using OpenedGpu = std::pair<nvml::Device, GpuInfo>;
 
-GpuLink ask_link(const Nvml& library, const OpenedGpu& first, const OpenedGpu& second,
+GpuLink ask_link(const Nvml& library, const OpenedGpu& one, const OpenedGpu& other,
                  std::vector<std::string>& faults) {
-  GpuLink link{.first = first.info.index, .second = second.info.index};
-  link.peer_access = ask_peer_access(library, first.device, second.device);
-  const NvLinks from = count_nvlinks(library, first.device, second.info.pci_bus_id);
-  const NvLinks back = count_nvlinks(library, second.device, first.info.pci_bus_id);
+  const auto& [first, first_info] = one;
+  const auto& [second, second_info] = other;
+  GpuLink link{.first = first_info.index, .second = second_info.index};
+  link.p2p_access = ask_p2p_access(library, first, second);
+  const NvLinks from = count_nvlinks(library, first, second_info.pci_bus_id);
+  const NvLinks back = count_nvlinks(library, second, first_info.pci_bus_id);
   link.nvlinks = std::max(from.direct, back.direct);
   if (link.nvlinks == 0) link.nvlinks = std::min(from.to_switch, back.to_switch);
   if (link.nvlinks > 0) {
@@ -209,8 +208,8 @@ GpuLink ask_link(const Nvml& library, const OpenedGpu& first, const OpenedGpu& s
   }
   int ancestor = -1;
   if (Caller(library, faults)
-          .call("nvmlDeviceGetTopologyCommonAncestor", library.common_ancestor, first.device,
-                second.device, &ancestor)) {
+          .call("nvmlDeviceGetTopologyCommonAncestor", library.common_ancestor, first, second,
+                &ancestor)) {
     link.path = path_over_pci(ancestor);
   }
   return link;
@@ -230,7 +229,7 @@ void ask_everything(const Nvml& library, GpuInventory& inventory) {
     if (Caller(library, gpu.faults)
             .call("nvmlDeviceGetHandleByIndex_v2", library.device_by_index, index, &device)) {
       gpu = ask_gpu(library, device, gpu.index);
-      opened.push_back({device, gpu});
+      opened.emplace_back(device, gpu);
     }
     inventory.gpus.push_back(std::move(gpu));
   }
@@ -258,55 +257,41 @@ GpuInventory discover_gpus(const std::string& library_name) {
   return inventory;
 }
 
-struct GpuMeter::State {
-  explicit State(const std::string& library_name) : library(library_name) {}
-  ~State() {
-    if (open && library.shutdown != nullptr) library.shutdown();
-  }
-
-  void find(const std::string& uuid) {
-    if (!library.fault().empty() || library.init() != nvml::kSuccess) return;
-    open = true;
-    unsigned count = 0;
-    if (library.device_count(&count) != nvml::kSuccess || library.uuid == nullptr) return;
-    for (unsigned index = 0; index < count && device == nullptr; ++index) {
-      nvml::Device candidate = nullptr;
-      std::array<char, 96> text{};
-      const auto size = static_cast<unsigned>(text.size());
-      if (library.device_by_index(index, &candidate) == nvml::kSuccess &&
-          library.uuid(candidate, text.data(), size) == nvml::kSuccess && uuid == text.data()) {
-        device = candidate;
-      }
+GpuMeter::GpuMeter(const std::string& uuid, const std::string& library_name)
+    : library_(nvml_library_name(library_name)) {
+  if (!library_.fault().empty() || library_.init() != nvml::kSuccess) return;
+  open_ = true;
+  unsigned count = 0;
+  if (library_.device_count(&count) != nvml::kSuccess || library_.uuid == nullptr) return;
+  for (unsigned index = 0; index < count && device_ == nullptr; ++index) {
+    nvml::Device candidate = nullptr;
+    std::array<char, 96> text{};
+    const auto size = static_cast<unsigned>(text.size());
+    if (library_.device_by_index(index, &candidate) == nvml::kSuccess &&
+        library_.uuid(candidate, text.data(), size) == nvml::kSuccess && uuid == text.data()) {
+      device_ = candidate;
     }
   }
-
-  Nvml library;
-  bool open = false;
-  nvml::Device device = nullptr;  // null: not found
-};
-
-GpuMeter::GpuMeter(const std::string& uuid, const std::string& library_name)
-    : state_(std::make_unique<State>(nvml_library_name(library_name))) {
-  state_->find(uuid);
 }
 
-GpuMeter::~GpuMeter() = default;
+GpuMeter::~GpuMeter() {
+  if (open_ && library_.shutdown != nullptr) library_.shutdown();
+}
 
 std::optional<GpuUse> GpuMeter::read() const {
-  const Nvml& library = state_->library;
-  if (state_->device == nullptr || library.memory == nullptr || library.utilisation == nullptr) {
+  if (device_ == nullptr || library_.memory == nullptr || library_.utilisation == nullptr) {
     return std::nullopt;
   }
   nvml::Memory memory{};
   nvml::Utilisation load{};
-  if (library.memory(state_->device, &memory) != nvml::kSuccess ||
-      library.utilisation(state_->device, &load) != nvml::kSuccess) {
+  if (library_.memory(device_, &memory) != nvml::kSuccess ||
+      library_.utilisation(device_, &load) != nvml::kSuccess) {
     return std::nullopt;
   }
   unsigned power = 0;  // milliwatts
   unsigned limit = 0;
-  if (library.power != nullptr) library.power(state_->device, &power);
-  if (library.power_limit != nullptr) library.power_limit(state_->device, &limit);
+  if (library_.power != nullptr) library_.power(device_, &power);
+  if (library_.power_limit != nullptr) library_.power_limit(device_, &limit);
   return GpuUse{.percent = static_cast<int>(load.gpu),
                 .used_bytes = static_cast<std::int64_t>(memory.used),
                 .total_bytes = static_cast<std::int64_t>(memory.total),

@@ -34,8 +34,8 @@ struct PciInfo {
 };
 
 constexpr Result kSuccess = 0;
-constexpr int kPeerRead = 0;  // of DeviceGetP2PStatus; its answer 0 is yes
-constexpr int kPeerWrite = 1;
+constexpr int kP2pRead = 0;  // of DeviceGetP2PStatus; its answer 0 is yes
+constexpr int kP2pWrite = 1;
 constexpr int kRemoteIsSwitch = 2;     // of DeviceGetNvLinkRemoteDeviceType
 constexpr unsigned kMostNvLinks = 18;  // on one GPU, to this day
 
@@ -74,7 +74,7 @@ struct Nvml {
   nvml::Result (*power)(nvml::Device, unsigned*);        // milliwatts
   nvml::Result (*power_limit)(nvml::Device, unsigned*);  // milliwatts
   nvml::Result (*common_ancestor)(nvml::Device, nvml::Device, int*);
-  nvml::Result (*peer_status)(nvml::Device, nvml::Device, int, int*);
+  nvml::Result (*p2p_status)(nvml::Device, nvml::Device, int, int*);
   nvml::Result (*nvlink_state)(nvml::Device, unsigned, int*);
   nvml::Result (*nvlink_remote_type)(nvml::Device, unsigned, int*);
   nvml::Result (*nvlink_remote_pci)(nvml::Device, unsigned, nvml::PciInfo*);
@@ -89,7 +89,7 @@ struct GpuUse {
   int percent = 0;  // of the time in which it did anything, as NVML measures it
   std::int64_t used_bytes = 0;
   std::int64_t total_bytes = 0;
-  double watts = 0;        // 0: the driver does not tell
+  double watts = 0;        // 0: the driver does not say
   double watts_limit = 0;  // the same
 };
 
@@ -99,14 +99,17 @@ class GpuMeter {
  public:
   // `library_name` as SystemProbe takes it.
   explicit GpuMeter(const std::string& uuid, const std::string& library_name = {});
+  GpuMeter(const GpuMeter&) = delete;
+  GpuMeter& operator=(const GpuMeter&) = delete;
   ~GpuMeter();
 
-  // Nothing where the driver does not tell.
+  // Nothing where the driver does not say.
   std::optional<GpuUse> read() const;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  Nvml library_;
+  bool open_ = false;
+  nvml::Device device_ = nullptr;  // null: not found
 };
 
 }  // namespace myxtts

@@ -25,7 +25,7 @@ std::string name_of(Role role);
 struct MemoryReading {
   std::int64_t reserved = 0;  // bytes taken from the device now
   std::int64_t peak = 0;      // the most at any time
-  std::int64_t refused = 0;   // the last wish that went over the cap; 0: none did
+  std::int64_t refused = 0;   // the last request that went over the cap; 0: none did
   std::optional<std::int64_t> cap = {};
 };
 
@@ -41,7 +41,7 @@ class RoleMemory {
 
   MemoryReading read() const;
 
-  // The sentence for the last refused wish: role, device, cap, wish and the settings that help.
+  // The error for the last refused request: role, device, cap, size and the settings that help.
   DeviceError over_cap() const;
 
  private:
@@ -54,7 +54,8 @@ class RoleMemory {
   MemoryReading now_;
 };
 
-// Tells when memory that should be steady grows: more than 1 % over 1,000 steps after the warm-up.
+// Detects that memory which should be steady grows: more than 1 % over 1,000 steps after the
+// warm-up.
 class GrowthWatch {
  public:
   static constexpr std::int64_t kWarmUp = 100;   // steps

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/torch_device.h"
 
-#include <ATen/ATen.h>
+#include <string>
 
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include "base/error.h"
 #include "device/cpu/cpu_role_device.h"
 #include "device/cuda_plugin.h"
-#include "device/role_device.h"
+#include "device/machine.h"
+#include "device/plan/gpu_choice.h"
 
 namespace myxtts {
 
@@ -23,6 +28,22 @@ const RoleMemory* owner_of(const at::Tensor& tensor) {
 
 std::unique_ptr<RoleDevice> open_role_device(Role role, const RolePlan& plan) {
   return plan.gpu ? require_cuda().open_role(role, plan) : open_cpu_role_device(role, plan);
+}
+
+c10::Device open_one_device(DeviceKind kind, std::optional<std::int64_t> gpu) {
+  if (kind == DeviceKind::Cpu) {
+    if (!gpu) return c10::kCPU;
+    throw ConfigError("--model-gpu names a GPU, but --device says cpu; leave one out.");
+  }
+  const GpuInventory inventory = SystemProbe().gpus();
+  const std::string flags = gpu                        ? fmt::format("--model-gpu {}", *gpu)
+                            : kind == DeviceKind::Cuda ? "--device cuda"
+                                                       : "";
+  const GpuChoice choice(inventory, flags, cuda_fault(find_cuda_plugin()));
+  if (choice.size() == 0) return c10::kCPU;
+  const PlannedGpu chosen = gpu ? choice.gpu("--model-gpu", *gpu, "--model-gpu 0") : choice.first();
+  open_devices({.mode = Mode::Single, .data = {.gpu = chosen}, .model = {.gpu = chosen}});
+  return {c10::kCUDA, 0};
 }
 
 }  // namespace myxtts

@@ -2,33 +2,22 @@
 #include "kernels/cuda_kernels.h"
 
 #include <algorithm>
-#include <mutex>
-#include <shared_mutex>
-#include <typeindex>
-#include <unordered_map>
 #include <utility>
+
+#include "device/cuda_plugin.h"
+#include "kernels/adamw/adamw.h"
+#include "kernels/decode/code_decoder.h"
+#include "kernels/mel/sound_mel.h"
 
 namespace myxtts {
 namespace {
-
-struct Tables {
-  std::shared_mutex mutex;
-  std::unordered_map<std::type_index, const void*> by_kind;  // guarded by mutex
-};
-
-Tables& tables() {
-  static Tables all;
-  return all;
-}
 
 thread_local const PlainExpressions* innermost = nullptr;
 
 }  // namespace
 
-PlainExpressions::PlainExpressions() : PlainExpressions(std::vector<std::type_index>{}) {}
-
-PlainExpressions::PlainExpressions(std::vector<std::type_index> kinds)
-    : before_(innermost), kinds_(std::move(kinds)) {
+PlainExpressions::PlainExpressions(std::vector<Operation> operations)
+    : before_(innermost), operations_(std::move(operations)) {
   innermost = this;
 }
 
@@ -36,20 +25,28 @@ PlainExpressions::~PlainExpressions() {
   innermost = before_;
 }
 
-bool PlainExpressions::covers(const std::type_info& kind) const {
-  return kinds_.empty() || std::ranges::find(kinds_, std::type_index(kind)) != kinds_.end();
+bool PlainExpressions::covers(Operation operation) const {
+  return operations_.empty() || std::ranges::find(operations_, operation) != operations_.end();
 }
 
-void register_cuda_kernels(const std::type_info& kind, const void* table) {
-  const std::unique_lock lock(tables().mutex);
-  tables().by_kind[kind] = table;
+const CudaKernels* cuda_kernels(Operation operation) {
+  if (innermost != nullptr && innermost->covers(operation)) return nullptr;
+  const CudaBackend* backend = cuda_plugin_is_open() ? cuda_plugin().backend : nullptr;
+  return backend != nullptr ? &backend->kernels() : nullptr;
 }
 
-const void* find_cuda_kernels(const std::type_info& kind) {
-  if (innermost != nullptr && innermost->covers(kind)) return nullptr;
-  const std::shared_lock lock(tables().mutex);
-  const auto found = tables().by_kind.find(kind);
-  return found == tables().by_kind.end() ? nullptr : found->second;
+std::unique_ptr<AdamW> make_cuda_adamw(const AdamWRule& rule) {
+  return require_cuda().kernels().make_adamw(rule);
+}
+
+std::unique_ptr<CodeDecoder> make_cuda_code_decoder(const CodeDecoderOptions& options,
+                                                    const CodeDecoderWeights& weights) {
+  return require_cuda().kernels().make_code_decoder(options, weights);
+}
+
+void cuda_sound_mel(const SoundMelView& tables, const SoundMelShape& shape,
+                    std::span<const SoundPiece> pieces, float* out, const Stream& stream) {
+  require_cuda().kernels().sound_mel(tables, shape, pieces, out, stream);
 }
 
 }  // namespace myxtts

@@ -2,54 +2,19 @@
 #pragma once
 
 #include <cstdint>
-#include <typeindex>
-#include <typeinfo>
+#include <memory>
+#include <span>
 #include <vector>
+
+#include "device/stream.h"
+
+// What the CUDA plugin computes for the rest of the program: functions on plain pointers, each
+// declared once and collected in one table. See Note [Kernels of the plugin] below.
 
 namespace myxtts {
 
-// Note [Kernels of the plugin]
-// An operation that has kernels of our own names them in a struct of functions on plain pointers,
-// its table. The CUDA plugin registers its table of each kind while it is opened; operations look
-// for it when they are given tensors on a GPU, and compute the plain expression where there is no
-// table or where a shape does not fit it.
-
 // The elements of the tensors that a kernel is given.
 enum class Number { Fp32, Bf16, Fp16 };
-
-void register_cuda_kernels(const std::type_info& kind, const void* table);
-const void* find_cuda_kernels(const std::type_info& kind);  // null: none
-
-template <typename Table>
-const Table* cuda_kernels() {
-  return static_cast<const Table*>(find_cuda_kernels(typeid(Table)));
-}
-
-// How the plugin makes a table known: an object of this type for the life of the process.
-template <typename Table>
-struct CudaKernelRegistration {
-  explicit CudaKernelRegistration(const Table& table) {
-    static const Table kept = table;
-    register_cuda_kernels(typeid(Table), &kept);
-  }
-};
-
-// While one lives on this thread, operations that begin there compute their plain expressions in
-// place of the kernels named, or of all: to compare results and times.
-class PlainExpressions {
- public:
-  PlainExpressions();  // of all
-  explicit PlainExpressions(std::vector<std::type_index> kinds);
-  PlainExpressions(const PlainExpressions&) = delete;
-  PlainExpressions& operator=(const PlainExpressions&) = delete;
-  ~PlainExpressions();
-
-  bool covers(const std::type_info& kind) const;
-
- private:
-  const PlainExpressions* before_;
-  std::vector<std::type_index> kinds_;  // empty: all
-};
 
 // A matrix on the current GPU, row after row.
 struct Matrix {
@@ -88,12 +53,6 @@ struct Product {
   void* left_sums = nullptr;   // [rows of out]
 };
 
-struct MatmulKernels {
-  // `tune`: may try several ways at the first product of its kind and take the fastest, so that
-  // rounding may differ from one start of the program to the next.
-  void (*multiply)(const Product& product, bool tune) = nullptr;
-};
-
 // Back through tanh's gelu and the bias before it: rows of `width` numbers on the current GPU, one
 // after another, in its current stream.
 struct GeluBackward {
@@ -114,11 +73,6 @@ struct ColumnTotals {
   void* totals = nullptr;         // [width]
 };
 
-struct GeluKernels {
-  void (*backward)(const GeluBackward&) = nullptr;
-  void (*sum_columns)(const ColumnTotals&) = nullptr;
-};
-
 inline constexpr std::int64_t kGeluWidthMultiple = 8;
 
 // Three matrices side by side, stretch by stretch of their columns, and the sums of the columns: on
@@ -133,14 +87,10 @@ struct Join {
   void* sums = nullptr;       // [3 · width] of `joined` over rows; null: not wanted
 };
 
-struct JoinKernels {
-  void (*join)(const Join&) = nullptr;
-};
-
 inline constexpr std::int64_t kJoinMultiple = 8;
 
-// The kernels behind kernels/ops/residual_norm.h: pointers to rows of `width` numbers on the
-// current GPU, in its current stream.
+// Layer norm (kernels/ops/residual_norm.h): pointers to rows of `width` numbers on the current GPU,
+// in its current stream.
 struct NormForward {
   Number number = Number::Fp32;
   std::int64_t rows = 0;  // of the output
@@ -179,16 +129,11 @@ struct NormBackward {
   void* d_branch_sums = nullptr;  // [width] over rows, of d_branch, or of dx where that is null
 };
 
-struct NormKernels {
-  void (*forward)(const NormForward&) = nullptr;
-  void (*backward)(const NormBackward&) = nullptr;
-};
-
 // What the kernels ask of a width.
 inline constexpr std::int64_t kNormWidthMultiple = 8;
 inline constexpr std::int64_t kNormWidest = 2048;
 
-// The kernels behind kernels/ops/group_norm.h: [clips, frames, width] on the current GPU.
+// Group norm (kernels/ops/group_norm.h): [clips, frames, width] on the current GPU.
 struct GroupNormShape {
   Number number = Number::Fp32;
   std::int64_t clips = 0;
@@ -220,17 +165,12 @@ struct GroupNormBackward {
   void* d_bias = nullptr;
 };
 
-struct GroupNormKernels {
-  void (*forward)(const GroupNormForward&) = nullptr;
-  void (*backward)(const GroupNormBackward&) = nullptr;
-};
-
 // What the kernels ask of a shape.
 inline constexpr std::int64_t kGroupWidthMultiple = 8;
 inline constexpr std::int64_t kMostGroups = 64;
 inline constexpr std::int64_t kGroupNormWidest = 4096;
 
-// The kernels behind kernels/ops/cross_entropy.h: rows of logits on the current GPU, each at a
+// Cross entropy (kernels/ops/cross_entropy.h): rows of logits on the current GPU, each at a
 // multiple of kLogitsMultiple numbers.
 struct LogitRows {
   Number number = Number::Fp32;
@@ -241,19 +181,10 @@ struct LogitRows {
   const std::int64_t* targets = nullptr;  // [rows], negative: ignored
 };
 
-struct CrossEntropyKernels {
-  // losses and log_sums [rows]
-  void (*forward)(const LogitRows& rows, float* losses, float* log_sums) = nullptr;
-  // d_losses, log_sums [rows] -> d_logits with the rows' stride
-  void (*backward)(const LogitRows& rows, const float* d_losses, const float* log_sums,
-                   void* d_logits) = nullptr;
-};
-
 inline constexpr std::int64_t kLogitsMultiple = 8;
 
-// The kernels behind kernels/ops/packed_embedding.h, on the current GPU.
-
-// Where the rows of text ids, codes and latents are, and of their positions; or of the gradients.
+// The embedding of packed rows (kernels/ops/packed_embedding.h), on the current GPU: where the rows
+// of text ids, codes and latents are, and of their positions; or of the gradients.
 struct EmbeddingTables {
   void* text = nullptr;
   void* codes = nullptr;
@@ -275,20 +206,11 @@ struct EmbeddingShape {
   const std::int64_t* positions = nullptr;  // [rows]
 };
 
-struct EmbeddingKernels {
-  // out [rows, width]; kept [rows, width / 8] bits, null: no dropout.
-  void (*forward)(const EmbeddingShape& shape, const EmbeddingTables& tables, double dropout,
-                  void* out, std::uint8_t* kept) = nullptr;
-  // Every row of each gradient is written; null ones are not wanted.
-  void (*backward)(const EmbeddingShape& shape, const void* d_out, const std::uint8_t* kept,
-                   double dropout, const EmbeddingTables& gradients) = nullptr;
-};
-
 inline constexpr std::int64_t kEmbeddingMultiple = 8;
 
-// The kernels behind kernels/attention/attention.h: causal attention within the
-// segments of packed rows, on the current GPU, in its current stream. Nothing is added with
-// atomics, and nothing but `ends` says where segments lie, so that a graph may hold it.
+// Causal attention within the segments of packed rows (kernels/attention/attention.h), on the
+// current GPU, in its current stream. Nothing is added with atomics, and nothing but `ends` says
+// where segments lie, so that a graph may hold it.
 struct RowAttention {
   Number number = Number::Bf16;  // or Fp16
   std::int64_t rows = 0;
@@ -309,13 +231,106 @@ struct RowAttentionGradients {
   void* d_bias = nullptr;         // [3, heads, kHeadWidth] sums of d_qkv; null: not wanted
 };
 
-struct RowAttentionKernels {
-  bool (*fits_gpu)() = nullptr;  // the current one
-  std::int64_t (*kept_words)(const RowAttention&) = nullptr;
-  void (*forward)(const RowAttention&) = nullptr;
-  void (*backward)(const RowAttention&, const RowAttentionGradients&) = nullptr;
+inline constexpr std::int64_t kHeadWidth = 64;
+
+class AdamW;
+struct AdamWRule;
+class CodeDecoder;
+struct CodeDecoderOptions;
+struct CodeDecoderWeights;
+struct SoundMelShape;
+struct SoundMelView;
+struct SoundPiece;
+
+// Note [Kernels of the plugin]
+// These functions are defined in the plugin alone, in the *_cuda files. kernels/plugin_entry.cpp
+// puts them into the table that the plugin hands over when it is opened. Operations look into the
+// table when they are given tensors on a GPU, and compute the plain expression where there is no
+// plugin or where a shape does not fit.
+namespace cuda {
+
+// `tune`: may try several algorithms at the first product of its kind and take the fastest, so that
+// rounding may differ from one start of the program to the next.
+void multiply(const Product& product, bool tune);
+
+void gelu_backward(const GeluBackward& call);
+void sum_columns(const ColumnTotals& call);
+void join(const Join& call);
+
+void norm_forward(const NormForward& call);
+void norm_backward(const NormBackward& call);
+void group_norm_forward(const GroupNormForward& call);
+void group_norm_backward(const GroupNormBackward& call);
+
+// losses and log_sums [rows]
+void cross_entropy_forward(const LogitRows& rows, float* losses, float* log_sums);
+// d_losses, log_sums [rows] -> d_logits with the rows' stride
+void cross_entropy_backward(const LogitRows& rows, const float* d_losses, const float* log_sums,
+                            void* d_logits);
+
+// out [rows, width]; kept [rows, width / 8] bits, null: no dropout.
+void embedding_forward(const EmbeddingShape& shape, const EmbeddingTables& tables, double dropout,
+                       void* out, std::uint8_t* kept);
+// Every row of each gradient is written; null ones are not wanted.
+void embedding_backward(const EmbeddingShape& shape, const void* d_out, const std::uint8_t* kept,
+                        double dropout, const EmbeddingTables& gradients);
+
+bool row_attention_fits_gpu();  // the current one
+std::int64_t row_attention_kept_words(const RowAttention& call);
+void row_attention_forward(const RowAttention& call);
+void row_attention_backward(const RowAttention& call, const RowAttentionGradients& gradients);
+
+std::unique_ptr<AdamW> make_adamw(const AdamWRule& rule);
+std::unique_ptr<CodeDecoder> make_code_decoder(const CodeDecoderOptions& options,
+                                               const CodeDecoderWeights& weights);
+void sound_mel(const SoundMelView& tables, const SoundMelShape& shape,
+               std::span<const SoundPiece> pieces, float* out, const Stream& stream);
+
+}  // namespace cuda
+
+struct CudaKernels {
+  decltype(&cuda::multiply) multiply;
+  decltype(&cuda::gelu_backward) gelu_backward;
+  decltype(&cuda::sum_columns) sum_columns;
+  decltype(&cuda::join) join;
+  decltype(&cuda::norm_forward) norm_forward;
+  decltype(&cuda::norm_backward) norm_backward;
+  decltype(&cuda::group_norm_forward) group_norm_forward;
+  decltype(&cuda::group_norm_backward) group_norm_backward;
+  decltype(&cuda::cross_entropy_forward) cross_entropy_forward;
+  decltype(&cuda::cross_entropy_backward) cross_entropy_backward;
+  decltype(&cuda::embedding_forward) embedding_forward;
+  decltype(&cuda::embedding_backward) embedding_backward;
+  decltype(&cuda::row_attention_fits_gpu) row_attention_fits_gpu;
+  decltype(&cuda::row_attention_kept_words) row_attention_kept_words;
+  decltype(&cuda::row_attention_forward) row_attention_forward;
+  decltype(&cuda::row_attention_backward) row_attention_backward;
+  decltype(&cuda::make_adamw) make_adamw;
+  decltype(&cuda::make_code_decoder) make_code_decoder;
+  decltype(&cuda::sound_mel) sound_mel;
 };
 
-inline constexpr std::int64_t kHeadWidth = 64;
+// The operations whose kernels can be left out.
+enum class Operation { Matmul, Gelu, Join, Norm, GroupNorm, CrossEntropy, Embedding, RowAttention };
+
+// The table for an operation that is given tensors on a GPU; null where no plugin is open, or where
+// plain expressions are wanted. Never opens the plugin.
+const CudaKernels* cuda_kernels(Operation operation);
+
+// While one lives on this thread, operations that begin there compute their plain expressions in
+// place of the kernels named, or of all: to compare results and times.
+class PlainExpressions {
+ public:
+  explicit PlainExpressions(std::vector<Operation> operations = {});  // empty: all
+  PlainExpressions(const PlainExpressions&) = delete;
+  PlainExpressions& operator=(const PlainExpressions&) = delete;
+  ~PlainExpressions();
+
+  bool covers(Operation operation) const;
+
+ private:
+  const PlainExpressions* before_;
+  std::vector<Operation> operations_;
+};
 
 }  // namespace myxtts

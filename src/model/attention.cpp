@@ -68,7 +68,7 @@ at::Tensor packed_attention(const Projection& qkv, std::int64_t heads, const Gpt
     return flash_attention(qkv, heads, {.ends = batch.segment_ends, .longest = batch.longest},
                            dropout);
   }
-  const auto split = qkv.settled().view({rows, 3, heads, -1});  // [N, 3, H, width]
+  const auto split = qkv.with_bias_gradient().view({rows, 3, heads, -1});  // [N, 3, H, width]
   const auto mixed = qkv.rows.is_cuda() ? memory_efficient(split, batch, dropout)
                                         : row_by_row(split, batch, dropout);
   return mixed.reshape({rows, -1});

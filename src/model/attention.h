@@ -35,8 +35,8 @@ struct GuideSums {
 };
 
 // Of one of the heads of a layer, whose `qkv` is [N, 3 · D] as packed_attention takes it.
-// `text_positions` is GptConfig's. Biases of queries and keys have no gradient from it: Note [Owed
-// bias] leaves that to the attention.
+// `text_positions` is GptConfig's. Biases of queries and keys have no gradient from it: Note
+// [Deferred bias gradient] leaves that to the attention.
 GuideSums text_guide(const at::Tensor& qkv, std::int64_t heads, std::int64_t head,
                      std::int64_t text_positions, const GptBatch& batch);
 

@@ -57,18 +57,18 @@ bool Gpt::is_guided(std::size_t layer) const {
 ResidualStream Gpt::through(const GptBlock& block, ResidualStream stream, const GptBatch& batch,
                             double dropout) const {
   if (!remember_random_) return block(std::move(stream), batch, dropout);
-  // Which bias the layer's output owes is a parameter, and known once it was computed.
-  const auto owed = std::make_shared<at::Tensor>();
-  const auto layer = [&block, batch, dropout, before = stream.pending.owed_bias,
-                      owed](const TensorPair& in) {
-    const Projection pending = {.rows = in.second, .owed_bias = before};
+  // The bias whose gradient the layer's output defers is a parameter, known once it was computed.
+  const auto deferred = std::make_shared<at::Tensor>();
+  const auto layer = [&block, batch, dropout, before = stream.pending.deferred_bias,
+                      deferred](const TensorPair& in) {
+    const Projection pending = {.rows = in.second, .deferred_bias = before};
     auto out = block({.x = in.first, .pending = pending}, batch, dropout);
-    *owed = out.pending.owed_bias;
+    *deferred = out.pending.deferred_bias;
     return TensorPair(out.x, out.pending.rows);
   };
   std::tie(stream.x, stream.pending.rows) =
       recomputed(layer, {stream.x, stream.pending.rows}, remember_random_);
-  stream.pending.owed_bias = *owed;
+  stream.pending.deferred_bias = *deferred;
   return stream;
 }
 

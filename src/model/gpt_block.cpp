@@ -94,7 +94,7 @@ at::Tensor ResidualStream::add_and_norm(const LayerNorm& norm, double dropout) {
 
 at::Tensor ResidualStream::sum(double dropout) const {
   if (!pending.rows.defined()) return x;
-  const auto branch = pending.settled();
+  const auto branch = pending.with_bias_gradient();
   return x + (dropout > 0.0 ? plain::dropout(branch, dropout) : branch);
 }
 

@@ -97,12 +97,11 @@ GpuArray bytes_of(const at::Tensor& tensor) {
 std::unique_ptr<GpuCommunicator> join_gpus(RankTeam& team, const RoleDevice& device) {
   const CudaBackend& cuda = require_cuda();
   const World& world = team.world();
-  const GpuRankPlace place{.id = team.broadcast(world.leads() ? cuda.make_communicator_id() : ""),
-                           .gpu = device.gpu(),
-                           .rank = world.rank,
-                           .size = world.size};
+  const std::string id = team.broadcast(world.leads() ? cuda.make_communicator_id() : "");
   std::packaged_task<std::unique_ptr<GpuCommunicator>()> join(
-      [&cuda, place] { return cuda.join_gpus(place); });
+      [&cuda, id, gpu = device.gpu(), rank = world.rank, size = world.size] {
+        return cuda.join_gpus(id, gpu, rank, size);
+      });
   auto joined = join.get_future();
   std::thread(std::move(join)).detach();
   const auto until = std::chrono::steady_clock::now() + team.timeout();

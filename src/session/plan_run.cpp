@@ -42,7 +42,7 @@ ModelConfig sizes_of_run(const RunConfig& config) {
 
 DevicePlan plan_run(const RunConfig& config, const ModelConfig& model) {
   SystemProbe probe;
-  const std::string fault = cuda_fault(find_cuda_plugin(CudaPluginPlaces::usual()));
+  const std::string fault = cuda_fault(find_cuda_plugin());
   return plan_with_savers(config, discover_machine(probe), model, fault);
 }
 

@@ -128,8 +128,7 @@ bool is_default(const EffectiveConfig& settings, const char* key) {
 
 Checks checklist_for(const DevicePlan& plan) {
   SystemProbe probe;
-  const CudaPlugin plugin =
-      plan.model.gpu ? cuda_plugin() : find_cuda_plugin(CudaPluginPlaces::usual());
+  const CudaPlugin plugin = plan.model.gpu ? cuda_plugin() : find_cuda_plugin();
   Findings findings = measure(probe, plugin, std::filesystem::current_path());
   findings.libtorch = libtorch_facts();
   return make_checklist(findings);

@@ -22,7 +22,7 @@ std::string refusal(const CudaPlugin& plugin) {
 }
 
 TEST(CudaPlugin, WithADriverThePluginIsOpenedAndItsBackendWorks) {
-  const CudaPlugin plugin = open_cuda_plugin({FAKE_CUDA_PLUGIN, kSomeDriver});
+  const CudaPlugin plugin = open_cuda_plugin(FAKE_CUDA_PLUGIN, kSomeDriver);
   ASSERT_NE(plugin.backend, nullptr) << plugin.reason;
   EXPECT_EQ(plugin.reason, "");
   EXPECT_EQ(require_cuda(plugin).devices().size(), 2u);
@@ -31,7 +31,7 @@ TEST(CudaPlugin, WithADriverThePluginIsOpenedAndItsBackendWorks) {
 }
 
 TEST(CudaPlugin, WithoutADriverThePluginIsNotOpenedAndTheNeededVersionIsSaid) {
-  const CudaPlugin plugin = open_cuda_plugin({FAKE_CUDA_PLUGIN, "libabsent-cuda.so.1"});
+  const CudaPlugin plugin = open_cuda_plugin(FAKE_CUDA_PLUGIN, "libabsent-cuda.so.1");
   EXPECT_TRUE(plugin.present);
   EXPECT_EQ(plugin.backend, nullptr);
   const std::string message = refusal(plugin);
@@ -42,7 +42,7 @@ TEST(CudaPlugin, WithoutADriverThePluginIsNotOpenedAndTheNeededVersionIsSaid) {
 
 TEST(CudaPlugin, AMissingPluginIsNamedWithItsPathAlsoWhereThereIsNoDriver) {
   for (const char* driver : {kSomeDriver, "libabsent-cuda.so.1"}) {
-    const CudaPlugin plugin = open_cuda_plugin({"/no/such/libmyxtts_cuda.so", driver});
+    const CudaPlugin plugin = open_cuda_plugin("/no/such/libmyxtts_cuda.so", driver);
     EXPECT_FALSE(plugin.present);
     const std::string message = refusal(plugin);
     EXPECT_NE(message.find("/no/such/libmyxtts_cuda.so"), std::string::npos) << message;
@@ -51,31 +51,30 @@ TEST(CudaPlugin, AMissingPluginIsNamedWithItsPathAlsoWhereThereIsNoDriver) {
 }
 
 TEST(CudaPlugin, AFileTheLoaderRefusesIsSaidInTheLoadersWords) {
-  const CudaPlugin plugin = open_cuda_plugin({"/proc/self/cmdline", kSomeDriver});
+  const CudaPlugin plugin = open_cuda_plugin("/proc/self/cmdline", kSomeDriver);
   EXPECT_EQ(plugin.backend, nullptr);
   EXPECT_NE(plugin.reason.find("/proc/self/cmdline"), std::string::npos) << plugin.reason;
 }
 
 TEST(CudaPlugin, APluginOfAnotherVersionIsRefused) {
-  const CudaPlugin plugin = open_cuda_plugin({FAKE_CUDA_PLUGIN_OF_ANOTHER_VERSION, kSomeDriver});
+  const CudaPlugin plugin = open_cuda_plugin(FAKE_CUDA_PLUGIN_OF_ANOTHER_VERSION, kSomeDriver);
   EXPECT_EQ(plugin.backend, nullptr);
   EXPECT_NE(plugin.reason.find("another version"), std::string::npos) << plugin.reason;
 }
 
 TEST(CudaPlugin, ALibraryThatIsNoPluginIsRefused) {
-  const CudaPlugin plugin = open_cuda_plugin({FAKE_NVML, kSomeDriver});
+  const CudaPlugin plugin = open_cuda_plugin(FAKE_NVML, kSomeDriver);
   EXPECT_EQ(plugin.backend, nullptr);
   EXPECT_NE(plugin.reason.find("another version"), std::string::npos) << plugin.reason;
 }
 
 TEST(CudaPlugin, IsLookedForBesideTheLibraryUnlessTheEnvironmentNamesAnother) {
-  EXPECT_EQ(CudaPluginPlaces::usual().plugin.filename(), "libmyxtts_cuda.so");
-  EXPECT_TRUE(
-      std::filesystem::exists(CudaPluginPlaces::usual().plugin.parent_path() / "libmyxtts.so"));
+  EXPECT_EQ(cuda_plugin_path().filename(), "libmyxtts_cuda.so");
+  EXPECT_TRUE(std::filesystem::exists(cuda_plugin_path().parent_path() / "libmyxtts.so"));
   const test::Environment variables{{"MYXTTS_CUDA_PLUGIN", "/else/where.so"},
                                     {"MYXTTS_CUDA_DRIVER", "driver.so"}};
-  EXPECT_EQ(CudaPluginPlaces::usual().plugin, "/else/where.so");
-  EXPECT_EQ(CudaPluginPlaces::usual().driver_library, "driver.so");
+  EXPECT_EQ(cuda_plugin_path(), "/else/where.so");
+  EXPECT_EQ(cuda_driver_library(), "driver.so");
 }
 
 }  // namespace

@@ -112,14 +112,14 @@ TEST(GpuDiscovery, PathsOverPciAreNamedAsNvidiaSmiDoes) {
 
 TEST(GpuDiscovery, PeerAccessIsWhatTheDriverSaysOrNotKnown) {
   const Environment machine{{"FAKE_NVML_NAMES", "NVIDIA L4;NVIDIA L4"}};
-  EXPECT_EQ(discover_gpus(FAKE_NVML).links.at(0).peer_access, true);
+  EXPECT_EQ(discover_gpus(FAKE_NVML).links.at(0).p2p_access, true);
   {
     const Environment apart{{"FAKE_NVML_PEER", "3"}};
-    EXPECT_EQ(discover_gpus(FAKE_NVML).links.at(0).peer_access, false);
+    EXPECT_EQ(discover_gpus(FAKE_NVML).links.at(0).p2p_access, false);
   }
   const Environment failing{{"FAKE_NVML_FAIL", "nvmlDeviceGetP2PStatus=999"}};
-  EXPECT_EQ(discover_gpus(FAKE_NVML).links.at(0).peer_access, std::nullopt);
-  EXPECT_EQ(discover_gpus(FAKE_NVML_WITHOUT_NEW_FUNCTIONS).links.at(0).peer_access, std::nullopt);
+  EXPECT_EQ(discover_gpus(FAKE_NVML).links.at(0).p2p_access, std::nullopt);
+  EXPECT_EQ(discover_gpus(FAKE_NVML_WITHOUT_NEW_FUNCTIONS).links.at(0).p2p_access, std::nullopt);
 }
 
 TEST(GpuDiscovery, DirectLinksCountOnlyTowardsTheOtherCard) {

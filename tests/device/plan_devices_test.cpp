@@ -68,7 +68,7 @@ TEST(PlanDevices, BothTransferPathsCanBeForcedOnOneCard) {
   const auto path = [](const char* wanted) {
     return plan({{"devices.transfer_path", wanted}}, FakeGpus{}.l4()).path;
   };
-  EXPECT_EQ(path("peer"), BatchPath::Peer);
+  EXPECT_EQ(path("peer"), BatchPath::P2p);
   EXPECT_EQ(path("host"), BatchPath::PinnedHost);
   EXPECT_EQ(path("auto"), BatchPath::SameDevice);
 }
@@ -83,7 +83,7 @@ TEST(PlanDevices, AnyTwoGpusInAnyOrderGetTheirRolesAndNoOtherIsVisible) {
   EXPECT_EQ(dual.model.gpu->physical, 2);
   EXPECT_EQ(dual.model.gpu->logical, 1);
   EXPECT_EQ(dual.visible_uuids(), (std::vector<std::string>{"GPU-3000-fake", "GPU-2000-fake"}));
-  EXPECT_EQ(dual.path, BatchPath::Peer);
+  EXPECT_EQ(dual.path, BatchPath::P2p);
   EXPECT_TRUE(dual.warnings.empty()) << dual.warnings.front();
 }
 
@@ -106,7 +106,7 @@ TEST(PlanDevices, WhereDevicesAreVisibleByAListNumbersCountInThatList) {
 TEST(PlanDevices, CardsWithoutPeerAccessTakeTheWayThroughHostMemoryAndSaySo) {
   FakeGpus gpus;
   gpus.l4().l4();
-  gpus.machine.gpus.links[0].peer_access = false;
+  gpus.machine.gpus.links[0].p2p_access = false;
   const DevicePlan dual = plan(kPair, gpus);
   EXPECT_EQ(dual.path, BatchPath::PinnedHost);
   EXPECT_EQ(dual.notes.front(),
@@ -117,9 +117,9 @@ TEST(PlanDevices, CardsWithoutPeerAccessTakeTheWayThroughHostMemoryAndSaySo) {
   EXPECT_EQ(refusal<DeviceError>(forced, gpus),
             "--transfer-path peer needs peer access, which GPU 0 (NVIDIA L4) and GPU 1 (NVIDIA L4) "
             "do not have; give --transfer-path host.");
-  gpus.machine.gpus.links[0].peer_access.reset();
+  gpus.machine.gpus.links[0].p2p_access.reset();
   EXPECT_EQ(plan(kPair, gpus).path, BatchPath::PinnedHost);
-  EXPECT_EQ(plan(forced, gpus).path, BatchPath::Peer);  // CUDA itself will know
+  EXPECT_EQ(plan(forced, gpus).path, BatchPath::P2p);  // CUDA itself will know
 }
 
 TEST(PlanDevices, CardsThatAreFarApartAreAWarning) {

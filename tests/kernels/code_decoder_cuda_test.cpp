@@ -12,8 +12,9 @@
 #include "base/random.h"
 #include "device/cuda_plugin.h"
 #include "random_network.h"
+#include "reference_decoder.h"
 
-// The kernels against the plain form on the CPU.
+// The kernels against the reference on the CPU.
 
 namespace myxtts::test::code_decoder_cuda_test {
 namespace {
@@ -42,7 +43,7 @@ constexpr Method kFused{DecodePrecision::Bf16, DecodeMethod::Fused};
 struct Pair {
   Pair(const RandomNetwork& network, const Method& method)
       : on_gpu(network.on(kGpu)),
-        cpu(make_cpu_code_decoder({.shape = network.shape()}, network.view())),
+        cpu(make_reference_decoder(network.shape(), network.view())),
         gpu(make_cuda_code_decoder(
             {.shape = network.shape(), .precision = method.precision, .method = method.method},
             on_gpu.view())) {}

@@ -8,8 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "random_network.h"
+#include "reference_decoder.h"
 
-// The plain decoder against whole-sequence attention by LibTorch.
+// The reference decoder against whole-sequence attention by LibTorch.
 
 namespace myxtts::test::code_decoder_test {
 namespace {
@@ -69,7 +70,7 @@ at::Tensor states_of(const RandomNetwork& network, const std::vector<std::int64_
 
 TEST(CodeDecoder, LatentsAndLogitsAreThoseOfTheWholeSequence) {
   const RandomNetwork network(shape_of(2), 1);
-  const auto decoder = make_cpu_code_decoder({.shape = network.shape()}, network.view());
+  const auto decoder = make_reference_decoder(network.shape(), network.view());
   const std::vector<std::int64_t> prefixes = {7, 12};
   for (std::int64_t row = 0; row < 2; ++row) {
     network.load_prefix(*decoder, row, prefixes[static_cast<std::size_t>(row)], c10::kCPU);
@@ -98,7 +99,7 @@ TEST(CodeDecoder, ARowEndsAtTheStopOrAtTheLimit) {
   std::vector<std::int32_t> codes;
   for (const bool stops : {false, true}) {
     shape.stop = stops ? codes[3] : -1;
-    const auto decoder = make_cpu_code_decoder({.shape = shape}, network.view());
+    const auto decoder = make_reference_decoder(shape, network.view());
     network.load_prefix(*decoder, 0, 5, c10::kCPU);
     decoder->start(0, 5, {.greedy = true});
     decoder->advance(50);
@@ -114,8 +115,8 @@ TEST(CodeDecoder, ARowEndsAtTheStopOrAtTheLimit) {
 
 TEST(CodeDecoder, AFedRowTakesTheCodesItIsGiven) {
   const RandomNetwork network(shape_of(1), 3);
-  const auto chosen = make_cpu_code_decoder({.shape = network.shape()}, network.view());
-  const auto fed = make_cpu_code_decoder({.shape = network.shape()}, network.view());
+  const auto chosen = make_reference_decoder(network.shape(), network.view());
+  const auto fed = make_reference_decoder(network.shape(), network.view());
   for (CodeDecoder* decoder : {chosen.get(), fed.get()}) {
     network.load_prefix(*decoder, 0, 9, c10::kCPU);
   }

@@ -78,7 +78,7 @@ Outcome ours(const at::Tensor& qkv, std::int64_t heads, const Segments& segments
   auto rows = qkv.clone().requires_grad_(true);
   auto bias = at::zeros({qkv.size(1)}, qkv.options()).requires_grad_(true);
   const auto mixed =
-      flash_attention({.rows = rows, .owed_bias = bias}, heads, segments.packed(), dropout);
+      flash_attention({.rows = rows, .deferred_bias = bias}, heads, segments.packed(), dropout);
   torch::autograd::backward({mixed}, {slopes_for(mixed)});
   return {.mixed = mixed.detach(), .d_qkv = rows.grad(), .d_bias = bias.grad()};
 }
@@ -195,7 +195,7 @@ Tensors masks_of(const Segments& segments, std::int64_t heads, double dropout, a
     auto qkv = at::zeros({segments.rows, 3, heads, kWidth}, at::TensorOptions(kGpu).dtype(dtype));
     qkv.select(1, 2).copy_((place - window).unsqueeze(1).eq(columns).unsqueeze(1));
     at::manual_seed(seed);
-    const auto mixed = flash_attention({.rows = qkv.flatten(1), .owed_bias = {}}, heads,
+    const auto mixed = flash_attention({.rows = qkv.flatten(1), .deferred_bias = {}}, heads,
                                        segments.packed(), dropout)
                            .view({segments.rows, heads, kWidth})
                            .split_with_sizes(segments.lengths);

@@ -102,14 +102,14 @@ struct NormShape {
 
 const std::vector<NormShape> kNormShapes = {{1, 8}, {3, 264}, {37, 512}, {1116, 1024}, {70, 2048}};
 
-// The bias that the branch owes is in its rows already; what is tested is its gradient.
+// The branch's deferred bias is in its rows already; what is tested is its gradient.
 TEST_P(TrainingOpsCuda, ResidualNormIsASumAndANormAndPaysTheBiasOfItsBranch) {
   for (const auto& [rows, width] : kNormShapes) {
     SCOPED_TRACE(fmt::format("{} x {}", rows, width));
     const Tensors inputs = {random({rows, width}, 2, 1), random({rows, width}),
                             random({width}, 0.3, 1), random({width}), random({width})};
     const auto fused = [](const Tensors& t) -> Tensors {
-      const Projection branch = {.rows = t[1] + t[4].detach(), .owed_bias = t[4]};
+      const Projection branch = {.rows = t[1] + t[4].detach(), .deferred_bias = t[4]};
       const auto both = residual_norm(t[0], branch, {.weight = t[2], .bias = t[3]}, 0.0);
       return {both.sum, both.normed};
     };
@@ -126,9 +126,9 @@ TEST_P(TrainingOpsCuda, ASumWhoseNormIsNotUsedStillHasItsGradient) {
   const Tensors inputs = {random({9, 64}), random({9, 64}), random({64}, 0.3, 1), random({64}),
                           random({64})};
   const auto fused = [](const Tensors& t) -> Tensors {
-    return {
-        residual_norm(t[0], {.rows = t[1], .owed_bias = t[4]}, {.weight = t[2], .bias = t[3]}, 0.0)
-            .sum};
+    return {residual_norm(t[0], {.rows = t[1], .deferred_bias = t[4]},
+                          {.weight = t[2], .bias = t[3]}, 0.0)
+                .sum};
   };
   const auto expression = [](const Tensors& t) -> Tensors {
     return {t[0] + t[1] + (t[4] - t[4].detach()) + 0 * (t[2] + t[3])};
@@ -168,8 +168,8 @@ TEST_P(TrainingOpsCuda, DropoutOfAResidualKeepsTheMeanAndItsGradientHasTheSameMa
   auto branch = at::ones_like(x).requires_grad_(true);
   auto weight = at::ones({256}, x.options());
   auto bias = at::zeros({256}, x.options());
-  const auto owed = at::zeros({256}, x.options()).requires_grad_(true);
-  const Projection rows = {.rows = branch, .owed_bias = owed};
+  const auto deferred = at::zeros({256}, x.options()).requires_grad_(true);
+  const Projection rows = {.rows = branch, .deferred_bias = deferred};
   const auto first = residual_norm(x, rows, {.weight = weight, .bias = bias}, 0.1);
   const auto second = residual_norm(x, rows, {.weight = weight, .bias = bias}, 0.1);
   const auto kept = first.sum.ne(0);
@@ -181,7 +181,7 @@ TEST_P(TrainingOpsCuda, DropoutOfAResidualKeepsTheMeanAndItsGradientHasTheSameMa
   EXPECT_FALSE(first.sum.equal(second.sum));
   torch::autograd::backward({first.sum, first.normed}, {at::ones_like(x), at::zeros_like(x)});
   EXPECT_TRUE(branch.grad().equal(first.sum.detach()));
-  EXPECT_LE(distance(owed.grad(), first.sum.detach().to(at::kFloat).sum(0)), tolerance());
+  EXPECT_LE(distance(deferred.grad(), first.sum.detach().to(at::kFloat).sum(0)), tolerance());
 }
 
 TEST_P(TrainingOpsCuda, EqualSeedsDropEqually) {
@@ -189,7 +189,7 @@ TEST_P(TrainingOpsCuda, EqualSeedsDropEqually) {
   const auto ones = at::ones({256}, x.options());
   const auto draw = [&] {
     at::manual_seed(7);
-    const Projection branch = {.rows = at::ones_like(x), .owed_bias = {}};
+    const Projection branch = {.rows = at::ones_like(x), .deferred_bias = {}};
     return residual_norm(x, branch, {.weight = ones, .bias = ones}, 0.5).sum;
   };
   EXPECT_TRUE(draw().equal(draw()));
@@ -264,7 +264,9 @@ TEST_P(TrainingOpsCuda, TheMlpIsThePlainOne) {
       return LinearWeights{.weight = t[3], .bias = t[4], .layout = WeightLayout::InOut};
     };
     expect_equal(
-        [&](const Tensors& t) -> Tensors { return {gelu_mlp(t[0], in(t), out(t)).settled()}; },
+        [&](const Tensors& t) -> Tensors {
+          return {gelu_mlp(t[0], in(t), out(t)).with_bias_gradient()};
+        },
         [&](const Tensors& t) -> Tensors { return {plain::gelu_mlp(t[0], in(t), out(t))}; }, inputs,
         tolerance());
   }
@@ -277,9 +279,9 @@ TEST_P(TrainingOpsCuda, AProjectionOwesItsBiasOnceAndOnlyWhereItIsTrained) {
   const LinearWeights weights = {.weight = weight, .bias = bias, .layout = WeightLayout::InOut};
   const auto rows = project(x, weights);
   EXPECT_LE(distance(rows.rows, plain::linear(x, weights)), tolerance());
-  rows.settled().to(at::kFloat).sum().backward();
+  rows.with_bias_gradient().to(at::kFloat).sum().backward();
   EXPECT_LE(distance(bias.grad(), at::full_like(bias, 12.0)), tolerance());
-  EXPECT_FALSE(project(x, {weight, bias.detach(), WeightLayout::InOut}).owed_bias.defined());
+  EXPECT_FALSE(project(x, {weight, bias.detach(), WeightLayout::InOut}).deferred_bias.defined());
 }
 
 // 12 outputs are not a multiple of eight: there the sum is an expression of its own.
@@ -305,7 +307,7 @@ TEST_P(TrainingOpsCuda, WhatComesPastAProjectionAddsItsGradientToTheProjections)
   expect_equal(
       [&](const Tensors& t) -> Tensors {
         const auto both = split(t);
-        return {both.branch.settled(), both.past * 2};
+        return {both.branch.with_bias_gradient(), both.past * 2};
       },
       [](const Tensors& t) -> Tensors {
         return {at::linear(t[0], t[1], t[2]), t[0] * 2};
@@ -346,7 +348,7 @@ TEST_P(TrainingOpsCuda, FlashAttentionIsThatOfEachSegmentAndPaysTheBiasOfItsProj
   for (const std::int64_t heads : {2, 4}) {  // of 64, for kernels of our own, and of 32
     SCOPED_TRACE(heads);
     const auto fused = [&](const Tensors& t) -> Tensors {
-      const Projection qkv = {.rows = t[0] + t[1].detach(), .owed_bias = t[1]};
+      const Projection qkv = {.rows = t[0] + t[1].detach(), .deferred_bias = t[1]};
       return {flash_attention(qkv, heads, segments, 0.0)};
     };
     const auto expression = [&](const Tensors& t) -> Tensors {
@@ -359,7 +361,7 @@ TEST_P(TrainingOpsCuda, FlashAttentionIsThatOfEachSegmentAndPaysTheBiasOfItsProj
 TEST_P(TrainingOpsCuda, FrameAttentionIsThePlainOneAndPaysTheBiasOfItsProjection) {
   const Tensors inputs = {random({3 * 50, 3 * 128}), random({3 * 128}, 0.3)};
   const auto fused = [&](const Tensors& t) -> Tensors {
-    return {frame_attention({.rows = t[0] + t[1].detach(), .owed_bias = t[1]}, 3, 2)};
+    return {frame_attention({.rows = t[0] + t[1].detach(), .deferred_bias = t[1]}, 3, 2)};
   };
   const auto expression = [](const Tensors& t) -> Tensors {
     return {plain::frame_attention(t[0] + t[1], 3, 2)};
@@ -380,7 +382,7 @@ TEST_P(TrainingOpsCuda, FlashAttentionWithDropoutHasTheGradientOfWhatItDrew) {
     return leaf.grad();
   };
   const auto found = gradient([&](const at::Tensor& rows) {
-    return flash_attention({.rows = rows, .owed_bias = {}}, 4, segments, 0.2);
+    return flash_attention({.rows = rows, .deferred_bias = {}}, 4, segments, 0.2);
   });
   const auto wanted = gradient(
       [&](const at::Tensor& rows) { return plain::flash_attention(rows, 4, segments, 0.2); });
@@ -389,7 +391,7 @@ TEST_P(TrainingOpsCuda, FlashAttentionWithDropoutHasTheGradientOfWhatItDrew) {
 
 // Also in fp32, where the mlp is the plain expression and does not reach the kernel.
 TEST_P(TrainingOpsCuda, BackThroughGeluIsGelusDerivativeAndItsSums) {
-  const auto* kernels = cuda_kernels<GeluKernels>();
+  const auto* kernels = cuda_kernels(myxtts::Operation::Gelu);
   ASSERT_NE(kernels, nullptr);
   const std::vector<NormShape> shapes = {{1, 8}, {7, 264}, {77, 256}, {1117, 4096}, {6000, 520}};
   for (const auto& [rows, width] : shapes) {
@@ -402,12 +404,12 @@ TEST_P(TrainingOpsCuda, BackThroughGeluIsGelusDerivativeAndItsSums) {
     for (const bool with_bias : {true, false}) {
       const auto found = slopes.clone();
       const auto d_bias = at::full({width}, 7, slopes.options());
-      kernels->backward({.number = *common_number({before}),
-                         .rows = rows,
-                         .width = width,
-                         .before = before.data_ptr(),
-                         .slopes = found.data_ptr(),
-                         .d_bias = with_bias ? d_bias.data_ptr() : nullptr});
+      kernels->gelu_backward({.number = *common_number({before}),
+                              .rows = rows,
+                              .width = width,
+                              .before = before.data_ptr(),
+                              .slopes = found.data_ptr(),
+                              .d_bias = with_bias ? d_bias.data_ptr() : nullptr});
       EXPECT_LE(distance(found, wanted), tolerance());
       const auto sums = with_bias ? wanted.sum(at::IntArrayRef{0}) : at::full_like(d_bias, 7);
       EXPECT_LE(distance(d_bias, sums), tolerance());

@@ -105,7 +105,7 @@ TEST_P(EveryPath, TheTrainerReadsItsOwnBatchInEveryOrderThatEventsAllow) {
 }
 
 INSTANTIATE_TEST_SUITE_P(BatchTransfer, EveryPath,
-                         ::testing::Values(BatchPath::Peer, BatchPath::PinnedHost,
+                         ::testing::Values(BatchPath::P2p, BatchPath::PinnedHost,
                                            BatchPath::SameDevice, BatchPath::PlainMemory));
 
 TEST(BatchTransfer, ABatchLargerThanTheHostMemoryOnTheWayIsAnError) {

@@ -23,7 +23,7 @@ DevicePlan plan_for(const std::string& mode) {
 }
 
 BatchPath path_of(const std::string& name) {
-  if (name == "peer") return BatchPath::Peer;
+  if (name == "peer") return BatchPath::P2p;
   return name == "host" ? BatchPath::PinnedHost : BatchPath::SameDevice;
 }
 

@@ -51,14 +51,18 @@ class FakeBackend final : public myxtts::CudaBackend {
   std::vector<int> multiprocessors_of(const myxtts::Stream&) const override { return {}; }
   const myxtts::RoleMemory* owner_of(const void*) const override { return nullptr; }
   std::string make_communicator_id() const override { return "fake"; }
-  std::unique_ptr<myxtts::GpuCommunicator> join_gpus(const myxtts::GpuRankPlace&) const override {
+  std::unique_ptr<myxtts::GpuCommunicator> join_gpus(const std::string&, int, int,
+                                                     int) const override {
     throw myxtts::DeviceError("The fake plugin has no NCCL.");
+  }
+  const myxtts::CudaKernels& kernels() const override {
+    throw myxtts::DeviceError("The fake plugin has no kernels.");
   }
 };
 
 }  // namespace
 
-extern "C" myxtts::CudaBackend* myxtts_cuda_backend(int interface_version) {
+extern "C" const myxtts::CudaBackend* myxtts_cuda_backend(int interface_version) {
   static FakeBackend backend;
   const std::string log = setting("FAKE_CUDA_LOG", "");
   if (!log.empty())

@@ -19,7 +19,7 @@ struct FakeGpus {
     const int index = static_cast<int>(machine.gpus.gpus.size());
     for (int other = 0; other < index; ++other) {
       machine.gpus.links.push_back(
-          {.first = other, .second = index, .path = GpuPath::Pix, .peer_access = true});
+          {.first = other, .second = index, .path = GpuPath::Pix, .p2p_access = true});
     }
     machine.gpus.gpus.push_back({.index = index,
                                  .name = name,

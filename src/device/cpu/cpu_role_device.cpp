@@ -35,6 +35,8 @@ void free_block(void* data) {
   c10::free_cpu(header);
 }
 
+// LibTorch's allocator from the start of the process, since memory must go back to where it came
+// from; for threads without a role it only hands on.
 class CountingAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(std::size_t bytes) override {
@@ -68,25 +70,6 @@ const bool is_installed = [] {
   return true;
 }();
 
-}  // namespace
-
-// Memory of other allocators, and such that came from a file, has no header.
-const RoleMemory* counted_owner_of(const c10::DataPtr& data) {
-  if (data.get() == nullptr || data.get_deleter() != &free_block) return nullptr;
-  return (static_cast<const BlockHeader*>(data.get_context()) - 1)->memory.get();
-}
-
-CountedThread::CountedThread(std::shared_ptr<RoleMemory> memory)
-    : before_(std::exchange(counted_as, std::move(memory))) {
-  MYXTTS_CHECK(is_installed, "the counting allocator is not LibTorch's");
-}
-
-CountedThread::~CountedThread() {
-  counted_as = std::move(before_);
-}
-
-namespace {
-
 constexpr std::align_val_t kAlignment{64};
 
 // OpenMP counts threads for each thread that starts some, so two roles can have different numbers;
@@ -94,16 +77,21 @@ constexpr std::align_val_t kAlignment{64};
 class CpuScope final : public RoleDevice::Scope {
  public:
   CpuScope(int threads, std::shared_ptr<RoleMemory> memory)
-      : before_(at::get_num_threads()), counted_(std::move(memory)) {
+      : threads_before_(at::get_num_threads()),
+        counted_before_(std::exchange(counted_as, std::move(memory))) {
+    MYXTTS_CHECK(is_installed, "the counting allocator is not LibTorch's");
     at::set_num_threads(threads);
   }
   CpuScope(const CpuScope&) = delete;
   CpuScope& operator=(const CpuScope&) = delete;
-  ~CpuScope() override { at::set_num_threads(before_); }
+  ~CpuScope() override {
+    at::set_num_threads(threads_before_);
+    counted_as = std::move(counted_before_);
+  }
 
  private:
-  const int before_;
-  const CountedThread counted_;
+  const int threads_before_;
+  std::shared_ptr<RoleMemory> counted_before_;
 };
 
 class CpuRoleDevice final : public RoleDevice {
@@ -152,6 +140,12 @@ class CpuRoleDevice final : public RoleDevice {
 };
 
 }  // namespace
+
+// Memory of other allocators, and such that came from a file, has no header.
+const RoleMemory* counted_owner_of(const c10::DataPtr& data) {
+  if (data.get() == nullptr || data.get_deleter() != &free_block) return nullptr;
+  return (static_cast<const BlockHeader*>(data.get_context()) - 1)->memory.get();
+}
 
 std::unique_ptr<RoleDevice> open_cpu_role_device(Role role, const RolePlan& plan) {
   return std::make_unique<CpuRoleDevice>(role, plan);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "device/cuda/backend.h"
+
 #include <c10/cuda/CUDAFunctions.h>
 #include <cuda_runtime_api.h>
 
@@ -6,11 +8,8 @@
 
 #include "base/error.h"
 #include "device/cuda/counted_pool.h"
-#include "device/cuda/cuda_role_device.h"
-#include "device/cuda/nccl_communicator.h"
 #include "device/cuda/probe_kernels.h"
 #include "device/cuda/runtime.h"
-#include "device/cuda_plugin.h"
 
 namespace myxtts {
 namespace {
@@ -32,6 +31,8 @@ CudaDevice describe(int index) {
 
 class Backend final : public CudaBackend {
  public:
+  explicit Backend(const CudaKernels& kernels) : kernels_(kernels) {}
+
   int runtime_version() const override {
     int version = 0;
     check(cudaRuntimeGetVersion(&version), "asking for the version of its runtime");
@@ -86,15 +87,21 @@ class Backend final : public CudaBackend {
 
   std::string make_communicator_id() const override { return make_nccl_id(); }
 
-  std::unique_ptr<GpuCommunicator> join_gpus(const GpuRankPlace& place) const override {
-    return join_with_nccl(place);
+  std::unique_ptr<GpuCommunicator> join_gpus(const std::string& id, int gpu, int rank,
+                                             int size) const override {
+    return join_with_nccl(id, gpu, rank, size);
   }
+
+  const CudaKernels& kernels() const override { return kernels_; }
+
+ private:
+  const CudaKernels& kernels_;
 };
 
 }  // namespace
-}  // namespace myxtts
 
-extern "C" myxtts::CudaBackend* myxtts_cuda_backend(int interface_version) {
-  static myxtts::Backend backend;
-  return interface_version == myxtts::kCudaInterface ? &backend : nullptr;
+std::unique_ptr<const CudaBackend> make_cuda_backend(const CudaKernels& kernels) {
+  return std::make_unique<Backend>(kernels);
 }
+
+}  // namespace myxtts

@@ -77,8 +77,7 @@ bool is_capturing(cudaStream_t stream) {
          status != cudaStreamCaptureStatusNone;
 }
 
-}  // namespace
-
+// Takes memory from the device as long as the role's cap allows, and counts it.
 std::shared_ptr<allocator::CUDAAllocator> counting_allocator(std::shared_ptr<RoleMemory> memory) {
   return torch::cuda::CUDAPluggableAllocator::createCustomAllocator(
       [memory](std::size_t bytes, int, cudaStream_t) { return take(*memory, bytes); },
@@ -88,6 +87,8 @@ std::shared_ptr<allocator::CUDAAllocator> counting_allocator(std::shared_ptr<Rol
         memory->give_back(static_cast<std::int64_t>(bytes));
       });
 }
+
+}  // namespace
 
 const RoleMemory* counted_owner_of(const void* address) {
   return taken_pieces().owner_of(address);

@@ -14,10 +14,6 @@
 
 namespace myxtts {
 
-// Takes memory from the device as long as the role's cap allows, and counts it.
-std::shared_ptr<c10::cuda::CUDACachingAllocator::CUDAAllocator> counting_allocator(
-    std::shared_ptr<RoleMemory> memory);
-
 // The role that took the piece of memory in which `address` is; null: none did. Any thread.
 const RoleMemory* counted_owner_of(const void* address);
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/cuda/cuda_role_device.h"
-
-#include <optional>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 
 #include <ATen/Context.h>
+#include <ATen/cuda/CUDAGeneratorImpl.h>
+#include <ATen/cuda/CUDAGraph.h>
+#include <ATen/cuda/MemPool.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <c10/util/Exception.h>
@@ -13,11 +15,10 @@
 #include <cuda_runtime_api.h>
 
 #include "base/error.h"
+#include "base/log.h"
+#include "device/cuda/backend.h"
 #include "device/cuda/counted_pool.h"
-#include "device/cuda/cuda_graph_recorder.h"
 #include "device/cuda/runtime.h"
-#include "device/role_device.h"
-#include "device/stream.h"
 
 namespace myxtts {
 namespace {
@@ -27,6 +28,8 @@ cudaStream_t native(const Stream& stream) {
   return static_cast<cudaStream_t>(stream.native);
 }
 
+// An event that takes the time. It belongs to the device of the stream it is recorded on, which
+// messages call `device`.
 class CudaEvent final : public Event::State {
  public:
   explicit CudaEvent(std::string device) : device_(std::move(device)) {}
@@ -88,28 +91,6 @@ class CudaEvent final : public Event::State {
   int gpu_ = -1;
 };
 
-// An event that takes the time. It belongs to the device of the stream it is recorded on, which
-// messages call `device`.
-Event make_cuda_event(std::string device) {
-  return Event(std::make_unique<CudaEvent>(std::move(device)));
-}
-
-// A part of a GPU's multiprocessors, as a CUDA green context: kernels on its streams run on those
-// alone. What it opened stays open until the process ends, as its streams do.
-class GreenPartition {
- public:
-  // Takes at least `multiprocessors`: the hardware hands them out in groups. Throws DeviceError
-  // when the GPU has fewer or cannot be split.
-  GreenPartition(int gpu, int multiprocessors);
-
-  int multiprocessors() const { return multiprocessors_; }  // that it really has
-  CUstream make_stream(int priority) const;
-
- private:
-  int multiprocessors_ = 0;
-  CUgreenCtx context_ = nullptr;
-};
-
 constexpr unsigned kSince = 12050;  // the CUDA that green contexts and their streams came with
 
 // The driver's functions, looked up: the plugin does not link the driver.
@@ -154,33 +135,108 @@ CUdevResource taken_from(const CUdevResource& all, int gpu, int multiprocessors)
   return part;
 }
 
-GreenPartition::GreenPartition(int gpu, int multiprocessors) {
+// A part of a GPU's multiprocessors: kernels on streams of this context run on those alone. It has
+// at least `multiprocessors`, for the hardware hands them out in groups. It stays open until the
+// process ends, as its streams do. Throws DeviceError when the GPU has fewer or cannot be split.
+CUgreenCtx make_green_context(int gpu, int multiprocessors) {
   const DeviceScope on(gpu);
   check(cudaFree(nullptr), fmt::format("opening GPU {}", gpu));  // its primary context
   CUdevice device{};
   check(MYXTTS_DRIVER(cuDeviceGet)(&device, gpu), fmt::format("finding GPU {}", gpu));
   CUdevResource part = taken_from(all_multiprocessors(device), gpu, multiprocessors);
-  multiprocessors_ = static_cast<int>(part.sm.smCount);
-
   CUdevResourceDesc description{};
   check(MYXTTS_DRIVER(cuDevResourceGenerateDesc)(&description, &part, 1),
         fmt::format("describing a part of GPU {}", gpu));
-  check(
-      MYXTTS_DRIVER(cuGreenCtxCreate)(&context_, description, device, CU_GREEN_CTX_DEFAULT_STREAM),
-      fmt::format("splitting GPU {}", gpu));
-}
-
-CUstream GreenPartition::make_stream(int priority) const {
-  CUstream stream = nullptr;
-  check(MYXTTS_DRIVER(cuGreenCtxStreamCreate)(&stream, context_, CU_STREAM_NON_BLOCKING, priority),
-        "making a stream on a part of a GPU");
-  return stream;
+  CUgreenCtx context = nullptr;
+  check(MYXTTS_DRIVER(cuGreenCtxCreate)(&context, description, device, CU_GREEN_CTX_DEFAULT_STREAM),
+        fmt::format("splitting GPU {}", gpu));
+  return context;
 }
 
 c10::cuda::CUDAStream libtorch_stream(const Stream& stream) {
   return c10::cuda::getStreamFromExternal(static_cast<cudaStream_t>(stream.native),
                                           static_cast<c10::DeviceIndex>(stream.gpu));
 }
+
+class CudaGraph final : public RecordedGraph {
+ public:
+  CudaGraph(int gpu, const c10::cuda::CUDAStream& stream) : gpu_(gpu), stream_(stream) {}
+
+  void record(const at::cuda::MempoolId_t& pool, const std::function<void()>& work) {
+    const c10::cuda::CUDAStreamGuard on(stream_);
+    // Of this thread alone: other threads may go on using the GPU meanwhile.
+    graph_.capture_begin(pool, cudaStreamCaptureModeThreadLocal);
+    try {
+      work();
+    } catch (...) {
+      end_failed();
+      throw;
+    }
+    graph_.capture_end();
+  }
+
+  void replay() override {
+    const DeviceScope on(gpu_);
+    const c10::cuda::CUDAStreamGuard guard(stream_);
+    graph_.replay();
+  }
+
+ private:
+  // What failed matters more than that the recording could not be ended well.
+  void end_failed() {
+    try {
+      graph_.capture_end();
+    } catch (const std::exception& error) {
+      log_debug("device", "A recording was given up: {}", error.what());
+    }
+    cudaGetLastError();
+  }
+
+  const int gpu_;
+  const c10::cuda::CUDAStream stream_;
+  at::cuda::CUDAGraph graph_;
+};
+
+// Records what is queued on a role's stream, with memory from `pool`.
+//
+// LibTorch's default generator draws from a state that is known here: a place in it can be set
+// while a graph is recorded, which the generator itself refuses.
+class CudaGraphRecorder final : public GraphRecorder {
+ public:
+  CudaGraphRecorder(const Stream& stream, at::cuda::MempoolId_t pool)
+      : gpu_(stream.gpu),
+        stream_(libtorch_stream(stream)),
+        pool_(pool),
+        random_(c10::make_intrusive<at::CUDAGeneratorState>()),
+        generator_(at::cuda::detail::getDefaultCUDAGenerator(device_index())),
+        random_before_(generator_.graphsafe_get_state()) {
+    generator_.graphsafe_set_state(
+        at::Generator(c10::make_intrusive<at::CUDAGeneratorImpl>(device_index(), random_)));
+  }
+  CudaGraphRecorder(const CudaGraphRecorder&) = delete;
+  CudaGraphRecorder& operator=(const CudaGraphRecorder&) = delete;
+  ~CudaGraphRecorder() override { generator_.graphsafe_set_state(random_before_); }
+
+  std::unique_ptr<RecordedGraph> record(const std::function<void()>& work) override {
+    const DeviceScope on(gpu_);
+    auto graph = std::make_unique<CudaGraph>(gpu_, stream_);
+    graph->record(pool_, work);
+    return graph;
+  }
+
+  std::uint64_t random_place() const override { return random_->offset_intragraph_; }
+  void go_to(std::uint64_t place) override { random_->offset_intragraph_ = place; }
+
+ private:
+  c10::DeviceIndex device_index() const { return static_cast<c10::DeviceIndex>(gpu_); }
+
+  const int gpu_;
+  const c10::cuda::CUDAStream stream_;
+  const at::cuda::MempoolId_t pool_;
+  const c10::intrusive_ptr<at::CUDAGeneratorState> random_;
+  at::Generator generator_;
+  const at::Generator random_before_;
+};
 
 class CudaScope final : public RoleDevice::Scope {
  public:
@@ -215,7 +271,9 @@ class CudaRoleDevice final : public RoleDevice {
         pool_(gpu_, memory_) {
     const DeviceScope on(gpu_);
     priority_ = priority_number(plan.priority);
-    if (plan.multiprocessors) partition_.emplace(gpu_, static_cast<int>(*plan.multiprocessors));
+    if (plan.multiprocessors) {
+      part_ = make_green_context(gpu_, static_cast<int>(*plan.multiprocessors));
+    }
     stream_ = make_stream();
   }
 
@@ -225,20 +283,22 @@ class CudaRoleDevice final : public RoleDevice {
 
   Stream make_stream() override {
     const DeviceScope on(gpu_);
-    cudaStream_t native = nullptr;
-    if (partition_) {
-      native = partition_->make_stream(priority_);
+    cudaStream_t stream = nullptr;
+    if (part_ != nullptr) {
+      check(
+          MYXTTS_DRIVER(cuGreenCtxStreamCreate)(&stream, part_, CU_STREAM_NON_BLOCKING, priority_),
+          "making a stream on a part of a GPU");
     } else {
-      check(cudaStreamCreateWithPriority(&native, cudaStreamNonBlocking, priority_),
+      check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, priority_),
             fmt::format("making a stream on {}", name_));
     }
-    pool_.add_stream(native);
-    Stream made{.gpu = gpu_, .id = 0, .native = native};
+    pool_.add_stream(stream);
+    Stream made{.gpu = gpu_, .id = 0, .native = stream};
     made.id = libtorch_stream(made).id();
     return made;
   }
 
-  Event make_event() const override { return make_cuda_event(name_); }
+  Event make_event() const override { return Event(std::make_unique<CudaEvent>(name_)); }
 
   HostMemory host_memory(std::size_t bytes) const override {
     const DeviceScope on(gpu_);  // pinning opens a context on the current device
@@ -253,10 +313,10 @@ class CudaRoleDevice final : public RoleDevice {
   void copy(const Stream& stream, DeviceBytes to, DeviceBytes from,
             std::size_t bytes) const override {
     if (bytes == 0) return;
-    const auto native = static_cast<cudaStream_t>(stream.native);
-    const bool between_cards = to.gpu >= 0 && from.gpu >= 0 && to.gpu != from.gpu;
-    check(between_cards ? cudaMemcpyPeerAsync(to.data, to.gpu, from.data, from.gpu, bytes, native)
-                        : cudaMemcpyAsync(to.data, from.data, bytes, cudaMemcpyDefault, native),
+    const auto queue = static_cast<cudaStream_t>(stream.native);
+    const bool p2p = to.gpu >= 0 && from.gpu >= 0 && to.gpu != from.gpu;
+    check(p2p ? cudaMemcpyPeerAsync(to.data, to.gpu, from.data, from.gpu, bytes, queue)
+              : cudaMemcpyAsync(to.data, from.data, bytes, cudaMemcpyDefault, queue),
           fmt::format("copying {} bytes for the {} role on {}", bytes, name_of(role_), name_));
   }
 
@@ -267,7 +327,7 @@ class CudaRoleDevice final : public RoleDevice {
   const RoleMemory& memory() const override { return *memory_; }
 
   std::unique_ptr<GraphRecorder> make_graph_recorder() override {
-    return make_cuda_graph_recorder(stream_, pool_.make_graph_pool());
+    return std::make_unique<CudaGraphRecorder>(stream_, pool_.make_graph_pool());
   }
 
   void rethrow() const override {
@@ -290,7 +350,7 @@ class CudaRoleDevice final : public RoleDevice {
   const std::shared_ptr<RoleMemory> memory_;
   CountedPool pool_;
   int priority_ = 0;
-  std::optional<GreenPartition> partition_;
+  CUgreenCtx part_ = nullptr;  // of the multiprocessors, where the plan says so
   Stream stream_;
 };
 

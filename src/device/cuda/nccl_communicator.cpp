@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/cuda/nccl_communicator.h"
-
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <future>
@@ -10,7 +9,34 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "device/cuda/backend.h"
 #include "device/cuda/runtime.h"
+
+// What we call of NCCL, whose library LibTorch brings without its header: libtorch_cuda.so is
+// linked to it, so the loader finds these. The numbers are those of NCCL 2, which never change.
+extern "C" {
+
+struct ncclComm;
+
+struct ncclUniqueId {
+  char bytes[128];
+};
+
+int ncclGetUniqueId(ncclUniqueId* id);
+int ncclCommInitRank(ncclComm** made, int ranks, ncclUniqueId id, int rank);
+int ncclCommAbort(ncclComm* communicator);
+
+int ncclAllReduce(const void* from, void* to, std::size_t count, int type, int operation,
+                  ncclComm* communicator, cudaStream_t stream);
+int ncclBroadcast(const void* from, void* to, std::size_t count, int type, int root,
+                  ncclComm* communicator, cudaStream_t stream);
+int ncclGroupStart();
+int ncclGroupEnd();
+
+const char* ncclGetErrorString(int result);
+const char* ncclGetLastError(ncclComm* communicator);
+
+}  // extern "C"
 
 namespace myxtts {
 namespace {
@@ -53,14 +79,13 @@ void keep_graphs_apart() {
 
 class NcclCommunicator final : public GpuCommunicator {
  public:
-  explicit NcclCommunicator(const GpuRankPlace& place) : gpu_(place.gpu) {
+  NcclCommunicator(const std::string& id, int gpu, int rank, int size) : gpu_(gpu) {
     const DeviceScope on(gpu_);
-    ncclUniqueId id{};
-    MYXTTS_CHECK(place.id.size() == sizeof id, "a communicator's name of {} bytes",
-                 place.id.size());
-    std::memcpy(&id, place.id.data(), sizeof id);
-    check_nccl(ncclCommInitRank(&communicator_, place.size, id, place.rank),
-               fmt::format("rank {} joined the GPUs of {} ranks", place.rank, place.size));
+    ncclUniqueId nccl_id{};
+    MYXTTS_CHECK(id.size() == sizeof nccl_id, "a communicator's name of {} bytes", id.size());
+    std::memcpy(&nccl_id, id.data(), sizeof nccl_id);
+    check_nccl(ncclCommInitRank(&communicator_, size, nccl_id, rank),
+               fmt::format("rank {} joined the GPUs of {} ranks", rank, size));
   }
   NcclCommunicator(const NcclCommunicator&) = delete;
   NcclCommunicator& operator=(const NcclCommunicator&) = delete;
@@ -130,9 +155,10 @@ std::string make_nccl_id() {
   return {id.bytes, sizeof id.bytes};
 }
 
-std::unique_ptr<GpuCommunicator> join_with_nccl(const GpuRankPlace& place) {
+std::unique_ptr<GpuCommunicator> join_with_nccl(const std::string& id, int gpu, int rank,
+                                                int size) {
   keep_graphs_apart();
-  return std::make_unique<NcclCommunicator>(place);
+  return std::make_unique<NcclCommunicator>(id, gpu, rank, size);
 }
 
 }  // namespace myxtts

@@ -18,6 +18,23 @@ void check(CUresult result, const std::string& doing);
 // then everything is gone anyway.
 void log_failure(cudaError_t result, const std::string& doing) noexcept;
 
+// A handle of one of CUDA's libraries that is destroyed with its scope.
+template <typename T, auto kDestroy>
+class Owned {
+ public:
+  Owned() = default;
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  ~Owned() {
+    if (object_ != nullptr) kDestroy(object_);
+  }
+  T* out() { return &object_; }
+  T get() const { return object_; }
+
+ private:
+  T object_ = nullptr;
+};
+
 // Makes a device the current one of this thread until the end of the scope.
 class DeviceScope {
  public:

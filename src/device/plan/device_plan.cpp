@@ -39,7 +39,7 @@ std::string name_of(Mode mode) {
 
 std::string name_of(BatchPath path) {
   switch (path) {
-    case BatchPath::Peer:
+    case BatchPath::P2p:
       return "peer access";
     case BatchPath::PinnedHost:
       return "pinned host memory";
@@ -144,7 +144,7 @@ std::string laid_out(const std::vector<Row>& rows) {
 
 std::string way(BatchPath path) {
   switch (path) {
-    case BatchPath::Peer:
+    case BatchPath::P2p:
       return "from card to card by peer access";
     case BatchPath::PinnedHost:
       return "through pinned host memory";

@@ -13,7 +13,7 @@ namespace myxtts {
 
 // How a batch gets from the data device to the model device.
 enum class BatchPath {
-  Peer,         // from card to card
+  P2p,          // from card to card
   PinnedHost,   // through page-locked host memory
   SameDevice,   // one card has both roles
   PlainMemory,  // both roles are on the CPU

@@ -24,12 +24,14 @@ std::string megabytes(std::int64_t bytes) {
   return human_count((bytes + kMegabyte - 1) / kMegabyte) + " MB";
 }
 
-std::string list_numbered(const std::vector<GpuInfo>& gpus) {
-  if (gpus.empty()) return "no GPU";
-  return fmt::format("{} {}: {}", gpus.size(), gpus.size() == 1 ? "GPU" : "GPUs",
-                     list_entries(gpus));
+std::string label(const PlannedGpu& gpu) {
+  if (gpu.listed == gpu.physical) return fmt::format("GPU {} ({})", gpu.listed, gpu.name);
+  return fmt::format("GPU {} (nvidia-smi's {}, {})", gpu.listed, gpu.physical, gpu.name);
 }
 
+namespace {
+
+// "0 (NVIDIA L4, 23,034 MB)": every GPU with the number a person would type.
 std::string list_entries(const std::vector<GpuInfo>& gpus) {
   std::string text;
   for (std::size_t number = 0; number < gpus.size(); ++number) {
@@ -45,12 +47,12 @@ std::string list_entries(const std::vector<GpuInfo>& gpus) {
   return text;
 }
 
-std::string label(const PlannedGpu& gpu) {
-  if (gpu.listed == gpu.physical) return fmt::format("GPU {} ({})", gpu.listed, gpu.name);
-  return fmt::format("GPU {} (nvidia-smi's {}, {})", gpu.listed, gpu.physical, gpu.name);
+// "1 GPU: 0 (NVIDIA L4, 23,034 MB)", or "no GPU".
+std::string list_numbered(const std::vector<GpuInfo>& gpus) {
+  if (gpus.empty()) return "no GPU";
+  return fmt::format("{} {}: {}", gpus.size(), gpus.size() == 1 ? "GPU" : "GPUs",
+                     list_entries(gpus));
 }
-
-namespace {
 
 constexpr const char* kVariable = "CUDA_VISIBLE_DEVICES";
 
@@ -181,7 +183,7 @@ std::string missing(const GpuInventory& inventory, const std::vector<GpuInfo>& v
 
 }  // namespace
 
-std::string gpu_wish(const RunConfig& config) {
+std::string gpu_flags(const RunConfig& config) {
   const DevicesConfig& devices = config.devices;
   if (config.devices.data_gpu) {
     return typed(config, "data.data_gpu") + " " + typed(config, "data.model_gpu");
@@ -197,12 +199,12 @@ std::string gpu_wish(const RunConfig& config) {
   return {};
 }
 
-GpuChoice::GpuChoice(const GpuInventory& inventory, const std::string& wish,
+GpuChoice::GpuChoice(const GpuInventory& inventory, const std::string& flags,
                      const std::string& cuda_fault)
     : inventory_(inventory), gpus_(visible_gpus(inventory)) {
   const std::string fault = missing(inventory_, gpus_, cuda_fault);
   if (fault.empty()) return;
-  if (!wish.empty()) throw DeviceError(fmt::format("{} needs a GPU, but {}", wish, fault));
+  if (!flags.empty()) throw DeviceError(fmt::format("{} needs a GPU, but {}", flags, fault));
   if (gpus_.empty()) return;
   throw DeviceError(
       fmt::format("This machine has {}, which CUDA cannot use: {}", list_numbered(gpus_), fault));
@@ -270,14 +272,14 @@ BatchPath GpuChoice::path_between(const PlannedGpu& data, const PlannedGpu& mode
                                   TransferPath wanted, std::vector<std::string>& notes) const {
   if (wanted == TransferPath::Host) return BatchPath::PinnedHost;
   const GpuLink link = link_between(data, model);
-  if (link.peer_access == true) return BatchPath::Peer;
+  if (link.p2p_access == true) return BatchPath::P2p;
   if (wanted == TransferPath::Auto) {
     notes.push_back(fmt::format(
         "Batches go through host memory: {} and {} {}.", label(data), label(model),
-        link.peer_access ? "have no peer access" : "do not tell whether they have peer access"));
+        link.p2p_access ? "have no peer access" : "do not tell whether they have peer access"));
     return BatchPath::PinnedHost;
   }
-  if (!link.peer_access) return BatchPath::Peer;  // CUDA will know when the run starts
+  if (!link.p2p_access) return BatchPath::P2p;  // CUDA will know when the run starts
   throw DeviceError(
       fmt::format("--transfer-path peer needs peer access, which {} and {} do not have; give "
                   "--transfer-path host.",

@@ -18,12 +18,6 @@ inline constexpr std::int64_t kMegabyte = 1 << 20;
 // "1,234 MB", rounded up: a cap of the printed size is enough.
 std::string megabytes(std::int64_t bytes);
 
-// "1 GPU: 0 (NVIDIA L4, 23,034 MB)", or "no GPU": every GPU with the number a person would type.
-std::string list_numbered(const std::vector<GpuInfo>& gpus);
-
-// The same without the count.
-std::string list_entries(const std::vector<GpuInfo>& gpus);
-
 // "GPU 0 (NVIDIA L4)"; "GPU 0 (nvidia-smi's 2, NVIDIA L4)" where the two numbers differ.
 std::string label(const PlannedGpu& gpu);
 
@@ -46,14 +40,14 @@ std::vector<DevicePlan> open_devices(std::vector<DevicePlan> plans);
 
 // The flags that cannot be meant without a GPU, as typed ("--data-gpu 0 --model-gpu 1"); empty when
 // there are none.
-std::string gpu_wish(const RunConfig& config);
+std::string gpu_flags(const RunConfig& config);
 
 // The GPUs that a plan may take, by the numbers a person types.
 class GpuChoice {
  public:
-  // Throws DeviceError when there is a wish and nothing to fulfil it with, when there are GPUs and
+  // Throws DeviceError when flags ask for a GPU and there is none, when there are GPUs and
   // CUDA cannot use them (`cuda_fault`), or when CUDA_VISIBLE_DEVICES cannot be followed.
-  GpuChoice(const GpuInventory& inventory, const std::string& wish, const std::string& cuda_fault);
+  GpuChoice(const GpuInventory& inventory, const std::string& flags, const std::string& cuda_fault);
 
   std::size_t size() const { return gpus_.size(); }
 

@@ -2,6 +2,7 @@
 #include "device/plan/memory_share.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include <fmt/format.h>
@@ -15,6 +16,37 @@ namespace {
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kCapStep = 256 * kMegabyte;
 constexpr std::array<std::int64_t, 11> kBatches{32, 24, 20, 16, 12, 8, 6, 4, 3, 2, 1};
+
+// What two GPUs of one size start with, as users of the original program know it.
+struct PairDefaults {
+  std::int64_t gigabytes;    // on the card's box
+  std::int64_t most_batch;   // clips
+  std::int64_t least_batch;  // below it gradients of several batches are summed
+  std::int64_t data_cap;     // MB
+  std::int64_t model_cap;    // MB
+  std::int64_t ring_slots;
+};
+
+constexpr std::array<PairDefaults, 3> kPairDefaults{{
+    {12, 8, 8, 4096, 8192, 6},
+    {16, 12, 12, 6144, 10240, 4},
+    {24, 24, 16, 8192, 16384, 3},
+}};
+
+// The row for a card of so much memory; null between and beyond the rows. Cards of one size on the
+// box differ by up to a tenth.
+const PairDefaults* pair_defaults(std::int64_t memory_bytes) {
+  for (const PairDefaults& row : kPairDefaults) {
+    const std::int64_t nominal = row.gigabytes * 1024 * kMegabyte;
+    if (memory_bytes * 10 >= nominal * 9 && memory_bytes * 10 <= nominal * 11) return &row;
+  }
+  return nullptr;
+}
+
+// Elsewhere: batches from which larger ones no longer pay, on a GPU and on the CPU.
+constexpr std::int64_t kMostGpuBatch = 32;
+constexpr std::int64_t kMostCpuBatch = 8;
+constexpr std::int64_t kRingSlots = 3;
 
 std::int64_t rounded_up(std::int64_t bytes) {
   return (bytes + kCapStep - 1) / kCapStep * kCapStep;
@@ -54,7 +86,7 @@ class MemoryShare {
     decide_batch();
     plan_.data.estimated_bytes = data_need(plan_.batch_size);
     plan_.model.estimated_bytes = model_need(plan_.batch_size);
-    settle_caps();
+    fill_caps();
     warn_of_too_little();
   }
 
@@ -175,7 +207,7 @@ class MemoryShare {
   }
 
   // Now that the batch is known: caps left open get a value, the others must be enough.
-  void settle_caps() {
+  void fill_caps() {
     const DevicesConfig& devices = config_.devices;
     if (!devices.enable_memory_isolation || !plan_.data.gpu) return;
     check_cap("--data-gpu-memory", devices.data_gpu_memory, plan_.data);

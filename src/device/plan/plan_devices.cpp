@@ -45,7 +45,7 @@ DevicePlan place_on_cpu(const RunConfig& config, const CpuInfo& cpu) {
 void share_one_gpu(const PlannedGpu& gpu, const DevicesConfig& devices, DevicePlan& plan) {
   plan.data = {.gpu = gpu, .priority = StreamPriority::Low};
   plan.model = {.gpu = gpu, .priority = StreamPriority::High};
-  plan.path = devices.transfer_path == TransferPath::Peer   ? BatchPath::Peer
+  plan.path = devices.transfer_path == TransferPath::P2p    ? BatchPath::P2p
               : devices.transfer_path == TransferPath::Host ? BatchPath::PinnedHost
                                                             : BatchPath::SameDevice;
 }
@@ -129,8 +129,8 @@ DevicePlan place_roles(const RunConfig& config, const Machine& machine,
   }
   if (asks_for_cpu(devices)) return place_on_cpu(config, machine.cpu);
 
-  const std::string wish = gpu_wish(config);
-  const GpuChoice choice(machine.gpus, wish, cuda_fault);
+  const std::string flags = gpu_flags(config);
+  const GpuChoice choice(machine.gpus, flags, cuda_fault);
   if (choice.size() == 0) {
     DevicePlan plan = place_on_cpu(config, machine.cpu);
     plan.notes.push_back(choice.why_none());

@@ -60,7 +60,7 @@ std::string memory_line(const DevicePlan& plan) {
 
 std::string way(const DevicePlan& plan) {
   switch (plan.path) {
-    case BatchPath::Peer:
+    case BatchPath::P2p:
       return "by peer access";
     case BatchPath::PinnedHost:
       return "through pinned host memory";

@@ -10,8 +10,8 @@
 
 namespace myxtts {
 
-// What the start of a run tells, in the words that users of the original program look for. Each
-// function is called when its lines have become true and is given what really happened.
+// The messages of the start of a run, in the words that users of the original program look for.
+// Each function is called when its lines have become true and is given what really happened.
 
 using Lines = std::vector<std::string>;
 

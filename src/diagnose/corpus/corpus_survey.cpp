@@ -26,7 +26,7 @@
 #include "data/clip_decoder.h"
 #include "data/corpus.h"
 #include "data/index/clip_checks.h"
-#include "device/one_device.h"
+#include "device/torch_device.h"
 #include "pipeline/feature_writer.h"
 
 namespace myxtts {
@@ -196,7 +196,7 @@ CorpusReport survey_corpus(const RunConfig& config, const Vocabulary& vocabulary
     const auto& stats = model->model.at("mel_stats");
     cache.emplace(*data.cache_dir, model_key(model->dvae, stats));
     writer.emplace(model->config.dvae, model->dvae, stats,
-                   open_one_device({.kind = config.devices.device}), *cache);
+                   open_one_device(config.devices.device), *cache);
     announce(*cache, corpus);
   }
 

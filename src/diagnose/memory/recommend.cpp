@@ -158,7 +158,7 @@ Machine machine_with(const CardSize& size, int cards) {
                     .available_bytes = std::int64_t{60} << 30};
   machine.gpus.driver_found = true;
   for (int index = 0; index < cards; ++index) machine.gpus.gpus.push_back(card_of(size, index));
-  if (cards == 2) machine.gpus.links.push_back({.first = 0, .second = 1, .peer_access = true});
+  if (cards == 2) machine.gpus.links.push_back({.first = 0, .second = 1, .p2p_access = true});
   return machine;
 }
 

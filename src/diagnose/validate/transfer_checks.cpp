@@ -175,7 +175,7 @@ CopyWays expected_ways(BatchPath path, int data, int model) {
   switch (path) {
     case BatchPath::PinnedHost:
       return {{data, -1}, {-1, model}, {model, -1}, {-1, data}};
-    case BatchPath::Peer:
+    case BatchPath::P2p:
     case BatchPath::SameDevice:
       return {{data, model}, {model, data}};
     case BatchPath::PlainMemory:

@@ -18,7 +18,7 @@ struct AdamWRule {
   double beta2 = 0.96;
   double epsilon = 1e-8;
   double weight_decay = 0.01;
-  double clip = 0;           // the length that gradients are shortened to; 0: as they are
+  double clip = 0;           // the norm that gradients are clipped to; 0: they are not
   bool scaled_loss = false;  // fp16: the loss scale follows the overflows
   std::uint64_t seed = 0;    // of rounding where moments are short
 };
@@ -69,10 +69,10 @@ struct AdamWPart {
   const void* gradients = nullptr;  // [count]
 };
 
-// A step has one loss that is trained and so many at most that are told beside it.
+// A step has one loss that is trained and so many at most that are reported beside it.
 inline constexpr std::int64_t kMostLosses = 8;
 
-// What a step was, for whoever watches.
+// The result of a step, for logs.
 struct UpdateReport {
   std::int64_t step = 0;
   double gradient_norm = 0;  // unscaled, before clipping
@@ -89,11 +89,11 @@ struct UpdateState {
   std::int64_t good_steps = 0;  // in a row since the loss scale changed
   float loss_scale = 1;         // what the loss is multiplied by
 
-  // Of the step at work: what it was told, and sums over its batches, which are 0 again after it.
+  // Of the current step: its inputs, and sums over its batches, which are 0 again after it.
   std::int64_t step = 0;
   double learning_rate = 0;
   float loss = 0;                  // what is trained; the one that must be finite
-  float losses[kMostLosses] = {};  // what is told beside it
+  float losses[kMostLosses] = {};  // what is reported beside it
 
   UpdateReport report = {};
 
@@ -116,7 +116,7 @@ inline constexpr std::int64_t kGoodStepsToDouble = 2000;
 // pass reads gradients again and writes weights, moments and the weights' copy. Nothing comes back
 // to the host, and nothing but the learning rate comes from it.
 //
-// Where gradients are let go of as they come, begin() decides from the losses alone, apply_part()
+// Where gradients are freed as they come, begin() decides from the losses alone, apply_part()
 // follows for each parameter, and finish() reports. There a gradient that is not finite leaves its
 // own weight alone, as the others are updated already.
 //
@@ -147,12 +147,6 @@ std::unique_ptr<AdamW> make_cpu_adamw(const AdamWRule& rule);
 
 // Through the CUDA plugin. Throws DeviceError where there is none.
 std::unique_ptr<AdamW> make_cuda_adamw(const AdamWRule& rule);
-
-// How the plugin makes itself known.
-struct AdamWRegistration {
-  using Factory = std::unique_ptr<AdamW> (*)(const AdamWRule&);
-  explicit AdamWRegistration(Factory factory);
-};
 
 }  // namespace myxtts
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/cuda/runtime.h"
 #include "kernels/adamw/adamw_kernels.cuh"
+#include "kernels/cuda_kernels.h"
 
 namespace myxtts {
 namespace {
@@ -82,12 +83,10 @@ class CudaAdamW final : public AdamW {
   const AdamWRule rule_;
 };
 
-std::unique_ptr<AdamW> make(const AdamWRule& rule) {
+}  // namespace
+
+std::unique_ptr<AdamW> cuda::make_adamw(const AdamWRule& rule) {
   return std::make_unique<CudaAdamW>(rule);
 }
-
-const AdamWRegistration registration(&make);
-
-}  // namespace
 
 }  // namespace myxtts

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/attention/attention.h"
 
+#include <array>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -44,20 +45,21 @@ RowAttention describe(const at::Tensor& qkv, std::int64_t heads, std::int64_t lo
 class RowAttentionFunction : public torch::autograd::Function<RowAttentionFunction> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& qkv,
-                            const std::optional<at::Tensor>& owed, const at::Tensor& ends,
+                            const std::optional<at::Tensor>& deferred, const at::Tensor& ends,
                             std::int64_t heads, std::int64_t longest, double dropout) {
-    const auto* kernels = cuda_kernels<RowAttentionKernels>();
+    const auto* kernels = cuda_kernels(Operation::RowAttention);
     Kept kept = {.ends = ends,
                  .mixed = at::empty({qkv.size(0), qkv.size(1) / 3}, qkv.options()),
                  .log_sums = at::empty({heads, qkv.size(0)}, qkv.options().dtype(at::kFloat)),
                  .bits = {}};
     if (dropout > 0.0) {
-      const auto words = kernels->kept_words(describe(qkv, heads, longest, dropout, kept));
+      const auto words =
+          kernels->row_attention_kept_words(describe(qkv, heads, longest, dropout, kept));
       kept.bits = at::empty({words}, qkv.options().dtype(at::kInt));
     }
-    kernels->forward(describe(qkv, heads, longest, dropout, kept));
+    kernels->row_attention_forward(describe(qkv, heads, longest, dropout, kept));
     context->save_for_backward(
-        {qkv, owed.value_or(at::Tensor()), ends, kept.mixed, kept.log_sums, kept.bits});
+        {qkv, deferred.value_or(at::Tensor()), ends, kept.mixed, kept.log_sums, kept.bits});
     context->saved_data["heads"] = heads;
     context->saved_data["longest"] = longest;
     context->saved_data["dropout"] = dropout;
@@ -71,29 +73,31 @@ class RowAttentionFunction : public torch::autograd::Function<RowAttentionFuncti
     const auto call = describe(saved[0], context->saved_data["heads"].toInt(),
                                context->saved_data["longest"].toInt(),
                                context->saved_data["dropout"].toDouble(), kept);
-    const GradientTarget d_owed(saved[1], context->saved_data["promised"].toBool());
+    const GradientTarget d_deferred(saved[1], context->saved_data["promised"].toBool());
     const auto d_mixed = gradients[0].contiguous();
     const auto d_qkv = at::empty_like(saved[0]);
-    cuda_kernels<RowAttentionKernels>()->backward(
-        call, {.d_mixed = pointer(d_mixed), .d_qkv = pointer(d_qkv), .d_bias = d_owed.data()});
-    return {d_qkv, d_owed.for_autograd(), {}, {}, {}, {}};
+    cuda_kernels(Operation::RowAttention)
+        ->row_attention_backward(
+            call,
+            {.d_mixed = pointer(d_mixed), .d_qkv = pointer(d_qkv), .d_bias = d_deferred.data()});
+    return {d_qkv, d_deferred.for_autograd(), {}, {}, {}, {}};
   }
 };
 
 }  // namespace
 
 bool fits_row_attention(const at::Tensor& qkv, std::int64_t heads) {
-  const auto* kernels = cuda_kernels<RowAttentionKernels>();
+  const auto* kernels = cuda_kernels(Operation::RowAttention);
   const auto number = common_number({qkv});
   return kernels != nullptr && number && *number != Number::Fp32 &&
-         qkv.size(1) == 3 * heads * kHeadWidth && qkv.size(0) > 0 && kernels->fits_gpu();
+         qkv.size(1) == 3 * heads * kHeadWidth && qkv.size(0) > 0 &&
+         kernels->row_attention_fits_gpu();
 }
 
 at::Tensor row_attention(const Projection& qkv, std::int64_t heads, const PackedSegments& segments,
                          double dropout) {
-  const auto owed = qkv.owed_bias.defined() ? std::optional(qkv.owed_bias) : std::nullopt;
-  return RowAttentionFunction::apply(qkv.rows.contiguous(), owed, segments.ends, heads,
-                                     segments.longest, dropout);
+  return RowAttentionFunction::apply(qkv.rows.contiguous(), if_defined(qkv.deferred_bias),
+                                     segments.ends, heads, segments.longest, dropout);
 }
 
 namespace {
@@ -108,15 +112,31 @@ auto attend(const std::vector<at::Tensor>& parts, const PackedSegments& segments
                                       /*is_causal=*/true, /*return_debug_mask=*/false);
 }
 
+// The gradient of qkv: those of queries, keys and values, [N, D] each, side by side by stretches of
+// columns; and their sums for the deferred bias.
+at::Tensor join_gradients(const at::Tensor& qkv, const std::array<at::Tensor, 3>& parts,
+                          std::int64_t stretch, const GradientTarget& d_deferred) {
+  const auto joined = at::empty_like(qkv);
+  cuda_kernels(Operation::Join)
+      ->join({.number = *common_number({joined}),
+              .rows = joined.size(0),
+              .width = joined.size(1) / 3,
+              .stretch = stretch,
+              .parts = {pointer(parts[0]), pointer(parts[1]), pointer(parts[2])},
+              .joined = pointer(joined),
+              .sums = d_deferred.data()});
+  return joined;
+}
+
 class FlashAttention : public torch::autograd::Function<FlashAttention> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& qkv,
-                            const std::optional<at::Tensor>& owed, const at::Tensor& ends,
+                            const std::optional<at::Tensor>& deferred, const at::Tensor& ends,
                             std::int64_t heads, std::int64_t longest, double dropout) {
     const auto [mixed, log_sums, random, unused, mask] =
         attend(parts_of(qkv, heads), {.ends = ends, .longest = longest}, dropout);
     context->save_for_backward(
-        {qkv, owed.value_or(at::Tensor()), ends, mixed, log_sums, random, unused});
+        {qkv, deferred.value_or(at::Tensor()), ends, mixed, log_sums, random, unused});
     context->saved_data["heads"] = heads;
     context->saved_data["longest"] = longest;
     context->saved_data["dropout"] = dropout;
@@ -132,18 +152,10 @@ class FlashAttention : public torch::autograd::Function<FlashAttention> {
         gradients[0].contiguous().view(saved[3].sizes()), parts[0], parts[1], parts[2], saved[3],
         saved[4], saved[2], saved[2], longest, longest, context->saved_data["dropout"].toDouble(),
         /*is_causal=*/true, saved[5], saved[6]);
-    const GradientTarget d_owed(saved[1], context->saved_data["promised"].toBool());
-    const auto d_qkv = at::empty_like(saved[0]);
-    const at::Tensor sides[] = {dq.contiguous(), dk.contiguous(), dv.contiguous()};
-    cuda_kernels<JoinKernels>()->join(
-        {.number = *common_number({d_qkv}),
-         .rows = d_qkv.size(0),
-         .width = d_qkv.size(1) / 3,
-         .stretch = d_qkv.size(1) / 3,
-         .parts = {pointer(sides[0]), pointer(sides[1]), pointer(sides[2])},
-         .joined = pointer(d_qkv),
-         .sums = d_owed.data()});
-    return {d_qkv, d_owed.for_autograd(), {}, {}, {}, {}};
+    const GradientTarget d_deferred(saved[1], context->saved_data["promised"].toBool());
+    const auto d_qkv = join_gradients(saved[0], {dq.contiguous(), dk.contiguous(), dv.contiguous()},
+                                      saved[0].size(1) / 3, d_deferred);
+    return {d_qkv, d_deferred.for_autograd(), {}, {}, {}, {}};
   }
 };
 
@@ -152,12 +164,11 @@ class FlashAttention : public torch::autograd::Function<FlashAttention> {
 at::Tensor flash_attention(const Projection& qkv, std::int64_t heads,
                            const PackedSegments& segments, double dropout) {
   if (fits_row_attention(qkv.rows, heads)) return row_attention(qkv, heads, segments, dropout);
-  const bool fits = cuda_kernels<JoinKernels>() != nullptr && common_number({qkv.rows}) &&
+  const bool fits = cuda_kernels(Operation::Join) != nullptr && common_number({qkv.rows}) &&
                     qkv.rows.size(1) % (3 * kJoinMultiple) == 0;
-  if (!fits) return plain::flash_attention(qkv.settled(), heads, segments, dropout);
-  const auto owed = qkv.owed_bias.defined() ? std::optional(qkv.owed_bias) : std::nullopt;
-  return FlashAttention::apply(qkv.rows.contiguous(), owed, segments.ends, heads, segments.longest,
-                               dropout);
+  if (!fits) return plain::flash_attention(qkv.with_bias_gradient(), heads, segments, dropout);
+  return FlashAttention::apply(qkv.rows.contiguous(), if_defined(qkv.deferred_bias), segments.ends,
+                               heads, segments.longest, dropout);
 }
 
 at::Tensor plain::flash_attention(const at::Tensor& qkv, std::int64_t heads,
@@ -180,12 +191,12 @@ at::Tensor rows_of(const at::Tensor& mixed) {
 class FrameAttention : public torch::autograd::Function<FrameAttention> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& qkv,
-                            const std::optional<at::Tensor>& owed, std::int64_t clips,
+                            const std::optional<at::Tensor>& deferred, std::int64_t clips,
                             std::int64_t heads) {
     const auto parts = frame_parts(qkv, clips, heads);
     const auto found = at::_scaled_dot_product_cudnn_attention(parts[0], parts[1], parts[2], {},
                                                                /*compute_log_sumexp=*/true);
-    context->save_for_backward({qkv, owed.value_or(at::Tensor()), std::get<0>(found),
+    context->save_for_backward({qkv, deferred.value_or(at::Tensor()), std::get<0>(found),
                                 std::get<1>(found), std::get<2>(found), std::get<3>(found),
                                 std::get<6>(found), std::get<7>(found)});
     context->saved_data["promised"] = ZeroGradientPromise::given();
@@ -203,24 +214,16 @@ class FrameAttention : public torch::autograd::Function<FrameAttention> {
         slopes, parts[0], parts[1], parts[2], mixed, saved[3], saved[6], saved[7],
         /*attn_bias=*/{}, saved[4], saved[5], frames, frames, /*dropout_p=*/0.0,
         /*is_causal=*/false);
-    const GradientTarget d_owed(saved[1], context->saved_data["promised"].toBool());
-    const auto d_qkv = at::empty_like(saved[0]);
-    const at::Tensor sides[] = {rows_of(dq).contiguous(), rows_of(dk).contiguous(),
-                                rows_of(dv).contiguous()};
-    cuda_kernels<JoinKernels>()->join(
-        {.number = *common_number({d_qkv}),
-         .rows = d_qkv.size(0),
-         .width = d_qkv.size(1) / 3,
-         .stretch = mixed.size(3),
-         .parts = {pointer(sides[0]), pointer(sides[1]), pointer(sides[2])},
-         .joined = pointer(d_qkv),
-         .sums = d_owed.data()});
-    return {d_qkv, d_owed.for_autograd(), {}, {}};
+    const GradientTarget d_deferred(saved[1], context->saved_data["promised"].toBool());
+    const auto d_qkv = join_gradients(
+        saved[0], {rows_of(dq).contiguous(), rows_of(dk).contiguous(), rows_of(dv).contiguous()},
+        mixed.size(3), d_deferred);
+    return {d_qkv, d_deferred.for_autograd(), {}, {}};
   }
 };
 
 bool fits_cudnn(const at::Tensor& qkv, std::int64_t clips, std::int64_t heads) {
-  if (cuda_kernels<JoinKernels>() == nullptr || !common_number({qkv}) ||
+  if (cuda_kernels(Operation::Join) == nullptr || !common_number({qkv}) ||
       at::globalContext().deterministicAlgorithms() ||
       qkv.size(1) % (3 * heads * kJoinMultiple) != 0) {
     return false;
@@ -234,9 +237,8 @@ bool fits_cudnn(const at::Tensor& qkv, std::int64_t clips, std::int64_t heads) {
 
 at::Tensor frame_attention(const Projection& qkv, std::int64_t clips, std::int64_t heads) {
   if (!fits_cudnn(qkv.rows, clips, heads))
-    return plain::frame_attention(qkv.settled(), clips, heads);
-  const auto owed = qkv.owed_bias.defined() ? std::optional(qkv.owed_bias) : std::nullopt;
-  return FrameAttention::apply(qkv.rows.contiguous(), owed, clips, heads);
+    return plain::frame_attention(qkv.with_bias_gradient(), clips, heads);
+  return FrameAttention::apply(qkv.rows.contiguous(), if_defined(qkv.deferred_bias), clips, heads);
 }
 
 at::Tensor plain::frame_attention(const at::Tensor& qkv, std::int64_t clips, std::int64_t heads) {

@@ -17,7 +17,7 @@ struct PackedSegments {
 
 // Causal attention in half precision within each segment: kernels of our own where row_attention.h
 // says that they fit, else LibTorch's flash kernels, whose backward pass joins the gradients of
-// queries, keys and values and pays the bias that the projection owes in one pass.
+// queries, keys and values and computes the deferred bias gradient in one pass.
 //
 // qkv [N, 3 · D] as [q | k | v], each split into heads -> [N, D]
 at::Tensor flash_attention(const Projection& qkv, std::int64_t heads,
@@ -33,8 +33,8 @@ at::Tensor flash_attention(const at::Tensor& qkv, std::int64_t heads,
 }  // namespace plain
 
 // Causal attention within segments by kernels of our own, made for many short rows. The backward
-// pass writes the gradients of queries, keys and values side by side and sums them for the bias
-// that the projection owes. Equal inputs and random numbers give equal bits.
+// pass writes the gradients of queries, keys and values side by side and sums them for the
+// deferred bias gradient. Equal inputs and random numbers give equal bits.
 
 // Whether the kernels take these rows: half precision, heads of 64, a GPU of sm_80 or newer.
 bool fits_row_attention(const at::Tensor& qkv, std::int64_t heads);
@@ -45,8 +45,8 @@ at::Tensor row_attention(const Projection& qkv, std::int64_t heads, const Packed
                          double dropout);
 
 // Attention of every frame of a clip to every other, by the kernel that LibTorch would choose.
-// Where that is cuDNN's, the backward pass joins the gradients of queries, keys and values and pays
-// the bias that the projection owes in one pass.
+// Where that is cuDNN's, the backward pass joins the gradients of queries, keys and values and
+// computes the deferred bias gradient in one pass.
 //
 // qkv [B · F, 3 · D], split into heads and each head into query, key and value -> [B · F, D]
 at::Tensor frame_attention(const Projection& qkv, std::int64_t clips, std::int64_t heads);

@@ -76,9 +76,6 @@ __device__ inline int owned_group(const Segment& segment, int block) {
 
 namespace myxtts {
 
-void row_attention_forward(const RowAttention& call);
-void row_attention_backward(const RowAttention& call, const RowAttentionGradients& gradients);
-
 namespace device {
 
 // Scores are divided by the root of the head's width; powers are of two.

@@ -348,7 +348,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksOfMultiprocessor)
 
 }  // namespace
 
-void row_attention_backward(const RowAttention& call, const RowAttentionGradients& gradients) {
+void cuda::row_attention_backward(const RowAttention& call,
+                                  const RowAttentionGradients& gradients) {
   const float scale = dropout_scale(dropout_threshold(kept_dropout(call)));
   const std::int64_t width = 3 * call.heads * kHeadWidth;
   const std::int64_t part_count = first_part(call.rows, call.segments);

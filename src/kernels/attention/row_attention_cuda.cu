@@ -201,7 +201,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksOfMultiprocessor)
 
 }  // namespace
 
-void row_attention_forward(const RowAttention& call) {
+void cuda::row_attention_forward(const RowAttention& call) {
   const Dropout dropout = make_dropout(kept_dropout(call), 4 * kDraws);
   with_half(call.number, [&](auto number) {
     with_grid(call, 1, kBlocksOfMultiprocessor, [&](dim3 grid, auto order) {
@@ -214,10 +214,8 @@ void row_attention_forward(const RowAttention& call) {
   check(cudaGetLastError(), "attention");
 }
 
-namespace {
-
 // Asynchronous copies and products of bf16 came with Ampere.
-bool fits_gpu() {
+bool cuda::row_attention_fits_gpu() {
   int device = 0;
   int capability = 0;
   check(cudaGetDevice(&device), "asking for the GPU");
@@ -226,11 +224,8 @@ bool fits_gpu() {
   return capability >= 8;
 }
 
-const CudaKernelRegistration<RowAttentionKernels> kRegistered({.fits_gpu = fits_gpu,
-                                                               .kept_words = device::kept_words,
-                                                               .forward = row_attention_forward,
-                                                               .backward = row_attention_backward});
-
-}  // namespace
+std::int64_t cuda::row_attention_kept_words(const RowAttention& call) {
+  return kept_words(call);
+}
 
 }  // namespace myxtts

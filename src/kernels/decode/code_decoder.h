@@ -81,7 +81,7 @@ struct RowProgress {
 //   load_prefix() for each layer, start() ──▶ advance() ... until finished ──▶ codes(), latents()
 //
 // The first step of a row feeds the start id, each further one the code before it. advance() only
-// queues work; progress() never waits and tells what the device has done by then; wait() waits for
+// queues work; progress() never waits and says what the device has done so far; wait() waits for
 // all that is queued. Rows are independent: one may be loaded and started anew while others go on.
 // A finished row is left alone. One thread at a time.
 class CodeDecoder {
@@ -123,19 +123,9 @@ class CodeDecoder {
   virtual const float* logits(std::int64_t row) const = 0;
 };
 
-// The plain form on the CPU, which defines what the others compute.
-std::unique_ptr<CodeDecoder> make_cpu_code_decoder(const CodeDecoderOptions& options,
-                                                   const CodeDecoderWeights& weights);
-
 // On the GPU options.device, by the CUDA plugin. Throws DeviceError where there is no GPU, where
 // memory is short, or where the method that was asked for cannot be used.
 std::unique_ptr<CodeDecoder> make_cuda_code_decoder(const CodeDecoderOptions& options,
                                                     const CodeDecoderWeights& weights);
-
-// The plugin holds one of these: opening it makes the GPU's decoder known.
-struct CodeDecoderRegistration {
-  using Factory = decltype(&make_cuda_code_decoder);
-  explicit CodeDecoderRegistration(Factory factory);
-};
 
 }  // namespace myxtts

@@ -2,9 +2,10 @@
 #include <atomic>
 #include <deque>
 #include <memory>
-#include <type_traits>
 
 #include "base/error.h"
+#include "device/cuda/runtime.h"
+#include "kernels/cuda_kernels.h"
 #include "kernels/decode/code_decoder.h"
 #include "kernels/decode/decode_kernels.cuh"
 #include "kernels/decode/step_maker.cuh"
@@ -17,20 +18,8 @@ void require_sizes(const CodeDecoderShape& shape) {
                "heads of {} numbers cannot be decoded on a GPU", shape.head_width());
 }
 
-class Stream {
- public:
-  explicit Stream(int device) {
-    const DeviceScope on(device);
-    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
-  }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  ~Stream() { cudaStreamDestroy(stream_); }
-  operator cudaStream_t() const { return stream_; }  // NOLINT(google-explicit-constructor)
-
- private:
-  cudaStream_t stream_ = nullptr;
-};
+using OwnedStream = Owned<cudaStream_t, cudaStreamDestroy>;
+using OwnedEvent = Owned<cudaEvent_t, cudaEventDestroy>;
 
 // The tables of all rows and the memory behind them.
 class Rows {
@@ -81,25 +70,12 @@ class Rows {
   CudaArray<std::int32_t> codes_;
 };
 
-struct DestroyEvent {
-  void operator()(cudaEvent_t event) const { cudaEventDestroy(event); }
-};
-using Event = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, DestroyEvent>;
-
-// The host sleeps while it waits for one.
-Event make_event() {
-  cudaEvent_t event = nullptr;
-  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync),
-        "making an event");
-  return Event(event);
-}
-
 class CudaCodeDecoder final : public CodeDecoder {
  public:
   CudaCodeDecoder(const CodeDecoderOptions& options, const CodeDecoderWeights& weights)
       : shape_(options.shape),
         device_(options.device),
-        stream_(options.device),
+        stream_(make_stream()),
         rows_(options.shape, stream_),
         steps_(make_step_maker(options, weights, rows_.tables, stream_)) {
     CudaCodeDecoder::wait(0);  // the caller's weights may go now
@@ -141,8 +117,13 @@ class CudaCodeDecoder final : public CodeDecoder {
   void advance(std::int64_t steps) override {
     const DeviceScope on(device_);
     for (std::int64_t i = 0; i < steps; ++i) steps_->step();
-    marks_.push_back({steps, make_event()});
-    check(cudaEventRecord(marks_.back().event.get(), stream_), "decoding");
+    Mark& mark = marks_.emplace_back();
+    mark.steps = steps;
+    // The host sleeps while it waits for one.
+    check(
+        cudaEventCreateWithFlags(mark.event.out(), cudaEventDisableTiming | cudaEventBlockingSync),
+        "making an event");
+    check(cudaEventRecord(mark.event.get(), stream_), "decoding");
   }
 
   void feed(std::int64_t row, std::int64_t id) override {
@@ -219,28 +200,33 @@ class CudaCodeDecoder final : public CodeDecoder {
     return state;
   }
 
+  cudaStream_t make_stream() {
+    const DeviceScope on(device_);
+    check(cudaStreamCreateWithFlags(owned_stream_.out(), cudaStreamNonBlocking), "making a stream");
+    return owned_stream_.get();
+  }
+
   struct Mark {
-    std::int64_t steps;
-    Event event;
+    std::int64_t steps = 0;
+    OwnedEvent event;
   };
 
   const CodeDecoderShape shape_;
   const int device_;
-  Stream stream_;
+  OwnedStream owned_stream_;
+  const cudaStream_t stream_;
   Rows rows_;
   std::deque<Mark> marks_;
   std::unique_ptr<StepMaker> steps_;
 };
 
-std::unique_ptr<CodeDecoder> make(const CodeDecoderOptions& options,
-                                  const CodeDecoderWeights& weights) {
+}  // namespace
+
+std::unique_ptr<CodeDecoder> cuda::make_code_decoder(const CodeDecoderOptions& options,
+                                                     const CodeDecoderWeights& weights) {
   require_sizes(options.shape);
   const DeviceScope on(options.device);
   return std::make_unique<CudaCodeDecoder>(options, weights);
 }
-
-const CodeDecoderRegistration registration(&make);
-
-}  // namespace
 
 }  // namespace myxtts

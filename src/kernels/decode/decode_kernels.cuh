@@ -151,16 +151,16 @@ inline constexpr int kInBias = kShift2 + kWidth;
 inline constexpr int kMlpOutBias = kInBias + kHidden;
 inline constexpr int kLayerFloats = kMlpOutBias + kWidth;
 
-// What blocks tell each other in one layer, in floats for each row of the capacity.
-inline constexpr int kTellQkv = 0;
-inline constexpr int kTellParts = kTellQkv + 3 * kWidth;             // [head, split, 64]
-inline constexpr int kTellSums = kTellParts + kBlocks * kHeadWidth;  // [head, split, 2]
-inline constexpr int kTellMixed = kTellParts;  // [D] instead of the two, among several rows
-inline constexpr int kTellMiddle = kTellSums + kBlocks * 2;  // [D] after attention
-inline constexpr int kTellHidden = kTellMiddle + kWidth;     // [4 D]
-inline constexpr int kTellX = kTellHidden + kHidden;         // [D] after the layer
-inline constexpr int kTellFloats = kTellX + kWidth;
-inline constexpr int kTellLogits = (kMostIds + 3) / 4 * 4;
+// What blocks publish in one layer, in floats for each row of the capacity.
+inline constexpr int kMailQkv = 0;
+inline constexpr int kMailParts = kMailQkv + 3 * kWidth;             // [head, split, 64]
+inline constexpr int kMailSums = kMailParts + kBlocks * kHeadWidth;  // [head, split, 2]
+inline constexpr int kMailMixed = kMailParts;  // [D] instead of the two, among several rows
+inline constexpr int kMailMiddle = kMailSums + kBlocks * 2;  // [D] after attention
+inline constexpr int kMailHidden = kMailMiddle + kWidth;     // [4 D]
+inline constexpr int kMailX = kMailHidden + kHidden;         // [D] after the layer
+inline constexpr int kMailFloats = kMailX + kWidth;
+inline constexpr int kMailLogits = (kMostIds + 3) / 4 * 4;
 
 struct Network {
   const std::uint8_t* stream;  // [kBlocks, chunks]
@@ -179,10 +179,10 @@ struct Step {
   __nv_bfloat16* keys;    // [layers, rows, heads, capacity, 64]
   __nv_bfloat16* values;  // the same
   int capacity;
-  float* told;          // [kTurnsOfLayers, replicas, rows, kTellFloats]
-  float* told_logits;   // [rows, kTellLogits], this step's
-  float* wiped_logits;  // the next step's
-  int first_turn;       // of the first layer: turns go on from step to step
+  float* mail;            // [kTurnsOfLayers, replicas, rows, kMailFloats]
+  float* mail_logits;     // [rows, kMailLogits], this step's
+  float* cleared_logits;  // the next step's
+  int first_turn;         // of the first layer: turns go on from step to step
 };
 
 inline std::int64_t stream_bytes(int layers) {
@@ -194,8 +194,8 @@ inline constexpr int kTurnsOfLayers = 4;
 __host__ __device__ constexpr int replicas_for(int rows) {
   return rows == 1 ? 8 : rows <= 8 ? 4 : 2;
 }
-inline std::int64_t tell_floats(int rows) {
-  return std::int64_t{kTurnsOfLayers} * replicas_for(rows) * rows * kTellFloats;
+inline std::int64_t mail_floats(int rows) {
+  return std::int64_t{kTurnsOfLayers} * replicas_for(rows) * rows * kMailFloats;
 }
 
 // Why the kernel cannot run here; empty when it can.

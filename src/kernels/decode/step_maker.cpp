@@ -182,8 +182,8 @@ class FusedSteps final : public StepMaker {
         keys_(shape),
         packed_(fused::kBlocks * fused::stream_bytes(static_cast<int>(shape.layers))),
         layer_floats_(shape.layers * fused::kLayerFloats),
-        told_(fused::tell_floats(static_cast<int>(shape.rows))),
-        told_logits_(2 * shape.rows * fused::kTellLogits) {
+        mail_(fused::mail_floats(static_cast<int>(shape.rows))),
+        mail_logits_(2 * shape.rows * fused::kMailLogits) {
     fused::launch_pack(weights, static_cast<int>(shape.ids), packed_.get(), stream_);
     float* next = layer_floats_.get();
     for (const LayerView& layer : weights.layers) next = keep_layer(layer, next);
@@ -200,9 +200,9 @@ class FusedSteps final : public StepMaker {
              .keys = keys_.keys(0),
              .values = keys_.values(0),
              .capacity = static_cast<int>(shape.capacity),
-             .told = told_.get(),
-             .told_logits = told_logits_.get(),
-             .wiped_logits = told_logits_.get() + told_logits_.count() / 2,
+             .mail = mail_.get(),
+             .mail_logits = mail_logits_.get(),
+             .cleared_logits = mail_logits_.get() + mail_logits_.count() / 2,
              .first_turn = 0};
   }
 
@@ -211,15 +211,15 @@ class FusedSteps final : public StepMaker {
     keys_.load(row, layer, keys, values, length, stream_);
   }
   void start() override {
-    const auto silence = [this](const CudaArray<float>& places) {
+    const auto clear = [this](const CudaArray<float>& places) {
       check(cudaMemsetAsync(places.get(), 0xFF, places.bytes(), stream_), "starting a row");
     };
-    silence(told_);
-    silence(told_logits_);
+    clear(mail_);
+    clear(mail_logits_);
   }
   void step() override {
     check(fused::launch_step(step_, stream_), "decoding a step");
-    std::swap(step_.told_logits, step_.wiped_logits);
+    std::swap(step_.mail_logits, step_.cleared_logits);
     step_.first_turn = (step_.first_turn + step_.network.layers) % fused::kTurnsOfLayers;
   }
   void copy_rows(const std::vector<std::int64_t>& from) override { keys_.copy_rows(from, stream_); }
@@ -247,8 +247,8 @@ class FusedSteps final : public StepMaker {
   KeyStore<__nv_bfloat16> keys_;
   CudaArray<std::uint8_t> packed_;
   CudaArray<float> layer_floats_;
-  CudaArray<float> told_;
-  CudaArray<float> told_logits_;
+  CudaArray<float> mail_;
+  CudaArray<float> mail_logits_;
   fused::Step step_ = {};
 };
 

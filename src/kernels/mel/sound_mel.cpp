@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/mel/sound_mel.h"
 
-#include <atomic>
 #include <cmath>
 #include <numbers>
 
 #include "base/error.h"
-#include "device/cuda_plugin.h"
 
 namespace myxtts {
 namespace {
-
-std::atomic<SoundMelRegistration::Function>& registered() {
-  static std::atomic<SoundMelRegistration::Function> function = nullptr;
-  return function;
-}
 
 std::vector<float> roots_of_one(std::int64_t count) {
   std::vector<float> roots;
@@ -28,10 +21,6 @@ std::vector<float> roots_of_one(std::int64_t count) {
 }
 
 }  // namespace
-
-SoundMelRegistration::SoundMelRegistration(Function function) {
-  registered() = function;
-}
 
 bool cuda_sound_mel_supports(const MelConfig& mel) {
   return mel.fft_size == kSoundFft && mel.window == kSoundWindow;
@@ -60,18 +49,6 @@ SoundMelTables sound_mel_tables(const MelConfig& mel, std::span<const float> win
     tables.band_starts.push_back(static_cast<std::int32_t>(tables.weights.size()));
   }
   return tables;
-}
-
-void cuda_sound_mel(const SoundMelView& tables, const SoundMelShape& shape,
-                    std::span<const SoundPiece> pieces, float* out, const Stream& stream) {
-  const auto function = registered().load();
-  if (function == nullptr) {
-    const CudaPlugin& plugin = cuda_plugin();
-    require_cuda(plugin);
-    throw DeviceError(fmt::format(
-        "The CUDA plugin {} cannot compute spectrograms. Type: tools/build", plugin.path.string()));
-  }
-  function(tables, shape, pieces, out, stream);
 }
 
 }  // namespace myxtts

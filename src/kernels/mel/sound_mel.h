@@ -63,10 +63,4 @@ void cuda_sound_mel(const SoundMelView& tables, const SoundMelShape& shape,
 
 bool cuda_sound_mel_supports(const MelConfig& mel);
 
-// The plugin holds one of these: opening it makes the kernel known.
-struct SoundMelRegistration {
-  using Function = decltype(&cuda_sound_mel);
-  explicit SoundMelRegistration(Function function);
-};
-
 }  // namespace myxtts

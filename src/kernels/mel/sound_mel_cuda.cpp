@@ -5,13 +5,13 @@
 
 #include "base/error.h"
 #include "device/cuda/runtime.h"
+#include "kernels/cuda_kernels.h"
 #include "kernels/mel/sound_mel_kernels.cuh"
 
 namespace myxtts {
-namespace {
 
-void sound_mel(const SoundMelView& tables, const SoundMelShape& shape,
-               std::span<const SoundPiece> pieces, float* out, const Stream& stream) {
+void cuda::sound_mel(const SoundMelView& tables, const SoundMelShape& shape,
+                     std::span<const SoundPiece> pieces, float* out, const Stream& stream) {
   MYXTTS_CHECK(shape.bands <= kSoundBands && shape.samples > kSoundWindow,
                "spectrograms of {} bands and {} samples", shape.bands, shape.samples);
   const DeviceScope on(stream.gpu);
@@ -32,9 +32,5 @@ void sound_mel(const SoundMelView& tables, const SoundMelShape& shape,
     pieces = pieces.subspan(count);
   }
 }
-
-const SoundMelRegistration registration(&sound_mel);
-
-}  // namespace
 
 }  // namespace myxtts

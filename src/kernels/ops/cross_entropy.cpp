@@ -37,8 +37,9 @@ class TokenLosses : public torch::autograd::Function<TokenLosses> {
                             const at::Tensor& targets) {
     const auto losses = at::empty({logits.size(0)}, logits.options().dtype(at::kFloat));
     const auto log_sums = at::empty_like(losses);
-    cuda_kernels<CrossEntropyKernels>()->forward(rows_of(logits, targets), losses.data_ptr<float>(),
-                                                 log_sums.data_ptr<float>());
+    cuda_kernels(Operation::CrossEntropy)
+        ->cross_entropy_forward(rows_of(logits, targets), losses.data_ptr<float>(),
+                                log_sums.data_ptr<float>());
     context->save_for_backward({logits, targets, log_sums});
     return losses;
   }
@@ -49,15 +50,15 @@ class TokenLosses : public torch::autograd::Function<TokenLosses> {
     const auto d_losses = gradients[0].contiguous();
     const auto d_logits =
         at::empty_strided(logits.sizes(), {logits.stride(0), 1}, logits.options());
-    cuda_kernels<CrossEntropyKernels>()->backward(rows_of(logits, saved[1]),
-                                                  d_losses.data_ptr<float>(),
-                                                  saved[2].data_ptr<float>(), pointer(d_logits));
+    cuda_kernels(Operation::CrossEntropy)
+        ->cross_entropy_backward(rows_of(logits, saved[1]), d_losses.data_ptr<float>(),
+                                 saved[2].data_ptr<float>(), pointer(d_logits));
     return {d_logits, {}};
   }
 };
 
 bool fits(const at::Tensor& logits, const at::Tensor& targets) {
-  return cuda_kernels<CrossEntropyKernels>() != nullptr && common_number({logits}).has_value() &&
+  return cuda_kernels(Operation::CrossEntropy) != nullptr && common_number({logits}).has_value() &&
          logits.numel() > 0 && logits.stride(1) == 1 && logits.stride(0) % kLogitsMultiple == 0 &&
          targets.is_contiguous();
 }

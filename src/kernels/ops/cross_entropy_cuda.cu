@@ -89,7 +89,9 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-void forward(const LogitRows& rows, float* losses, float* log_sums) {
+}  // namespace
+
+void cuda::cross_entropy_forward(const LogitRows& rows, float* losses, float* log_sums) {
   device::with_number(rows.number, [&](auto number) {
     measure<decltype(number)><<<static_cast<unsigned>(rows.rows), kThreads, 0, current_stream()>>>(
         rows, losses, log_sums);
@@ -97,7 +99,8 @@ void forward(const LogitRows& rows, float* losses, float* log_sums) {
   check(cudaGetLastError(), "measuring cross entropies");
 }
 
-void backward(const LogitRows& rows, const float* d_losses, const float* log_sums, void* d_logits) {
+void cuda::cross_entropy_backward(const LogitRows& rows, const float* d_losses,
+                                  const float* log_sums, void* d_logits) {
   device::with_number(rows.number, [&](auto number) {
     using T = decltype(number);
     differentiate<T><<<static_cast<unsigned>(rows.rows), kThreads, 0, current_stream()>>>(
@@ -105,10 +108,5 @@ void backward(const LogitRows& rows, const float* d_losses, const float* log_sum
   });
   check(cudaGetLastError(), "differentiating cross entropies");
 }
-
-const CudaKernelRegistration<CrossEntropyKernels> kRegistered({.forward = forward,
-                                                               .backward = backward});
-
-}  // namespace
 
 }  // namespace myxtts

@@ -97,14 +97,15 @@ class FusedGroupNorm : public torch::autograd::Function<FusedGroupNorm> {
     const auto y = at::empty_like(x);
     const auto mean = at::empty({x.size(0), groups}, x.options().dtype(at::kFloat));
     const auto inverse = at::empty_like(mean);
-    cuda_kernels<GroupNormKernels>()->forward({.shape = shape_of(x, groups),
-                                               .x = pointer(x),
-                                               .weight = pointer(weight),
-                                               .bias = pointer(bias),
-                                               .epsilon = kGroupNormEpsilon,
-                                               .y = pointer(y),
-                                               .mean = mean.data_ptr<float>(),
-                                               .inverse = inverse.data_ptr<float>()});
+    cuda_kernels(Operation::GroupNorm)
+        ->group_norm_forward({.shape = shape_of(x, groups),
+                              .x = pointer(x),
+                              .weight = pointer(weight),
+                              .bias = pointer(bias),
+                              .epsilon = kGroupNormEpsilon,
+                              .y = pointer(y),
+                              .mean = mean.data_ptr<float>(),
+                              .inverse = inverse.data_ptr<float>()});
     context->save_for_backward({x, weight, bias, mean, inverse});
     context->saved_data["promised"] = ZeroGradientPromise::given();
     return y;
@@ -117,21 +118,22 @@ class FusedGroupNorm : public torch::autograd::Function<FusedGroupNorm> {
     const GradientTarget d_bias(saved[2], promised);
     const auto dy = gradients[0].contiguous();
     const auto dx = at::empty_like(saved[0]);
-    cuda_kernels<GroupNormKernels>()->backward({.shape = shape_of(saved[0], saved[3].size(1)),
-                                                .dy = pointer(dy),
-                                                .x = pointer(saved[0]),
-                                                .weight = pointer(saved[1]),
-                                                .mean = saved[3].data_ptr<float>(),
-                                                .inverse = saved[4].data_ptr<float>(),
-                                                .dx = pointer(dx),
-                                                .d_weight = d_weight.data(),
-                                                .d_bias = d_bias.data()});
+    cuda_kernels(Operation::GroupNorm)
+        ->group_norm_backward({.shape = shape_of(saved[0], saved[3].size(1)),
+                               .dy = pointer(dy),
+                               .x = pointer(saved[0]),
+                               .weight = pointer(saved[1]),
+                               .mean = saved[3].data_ptr<float>(),
+                               .inverse = saved[4].data_ptr<float>(),
+                               .dx = pointer(dx),
+                               .d_weight = d_weight.data(),
+                               .d_bias = d_bias.data()});
     return {dx, d_weight.for_autograd(), d_bias.for_autograd(), {}};
   }
 };
 
 bool fits(const at::Tensor& x, const GroupNormWeights& norm) {
-  return cuda_kernels<GroupNormKernels>() != nullptr &&
+  return cuda_kernels(Operation::GroupNorm) != nullptr &&
          common_number({x, norm.weight, norm.bias}).has_value() && x.numel() > 0 &&
          x.size(2) % (norm.groups * kGroupWidthMultiple) == 0 && norm.groups <= kMostGroups &&
          x.size(2) <= kGroupNormWidest;

@@ -227,7 +227,9 @@ dim3 blocks_of(const GroupNormShape& shape) {
           static_cast<unsigned>(shape.clips)};
 }
 
-void forward(const GroupNormForward& call) {
+}  // namespace
+
+void cuda::group_norm_forward(const GroupNormForward& call) {
   const dim3 blocks = blocks_of(call.shape);
   const Workspace parts(blocks.x * blocks.y * static_cast<std::size_t>(call.shape.groups) * 2 *
                         sizeof(float));
@@ -241,7 +243,7 @@ void forward(const GroupNormForward& call) {
   check(cudaGetLastError(), "normalising groups");
 }
 
-void backward(const GroupNormBackward& call) {
+void cuda::group_norm_backward(const GroupNormBackward& call) {
   const GroupNormShape& shape = call.shape;
   const dim3 blocks = blocks_of(shape);
   const auto width = static_cast<std::size_t>(shape.width);
@@ -264,10 +266,5 @@ void backward(const GroupNormBackward& call) {
   });
   check(cudaGetLastError(), "differentiating a group norm");
 }
-
-const CudaKernelRegistration<GroupNormKernels> kRegistered({.forward = forward,
-                                                            .backward = backward});
-
-}  // namespace
 
 }  // namespace myxtts

@@ -32,7 +32,8 @@ using torch::autograd::variable_list;
 constexpr std::int64_t kStrideMultiple = 8;  // 16 bytes: what the fast kernels ask of a row
 
 void multiply(const Product& product) {
-  cuda_kernels<MatmulKernels>()->multiply(product, !at::globalContext().deterministicAlgorithms());
+  cuda_kernels(Operation::Matmul)
+      ->multiply(product, !at::globalContext().deterministicAlgorithms());
 }
 
 Matrix matrix(const at::Tensor& tensor, bool transposed = false) {
@@ -155,8 +156,7 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
 
 variable_list apply_linear(const at::Tensor& rows, const LinearWeights& weights,
                            const std::optional<at::Tensor>& residual = std::nullopt) {
-  const auto bias = weights.bias.defined() ? std::optional(weights.bias) : std::nullopt;
-  return LinearFunction::apply(rows, weights.weight, bias, residual,
+  return LinearFunction::apply(rows, weights.weight, if_defined(weights.bias), residual,
                                static_cast<std::int64_t>(weights.layout));
 }
 
@@ -176,14 +176,14 @@ at::Tensor back_through_gelu(const at::Tensor& dy, const at::Tensor& weight,
   const bool in_product = before.size(0) >= kRowsForGeluInProduct;
   if (in_product) product.gelu_of = before.data_ptr();
   multiply(product);
-  const auto* kernels = cuda_kernels<GeluKernels>();
+  const auto* kernels = cuda_kernels(Operation::Gelu);
   if (!in_product) {
-    kernels->backward({.number = number,
-                       .rows = before.size(0),
-                       .width = before.size(1),
-                       .before = before.data_ptr(),
-                       .slopes = d_before.data_ptr(),
-                       .d_bias = d_bias.data()});
+    kernels->gelu_backward({.number = number,
+                            .rows = before.size(0),
+                            .width = before.size(1),
+                            .before = before.data_ptr(),
+                            .slopes = d_before.data_ptr(),
+                            .d_bias = d_bias.data()});
   } else if (d_bias) {
     kernels->sum_columns({.number = number,
                           .rows = before.size(0),
@@ -194,7 +194,7 @@ at::Tensor back_through_gelu(const at::Tensor& dy, const at::Tensor& weight,
   return d_before;
 }
 
-// `out_bias` is added; its gradient is owed.
+// `out_bias` is added; its gradient is deferred: Note [Deferred bias gradient].
 class GeluMlp : public torch::autograd::Function<GeluMlp> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& in,
@@ -246,7 +246,8 @@ class GeluMlp : public torch::autograd::Function<GeluMlp> {
 
 bool fits(const at::Tensor& x, const LinearWeights& weights) {
   const auto number = common_number({x, weights.weight, weights.bias});
-  if (!number || *number == Number::Fp32 || cuda_kernels<MatmulKernels>() == nullptr) return false;
+  if (!number || *number == Number::Fp32 || cuda_kernels(Operation::Matmul) == nullptr)
+    return false;
   const bool odd_in_out =
       weights.layout == WeightLayout::InOut && weights.weight.size(1) % kStrideMultiple != 0;
   return x.numel() > 0 && x.size(-1) % kStrideMultiple == 0 && !odd_in_out &&
@@ -256,7 +257,7 @@ bool fits(const at::Tensor& x, const LinearWeights& weights) {
 // The width of the hidden layer must be one that gelu's epilogue and our kernel take.
 bool fits_mlp(const at::Tensor& x, const LinearWeights& in, const LinearWeights& out) {
   static_assert(kStrideMultiple % kGeluWidthMultiple == 0);
-  return cuda_kernels<GeluKernels>() != nullptr && fits(x, in) && fits(x, out) && x.dim() == 2 &&
+  return cuda_kernels(Operation::Gelu) != nullptr && fits(x, in) && fits(x, out) && x.dim() == 2 &&
          in.layout == WeightLayout::InOut && out.layout == WeightLayout::InOut &&
          in.weight.size(1) % kStrideMultiple == 0 && out.weight.size(1) % kStrideMultiple == 0;
 }
@@ -266,14 +267,14 @@ at::Tensor without_gradient(const at::Tensor& bias) {
   return bias.defined() ? bias.detach() : bias;
 }
 
-at::Tensor owed(const at::Tensor& bias) {
+at::Tensor deferred(const at::Tensor& bias) {
   return bias.defined() && bias.requires_grad() ? bias : at::Tensor();
 }
 
 }  // namespace
 
-at::Tensor Projection::settled() const {
-  return owed_bias.defined() ? rows + (owed_bias - owed_bias.detach()) : rows;
+at::Tensor Projection::with_bias_gradient() const {
+  return deferred_bias.defined() ? rows + (deferred_bias - deferred_bias.detach()) : rows;
 }
 
 at::Tensor linear(const at::Tensor& x, const LinearWeights& weights) {
@@ -301,19 +302,19 @@ Projection project(const at::Tensor& x, const LinearWeights& weights) {
 
 SplitProjection split_project(const at::Tensor& x, const LinearWeights& weights) {
   if (!fits(x, weights)) {
-    return {.branch = {.rows = plain::linear(x, weights), .owed_bias = {}}, .past = x};
+    return {.branch = {.rows = plain::linear(x, weights), .deferred_bias = {}}, .past = x};
   }
   LinearWeights alone = weights;
   alone.bias = without_gradient(weights.bias);
   const auto both = apply_linear(x.contiguous(), alone);
-  return {.branch = {.rows = both[0], .owed_bias = owed(weights.bias)}, .past = both[1]};
+  return {.branch = {.rows = both[0], .deferred_bias = deferred(weights.bias)}, .past = both[1]};
 }
 
 Projection gelu_mlp(const at::Tensor& x, const LinearWeights& in, const LinearWeights& out) {
-  if (!fits_mlp(x, in, out)) return {.rows = plain::gelu_mlp(x, in, out), .owed_bias = {}};
+  if (!fits_mlp(x, in, out)) return {.rows = plain::gelu_mlp(x, in, out), .deferred_bias = {}};
   return {.rows = GeluMlp::apply(x.contiguous(), in.weight, in.bias, out.weight,
                                  without_gradient(out.bias)),
-          .owed_bias = owed(out.bias)};
+          .deferred_bias = deferred(out.bias)};
 }
 
 }  // namespace myxtts

@@ -17,17 +17,17 @@ struct LinearWeights {
   WeightLayout layout = WeightLayout::OutIn;
 };
 
-// Note [Owed bias]
+// Note [Deferred bias gradient]
 // The gradient of a bias is the sum over rows of the gradient of what it was added to. The
 // operation that takes the rows makes that gradient, row after row, and can sum it on the way; a
 // matrix product would have to read it all once more. So the layer leaves the sum to that
 // operation.
 struct Projection {
-  at::Tensor rows;       // [N, out] with the bias added
-  at::Tensor owed_bias;  // [out] to be differentiated by who takes the rows; undefined: none is
+  at::Tensor rows;           // [N, out] with the bias added
+  at::Tensor deferred_bias;  // [out] whose gradient the operation that takes the rows computes
 
-  // The rows for an operation that does not know of this.
-  at::Tensor settled() const;
+  // The rows for an operation that does not do so: autograd computes the bias's gradient.
+  at::Tensor with_bias_gradient() const;
 };
 
 // [..., in] -> [..., out]

@@ -22,28 +22,13 @@
 namespace myxtts {
 namespace {
 
-// An object of cuBLAS that ends with its scope.
-template <typename T, cublasStatus_t (*kDestroy)(T)>
-class Owned {
- public:
-  Owned() = default;
-  Owned(const Owned&) = delete;
-  Owned& operator=(const Owned&) = delete;
-  ~Owned() { kDestroy(object_); }
-  T* out() { return &object_; }
-  T get() const { return object_; }
-
- private:
-  T object_ = nullptr;
-};
-
 using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
 using Description = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
 using Preference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
 
 constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;  // what cuBLAS advises for Hopper
 constexpr int kCandidates = 8;
-constexpr int kTrials = 3;      // products of one way between two events
+constexpr int kTrials = 3;      // products of one algorithm between two events
 constexpr int kRounds = 4;      // after the first, which leaves out
 constexpr float kClose = 1.2F;  // what takes more times the least
 
@@ -136,14 +121,14 @@ cublasLtHandle_t handle_of_device() {
   return handle;
 }
 
-cublasStatus_t run(const Product& product, const Problem& problem, const cublasLtMatmulAlgo_t& way,
-                   void* workspace, cudaStream_t stream) {
+cublasStatus_t run(const Product& product, const Problem& problem,
+                   const cublasLtMatmulAlgo_t& algorithm, void* workspace, cudaStream_t stream) {
   const float one = 1;
   const float share = product.added != nullptr ? 1 : 0;
   const void* added = product.added != nullptr ? product.added : product.out;
   return cublasLtMatmul(handle_of_device(), problem.description.get(), &one, product.right.data,
                         problem.a.get(), product.left.data, problem.b.get(), &share, added,
-                        problem.out.get(), product.out, problem.out.get(), &way, workspace,
+                        problem.out.get(), product.out, problem.out.get(), &algorithm, workspace,
                         kWorkspaceBytes, stream);
 }
 
@@ -151,11 +136,11 @@ cublasStatus_t run(const Product& product, const Problem& problem, const cublasL
 std::vector<cublasLtMatmulAlgo_t> candidates(const Product& product, const Problem& problem,
                                              int count, std::size_t workspace = kWorkspaceBytes) {
   Preference preference;
-  check_blas(cublasLtMatmulPreferenceCreate(preference.out()), "choosing a way");
+  check_blas(cublasLtMatmulPreferenceCreate(preference.out()), "choosing an algorithm");
   const auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
     check_blas(
         cublasLtMatmulPreferenceSetAttribute(preference.get(), attribute, &value, sizeof value),
-        "choosing a way");
+        "choosing an algorithm");
   };
   const void* added = product.added != nullptr ? product.added : product.out;
   set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace);
@@ -168,21 +153,23 @@ std::vector<cublasLtMatmulAlgo_t> candidates(const Product& product, const Probl
   const auto status = cublasLtMatmulAlgoGetHeuristic(
       handle_of_device(), problem.description.get(), problem.a.get(), problem.b.get(),
       problem.out.get(), problem.out.get(), preference.get(), count, found.data(), &found_count);
-  if (status != CUBLAS_STATUS_NOT_SUPPORTED) check_blas(status, "choosing a way to multiply");
-  std::vector<cublasLtMatmulAlgo_t> ways;
-  for (int i = 0; i < found_count; ++i) ways.push_back(found[static_cast<std::size_t>(i)].algo);
-  return ways;
+  if (status != CUBLAS_STATUS_NOT_SUPPORTED) check_blas(status, "choosing an algorithm");
+  std::vector<cublasLtMatmulAlgo_t> algorithms;
+  for (int i = 0; i < found_count; ++i)
+    algorithms.push_back(found[static_cast<std::size_t>(i)].algo);
+  return algorithms;
 }
 
-// Note [Ways without a work space]
-// Where a product is more than one wave of blocks, cuBLAS's ways keep a counter in the work space
-// and clear it before: 250 memsets of 4 bytes in a step, which with the time before and after them
-// took 1.1 ms on an H200. So it is asked for ways without a work space too; trials decide.
+// Note [Algorithms without a work space]
+// Where a product is more than one wave of blocks, cuBLAS's algorithms keep a counter in the work
+// space and clear it before: 250 memsets of 4 bytes in a step, which with the time before and after
+// them took 1.1 ms on an H200. So it is asked for algorithms without a work space too; trials
+// decide.
 std::vector<cublasLtMatmulAlgo_t> all_candidates(const Product& product, const Problem& problem) {
-  auto ways = candidates(product, problem, kCandidates);
+  auto algorithms = candidates(product, problem, kCandidates);
   const auto more = candidates(product, problem, kCandidates, 0);
-  ways.insert(ways.end(), more.begin(), more.end());
-  return ways;
+  algorithms.insert(algorithms.end(), more.begin(), more.end());
+  return algorithms;
 }
 
 // Note [Trying while a graph is recorded]
@@ -217,9 +204,9 @@ class TrialStream {
 
 // Note [Numbers to try with]
 // How much power a product takes depends on its numbers. On zeros an H200 keeps its clocks at 1,980
-// MHz; in a training step it is at its limit of 700 W, at 1,450 to 1,700 MHz, and other ways are
-// the fastest: of a weight's gradient the one that was fastest on zeros took 0.311 ms there,
-// another one 0.278. So while a graph is recorded, ways are tried on random numbers.
+// MHz; in a training step it is at its limit of 700 W, at 1,450 to 1,700 MHz, and other algorithms
+// are the fastest: of a weight's gradient the one that was fastest on zeros took 0.311 ms there,
+// another one 0.278. So while a graph is recorded, algorithms are tried on random numbers.
 class TrialNumbers {
  public:
   // The product on random numbers, or as it is where there is no memory for them.
@@ -286,16 +273,16 @@ class TrialNumbers {
 };
 
 // Of kTrials products.
-float milliseconds(const Product& product, const Problem& problem, const cublasLtMatmulAlgo_t& way,
-                   void* workspace, cudaStream_t stream) {
-  if (run(product, problem, way, workspace, stream) != CUBLAS_STATUS_SUCCESS) return INFINITY;
+float milliseconds(const Product& product, const Problem& problem,
+                   const cublasLtMatmulAlgo_t& algorithm, void* workspace, cudaStream_t stream) {
+  if (run(product, problem, algorithm, workspace, stream) != CUBLAS_STATUS_SUCCESS) return INFINITY;
   cudaEvent_t begin = nullptr;
   cudaEvent_t end = nullptr;
   const char* doing = "timing a product";
   check(cudaEventCreate(&begin), doing);
   check(cudaEventCreate(&end), doing);
   check(cudaEventRecord(begin, stream), doing);
-  for (int i = 0; i < kTrials; ++i) run(product, problem, way, workspace, stream);
+  for (int i = 0; i < kTrials; ++i) run(product, problem, algorithm, workspace, stream);
   check(cudaEventRecord(end, stream), doing);
   check(cudaEventSynchronize(end), doing);
   float taken = 0;
@@ -305,45 +292,46 @@ float milliseconds(const Product& product, const Problem& problem, const cublasL
   return taken;
 }
 
-// Note [Ways in turn]
-// Clocks change while ways are tried, and the first ones find a cool GPU. So in each round the ways
-// follow one another, and those that were far behind in the first round are left out.
+// Note [Algorithms in turn]
+// Clocks change while algorithms are tried, and the first ones find a cool GPU. So in each round
+// the algorithms follow one another, and those that were far behind in the first round are left
+// out.
 std::size_t fastest_of(const Product& product, const Problem& problem,
-                       const std::vector<cublasLtMatmulAlgo_t>& ways, void* workspace,
+                       const std::vector<cublasLtMatmulAlgo_t>& algorithms, void* workspace,
                        cudaStream_t stream) {
-  const auto time = [&](const cublasLtMatmulAlgo_t& way) {
-    return milliseconds(product, problem, way, workspace, stream);
+  const auto time = [&](const cublasLtMatmulAlgo_t& algorithm) {
+    return milliseconds(product, problem, algorithm, workspace, stream);
   };
   std::vector<float> first;
-  std::ranges::transform(ways, std::back_inserter(first), time);
+  std::ranges::transform(algorithms, std::back_inserter(first), time);
   const float limit = kClose * std::ranges::min(first);
-  std::vector<float> sums(ways.size(), INFINITY);
-  for (std::size_t i = 0; i < ways.size(); ++i) {
+  std::vector<float> sums(algorithms.size(), INFINITY);
+  for (std::size_t i = 0; i < algorithms.size(); ++i) {
     if (first[i] <= limit) sums[i] = 0;
   }
   for (int round = 0; round < kRounds; ++round) {
-    for (std::size_t i = 0; i < ways.size(); ++i) {
-      if (sums[i] < INFINITY) sums[i] += time(ways[i]);
+    for (std::size_t i = 0; i < algorithms.size(); ++i) {
+      if (sums[i] < INFINITY) sums[i] += time(algorithms[i]);
     }
   }
   return static_cast<std::size_t>(std::ranges::min_element(sums) - sums.begin());
 }
 
 cublasLtMatmulAlgo_t fastest(const Product& product, const Problem& problem, void* workspace) {
-  const auto ways = all_candidates(product, problem);
-  if (ways.empty()) throw DeviceError("cuBLAS knows no way to multiply these matrices.");
+  const auto algorithms = all_candidates(product, problem);
+  if (algorithms.empty()) throw DeviceError("cuBLAS has no algorithm for these matrices.");
   const TrialStream stream;
   if (!stream.is_recording_elsewhere()) {
-    return ways[fastest_of(product, problem, ways, workspace, stream.get())];
+    return algorithms[fastest_of(product, problem, algorithms, workspace, stream.get())];
   }
   const TrialNumbers numbers(product, stream.get());
-  return ways[fastest_of(numbers.product(), problem, ways, workspace, stream.get())];
+  return algorithms[fastest_of(numbers.product(), problem, algorithms, workspace, stream.get())];
 }
 
 cublasLtMatmulAlgo_t first_proposal(const Product& product, const Problem& problem) {
-  const auto ways = candidates(product, problem, 1);
-  if (ways.empty()) throw DeviceError("cuBLAS knows no way to multiply these matrices.");
-  return ways.front();
+  const auto algorithms = candidates(product, problem, 1);
+  if (algorithms.empty()) throw DeviceError("cuBLAS has no algorithm for these matrices.");
+  return algorithms.front();
 }
 
 // What products of one kind have in common.
@@ -371,16 +359,17 @@ Kind kind_of(const Product& product, bool tuned) {
           product.added != nullptr ? alignment_of(product.added) : 0};
 }
 
-class Ways {
+class AlgorithmCache {
  public:
   cublasLtMatmulAlgo_t find(const Product& product, const Problem& problem, bool tune,
                             void* workspace) {
     const std::lock_guard lock(mutex_);
     const Kind kind = kind_of(product, tune);
     if (const auto found = known_.find(kind); found != known_.end()) return found->second;
-    const auto way = tune ? fastest(product, problem, workspace) : first_proposal(product, problem);
-    known_.emplace(kind, way);
-    return way;
+    const auto algorithm =
+        tune ? fastest(product, problem, workspace) : first_proposal(product, problem);
+    known_.emplace(kind, algorithm);
+    return algorithm;
   }
 
  private:
@@ -388,17 +377,15 @@ class Ways {
   std::map<Kind, cublasLtMatmulAlgo_t> known_;  // guarded by mutex_
 };
 
-void multiply(const Product& product, bool tune) {
-  static Ways ways;
+}  // namespace
+
+void cuda::multiply(const Product& product, bool tune) {
+  static AlgorithmCache cache;
   const Problem problem(product);
   const Workspace workspace(kWorkspaceBytes);
-  const auto way = ways.find(product, problem, tune, workspace.data());
-  check_blas(run(product, problem, way, workspace.data(), current_stream()),
+  const auto algorithm = cache.find(product, problem, tune, workspace.data());
+  check_blas(run(product, problem, algorithm, workspace.data(), current_stream()),
              "multiplying matrices");
 }
-
-const CudaKernelRegistration<MatmulKernels> kRegistered({.multiply = multiply});
-
-}  // namespace
 
 }  // namespace myxtts

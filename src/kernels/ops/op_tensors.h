@@ -15,12 +15,17 @@ namespace myxtts {
 // differ or hold another kind. Undefined ones are passed over.
 std::optional<Number> common_number(std::initializer_list<at::Tensor> tensors);
 
+// For autograd's functions, which take no undefined tensors.
+inline std::optional<at::Tensor> if_defined(const at::Tensor& tensor) {
+  return tensor.defined() ? std::optional(tensor) : std::nullopt;
+}
+
 // A tensor's memory, or null for an undefined one.
 inline void* pointer(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.data_ptr() : nullptr;
 }
 
-// A promise of whoever holds it while a forward pass runs on this thread: each parameter's .grad is
+// A promise of its holder while a forward pass runs on this thread: each parameter's .grad is
 // zero or undefined when the backward pass comes, and the parameter is used once in the pass. So
 // operations of ours may write their gradients straight into .grad, without autograd's pass over
 // them that adds. Gradients written so do not reach hooks.

@@ -59,11 +59,11 @@ class PackedEmbedding : public torch::autograd::Function<PackedEmbedding> {
     if (dropout > 0.0) {
       kept = at::empty({out.size(0), out.size(1) / 8}, out.options().dtype(at::kByte));
     }
-    cuda_kernels<EmbeddingKernels>()->forward(shape_of(tables, tokens, positions),
-                                              {pointer(text), pointer(codes), pointer(latents),
-                                               pointer(text_positions), pointer(code_positions)},
-                                              dropout, pointer(out),
-                                              static_cast<std::uint8_t*>(pointer(kept)));
+    cuda_kernels(Operation::Embedding)
+        ->embedding_forward(shape_of(tables, tokens, positions),
+                            {pointer(text), pointer(codes), pointer(latents),
+                             pointer(text_positions), pointer(code_positions)},
+                            dropout, pointer(out), static_cast<std::uint8_t*>(pointer(kept)));
     context->save_for_backward(
         {text, codes, latents, text_positions, code_positions, tokens, positions, kept});
     context->saved_data["dropout"] = dropout;
@@ -77,12 +77,12 @@ class PackedEmbedding : public torch::autograd::Function<PackedEmbedding> {
     const auto d_out = gradients[0].contiguous();
     std::vector<GradientTarget> targets;
     for (std::size_t i = 0; i < 5; ++i) targets.emplace_back(saved[i], promised);
-    cuda_kernels<EmbeddingKernels>()->backward(
-        shape_of(saved, saved[5], saved[6]), pointer(d_out),
-        static_cast<const std::uint8_t*>(pointer(saved[7])),
-        context->saved_data["dropout"].toDouble(),
-        {targets[0].data(), targets[1].data(), targets[2].data(), targets[3].data(),
-         targets[4].data()});
+    cuda_kernels(Operation::Embedding)
+        ->embedding_backward(shape_of(saved, saved[5], saved[6]), pointer(d_out),
+                             static_cast<const std::uint8_t*>(pointer(saved[7])),
+                             context->saved_data["dropout"].toDouble(),
+                             {targets[0].data(), targets[1].data(), targets[2].data(),
+                              targets[3].data(), targets[4].data()});
     variable_list result;
     for (const auto& target : targets) result.push_back(target.for_autograd());
     result.resize(8);
@@ -94,7 +94,7 @@ bool fits(const EmbeddingWeights& weights, const at::Tensor& tokens, const at::T
   for (const auto& table : as_list(weights)) {
     if (!table.is_contiguous()) return false;
   }
-  return cuda_kernels<EmbeddingKernels>() != nullptr &&
+  return cuda_kernels(Operation::Embedding) != nullptr &&
          common_number({weights.text, weights.codes, weights.latents, weights.text_positions,
                         weights.code_positions})
              .has_value() &&

@@ -196,8 +196,15 @@ __global__ void __launch_bounds__(kThreads)
       [&](std::int64_t id) { return position_row<T>(shape, gradients, id + 1); });
 }
 
-void forward(const EmbeddingShape& shape, const EmbeddingTables& tables, double dropout, void* out,
-             std::uint8_t* kept) {
+dim3 blocks_for(std::int64_t ids, std::int64_t width) {
+  return {static_cast<unsigned>((ids + kIdsOfBlock - 1) / kIdsOfBlock),
+          static_cast<unsigned>((width + kColumnsOfBlock - 1) / kColumnsOfBlock)};
+}
+
+}  // namespace
+
+void cuda::embedding_forward(const EmbeddingShape& shape, const EmbeddingTables& tables,
+                             double dropout, void* out, std::uint8_t* kept) {
   const auto drop = device::make_dropout(kept != nullptr ? dropout : 0.0);
   device::with_number(shape.number, [&](auto number) {
     using T = decltype(number);
@@ -207,13 +214,9 @@ void forward(const EmbeddingShape& shape, const EmbeddingTables& tables, double 
   check(cudaGetLastError(), "looking up embeddings");
 }
 
-dim3 blocks_for(std::int64_t ids, std::int64_t width) {
-  return {static_cast<unsigned>((ids + kIdsOfBlock - 1) / kIdsOfBlock),
-          static_cast<unsigned>((width + kColumnsOfBlock - 1) / kColumnsOfBlock)};
-}
-
-void backward(const EmbeddingShape& shape, const void* d_out, const std::uint8_t* kept,
-              double dropout, const EmbeddingTables& gradients) {
+void cuda::embedding_backward(const EmbeddingShape& shape, const void* d_out,
+                              const std::uint8_t* kept, double dropout,
+                              const EmbeddingTables& gradients) {
   const float scale = device::dropout_scale(device::dropout_threshold(dropout));
   const auto rows = static_cast<unsigned>(shape.rows);
   const cudaStream_t stream = current_stream();
@@ -240,10 +243,5 @@ void backward(const EmbeddingShape& shape, const void* d_out, const std::uint8_t
   });
   check(cudaGetLastError(), "summing gradients of embeddings");
 }
-
-const CudaKernelRegistration<EmbeddingKernels> kRegistered({.forward = forward,
-                                                            .backward = backward});
-
-}  // namespace
 
 }  // namespace myxtts

@@ -20,7 +20,7 @@ struct NormedSum {
   at::Tensor normed;  // [N, D] layer norm of it
 };
 
-// x [N, D]; branch [N, D]. Its backward pass pays the bias that the branch owes.
+// x [N, D]; branch [N, D]. Its backward pass computes the branch's deferred bias gradient.
 NormedSum residual_norm(const at::Tensor& x, const Projection& branch, const NormWeights& norm,
                         double dropout);
 

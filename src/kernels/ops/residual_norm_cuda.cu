@@ -119,7 +119,7 @@ constexpr int kResidentBlocks = sizeof(T) * kHeld <= 8 ? kForwardBlocks : 1;
 // Blocks of kWarp x kForwardWarps threads: a warp for each row.
 template <typename T, int kHeld>
 __global__ void __launch_bounds__(kWarp* kForwardWarps, (kResidentBlocks<T, kHeld>))
-    norm_forward(NormForward call, device::Dropout dropout) {
+    norm_forward_kernel(NormForward call, device::Dropout dropout) {
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * kForwardWarps;
   std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * kForwardWarps + threadIdx.y;
   auto held = read_row<T, kHeld>(call, row);
@@ -309,7 +309,7 @@ __device__ inline void write_part(const float (&sums)[kVector], float* shared, f
 // Blocks of a team's threads x teams. parts [gridDim.x, 3, width]
 template <typename T>
 __global__ void __launch_bounds__(kThreads, kPartsOfMultiprocessor)
-    norm_backward(NormBackward call, device::Dropout dropout, float* parts) {
+    norm_backward_kernel(NormBackward call, device::Dropout dropout, float* parts) {
   extern __shared__ float4 memory[];
   __shared__ float2 of_warps[2][kMostWarps];
   auto& ahead = *reinterpret_cast<RowsAhead<T>*>(memory);
@@ -349,21 +349,23 @@ void with_held(std::int64_t width, const Run& run) {
   run(std::integral_constant<int, 8>{});
 }
 
-void forward(const NormForward& call) {
+}  // namespace
+
+void cuda::norm_forward(const NormForward& call) {
   const auto dropout = device::make_dropout(call.kept != nullptr ? call.dropout : 0.0);
   const std::int64_t most = kForwardBlocks * multiprocessor_count();
   const auto blocks = static_cast<unsigned>(
       std::min<std::int64_t>((call.rows + kForwardWarps - 1) / kForwardWarps, most));
   device::with_number(call.number, [&](auto number) {
     with_held(call.width, [&](auto held) {
-      norm_forward<decltype(number), decltype(held)::value>
+      norm_forward_kernel<decltype(number), decltype(held)::value>
           <<<blocks, dim3(kWarp, kForwardWarps), 0, current_stream()>>>(call, dropout);
     });
   });
   check(cudaGetLastError(), "normalising rows");
 }
 
-void backward(const NormBackward& call) {
+void cuda::norm_backward(const NormBackward& call) {
   device::Dropout dropout;
   dropout.scale = device::dropout_scale(device::dropout_threshold(call.dropout));
   const unsigned threads = team_threads(call.width);
@@ -376,19 +378,15 @@ void backward(const NormBackward& call) {
   device::with_number(call.number, [&](auto number) {
     using T = decltype(number);
     constexpr int kShared = sizeof(RowsAhead<T>);
-    check(cudaFuncSetAttribute(norm_backward<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+    check(cudaFuncSetAttribute(norm_backward_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                kShared),
           "differentiating a norm");
-    norm_backward<T>
+    norm_backward_kernel<T>
         <<<parts, dim3(threads, teams), kShared, current_stream()>>>(call, dropout, of_parts);
     device::sum_parts(of_parts, static_cast<int>(parts), call.width, static_cast<T*>(call.d_weight),
                       static_cast<T*>(call.d_bias), static_cast<T*>(call.d_branch_sums));
   });
   check(cudaGetLastError(), "differentiating a norm");
 }
-
-const CudaKernelRegistration<NormKernels> kRegistered({.forward = forward, .backward = backward});
-
-}  // namespace
 
 }  // namespace myxtts

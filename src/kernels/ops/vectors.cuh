@@ -88,14 +88,6 @@ __device__ inline float sum_of_warp(float number) {
   return number;
 }
 
-__device__ inline float max_of_warp(float number) {
-#pragma unroll
-  for (int distance = kWarp / 2; distance > 0; distance /= 2) {
-    number = fmaxf(number, __shfl_xor_sync(0xffffffffU, number, distance));
-  }
-  return number;
-}
-
 // Calls `run` with a value of the type that a Number names.
 template <typename Run>
 void with_number(Number number, const Run& run) {

@@ -12,11 +12,10 @@
 namespace myxtts::checklist_test {
 namespace {
 
-const CudaPluginPlaces kNoCuda{"/no/such/plugin.so", "libabsent-cuda.so.1"};
-const CudaPluginPlaces kTwoGpus{FAKE_CUDA_PLUGIN, "libm.so.6"};
-
-Findings examine(test::FakeMachine& machine, const CudaPluginPlaces& places = kNoCuda) {
-  Findings findings = measure(machine, open_cuda_plugin(places), "/somewhere");
+// Without CUDA unless a plugin and a driver are given.
+Findings examine(test::FakeMachine& machine, const char* plugin = "/no/such/plugin.so",
+                 const char* driver = "libabsent-cuda.so.1") {
+  Findings findings = measure(machine, open_cuda_plugin(plugin, driver), "/somewhere");
   findings.libtorch = {"2.11.0", "2.11.0", "libtorch_cpu.so"};
   return findings;
 }
@@ -72,7 +71,7 @@ TEST(Checklist, DictionariesTakenAwayChangeTheirRowsAndACpuRunIsStillPossible) {
 
 TEST(Checklist, ThePluginRowNamesTheGpusOurKernelRanOnAndTheOneItFailedOn) {
   test::FakeMachine machine;
-  const auto row = rows(examine(machine, kTwoGpus)).at("cuda_plugin");
+  const auto row = rows(examine(machine, FAKE_CUDA_PLUGIN, "libm.so.6")).at("cuda_plugin");
   EXPECT_EQ(row,
             "WARN: CUDA 13.0; our kernels run on GPU 0; LibTorch sees 2 GPUs; GPU 1 computes "
             "wrongly.");

@@ -255,8 +255,8 @@ TEST(PlantedFaults, ASlowTransferIsFound) {
 TEST(PlantedFaults, ACopyThatTakesAnotherWayThanThePlannedOneIsFound) {
   const CopyWays by_host = {{0, -1}, {-1, 1}, {1, -1}, {-1, 0}};
   const CopyWays directly = {{0, 1}, {1, 0}};
-  EXPECT_EQ(check_path(BatchPath::Peer, directly, 0, 1).verdict, Verdict::Pass);
-  EXPECT_EQ(check_path(BatchPath::Peer, by_host, 0, 1).verdict, Verdict::Fail);
+  EXPECT_EQ(check_path(BatchPath::P2p, directly, 0, 1).verdict, Verdict::Pass);
+  EXPECT_EQ(check_path(BatchPath::P2p, by_host, 0, 1).verdict, Verdict::Fail);
   EXPECT_EQ(check_path(BatchPath::PinnedHost, by_host, 0, 1).verdict, Verdict::Pass);
   EXPECT_EQ(check_path(BatchPath::PinnedHost, directly, 0, 1).verdict, Verdict::Fail);
 }

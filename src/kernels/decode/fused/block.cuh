@@ -55,23 +55,23 @@ class Block {
   }
 
   // Where a number stands in the layer's set of places.
-  __device__ int telling(int what, int row, int replica) const {
-    return (replica * rows_ + row) * kTellFloats + what;
+  __device__ int mail_index(int what, int row, int replica) const {
+    return (replica * rows_ + row) * kMailFloats + what;
   }
 
-  // What this block hears: its own replica.
-  __device__ const float* hearing(int what, int row) const {
-    return told_ + telling(what, row, block_ % kReplicas);
+  // What this block receives: its own replica.
+  __device__ const float* inbox(int what, int row) const {
+    return mail_ + mail_index(what, row, block_ % kReplicas);
   }
 
   // Stores for the other blocks, and wipes the place of the layer after next.
-  __device__ void tell_at(int at, float value) const;
+  __device__ void publish_at(int at, float value) const;
 
   // Turns to the places of the layer.
   __device__ void turn_to_layer();
   // x: this thread's four inputs of each row.
   __device__ void begin();
-  __device__ void hear_x(int what);
+  __device__ void receive_x(int what);
   // What a layer needs and is not streamed. Asked for while the blocks wait for each other, for
   // memory is far.
   struct Constants {
@@ -125,17 +125,17 @@ class Block {
   struct Numbers {
     float4 low;
     float4 high;
-    __device__ bool told_all() const { return told(low) && told(high); }
+    __device__ bool all_published() const { return is_published(low) && is_published(high); }
     __device__ void get(float (&to)[8]) const {
       to[0] = low.x, to[1] = low.y, to[2] = low.z, to[3] = low.w;
       to[4] = high.x, to[5] = high.y, to[6] = high.z, to[7] = high.w;
     }
   };
-  __device__ Numbers look_at(int what, int row) const;
+  __device__ Numbers poll_at(int what, int row) const;
   // The head's query, in bits of the softmax; and the newest key and value where asked for, as they
   // are rounded in the cache.
-  __device__ void hear_head(int row, bool newest, float (&q)[8], float (&k)[8],
-                            float (&v)[8]) const;
+  __device__ void receive_head(int row, bool newest, float (&q)[8], float (&k)[8],
+                               float (&v)[8]) const;
   __device__ static float score_of(const float (&q)[8], const float (&k)[8]);
   // What a warp finds over some keys: the largest score, and relative to it the sum of weights and,
   // in each lane, eight numbers of the weighted values.
@@ -176,19 +176,19 @@ class Block {
   };
   __device__ Joined join(const float* parts, int count) const;
   // x: the thread's four numbers of what attention gave, joined from the parts of their head.
-  __device__ void hear_attention();
+  __device__ void receive_attention();
   // The block's 8 columns of the residual stream: thread (replica * rows + row) * 8 + column keeps
-  // one, and tells one replica.
+  // one, and publishes one replica.
   __device__ void add_to_own(const float* sums, float bias, int what);
   __device__ void add_attention();
   __device__ int own_column() const { return block_ * kColumns + thread_ % kColumns; }
 
   __device__ void make_hidden();
   __device__ void add_mlp();
-  static constexpr int kQuarters = Plan::kOperandQuarters;  // of the inner layer heard at once
+  static constexpr int kQuarters = Plan::kOperandQuarters;  // of the inner layer received at once
 
-  __device__ void look_hidden(int first, float4 (&heard)[kQuarters][kRows]) const;
-  __device__ void hear_hidden(int quarter, const float4 (&heard)[kRows]);
+  __device__ void poll_hidden(int first, float4 (&received)[kQuarters][kRows]) const;
+  __device__ void receive_hidden(int quarter, const float4 (&received)[kRows]);
   // The last norms, the head and the choice; row r is chosen for by block 8 r.
   __device__ void finish();
   __device__ void keep_latents() const;
@@ -209,8 +209,8 @@ class Block {
   float2* moments_;
   float* parts_;
   const float* floats_ = nullptr;  // of the layer
-  float* told_ = nullptr;          // the layer's set of places
-  int wiped_ = 0;                  // from there to the set of two layers before, in floats
+  float* mail_ = nullptr;          // the layer's set of places
+  int cleared_ = 0;                // from there to the set of two layers before, in floats
   int layer_ = 0;
   int turn_ = 0;  // which of two sets of shared memory the next barrier is for
   Constants constants_;
@@ -218,7 +218,7 @@ class Block {
   float own_x_ = 0;
 };
 
-// What comes to a block: weights, keys, constants, and what others tell.
+// What comes to a block: weights, keys, constants, and what others publish.
 
 template <int kRows>
 __device__ __forceinline__ auto Block<kRows>::prepare() -> void {
@@ -301,17 +301,17 @@ __device__ __forceinline__ auto Block<kRows>::copy() -> void {
 }
 
 template <int kRows>
-__device__ __forceinline__ auto Block<kRows>::tell_at(int at, float value) const -> void {
-  tell(told_ + at, told_ + at + wiped_, value);
+__device__ __forceinline__ auto Block<kRows>::publish_at(int at, float value) const -> void {
+  publish(mail_ + at, mail_ + at + cleared_, value);
 }
 
 template <int kRows>
 __device__ __forceinline__ auto Block<kRows>::turn_to_layer() -> void {
   constexpr int kOther = kTurnsOfLayers / 2;
   const int turn = (step_.first_turn + layer_) & (kTurnsOfLayers - 1);
-  const int each = kReplicas * rows_ * kTellFloats;
-  told_ = step_.told + turn * each;
-  wiped_ = (turn < kOther ? kOther : -kOther) * each;
+  const int each = kReplicas * rows_ * kMailFloats;
+  mail_ = step_.mail + turn * each;
+  cleared_ = (turn < kOther ? kOther : -kOther) * each;
 }
 
 template <int kRows>
@@ -334,16 +334,17 @@ __device__ __forceinline__ auto Block<kRows>::begin() -> void {
 }
 
 template <int kRows>
-__device__ __forceinline__ auto Block<kRows>::hear_x(int what) -> void {
-  float4 heard[kRows];
+__device__ __forceinline__ auto Block<kRows>::receive_x(int what) -> void {
+  float4 received[kRows];
 #pragma unroll
   for (int row = 0; row < kRows; ++row) {
-    if (row < rows_) heard[row] = look4(hearing(what, row) + 4 * thread_);
+    if (row < rows_) received[row] = poll4(inbox(what, row) + 4 * thread_);
   }
 #pragma unroll
   for (int row = 0; row < kRows; ++row) {
     if (row >= rows_) break;
-    x_[row] = told(heard[row]) ? heard[row] : hear4(hearing(what, row) + 4 * thread_);
+    x_[row] =
+        is_published(received[row]) ? received[row] : wait_for4(inbox(what, row) + 4 * thread_);
   }
 }
 

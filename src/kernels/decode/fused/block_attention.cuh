@@ -8,29 +8,29 @@ namespace myxtts::fused {
 // One query over the keys, by the blocks of a head.
 
 template <int kRows>
-__device__ __forceinline__ auto Block<kRows>::look_at(int what, int row) const -> Numbers {
-  const float* const place = told_ + telling(kTellQkv + what * kWidth, row, 0) +
+__device__ __forceinline__ auto Block<kRows>::poll_at(int what, int row) const -> Numbers {
+  const float* const place = mail_ + mail_index(kMailQkv + what * kWidth, row, 0) +
                              head_ * kHeadWidth + lane_ % kLanesOfKey * 8;
-  return {look4(place), look4(place + 4)};
+  return {poll4(place), poll4(place + 4)};
 }
 
 template <int kRows>
-__device__ __forceinline__ auto Block<kRows>::hear_head(int row, bool newest, float (&q)[8],
-                                                        float (&k)[8], float (&v)[8]) const
+__device__ __forceinline__ auto Block<kRows>::receive_head(int row, bool newest, float (&q)[8],
+                                                           float (&k)[8], float (&v)[8]) const
     -> void {
-  Numbers a = look_at(0, row);
+  Numbers a = poll_at(0, row);
   Numbers b = a, c = a;
   if (newest) {
-    b = look_at(1, row);
-    c = look_at(2, row);
+    b = poll_at(1, row);
+    c = poll_at(2, row);
   }
-  while (!a.told_all()) a = look_at(0, row);
+  while (!a.all_published()) a = poll_at(0, row);
   a.get(q);
 #pragma unroll
   for (int i = 0; i < 8; ++i) q[i] *= 0.125F * 1.4426950408889634F;  // 1 / sqrt(64)
   if (!newest) return;
-  while (!b.told_all()) b = look_at(1, row);
-  while (!c.told_all()) c = look_at(2, row);
+  while (!b.all_published()) b = poll_at(1, row);
+  while (!c.all_published()) c = poll_at(2, row);
   b.get(k);
   c.get(v);
 #pragma unroll
@@ -131,7 +131,7 @@ __device__ __forceinline__ auto Block<kRows>::attend() -> void {
   if (!share.mine) return;
   float q[8], k[8], v[8];
   const bool newest = place_ == 0 && warp_ == 0;
-  hear_head(0, newest, q, k, v);
+  receive_head(0, newest, q, k, v);
   Part part;
   float scores[kTurns + 1];
   scores[kTurns] = -INFINITY;
@@ -156,13 +156,13 @@ __device__ __forceinline__ auto Block<kRows>::attend() -> void {
   const int at = head_ * kBlocksOfHead + place_;
 #pragma unroll
   for (int i = 0; i < kReplicas; i += kComputing / kHeadWidth) {
-    tell_at(
-        telling(kTellParts, 0, i + thread_ / kHeadWidth) + at * kHeadWidth + thread_ % kHeadWidth,
-        joined.mixed);
+    publish_at(mail_index(kMailParts, 0, i + thread_ / kHeadWidth) + at * kHeadWidth +
+                   thread_ % kHeadWidth,
+               joined.mixed);
   }
   if (thread_ < 2 * kReplicas) {
-    tell_at(telling(kTellSums, 0, thread_ / 2) + at * 2 + thread_ % 2,
-            thread_ % 2 == 0 ? joined.most : joined.total);
+    publish_at(mail_index(kMailSums, 0, thread_ / 2) + at * 2 + thread_ % 2,
+               thread_ % 2 == 0 ? joined.most : joined.total);
   }
 }
 
@@ -187,7 +187,8 @@ __device__ __forceinline__ auto Block<kRows>::attend_rows() -> void {
       const Joined joined = join(parts_ + task * kPartFloats, parts_of(row));
       const float mixed = now_[row].finished != 0 ? 0.0F : joined.mixed / joined.total;
       for (int i = 0; i < kReplicas; ++i) {
-        tell_at(telling(kTellMixed, row, i) + head_ * kHeadWidth + thread_ % kHeadWidth, mixed);
+        publish_at(mail_index(kMailMixed, row, i) + head_ * kHeadWidth + thread_ % kHeadWidth,
+                   mixed);
       }
     }
     task += parts_of(row);
@@ -202,7 +203,7 @@ __device__ __forceinline__ auto Block<kRows>::parts_of(int row) const -> int {
 template <int kRows>
 __device__ __forceinline__ auto Block<kRows>::do_task(int row, int i, int slot, float* to) -> void {
   float q[8], k[8], v[8];
-  hear_head(row, i == 0, q, k, v);
+  receive_head(row, i == 0, q, k, v);
   Part part;
   float scores[kTaskTurns + 1];
   scores[kTaskTurns] = -INFINITY;
@@ -233,11 +234,11 @@ __device__ __forceinline__ auto Block<kRows>::join(const float* parts, int count
 }
 
 template <int kRows>
-__device__ __forceinline__ auto Block<kRows>::hear_attention() -> void {
+__device__ __forceinline__ auto Block<kRows>::receive_attention() -> void {
   const int splits = share_of(now_[0], place_).splits;
   const std::int64_t head = thread_ / 16 * kBlocksOfHead;
-  const float* const parts = hearing(kTellParts, 0) + head * kHeadWidth + thread_ % 16 * 4;
-  const float* const sums = hearing(kTellSums, 0) + head * 2;
+  const float* const parts = inbox(kMailParts, 0) + head * kHeadWidth + thread_ % 16 * 4;
+  const float* const sums = inbox(kMailSums, 0) + head * 2;
   float4 part[kBlocksOfHead];
   float2 sum[kBlocksOfHead];
   bool all = false;
@@ -245,13 +246,13 @@ __device__ __forceinline__ auto Block<kRows>::hear_attention() -> void {
 #pragma unroll
     for (int i = 0; i < kBlocksOfHead; ++i) {
       if (i >= splits) break;
-      part[i] = look4(parts + i * kHeadWidth);
-      sum[i] = look2(sums + i * 2);
+      part[i] = poll4(parts + i * kHeadWidth);
+      sum[i] = poll2(sums + i * 2);
     }
     all = true;
 #pragma unroll
     for (int i = 0; i < kBlocksOfHead; ++i) {
-      if (i < splits) all = all && told(part[i]) && told(sum[i]);
+      if (i < splits) all = all && is_published(part[i]) && is_published(sum[i]);
     }
   }
   float most = -INFINITY;

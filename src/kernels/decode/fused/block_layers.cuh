@@ -19,18 +19,18 @@ __device__ __forceinline__ auto Block<kRows>::compute() -> void {
     make_qkv();
     if constexpr (kRows == 1) {
       attend();
-      hear_attention();
+      receive_attention();
     } else {
       attend_rows();
-      hear_x(kTellMixed);
+      receive_x(kMailMixed);
     }
     add_attention();
-    hear_x(kTellMiddle);
+    receive_x(kMailMiddle);
     normalise(constants_.scale2, constants_.shift2);
     make_hidden();
     add_mlp();
     prefetch(layer_ + 1);
-    hear_x(kTellX);
+    receive_x(kMailX);
   }
   finish();
 }
@@ -47,7 +47,7 @@ __device__ __forceinline__ auto Block<kRows>::make_qkv() -> void {
         kRows == 1 ? constants_.qkv_bias : floats_[kQkvBias + tile * kWidth + column];
     const float value = sum_of(sums, tile, index) + bias;
     if (now_[row].finished != 0) continue;
-    tell_at(telling(kTellQkv + tile * kWidth, row, 0) + column, value);
+    publish_at(mail_index(kMailQkv + tile * kWidth, row, 0) + column, value);
     if (tile == 0) continue;
     __nv_bfloat16* const cache = tile == 1 ? step_.keys : step_.values;
     cache[cache_place(layer_, row) + static_cast<std::int64_t>(now_[row].past) * kHeadWidth +
@@ -61,19 +61,20 @@ __device__ __forceinline__ auto Block<kRows>::add_to_own(const float* sums, floa
   if (thread_ >= rows_ * kColumns * kReplicas) return;
   const int index = thread_ % (rows_ * kColumns);
   own_x_ += sum_of(sums, 0, index) + bias;
-  tell_at(telling(what, index / kColumns, thread_ / (rows_ * kColumns)) + own_column(), own_x_);
+  publish_at(mail_index(what, index / kColumns, thread_ / (rows_ * kColumns)) + own_column(),
+             own_x_);
 }
 
 template <int kRows>
 __device__ __forceinline__ auto Block<kRows>::add_attention() -> void {
   const float bias = kRows == 1 ? constants_.out_bias : floats_[kOutBias + own_column()];
-  add_to_own(multiply_tiles<1>(), bias, kTellMiddle);
+  add_to_own(multiply_tiles<1>(), bias, kMailMiddle);
 }
 
 template <int kRows>
 __device__ __forceinline__ auto Block<kRows>::make_hidden() -> void {
   const float* const sums = multiply_tiles<4>();
-  // Neighbours in a warp tell 32 numbers side by side; a lone row's replicas are other warps'.
+  // Neighbours in a warp publish 32 numbers side by side; a lone row's replicas are other warps'.
   const int count = kHiddenColumns * rows_ * (kRows == 1 ? kReplicas : 1);
   for (int i = thread_; i < count; i += kComputing) {
     const int tile = i % kHiddenColumns / 8;
@@ -82,9 +83,10 @@ __device__ __forceinline__ auto Block<kRows>::make_hidden() -> void {
     const float bias = kRows == 1 ? constants_.in_bias : floats_[kInBias + column];
     const float value = gelu_tanh(sum_of(sums, tile, row * 8 + i % 8) + bias);
     if constexpr (kRows == 1) {
-      tell_at(telling(kTellHidden, 0, i / kHiddenColumns) + column, value);
+      publish_at(mail_index(kMailHidden, 0, i / kHiddenColumns) + column, value);
     } else {
-      for (int j = 0; j < kReplicas; ++j) tell_at(telling(kTellHidden, row, j) + column, value);
+      for (int j = 0; j < kReplicas; ++j)
+        publish_at(mail_index(kMailHidden, row, j) + column, value);
     }
   }
   // What was wiped is wiped for everyone long before the place is used again.
@@ -95,14 +97,14 @@ template <int kRows>
 __device__ __forceinline__ auto Block<kRows>::add_mlp() -> void {
   const float bias = kRows == 1 ? constants_.mlp_bias : floats_[kMlpOutBias + own_column()];
   float c[4][4] = {};
-  float4 heard[kQuarters][kRows];
+  float4 received[kQuarters][kRows];
 #pragma unroll 1
   for (int first = 0; first < 4; first += kQuarters) {
-    look_hidden(first, heard);
+    poll_hidden(first, received);
     Operand operand;
 #pragma unroll
     for (int i = 0; i < kQuarters; ++i) {
-      hear_hidden(first + i, heard[i]);
+      receive_hidden(first + i, received[i]);
       put_operand(i);
     }
 #pragma unroll
@@ -120,32 +122,33 @@ __device__ __forceinline__ auto Block<kRows>::add_mlp() -> void {
     for (int j = 0; j < 4; ++j) c[0][j] += c[i][j];
   }
   put_sums(0, c[0]);
-  add_to_own(end_sums(), bias, kTellX);
+  add_to_own(end_sums(), bias, kMailX);
 }
 
 template <int kRows>
-__device__ __forceinline__ auto Block<kRows>::look_hidden(int first,
-                                                          float4 (&heard)[kQuarters][kRows]) const
-    -> void {
+__device__ __forceinline__ auto Block<kRows>::poll_hidden(
+    int first, float4 (&received)[kQuarters][kRows]) const -> void {
 #pragma unroll
   for (int i = 0; i < kQuarters; ++i) {
 #pragma unroll
     for (int row = 0; row < kRows; ++row) {
       if (row < rows_) {
-        heard[i][row] = look4(hearing(kTellHidden + (first + i) * kWidth, row) + 4 * thread_);
+        received[i][row] = poll4(inbox(kMailHidden + (first + i) * kWidth, row) + 4 * thread_);
       }
     }
   }
 }
 
 template <int kRows>
-__device__ __forceinline__ auto Block<kRows>::hear_hidden(int quarter, const float4 (&heard)[kRows])
+__device__ __forceinline__ auto Block<kRows>::receive_hidden(int quarter,
+                                                             const float4 (&received)[kRows])
     -> void {
 #pragma unroll
   for (int row = 0; row < kRows; ++row) {
     if (row >= rows_) break;
-    x_[row] = told(heard[row]) ? heard[row]
-                               : hear4(hearing(kTellHidden + quarter * kWidth, row) + 4 * thread_);
+    x_[row] = is_published(received[row])
+                  ? received[row]
+                  : wait_for4(inbox(kMailHidden + quarter * kWidth, row) + 4 * thread_);
   }
 }
 
@@ -171,8 +174,8 @@ __device__ __forceinline__ auto Block<kRows>::finish() -> void {
     const int id = tile * kWidth + block_ * kColumns + index % 8;
     if (id >= tables_.ids) continue;
     const float value = sum_of(sums, tile, index) + step_.network.head_bias[id];
-    const int at = index / 8 * kTellLogits + id;
-    tell(step_.told_logits + at, step_.wiped_logits + at, value);
+    const int at = index / 8 * kMailLogits + id;
+    publish(step_.mail_logits + at, step_.cleared_logits + at, value);
   }
   if (place_ != 0 || head_ >= rows_ || now_[head_].finished != 0) return;
   choose();
@@ -196,7 +199,7 @@ __device__ __forceinline__ auto Block<kRows>::choose() -> void {
   const int row = head_;
   sync_computing();  // the operand's memory is free
   const sampling::Workspace workspace(operand_, tables_.ids);
-  const float* const places = step_.told_logits + row * kTellLogits;
+  const float* const places = step_.mail_logits + row * kMailLogits;
   for (int id = thread_; id < tables_.ids; id += kComputing) {
     float value;
     do {
@@ -204,7 +207,7 @@ __device__ __forceinline__ auto Block<kRows>::choose() -> void {
                    : "=f"(value)
                    : "l"(places + id)
                    : "memory");
-    } while (!told(value));
+    } while (!is_published(value));
     workspace.logit[id] = value;
   }
   sync_computing();

@@ -16,18 +16,19 @@
 //   so the memory goes on working while blocks wait for each other. Keys and values take the same
 //   way.
 // - Eight warps compute. Each block owns 8 columns of everything (32 of the MLP's inner layer), for
-//   which it needs the whole input vector: five times in a layer all blocks tell all others what
-//   they computed.
-// - Telling is one store, hearing one load: a place in global memory holds kSilence until a value
-//   comes. There is no barrier and no flag, so a value is one trip to L2 old when it is heard. Four
-//   sets of places take turns from layer to layer, few enough to stay in L2; who tells something
-//   wipes what it told two layers before, which all have heard, for they told something since. What
-//   all blocks hear is told several times over, for many blocks at one line of L2 hinder each
-//   other.
+//   which it needs the whole input vector: five times in a layer all blocks publish what they
+//   computed to all others.
+// - Publishing is one store, receiving one load: a place in global memory holds kUnpublished until
+//   a value comes. There is no barrier and no flag, so a value is one trip to L2 old when it is
+//   received. Four sets of places take turns from layer to layer, few enough to stay in L2; a block
+//   that publishes clears what it published two layers before, which all have received, for they
+//   published something since. What all blocks receive is published several times over, for many
+//   blocks at one line of L2 hinder each other.
 // - Products are taken by tensor cores, the activations as the sum of two bf16 numbers (16 bits of
 //   mantissa), so that only the weights are rounded. Rows 0-7 of the tile hold the upper halves of
 //   up to eight rows of the batch, rows 8-15 the lower ones; 16 rows take two products.
-// - Attention splits a head's keys among up to 8 blocks; who hears the parts joins them.
+// - Attention splits a head's keys among up to 8 blocks; the block that receives the parts joins
+// them.
 
 namespace myxtts::fused {
 namespace {

@@ -16,11 +16,11 @@ inline constexpr int kWarps = 8;  // that compute; one more copies
 inline constexpr int kComputing = kWarps * 32;
 inline constexpr int kThreads = kComputing + 32;
 // Copies a block has under way at once: enough to keep the memory busy, and no more, for what
-// blocks tell each other waits in the same queues.
+// blocks publish to each other waits in the same queues.
 inline constexpr int kUnderWay = 2;
 inline constexpr float kNormEpsilon = 1e-5F;
-inline constexpr std::uint32_t kSilence = 0xFFFFFFFFU;  // a NaN that no computation gives
-inline constexpr int kLanesOfKey = 8;                   // each with 8 numbers of the head
+inline constexpr std::uint32_t kUnpublished = 0xFFFFFFFFU;  // a NaN that no computation gives
+inline constexpr int kLanesOfKey = 8;                       // each with 8 numbers of the head
 inline constexpr int kKeysOfWarp = 32 / kLanesOfKey;
 inline constexpr int kKeysOfTurn = kWarps * kKeysOfWarp;
 inline constexpr int kTurns = (kMostSplitKeys + kKeysOfTurn - 1) / kKeysOfTurn;
@@ -52,7 +52,7 @@ struct Layout {
 };
 
 // What the fused step needs of the chip: copies in the background, barriers, tensor cores, and how
-// blocks tell each other numbers.
+// blocks publish numbers to each other.
 
 __device__ inline std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
@@ -110,12 +110,12 @@ __device__ inline void sync_computing() {
 }
 
 // Stores for the other blocks, and wipes the place for the next step.
-__device__ inline void tell(float* place, float* other, float value) {
+__device__ inline void publish(float* place, float* other, float value) {
   asm volatile("st.relaxed.gpu.global.f32 [%0], %1;" ::"l"(place), "f"(value) : "memory");
-  asm volatile("st.relaxed.gpu.global.b32 [%0], %1;" ::"l"(other), "r"(kSilence) : "memory");
+  asm volatile("st.relaxed.gpu.global.b32 [%0], %1;" ::"l"(other), "r"(kUnpublished) : "memory");
 }
 
-__device__ inline float4 look4(const float* place) {
+__device__ inline float4 poll4(const float* place) {
   float4 v;
   asm volatile("ld.relaxed.gpu.global.v4.f32 {%0, %1, %2, %3}, [%4];"
                : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
@@ -124,7 +124,7 @@ __device__ inline float4 look4(const float* place) {
   return v;
 }
 
-__device__ inline float2 look2(const float* place) {
+__device__ inline float2 poll2(const float* place) {
   float2 v;
   asm volatile("ld.relaxed.gpu.global.v2.f32 {%0, %1}, [%2];"
                : "=f"(v.x), "=f"(v.y)
@@ -133,20 +133,20 @@ __device__ inline float2 look2(const float* place) {
   return v;
 }
 
-__device__ inline bool told(float value) {
-  return __float_as_uint(value) != kSilence;
+__device__ inline bool is_published(float value) {
+  return __float_as_uint(value) != kUnpublished;
 }
-__device__ inline bool told(float4 v) {
-  return told(v.x) && told(v.y) && told(v.z) && told(v.w);
+__device__ inline bool is_published(float4 v) {
+  return is_published(v.x) && is_published(v.y) && is_published(v.z) && is_published(v.w);
 }
-__device__ inline bool told(float2 v) {
-  return told(v.x) && told(v.y);
+__device__ inline bool is_published(float2 v) {
+  return is_published(v.x) && is_published(v.y);
 }
 
 // Waits for four numbers.
-__device__ inline float4 hear4(const float* place) {
-  float4 v = look4(place);
-  while (!told(v)) v = look4(place);
+__device__ inline float4 wait_for4(const float* place) {
+  float4 v = poll4(place);
+  while (!is_published(v)) v = poll4(place);
   return v;
 }
 

@@ -1,40 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "reference_decoder.h"
+
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <numbers>
 
 #include "base/error.h"
 #include "base/random.h"
-#include "device/cuda_plugin.h"
-#include "kernels/decode/code_decoder.h"
 
-namespace myxtts {
-namespace {
-
-std::atomic<CodeDecoderRegistration::Factory>& cuda_factory() {
-  static std::atomic<CodeDecoderRegistration::Factory> factory = nullptr;
-  return factory;
-}
-
-}  // namespace
-
-CodeDecoderRegistration::CodeDecoderRegistration(Factory factory) {
-  cuda_factory() = factory;
-}
-
-std::unique_ptr<CodeDecoder> make_cuda_code_decoder(const CodeDecoderOptions& options,
-                                                    const CodeDecoderWeights& weights) {
-  const CudaPlugin& plugin = cuda_plugin();
-  require_cuda(plugin);
-  const auto factory = cuda_factory().load();
-  if (factory == nullptr) {
-    throw DeviceError(fmt::format("The CUDA plugin {} cannot decode codes. Type: tools/build",
-                                  plugin.path.string()));
-  }
-  return factory(options, weights);
-}
-
+namespace myxtts::test {
 namespace {
 
 constexpr float kNormEpsilon = 1e-5F;
@@ -148,9 +122,9 @@ struct RowState {
   bool finished = true;
 };
 
-class CpuCodeDecoder final : public CodeDecoder {
+class ReferenceDecoder final : public CodeDecoder {
  public:
-  CpuCodeDecoder(const CodeDecoderShape& shape, const CodeDecoderWeights& weights)
+  ReferenceDecoder(const CodeDecoderShape& shape, const CodeDecoderWeights& weights)
       : shape_(shape),
         width_(static_cast<std::size_t>(shape.width)),
         last_norm_(weights.last_norm, width_),
@@ -296,9 +270,9 @@ class CpuCodeDecoder final : public CodeDecoder {
 
 }  // namespace
 
-std::unique_ptr<CodeDecoder> make_cpu_code_decoder(const CodeDecoderOptions& options,
-                                                   const CodeDecoderWeights& weights) {
-  return std::make_unique<CpuCodeDecoder>(options.shape, weights);
+std::unique_ptr<CodeDecoder> make_reference_decoder(const CodeDecoderShape& shape,
+                                                    const CodeDecoderWeights& weights) {
+  return std::make_unique<ReferenceDecoder>(shape, weights);
 }
 
-}  // namespace myxtts
+}  // namespace myxtts::test
