@@ -103,8 +103,9 @@ DataPosition Trainer::after(DataPosition position) const {
 
 void Trainer::take_reports(const std::vector<StepNumbers>& finished) {
   for (const StepNumbers& numbers : finished) report_step(numbers);
-  if (!finished.empty() && too_many_bad_steps(settings_.max_bad_steps, state_))
+  if (!finished.empty() && too_many_bad_steps(settings_.max_bad_steps, state_)) {
     stop_at(finished.back().step);
+  }
 }
 
 void Trainer::report_step(const StepNumbers& numbers) {

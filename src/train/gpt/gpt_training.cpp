@@ -299,8 +299,7 @@ void GptTraining::backward(const StepInputs& inputs) {
   std::optional<ZeroGradientPromise> promise;
   if (gradients_are_zero()) promise.emplace();
   GuideSums guide;
-  const GptLosses losses = forward(inputs, settings_.dropout, guide);
-  const auto loss = add_losses(inputs, losses, guide);
+  const auto loss = add_losses(inputs, forward(inputs, settings_.dropout, guide), guide);
   if (settings_.savers.release_gradients) optimiser_.begin();
   const auto& scale = optimiser_.loss_scale();
   (scale.defined() ? loss * scale : loss).backward();
