@@ -27,8 +27,8 @@ class Resynthesize : public testing::Test {
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
   ProgramResult synthesize(const std::vector<std::string>& more) const {
-    std::vector<std::string> all = {"synthesize", "--model",    path("model"), "--device",
-                                    "cpu",        "--language", "en"};
+    std::vector<std::string> all = {"synthesize", "--model", path("model"), "--device", "cpu",
+                                    "--threads",  "1",       "--language",  "en"};
     all.insert(all.end(), more.begin(), more.end());
     return run_program(all);
   }

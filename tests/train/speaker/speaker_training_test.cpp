@@ -48,9 +48,10 @@ TEST(SpeakerEncoderInTraining, GivesVectorsGradientsAndStatisticsOfThePeer) {
   for (const auto& [name, wanted] : golden) {
     if (name.starts_with("gradient_norm.")) {
       const auto& parameter = weights.at(name.substr(14));
-      // Biases before a normalisation have none but noise.
+      // Biases before a normalisation have none but noise; other gradients are what normalisations
+      // leave of sums that cancel: without fused multiplication their fourth digit is another one.
       EXPECT_NEAR(parameter.grad().norm().item<double>(), wanted.item<double>(),
-                  1e-4 * wanted.item<double>() + 1e-8)
+                  1e-3 * wanted.item<double>() + 1e-8)
           << name;
       ++gradients;
     } else if (name.find("running") != std::string::npos) {
