@@ -27,9 +27,10 @@ struct MetricsSettings {
   const Clock* clock = &system_clock();
 };
 
-// Logs the numbers of a run to metrics.jsonl and to TensorBoard alike (docs/reference/run-directory.md):
-// every log_steps steps a line "train", after each evaluation a line "validation", and for each
-// step that was left out a line "skipped". A name x of event e is the curve e/x in TensorBoard.
+// Logs the numbers of a run to metrics.jsonl and to TensorBoard alike
+// (docs/reference/run-directory.md): every log_steps steps a line "train", after each evaluation a
+// line "validation", and for each step that was left out a line "skipped". A name x of event e is
+// the curve e/x in TensorBoard.
 //
 // What the disk does not take is said once, and training goes on without it.
 class MetricsObserver final : public TrainingObserver {

@@ -59,8 +59,8 @@ TEST(SpeakerEncoder, ANewEncodersTablesEqualTheGolden) {
   EXPECT_LE(
       max_abs_difference(tables.at("torch_spec.1.spectrogram.window"), golden.at("speaker.window")),
       1e-7);
-  // A filter's slope is 1 over its width. At 8 kHz that is 300 Hz, and a power in fp32 may be off by
-  // four units in the last place there, 2 mHz, at both of its ends.
+  // A filter's slope is 1 over its width. At 8 kHz that is 300 Hz, and a power in fp32 may be off
+  // by four units in the last place there, 2 mHz, at both of its ends.
   EXPECT_LE(
       max_abs_difference(tables.at("torch_spec.1.mel_scale.fb"), golden.at("speaker.filters")),
       2e-5);

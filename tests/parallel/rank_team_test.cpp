@@ -121,8 +121,7 @@ TEST(RankTeam, ARankThatIsSilentIsNamedAfterTheTimeout) {
 
 TEST(RankTeam, ThoseWhoDoNotComeAreNamed) {
   try {
-    const RankTeam team({.rank = 0, .size = 3, .address = "127.0.0.1", .port = free_port()},
-                        300ms);
+    const RankTeam team({.rank = 0, .size = 3, .address = "127.0.0.1", .port = free_port()}, 300ms);
     FAIL();
   } catch (const DeviceError& error) {
     EXPECT_NE(std::string(error.what()).find("Of 3 ranks ranks 1, 2 did not come"),
@@ -134,8 +133,7 @@ TEST(RankTeam, ThoseWhoDoNotComeAreNamed) {
 TEST(RankTeam, AFollowerSaysWhereItLookedForRank0) {
   const int port = free_port();
   try {
-    const RankTeam team({.rank = 1, .size = 2, .address = "127.0.0.1", .port = port},
-                        500ms);
+    const RankTeam team({.rank = 1, .size = 2, .address = "127.0.0.1", .port = port}, 500ms);
     FAIL();
   } catch (const DeviceError& error) {
     EXPECT_NE(std::string(error.what()).find(fmt::format("rank 0 at 127.0.0.1:{}", port)),

@@ -33,8 +33,9 @@ std::int64_t least_samples(const DataConfig& limits) {
 }
 
 std::int64_t most_samples(const DataConfig& limits) {
-  return limits.max_seconds ? static_cast<std::int64_t>(std::floor(*limits.max_seconds * kTrainingRate))
-                            : kLongestClip;
+  return limits.max_seconds
+             ? static_cast<std::int64_t>(std::floor(*limits.max_seconds * kTrainingRate))
+             : kLongestClip;
 }
 
 std::optional<Fault> check_text(std::string_view text) {

@@ -195,8 +195,8 @@ CorpusReport survey_corpus(const RunConfig& config, const Vocabulary& vocabulary
   if (fill_cache) {
     const auto& stats = model->model.at("mel_stats");
     cache.emplace(*data.cache_dir, model_key(model->dvae, stats));
-    writer.emplace(model->config.dvae, model->dvae, stats,
-                   open_one_device(config.devices.device), *cache);
+    writer.emplace(model->config.dvae, model->dvae, stats, open_one_device(config.devices.device),
+                   *cache);
     announce(*cache, corpus);
   }
 

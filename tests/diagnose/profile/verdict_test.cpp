@@ -10,8 +10,8 @@
 namespace myxtts::verdict_test {
 namespace {
 
-using test::MadeTraining;
 using test::made_profile;
+using test::MadeTraining;
 
 Cause verdict_of(const Profile& profile) {
   return profile.findings.front().cause;
