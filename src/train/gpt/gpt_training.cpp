@@ -97,7 +97,7 @@ class GptTraining final : public StageTraining {
 
   // What the device computes with a rank that is lost would otherwise never end.
   ~GptTraining() override {
-    if (ranks_) ranks_->settle();
+    if (ranks_) ranks_->wait_for_queued();
   }
 
   double total(std::span<const double> losses) const override {
@@ -114,7 +114,7 @@ class GptTraining final : public StageTraining {
     return exchange_ ? std::chrono::duration<double>(exchange_->take_waited()).count() : 0;
   }
 
-  bool finish_queued() override { return !ranks_ || ranks_->settle(); }
+  bool finish_queued() override { return !ranks_ || ranks_->wait_for_queued(); }
 
   NamedTensors weights() const override { return parameters_.named_weights(); }
 
@@ -191,7 +191,7 @@ OptimiserSettings GptTraining::own_optimiser_settings() const {
 void GptTraining::join_ranks(RankTeam& team) {
   ranks_ = make_rank_tensors(team, device());
   // Every rank made or read the same weights; those of rank 0 count.
-  ranks_->share({parameters_.weights()});
+  ranks_->all_gather({parameters_.weights()});
   parameters_.refresh_copy();
   GradientExchangeSettings chosen{.wire = settings_.wire};
   if (device().gpu() >= 0) chosen.bucket_bytes = kBucketBytesOfGpus;
@@ -206,7 +206,7 @@ void GptTraining::gather(const at::Tensor& flat, std::int64_t unit) const {
     const auto part = part_of_rank(parameters_.layout().trained, kAdamWAlignment, rank, ranks);
     parts.push_back(flat.narrow(0, part.first / unit, part.count / unit));
   }
-  ranks_->share(parts);
+  ranks_->all_gather(parts);
 }
 
 RememberRandom GptTraining::remember_random() {
