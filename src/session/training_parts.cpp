@@ -75,13 +75,14 @@ TrainingParts::TrainingParts(RunInputs& given, CheckpointStore& checkpoints, Ran
       data(checked_on_all_ranks(given, ranks)),
       devices(given.devices(place)),
       training(place_model(*this)),
-      saver(checkpoints, *devices.model, start.untrained(), start.fixed_files(), start.part.file),
+      saver(checkpoints, *devices.model, start.untrained(), start.fixed_files(),
+            std::string(start.part.file)),
       state(restored_state(*this)),
       trainer(*training, settings_of_trainer(*this, checkpoints), state) {}
 
 void TrainingParts::step(DeviceBatch& batch) {
   on_device([&] {
-    if (const StageProbe* probe = inputs.probe()) probe->tell(Work::Step);
+    if (const StageProbe* probe = inputs.probe()) probe->report(Work::Step);
     trainer.step(batch);
   });
 }
