@@ -77,7 +77,7 @@ TEST_P(CheckpointOfAStage, IsAModelThatOpensWithWhatWasTrainedAndTheRestAsItWas)
   const auto fixed = folder_ / (is_dvae ? files::kModel : files::kDvae);
   const NamedTensors& file = is_dvae ? before.dvae : before.model;
   CheckpointSaver saver(store_, *device_, untrained_tensors(part, file),
-                        {folder_ / files::kConfig, fixed}, part.file);
+                        {folder_ / files::kConfig, fixed}, std::string(part.file));
   saver.save({.state = {.step = 1}, .weights = trained_tensors(part, changed)});
   ASSERT_TRUE(saver.finish());
 

@@ -153,10 +153,10 @@ TEST_F(GptTrainingCuda, ShortMomentsTrainNearlyAsWell) {
 TEST_F(GptTrainingCuda, TwoHundredBf16StepsStayWithinHalfAPercentOfFp32) {
   auto fast = bf16();
   fast.dropout = 0.0;
-  fast.deterministic = false;
+  fast.step.deterministic = false;
   auto exact = fast;
-  exact.precision = Precision::Fp32;
-  exact.graphs = false;
+  exact.step.precision = Precision::Fp32;
+  exact.step.graphs = false;
   const Trained wanted = train(exact, 200, 1e-4);
   const double most = apart(train(fast, 200, 1e-4), wanted);
   EXPECT_LE(most, 0.005);
@@ -165,12 +165,12 @@ TEST_F(GptTrainingCuda, TwoHundredBf16StepsStayWithinHalfAPercentOfFp32) {
 
 TEST_F(GptTrainingCuda, Fp16FindsALossScaleAndTrains) {
   auto half = bf16();
-  half.precision = Precision::Fp16;
+  half.step.precision = Precision::Fp16;
   half.dropout = 0.0;
   auto exact = half;
-  exact.precision = Precision::Fp32;
-  exact.graphs = false;
-  exact.deterministic = false;
+  exact.step.precision = Precision::Fp32;
+  exact.step.graphs = false;
+  exact.step.deterministic = false;
   const Trained found = train(half, 30);
   const Trained wanted = train(exact, 30);
   EXPECT_NEAR(found.numbers[0].loss / wanted.numbers[0].loss, 1.0, 0.005);

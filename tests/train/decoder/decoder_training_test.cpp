@@ -78,7 +78,7 @@ class DecoderTrainingOnCpu : public ::testing::Test {
 
   // How many there are, by the names of their weights: "....period.2.LAYER",
   // "....spectrum.512.LAYER".
-  static double discriminators(const DecoderTraining& training) {
+  static double discriminators(const StageTraining& training) {
     std::set<std::string> names;
     for (const auto& [name, tensor] : training.optimiser()) {
       const std::string prefix = "discriminator_weight.discriminator.";
@@ -273,7 +273,7 @@ TEST_F(DecoderTrainingOnCpu, IsGivenUpOnTheWayWithoutAChange) {
 
 TEST_F(DecoderTrainingOnCpu, SaysWhichSettingsCannotBe) {
   auto half = settings();
-  half.precision = Precision::Fp16;
+  half.step.precision = Precision::Fp16;
   EXPECT_THROW(make(half), ConfigError);
   auto narrow = settings();
   narrow.window_frames = 4;
