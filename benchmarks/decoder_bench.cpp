@@ -117,7 +117,7 @@ DeviceBatch batch_of(const ModelConfig& config, RoleDevice& device, std::int64_t
 }
 
 // Milliseconds of a step.
-double time_steps(StageTraining& training, DeviceBatch& batch, std::int64_t steps) {
+double time_steps(PartTraining& training, DeviceBatch& batch, std::int64_t steps) {
   for (int i = 0; i < kWarmUps; ++i) {
     training.accumulate(batch);
     training.update(kRate);

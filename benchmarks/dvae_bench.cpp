@@ -88,7 +88,7 @@ double seconds() {
 }
 
 // Milliseconds of a step, nothing but steps.
-double step_time(StageTraining& training, DeviceBatch& batch, int steps) {
+double step_time(PartTraining& training, DeviceBatch& batch, int steps) {
   training.finish_numbers();
   const double start = seconds();
   for (int step = 0; step < steps; ++step) {
@@ -99,7 +99,7 @@ double step_time(StageTraining& training, DeviceBatch& batch, int steps) {
   return (seconds() - start) / steps * 1e3;
 }
 
-void tell(StageTraining& training, const Windows& windows, RoleDevice& device) {
+void tell(PartTraining& training, const Windows& windows, RoleDevice& device) {
   const auto numbers = training.finish_numbers();
   at::Tensor sums = at::zeros({2, 5}, windows.stats().options());
   for (std::uint64_t i = 0; i < 4; ++i) {

@@ -83,7 +83,7 @@ struct Bench {
   std::unique_ptr<RoleDevice> device;
   std::unique_ptr<RoleDevice::Scope> scope;
   DeviceBatch batch;
-  std::unique_ptr<StageTraining> training;
+  std::unique_ptr<PartTraining> training;
   CheckpointStore store;
   CheckpointSaver saver;
 };

@@ -184,7 +184,7 @@ double median(std::vector<double> times) {
 }
 
 // `passed` is recorded between the passes and the update.
-void train_step(StageTraining& training, DeviceBatch& batch, std::int64_t batches,
+void train_step(PartTraining& training, DeviceBatch& batch, std::int64_t batches,
                 Event* passed = nullptr) {
   for (std::int64_t i = 0; i < batches; ++i) training.accumulate(batch);
   if (passed != nullptr) passed->record(training.device().stream());
@@ -201,7 +201,7 @@ struct Kernels {
   double between_ms = 0;  // from the first kernel to the last, less the time of all
 };
 
-Kernels profile(StageTraining& training, DeviceBatch& batch, const Options& options) {
+Kernels profile(PartTraining& training, DeviceBatch& batch, const Options& options) {
   namespace profiler = torch::profiler::impl;
   const std::set<profiler::ActivityType> kernels = {profiler::ActivityType::CUDA};
   const profiler::ProfilerConfig config(profiler::ProfilerState::KINETO);
@@ -246,7 +246,7 @@ void print_kernels(const Kernels& kernels) {
 }
 
 // By events, without the first steps.
-StepTimes measure(StageTraining& training, RoleDevice& device, std::vector<DeviceBatch>& batches,
+StepTimes measure(PartTraining& training, RoleDevice& device, std::vector<DeviceBatch>& batches,
                   const Options& options) {
   std::vector<Event> marks;
   std::vector<Event> passed;

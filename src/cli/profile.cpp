@@ -83,7 +83,7 @@ std::string ProfileCorpus::name() const {
 
 // Throws ConfigError for settings that a trial cannot have.
 void check_can_be_profiled(const RunConfig& config) {
-  if (config.train.stage != Stage::Gpt) {
+  if (config.train.stage != ModelPart::Gpt) {
     throw ConfigError("profile measures the stage gpt; leave --stage out.");
   }
   if (config.parallel.ranks || config.devices.gpus) {

@@ -16,14 +16,14 @@
 #include "cli/command.h"
 #include "cli/config_flags.h"
 #include "config/effective_config.h"
-#include "config/stage_settings.h"
+#include "config/part_settings.h"
 #include "session/console.h"
+#include "session/part_chain.h"
 #include "session/plan_run.h"
 #include "session/ranks/rank_start.h"
 #include "session/ranks/rank_threads.h"
 #include "session/run_checks.h"
 #include "session/run_report.h"
-#include "session/stage_chain.h"
 #include "session/trial/auto_placement.h"
 
 namespace myxtts {
@@ -40,7 +40,7 @@ struct TrainArguments {
 // several ranks in this process the first.
 int check_only(const EffectiveConfig& settings) {
   const auto& stages = settings.values.train.stages;
-  const RunConfig config = stages ? settings_of_stage(settings, stages->front()).values
+  const RunConfig config = stages ? settings_of_part(settings, stages->front()).values
                                   : settings_of_first_rank(settings.values);
   const RunFacts facts = gather_run_facts(without_auto(config));
   const Checks checks = check_run(facts);
@@ -66,7 +66,7 @@ int train_in_processes(const RunConfig& config) {
 }
 
 // All stages before the first is opened: afterwards other GPUs are out of sight.
-std::vector<DevicePlan> plan_stages(const StageChain& chain) {
+std::vector<DevicePlan> plan_parts(const PartChain& chain) {
   const ModelConfig sizes = sizes_of_run(chain.settings_of(0).values);
   std::vector<DevicePlan> plans;
   for (std::size_t index = 0; index < chain.size(); ++index) {
@@ -122,11 +122,11 @@ Outcome train_into(const RunDirectory& run, EffectiveConfig settings, std::vecto
 
 // The stages of --stages one after another, each in a folder of its own and from the model of the
 // one before; those that are finished are left out.
-Outcome train_stages(const RunDirectory& run, const EffectiveConfig& settings,
-                     const RankStart& ranks, const RunOptions& options) {
-  StageChain chain(settings, run.path());
+Outcome train_parts(const RunDirectory& run, const EffectiveConfig& settings,
+                    const RankStart& ranks, const RunOptions& options) {
+  PartChain chain(settings, run.path());
   write_settings(run.path(), settings);
-  const std::vector<DevicePlan> plans = plan_stages(chain);
+  const std::vector<DevicePlan> plans = plan_parts(chain);
   Outcome outcome;
   for (auto next = chain.next(); next; next = chain.next()) {
     if (options.deadline && system_clock().now() >= *options.deadline) {
@@ -179,7 +179,7 @@ int train(const EffectiveConfig& settings, RankStart& ranks) {
   return ranks.share_failures([&] {
     const RunDirectory run(ranks.folder_of(config.run.checkpoint_dir));
     add_log_file(run / "log.txt");
-    const Outcome outcome = has_stages ? train_stages(run, settings, ranks, options)
+    const Outcome outcome = has_stages ? train_parts(run, settings, ranks, options)
                                        : train_into(run, settings, plans, ranks, options);
     return report(outcome, run, ranks);
   });

@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "base/message_text.h"
 #include "config/effective_config.h"
-#include "config/stage_settings.h"
+#include "config/part_settings.h"
 #include "config/value_text.h"
 
 namespace myxtts {
@@ -138,12 +138,12 @@ bool is_section(std::string_view key) {
 // The setting of a key, wherever it stands.
 const Field* field_of(const std::string& key) {
   if (const Field* field = find_field(key)) return field;
-  const auto found = find_stage_key(key);
+  const auto found = find_part_key(key);
   return found ? found->first : nullptr;
 }
 
 bool is_group(const std::string& key) {
-  return is_section(key) || is_group_of_stages(key);
+  return is_section(key) || is_group_of_parts(key);
 }
 
 // The known key that was most likely meant: one with the same last part, else the nearest spelling.
@@ -154,12 +154,12 @@ std::optional<std::string> nearest_key(const std::string& wrong) {
   std::vector<std::string> known = section_names();
   const bool of_stages = wrong.starts_with("stages.");
   for (const Field& field : all_fields()) {
-    if (leaf(field.key) == leaf(wrong) && (!of_stages || !may_differ_by_stage(field))) {
+    if (leaf(field.key) == leaf(wrong) && (!of_stages || !may_differ_by_part(field))) {
       return field.key;
     }
     known.push_back(field.key);
   }
-  if (of_stages) known = all_stage_keys();
+  if (of_stages) known = all_part_keys();
   return nearest_name(wrong, known);
 }
 
@@ -338,7 +338,7 @@ void SettingsReader::take_key(int line, const std::string& key) {
   const std::string_view reason = reason_obsolete(level.key);
   const bool known = field_of(level.key) != nullptr || !reason.empty() ||
                      (level.prefix.empty() && is_section(level.key)) ||
-                     is_group_of_stages(level.key);
+                     is_group_of_parts(level.key);
   if (!known) fail_unknown(line, level.key);
   if (!seen_.insert(level.key).second) {
     fail(line, fmt::format("{} stands here a second time; keep one of the two.", level.key));
@@ -354,7 +354,7 @@ void SettingsReader::take_value(int line, const Scalar& value) {
   const Origin origin{Origin::Kind::File, file_name_, level.key_line};
   if (const Field* field = find_field(level.key)) {
     settings_.push_back({field, value, origin});
-  } else if (const auto found = find_stage_key(level.key)) {
+  } else if (const auto found = find_part_key(level.key)) {
     settings_.push_back({found->first, value, origin, true, found->second});
   } else if (is_group(level.key)) {
     fail(line, fmt::format("{} takes settings by name on indented lines, but was given {}.",

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/message_text.h"
-#include "config/stage_settings.h"
+#include "config/part_settings.h"
 #include "config/value_text.h"
 
 namespace myxtts {
@@ -87,8 +87,8 @@ void drop_what_flags_set(EffectiveConfig& config) {
 // Each stage's settings must be fine together, also those of a stage that comes later.
 void check_stages(const EffectiveConfig& config) {
   if (!config.values.train.stages) return check_consistency(config);
-  for (const Stage stage : *config.values.train.stages) {
-    check_consistency(settings_of_stage(config, stage));
+  for (const ModelPart stage : *config.values.train.stages) {
+    check_consistency(settings_of_part(config, stage));
   }
   check_chain(config);
 }
@@ -143,8 +143,8 @@ EffectiveConfig make_effective_config(const ConfigSources& sources) {
   apply_all(sources.flags);
   drop_what_flags_set(config);
   // A value that is not allowed is an error also where its stage is not trained now.
-  for (const Stage stage : kStages) settings_of_stage(config, stage);
-  if (!config.values.train.stages) config = settings_of_stage(config, config.values.train.stage);
+  for (const ModelPart stage : kModelParts) settings_of_part(config, stage);
+  if (!config.values.train.stages) config = settings_of_part(config, config.values.train.stage);
   check_stages(config);
   return config;
 }

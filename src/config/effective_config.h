@@ -27,8 +27,8 @@ struct Setting {
   const Field* field;
   Scalar value;
   Origin origin;
-  bool is_first = true;             // of a list: what weaker sources said is forgotten
-  std::optional<Stage> stage = {};  // for this stage alone; nothing: for all
+  bool is_first = true;                 // of a list: what weaker sources said is forgotten
+  std::optional<ModelPart> stage = {};  // for this stage alone; nothing: for all
 };
 
 // What a preset sets. Throws ConfigError for an unknown name.

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "config/stage_settings.h"
+#include "config/part_settings.h"
 #include "config/value_text.h"
 
 namespace myxtts {
@@ -131,16 +131,16 @@ Rule<std::vector<std::string>> name_patterns() {
           .is_free_text = true};
 }
 
-Rule<std::vector<Stage>> stage_list() {
+Rule<std::vector<ModelPart>> stage_list() {
   return {.allowed = "stages with commas between, as in dvae,gpt,decoder",
-          .parse = parse_stages,
-          .format = format_stages};
+          .parse = parse_parts,
+          .format = format_parts};
 }
 
-Rule<StageBudgets> stage_budgets() {
+Rule<PartBudgets> stage_budgets() {
   return {.allowed = "steps, or minutes with an m, for stages, as in dvae=3000,gpt=8m",
-          .parse = parse_stage_budgets,
-          .format = format_stage_budgets};
+          .parse = parse_part_budgets,
+          .format = format_part_budgets};
 }
 
 Rule<std::filesystem::path> path_of(std::string what) {

@@ -52,8 +52,8 @@ Rule<std::filesystem::path> path_of(std::string what);
 Rule<CorpusLayout> corpus_layout();
 Rule<Weights> weights_of(std::string what);  // "languages"
 Rule<std::vector<std::string>> name_patterns();
-Rule<std::vector<Stage>> stage_list();
-Rule<StageBudgets> stage_budgets();
+Rule<std::vector<ModelPart>> stage_list();
+Rule<PartBudgets> stage_budgets();
 
 template <typename Enum>
 Rule<Enum> one_of(std::vector<std::pair<std::string, Enum>> names) {

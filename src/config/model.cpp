@@ -105,7 +105,7 @@ void validate_rate(std::string_view field, std::int64_t rate) {
 }
 
 void validate_decoder(const DecoderConfig& decoder) {
-  constexpr std::size_t kMostStages = 8;
+  constexpr std::size_t kMostParts = 8;
   constexpr std::int64_t kMostKernel = 1024;
   const auto each = [](std::string_view field, const std::vector<std::int64_t>& values) {
     for (const std::int64_t value : values) {
@@ -118,7 +118,7 @@ void validate_decoder(const DecoderConfig& decoder) {
   each("decoder.resblock_kernels", decoder.resblock_kernels);
   each("decoder.resblock_dilations", decoder.resblock_dilations);
   const auto stages = static_cast<std::int64_t>(decoder.upsample_rates.size());
-  require(decoder.upsample_rates.size() <= kMostStages &&
+  require(decoder.upsample_rates.size() <= kMostParts &&
               decoder.upsample_rates.size() == decoder.upsample_kernels.size(),
           "the length of decoder.upsample_rates", stages,
           "that of decoder.upsample_kernels, and at most 8");

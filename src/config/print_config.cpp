@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "config/effective_config.h"
-#include "config/stage_settings.h"
+#include "config/part_settings.h"
 #include "config/value_text.h"
 
 namespace myxtts {
@@ -71,7 +71,7 @@ namespace {
 // "  dvae:\n    lr: 0.0003  # recipe.yaml:12\n".
 std::string print_stages(const EffectiveConfig& config) {
   std::string yaml;
-  for (const Stage stage : kStages) {
+  for (const ModelPart stage : kModelParts) {
     bool begun = false;
     for (const Setting& setting : config.stage_settings) {
       if (setting.stage != stage) continue;
@@ -85,7 +85,7 @@ std::string print_stages(const EffectiveConfig& config) {
   return yaml.empty() ? yaml : "stages:\n" + yaml;
 }
 
-constexpr const char* kStagesSentence =
+constexpr const char* kPartsSentence =
     "What single stages have in place of what stands above: keys of train and run, without their "
     "section.";
 
@@ -132,7 +132,7 @@ std::string print_reference() {
                        fmt::format("  # {}\n  # Takes {}. Flag: {}\n  {}\n", field.sentence,
                                    field.allowed, flag_usage(field), yaml_line(field, defaults));
                  });
-  yaml += fmt::format("\n# {}\n# stages:\n#   dvae:\n#     lr: 0.0003\n", kStagesSentence);
+  yaml += fmt::format("\n# {}\n# stages:\n#   dvae:\n#     lr: 0.0003\n", kPartsSentence);
   return yaml;
 }
 
@@ -152,7 +152,7 @@ std::string print_markdown() {
   page += fmt::format(
       "\n## stages\n\n{} `stages: {{dvae: {{lr: 0.0003, batch_size: 64}}}}` gives the stage `dvae` "
       "a rate and a batch of its own. A flag wins over it, for every stage.\n",
-      kStagesSentence);
+      kPartsSentence);
   return page;
 }
 

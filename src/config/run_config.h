@@ -11,15 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "config/model_part.h"
+
 namespace myxtts {
-
-// The parts of the network that are trained, each by itself: facts_of() and train/parts.cpp have a
-// line for each.
-enum class Stage { Gpt, Dvae, Decoder, Speaker };
-
-inline constexpr std::array kStages{Stage::Dvae, Stage::Gpt, Stage::Decoder, Stage::Speaker};
-
-std::string_view name_of(Stage stage);  // as --stage calls it
 
 // How a corpus is laid out on disk.
 enum class CorpusLayout {
@@ -138,10 +132,6 @@ struct ParallelConfig {
 
 enum class Precision { Auto, Fp32, Tf32, Bf16, Fp16 };
 
-// How the learning rate changes. Steps is the Python peer's recipe for the GPT, Exponential that of
-// HiFi-GAN.
-enum class ScheduleKind { Steps, Constant, Cosine, Exponential };
-
 // Which codes of the span that a clip's prompt was cut from do not count in the loss.
 enum class PromptMask {
   Clip,  // all of each clip's span
@@ -160,19 +150,19 @@ enum class HandOn { Latest, Best };
 enum class Moments { Fp32, Bf16, EightBit };
 
 // How long one stage is trained: one of the two.
-struct StageBudget {
+struct PartBudget {
   std::optional<std::int64_t> steps = {};
   std::optional<double> minutes = {};  // over all resumes
 
-  friend bool operator==(const StageBudget&, const StageBudget&) = default;
+  friend bool operator==(const PartBudget&, const PartBudget&) = default;
 };
-using StageBudgets = std::map<Stage, StageBudget>;
+using PartBudgets = std::map<ModelPart, PartBudget>;
 
 // What is trained, for how long and with which arithmetic.
 struct TrainConfig {
-  Stage stage = Stage::Gpt;
-  std::optional<std::vector<Stage>> stages = {};  // one after another, in place of `stage`
-  std::optional<StageBudgets> stage_budget = {};
+  ModelPart stage = ModelPart::Gpt;
+  std::optional<std::vector<ModelPart>> stages = {};  // one after another, in place of `stage`
+  std::optional<PartBudgets> stage_budget = {};
   HandOn hand_on = HandOn::Latest;
   std::string model_size = "normal";
   std::optional<std::filesystem::path> init = {};
@@ -250,28 +240,6 @@ struct RunDirectoryConfig {
 
   friend bool operator==(const RunDirectoryConfig&, const RunDirectoryConfig&) = default;
 };
-
-}  // namespace myxtts
-
-namespace myxtts {
-
-// What is known of a stage besides its network and how that is trained.
-struct StageFacts {
-  Stage stage = Stage::Gpt;
-  std::string_view name = {};  // as --stage calls it
-  std::string_view file = {};  // of a model folder: the one that its tensors are in
-  // What their names begin with there; empty: they are all of the file.
-  std::string_view prefix = {};
-  bool on_windows = true;  // trained on windows of sound; else on packed rows of texts and codes
-
-  // What it is trained with where nothing else was asked for: the recipe of coqui-tts for the GPT,
-  // HiFi-GAN's for the decoder.
-  double learning_rate = 0;
-  ScheduleKind schedule = ScheduleKind::Constant;
-  double weight_decay = 0;
-  std::int64_t batch_size = 1;  // clips, where it does not follow from memory
-};
-const StageFacts& facts_of(Stage stage);
 
 double learning_rate_of(const TrainConfig& config);
 ScheduleKind schedule_of(const TrainConfig& config);

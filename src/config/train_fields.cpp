@@ -6,15 +6,15 @@
 namespace myxtts {
 namespace {
 
-std::vector<std::pair<std::string, Stage>> named_stages() {
-  std::vector<std::pair<std::string, Stage>> named;
-  for (const Stage stage : kStages) named.emplace_back(name_of(stage), stage);
+std::vector<std::pair<std::string, ModelPart>> named_parts() {
+  std::vector<std::pair<std::string, ModelPart>> named;
+  for (const ModelPart stage : kModelParts) named.emplace_back(name_of(stage), stage);
   return named;
 }
 
 void add_model(std::vector<Field>& fields) {
   FieldGroup model(fields, "Model");
-  model.add(MYXTTS_FIELD(train.stage), "STAGE", one_of<Stage>(named_stages()),
+  model.add(MYXTTS_FIELD(train.stage), "STAGE", one_of<ModelPart>(named_parts()),
             "The part of the network to train.");
   model.add(MYXTTS_FIELD(train.stages), "LIST", or_none(stage_list()),
             "Parts to train one after another, each from the result of the one before; none trains "

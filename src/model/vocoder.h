@@ -42,7 +42,7 @@ class Decoder {
     std::vector<WeightNormed> dilated;
     std::vector<WeightNormed> plain;
   };
-  struct Stage {
+  struct ModelPart {
     WeightNormed upsample;
     ConvTensors speaker;
     std::vector<ResidualBlock> blocks;
@@ -56,7 +56,7 @@ class Decoder {
   DecoderConfig config_;
   ConvTensors first_;
   ConvTensors speaker_;
-  std::vector<Stage> stages_;
+  std::vector<ModelPart> stages_;
   ConvTensors last_;
 };
 

@@ -210,7 +210,7 @@ void lay_out_windows(const BatchSource& source, const WindowPlan& plan, const Lo
   for (std::size_t row = 0; row < loaded.clips.size(); ++row) {
     const ClipView view = source.clip(loaded.clips[row].number);
     const std::int64_t speaker = source.speaker(view);
-    const bool counts = plan.stage != Stage::Speaker || speaker >= 0;
+    const bool counts = plan.stage != ModelPart::Speaker || speaker >= 0;
     const std::int64_t last = std::max<std::int64_t>(
         units_of(plan, view.samples, out.host_clips[row].codes) - plan.length, 0);
     const VisitDraw draw{

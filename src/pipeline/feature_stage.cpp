@@ -54,7 +54,7 @@ FeatureStage::FeatureStage(RoleDevice& data, std::span<const BatchTarget> target
     windows_ = std::make_unique<ClipWindows>(networks_.windows, networks_.mel_stats,
                                              networks_.speaker_dim, device);
   }
-  if (networks_.windows.stage == Stage::Decoder) {
+  if (networks_.windows.stage == ModelPart::Decoder) {
     MYXTTS_CHECK(networks_.speaker_encoder != nullptr,
                  "the decoder's windows need a speaker encoder");
     voices_ = std::make_unique<ClipVoices>(*networks_.speaker_encoder, device);

@@ -34,7 +34,7 @@ struct FeatureNetworks {
   std::int64_t speaker_dim = 0;
 
   // Of the stages that the codes of clips matter to.
-  bool want_codes() const { return windows.empty() || windows.stage == Stage::Decoder; }
+  bool want_codes() const { return windows.empty() || windows.stage == ModelPart::Decoder; }
 };
 
 // How large a batch can be.

@@ -76,12 +76,12 @@ SoundWindows ClipWindows::empty_windows(c10::Device device) const {
   SoundWindows made;
   made.weights = at::zeros({count}, floats);
   made.clips = at::zeros({count}, ids);
-  if (plan_.stage == Stage::Dvae) {
+  if (plan_.stage == ModelPart::Dvae) {
     made.mel = at::zeros({count, mel_stats_.size(0), plan_.length}, floats);
     return made;
   }
   made.sound = at::zeros({count, plan_.samples()}, floats);
-  if (plan_.stage == Stage::Speaker) {
+  if (plan_.stage == ModelPart::Speaker) {
     made.speakers = at::zeros({count}, ids);
   } else {
     made.starts = at::zeros({count}, ids);
@@ -93,9 +93,9 @@ SoundWindows ClipWindows::empty_windows(c10::Device device) const {
 // What windows are cut from, so that sample `unit · start` is a window's first.
 at::Tensor ClipWindows::wave_of(const ClipSound& sound, const EncodedClip& clip) {
   switch (plan_.stage) {
-    case Stage::Dvae:
+    case ModelPart::Dvae:
       return reflected(clip.wave, plan_, dvae_mel_config());
-    case Stage::Decoder:
+    case ModelPart::Decoder:
       return resampler_(sound, plan_.rate);
     default:
       return resampler_.resampled(clip.wave, ClipFeatures::kRate, plan_.rate);
@@ -116,7 +116,7 @@ void ClipWindows::cut(const at::Tensor& wave, std::span<const std::int64_t> star
 
 void ClipWindows::make(std::span<const ClipSound> sounds, std::span<const EncodedClip> clips,
                        std::span<const std::int64_t> starts, SoundWindows& out) {
-  const bool is_mel = plan_.stage == Stage::Dvae;
+  const bool is_mel = plan_.stage == ModelPart::Dvae;
   const auto mel = dvae_mel_config();
   const auto samples = is_mel ? (plan_.length - 1) * mel.hop + mel.fft_size : plan_.samples();
   const auto rows = at::zeros({plan_.count(), samples}, mel_stats_.options());

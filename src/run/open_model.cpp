@@ -44,7 +44,7 @@ OpenModel open_model(const std::filesystem::path& folder) {
 
 namespace {
 
-NamedTensors chosen(const StageFacts& stage, const NamedTensors& tensors, bool trained) {
+NamedTensors chosen(const PartFacts& stage, const NamedTensors& tensors, bool trained) {
   NamedTensors found;
   for (const auto& [name, tensor] : tensors) {
     if (name.starts_with(stage.prefix) == trained) found.emplace(name, tensor);
@@ -54,15 +54,15 @@ NamedTensors chosen(const StageFacts& stage, const NamedTensors& tensors, bool t
 
 }  // namespace
 
-NamedTensors trained_tensors(const StageFacts& stage, const NamedTensors& of_file) {
+NamedTensors trained_tensors(const PartFacts& stage, const NamedTensors& of_file) {
   return chosen(stage, of_file, true);
 }
 
-NamedTensors untrained_tensors(const StageFacts& stage, const NamedTensors& of_file) {
+NamedTensors untrained_tensors(const PartFacts& stage, const NamedTensors& of_file) {
   return chosen(stage, of_file, false);
 }
 
-CheckpointContents open_checkpoint(const Checkpoint& checkpoint, const StageFacts& stage) {
+CheckpointContents open_checkpoint(const Checkpoint& checkpoint, const PartFacts& stage) {
   CheckpointContents contents{
       .state = read_training_state(checkpoint.folder / files::kState),
       .weights = trained_tensors(stage, read_tensors(checkpoint.folder / stage.file)),

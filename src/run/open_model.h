@@ -26,11 +26,11 @@ OpenModel open_model(const std::filesystem::path& folder);
 
 // Those of the file's tensors that a stage trains, or those that it does not. A checkpoint holds
 // the trained ones anew and everything else of the model as it was.
-NamedTensors trained_tensors(const StageFacts& stage, const NamedTensors& of_file);
-NamedTensors untrained_tensors(const StageFacts& stage, const NamedTensors& of_file);
+NamedTensors trained_tensors(const PartFacts& stage, const NamedTensors& of_file);
+NamedTensors untrained_tensors(const PartFacts& stage, const NamedTensors& of_file);
 
 // The state and tensors that a run continues from, on the CPU: they share the mapped files. The
 // weights are those that the stage trains. Throws DataError that names the file.
-CheckpointContents open_checkpoint(const Checkpoint& checkpoint, const StageFacts& stage);
+CheckpointContents open_checkpoint(const Checkpoint& checkpoint, const PartFacts& stage);
 
 }  // namespace myxtts

@@ -131,7 +131,7 @@ void refuse_second_run(const RunDirectory& directory) {
 }
 
 // A stage of its own would take RUN/latest and RUN/config.yaml from them.
-void refuse_folder_of_stages(const RunDirectory& directory) {
+void refuse_folder_of_parts(const RunDirectory& directory) {
   if (!std::filesystem::exists(directory / "chain.json")) return;
   throw ConfigError(fmt::format(
       "{0} holds a run of several stages: continue it with myxtts train --config {0}/config.yaml "
@@ -152,7 +152,7 @@ std::optional<Checkpoint> newest(const RunDirectory& directory, const Checkpoint
       (directory / "checkpoints").string()));
 }
 
-void refuse_other_stage(const RunDirectory& directory, const Checkpoint& start, Stage stage) {
+void refuse_other_part(const RunDirectory& directory, const Checkpoint& start, ModelPart stage) {
   const std::string trained = read_training_state(start.folder / files::kState).stage;
   if (trained == name_of(stage)) return;
   throw ConfigError(fmt::format(
@@ -219,15 +219,15 @@ void go_on_with_rest(TrainingState& state, const std::string& batches) {
 std::optional<Checkpoint> find_starting_point(const RunDirectory& directory,
                                               const CheckpointStore& store,
                                               const std::optional<std::string>& resume,
-                                              Stage stage) {
-  refuse_folder_of_stages(directory);
+                                              ModelPart stage) {
+  refuse_folder_of_parts(directory);
   if (!resume) {
     refuse_second_run(directory);
     return {};
   }
   auto start = *resume == "latest" ? newest(directory, store) : store.at(*resume);
   if (!start) return start;
-  refuse_other_stage(directory, *start, stage);
+  refuse_other_part(directory, *start, stage);
   say_later_ones(store, *start);
   return start;
 }

@@ -51,7 +51,7 @@ bool holds_checkpoints(const std::filesystem::path& run);
 std::optional<Checkpoint> find_starting_point(const RunDirectory& directory,
                                               const CheckpointStore& store,
                                               const std::optional<std::string>& resume,
-                                              Stage stage);
+                                              ModelPart stage);
 
 // What a run's batches follow from, as TrainingState keeps it.
 struct DataSettings {

@@ -161,7 +161,7 @@ EffectiveConfig with_validation_defaults(EffectiveConfig settings) {
   if (!train.batch_size) train.batch_size = kUsualBatch;
   train.grad_accum = 1;
   // A placement is tried with the GPT, whichever stage the settings are of.
-  train.stage = Stage::Gpt;
+  train.stage = ModelPart::Gpt;
   train.windows_per_clip.reset();
   train.window.reset();
   return settings;

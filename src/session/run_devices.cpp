@@ -20,14 +20,14 @@ RunDevices::RunDevices(const DevicePlan& plan, const RunDevices& first)
       speaker_dim(first.speaker_dim),
       mel_stats(first.mel_stats) {}
 
-RunDevices::RunDevices(const DevicePlan& plan, const OpenModel& network, Stage stage)
+RunDevices::RunDevices(const DevicePlan& plan, const OpenModel& network, ModelPart stage)
     : data(open_role_device(Role::Data, plan.data)),
       model(open_role_device(Role::Model, plan.model)) {
   const auto scope = data->enter(data->stream());
   try {
     const auto device = torch_device(*data);
     dvae = std::make_unique<Dvae>(network.config.dvae, on_device(network.dvae, device));
-    if (stage == Stage::Decoder) {
+    if (stage == ModelPart::Decoder) {
       speaker_encoder = std::make_unique<SpeakerEncoder>(
           network.config.speaker_encoder, on_device(network.model, device, kSpeakerEncoderPrefix));
       speaker_dim = network.config.speaker_encoder.output_dim;

@@ -22,7 +22,7 @@ namespace myxtts {
 // process have a model device each and share the rest, which lives as long as the last of them.
 struct RunDevices {
   // Throw DeviceError.
-  RunDevices(const DevicePlan& plan, const OpenModel& network, Stage stage = Stage::Gpt);
+  RunDevices(const DevicePlan& plan, const OpenModel& network, ModelPart stage = ModelPart::Gpt);
   // Of a further rank, beside the same data device.
   RunDevices(const DevicePlan& plan, const RunDevices& first);
 

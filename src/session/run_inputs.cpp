@@ -33,7 +33,7 @@ StartingModel starting_model(const EffectiveConfig& settings, const std::filesys
     return start_from_folder(*train.init, folder, train.stage, asked_size(settings));
   }
   StartingModel start = start_from_nothing(settings.values, folder);
-  if (train.stage != Stage::Gpt || is_trial) return start;
+  if (train.stage != ModelPart::Gpt || is_trial) return start;
   log_warning("train",
               "The model starts from nothing, its DVAE and its decoder too, which this stage does "
               "not train: it learns, but it cannot be heard until those stages are trained. To "
@@ -51,7 +51,7 @@ RunDataOptions completed(RunDataOptions options, const std::optional<Checkpoint>
 
 // Before anything else is trained: every network depends on them from then on.
 const OpenModel& network_for(StartingModel& start, const RunData& data, const TrainConfig& train) {
-  if (start.from_nothing && train.stage == Stage::Dvae) {
+  if (start.from_nothing && train.stage == ModelPart::Dvae) {
     const MelStatistics found = mel_statistics(
         data.corpus(), {.seed = static_cast<std::uint64_t>(train.seed),
                         .threads = static_cast<int>(SystemProbe().cpu().usable_cores())});
@@ -63,7 +63,7 @@ const OpenModel& network_for(StartingModel& start, const RunData& data, const Tr
 }
 
 std::vector<RunDevices> open_all(std::span<const DevicePlan> plans, const OpenModel& network,
-                                 Stage stage) {
+                                 ModelPart stage) {
   std::vector<RunDevices> devices;
   devices.reserve(plans.size());
   devices.emplace_back(plans.front(), network, stage);

@@ -71,7 +71,7 @@ double waited_share(const PipelineReading& reading) {
 }
 
 Advice advice_for(const RunConfig& config) {
-  const bool is_gpt = config.train.stage == Stage::Gpt;
+  const bool is_gpt = config.train.stage == ModelPart::Gpt;
   return {.cache = is_gpt && !config.data.cache_dataset && !config.train.shift_clips,
           .profile = is_gpt && !config.parallel.ranks && !config.devices.gpus};
 }

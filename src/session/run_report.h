@@ -88,7 +88,7 @@ struct TrainingProgressOptions {
   std::optional<std::int64_t> last_step = {};  // nothing: not known
   std::optional<double> most_seconds = {};     // of training, where a clock ends it
   double seconds_before = 0;                   // of training, by earlier processes
-  std::vector<std::string> loss_names = {};    // StageTraining's
+  std::vector<std::string> loss_names = {};    // PartTraining's
   std::function<PipelineReading()> meters;     // of the pipeline that feeds it
 };
 

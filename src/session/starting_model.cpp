@@ -51,7 +51,7 @@ void link_or_copy(const fs::path& from, const fs::path& to) {
 }
 
 // The files of a model folder that a stage leaves as they are.
-std::vector<std::string> fixed_names(const fs::path& folder, const StageFacts& part) {
+std::vector<std::string> fixed_names(const fs::path& folder, const PartFacts& part) {
   std::vector<std::string> names{files::kConfig, files::kVocabulary, files::kDvae, files::kModel,
                                  files::kVoices};
   std::erase(names, part.file);
@@ -91,7 +91,7 @@ std::vector<fs::path> StartingModel::fixed_files() const {
   return paths;
 }
 
-StartingModel start_from_folder(const fs::path& model, const fs::path& run, Stage stage,
+StartingModel start_from_folder(const fs::path& model, const fs::path& run, ModelPart stage,
                                 const std::optional<std::string>& asked_size) {
   // Read before they are put together: GCC 12 destroys members twice when an initialiser throws.
   Vocabulary vocabulary = Vocabulary::load(model / files::kVocabulary);

@@ -21,7 +21,7 @@ struct StartingModel {
   Vocabulary vocabulary;
   std::filesystem::path folder = {};  // RUN/start
   bool from_nothing = false;          // every part is random
-  StageFacts part = {};               // that is trained
+  PartFacts part = {};                // that is trained
 
   NamedTensors trained() const;
   NamedTensors untrained() const;  // the rest of the file that the trained ones are in
@@ -34,7 +34,7 @@ struct StartingModel {
 // the
 // --model-size somebody wrote, is not its own.
 StartingModel start_from_folder(const std::filesystem::path& model,
-                                const std::filesystem::path& run, Stage stage,
+                                const std::filesystem::path& run, ModelPart stage,
                                 const std::optional<std::string>& asked_size = {});
 
 // The scale of mel bands that a new model's corpus has, before anything is trained with them: in

@@ -28,7 +28,7 @@ std::vector<ClipNumber> clips_of_ranks(const RunData& data, DataPosition positio
 
 }  // namespace
 
-TrainingLoop::TrainingLoop(TrainingParts& parts, BatchFeed& feed,
+TrainingLoop::TrainingLoop(WiredTraining& parts, BatchFeed& feed,
                            std::optional<Clock::Time> deadline,
                            std::function<std::uint64_t()> metrics_position)
     : parts_(parts),

@@ -11,7 +11,7 @@
 #include "session/run_devices.h"
 #include "session/run_monitor.h"
 #include "session/save_schedule.h"
-#include "session/training_parts.h"
+#include "session/wired_training.h"
 
 namespace myxtts {
 
@@ -33,7 +33,7 @@ class TrainingLoop {
   // `metrics_position` gives the bytes of metrics.jsonl that were written. All of it outlives the
   // loop. Validates first where the checkpoint that is continued was made before its validation's
   // end.
-  TrainingLoop(TrainingParts& parts, BatchFeed& feed, std::optional<Clock::Time> deadline,
+  TrainingLoop(WiredTraining& parts, BatchFeed& feed, std::optional<Clock::Time> deadline,
                std::function<std::uint64_t()> metrics_position);
 
   // The last checkpoint was asked for when it returns, in either case; CheckpointSaver::finish()
@@ -63,7 +63,7 @@ class TrainingLoop {
   bool deadline_is_over() const;
   bool is_late() const;
 
-  TrainingParts& parts_;
+  WiredTraining& parts_;
   BatchFeed& feed_;
   const std::optional<Clock::Time> deadline_;
   const std::function<std::uint64_t()> metrics_position_;

@@ -5,12 +5,12 @@
 #include "base/log.h"
 #include "pipeline/pipeline_reading.h"
 #include "run/metrics_log.h"
+#include "session/part_factory.h"
 #include "session/run_monitor.h"
 #include "session/run_report.h"
-#include "session/samples/stage_samples.h"
+#include "session/samples/part_samples.h"
 #include "session/samples/validation_samples.h"
-#include "session/stage_factory.h"
-#include "session/training_parts.h"
+#include "session/wired_training.h"
 #include "train/metrics_observer.h"
 #include "train/weight_histograms.h"
 
@@ -105,14 +105,14 @@ struct TrainingRun::State {
   // They are made with each validation.
   void make_samples() {
     if (parts.data.validation() == nullptr) return;
-    auto maker = samples_of_stage(parts.config(), parts.start, parts.data.corpus());
+    auto maker = samples_of_part(parts.config(), parts.start, parts.data.corpus());
     if (maker == nullptr) return;
     samples = std::make_unique<ValidationSamples>(parts.inputs.folder(), *parts.training,
                                                   parts.start.network, std::move(maker));
     parts.trainer.observe(*samples);
   }
 
-  TrainingParts parts;
+  WiredTraining parts;
   std::shared_ptr<BatchFeed> feed;
   RunMonitor monitor;
   std::unique_ptr<MetricsObserver> metrics;  // of the rank that leads
@@ -138,7 +138,7 @@ void TrainingRun::observe(TrainingObserver& observer) {
 
 void TrainingRun::start() {
   BatchFeed& feed = *state_->feed;
-  const TrainingParts& parts = state_->parts;
+  const WiredTraining& parts = state_->parts;
   const PipelineFacts facts = feed.facts();
   say(pipeline_made(parts.plan, facts));
   feed.start(parts.state.position);
@@ -148,7 +148,7 @@ void TrainingRun::start() {
 }
 
 Ending TrainingRun::train() {
-  TrainingParts& parts = state_->parts;
+  WiredTraining& parts = state_->parts;
   const Ending ending = parts.on_device([this] { return state_->loop.run(); });
   state_->progress.finish();
   if (ending == Ending::OutOfTime && state_->samples) state_->samples->stop();

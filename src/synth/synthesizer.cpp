@@ -28,8 +28,8 @@ bool has_any(const SafetensorsReader& file, const std::string& prefix) {
                              [&](const auto& entry) { return entry.first.starts_with(prefix); });
 }
 
-void require_stage(const SafetensorsReader& file, const std::string& prefix, const char* part,
-                   const char* stage, const fs::path& folder) {
+void require_part(const SafetensorsReader& file, const std::string& prefix, const char* part,
+                  const char* stage, const fs::path& folder) {
   if (has_any(file, prefix)) return;
   throw DataError(
       fmt::format("{} has no weights of {} ({}…): the stage \"{}\" has not been trained, so the "
@@ -39,10 +39,10 @@ void require_stage(const SafetensorsReader& file, const std::string& prefix, con
 }
 
 // A part that is missing altogether is a stage to be trained; anything else is a broken file.
-void require_stages(const SafetensorsReader& file, const fs::path& folder) {
-  require_stage(file, kGptPrefix, "the GPT, which turns text into codes", "gpt", folder);
-  require_stage(file, kDecoderPrefix, "the decoder, which turns codes into sound", "decoder",
-                folder);
+void require_parts(const SafetensorsReader& file, const fs::path& folder) {
+  require_part(file, kGptPrefix, "the GPT, which turns text into codes", "gpt", folder);
+  require_part(file, kDecoderPrefix, "the decoder, which turns codes into sound", "decoder",
+               folder);
   if (!has_any(file, kSpeakerEncoderPrefix)) {
     throw DataError(fmt::format(
         "{} has no weights of the speaker encoder ({}…), which tells voices apart: take a whole "
@@ -70,7 +70,7 @@ SpeakingModel open_speaking_model(const fs::path& folder) {
                       .tensors = {}};
   {
     const SafetensorsReader file(folder / files::kModel);
-    require_stages(file, folder);
+    require_parts(file, folder);
     require_tensors(file, checkpoint_specs(model.config));
   }
   model.tensors = read_tensors(folder / files::kModel);

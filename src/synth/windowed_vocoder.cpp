@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kOuterKernel = 7;  // of the first and the last convolution
 
 // How far one side of a residual stage looks, in samples of its own rate.
-std::int64_t reach_of_stage(const DecoderConfig& config) {
+std::int64_t reach_of_part(const DecoderConfig& config) {
   const auto kernel = *std::ranges::max_element(config.resblock_kernels);
   std::int64_t reach = 0;
   for (const auto dilation : config.resblock_dilations) reach += (kernel / 2) * (dilation + 1);
@@ -25,7 +25,7 @@ std::int64_t reach_of_stage(const DecoderConfig& config) {
 std::int64_t reach_of(const DecoderConfig& config) {
   std::int64_t reach = kOuterKernel / 2;
   for (std::size_t stage = config.upsample_rates.size(); stage-- > 0;) {
-    reach += reach_of_stage(config);
+    reach += reach_of_part(config);
     reach = (reach + config.upsample_kernels[stage]) / config.upsample_rates[stage] + 1;
   }
   return reach + kOuterKernel / 2;

@@ -20,7 +20,7 @@ using NamedHistograms = std::map<std::string, HistogramCounts>;
 
 struct MetricsSettings {
   std::int64_t log_steps = 10;                       // between two lines
-  std::vector<std::string> loss_names = {};          // StageTraining's
+  std::vector<std::string> loss_names = {};          // PartTraining's
   TrainingState start = {};                          // what the run goes on from
   std::function<Metrics()> gauges = {};              // added to each line: readiness, memory ...
   std::function<NamedHistograms()> histograms = {};  // written with each evaluation; nothing: none

@@ -10,13 +10,12 @@ namespace myxtts {
 
 // What one step did, as the device reports it later.
 struct StepNumbers {
-  std::int64_t step = 0;  // counts from 1
-  std::vector<double> losses =
-      {};                    // as StageTraining::loss_names() calls them; means over the step
-  double loss = 0;           // what was trained
-  double gradient_norm = 0;  // before clipping
-  bool skipped = false;      // loss or gradient was not finite: nothing was changed
-  double loss_scale = 1;     // of fp16
+  std::int64_t step = 0;            // counts from 1
+  std::vector<double> losses = {};  // as PartTraining::loss_names() calls them; means over the step
+  double loss = 0;                  // what was trained
+  double gradient_norm = 0;         // before clipping
+  bool skipped = false;             // loss or gradient was not finite: nothing was changed
+  double loss_scale = 1;            // of fp16
 };
 
 // One step as the trainer reports it, once the device has finished it.

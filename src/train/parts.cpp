@@ -14,23 +14,23 @@ namespace myxtts {
 namespace {
 
 struct TrainablePart {
-  Stage stage;
-  std::unique_ptr<StageTraining> (*make)(const TrainingInputs&);
+  ModelPart stage;
+  std::unique_ptr<PartTraining> (*make)(const TrainingInputs&);
   bool several_ranks = false;
 };
 
-// What else is known of a part is in config: facts_of(Stage).
+// What else is known of a part is in config: facts_of(ModelPart).
 constexpr std::array kParts{
-    TrainablePart{.stage = Stage::Gpt, .make = make_gpt_training, .several_ranks = true},
-    TrainablePart{.stage = Stage::Dvae, .make = make_dvae_training},
-    TrainablePart{.stage = Stage::Decoder, .make = make_decoder_training},
-    TrainablePart{.stage = Stage::Speaker, .make = make_speaker_training},
+    TrainablePart{.stage = ModelPart::Gpt, .make = make_gpt_training, .several_ranks = true},
+    TrainablePart{.stage = ModelPart::Dvae, .make = make_dvae_training},
+    TrainablePart{.stage = ModelPart::Decoder, .make = make_decoder_training},
+    TrainablePart{.stage = ModelPart::Speaker, .make = make_speaker_training},
 };
 
 }  // namespace
 
-std::unique_ptr<StageTraining> make_training(const TrainingInputs& inputs) {
-  const Stage stage = inputs.config.train.stage;
+std::unique_ptr<PartTraining> make_training(const TrainingInputs& inputs) {
+  const ModelPart stage = inputs.config.train.stage;
   const auto part = std::ranges::find(kParts, stage, &TrainablePart::stage);
   MYXTTS_CHECK(part != kParts.end(), "the stage {} has no training", name_of(stage));
   if (!inputs.team->is_alone() && !part->several_ranks) {

@@ -9,7 +9,7 @@
 #include "device/plan/device_plan.h"
 #include "device/role_device.h"
 #include "parallel/rank_team.h"
-#include "train/step/stage_training.h"
+#include "train/step/part_training.h"
 
 namespace myxtts {
 
@@ -33,7 +33,7 @@ struct TrainingInputs {
 // The training of --stage, on the model device. Records graphs where those are used, with progress.
 // Throws ConfigError for a setting that the part cannot have, DeviceError when memory does not
 // suffice.
-std::unique_ptr<StageTraining> make_training(const TrainingInputs& inputs);
+std::unique_ptr<PartTraining> make_training(const TrainingInputs& inputs);
 
 // The settings that all parts share; each decided, nothing is "auto".
 StepSettings step_settings(const TrainingInputs& inputs);

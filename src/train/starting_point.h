@@ -11,7 +11,7 @@
 #include "config/model_json.h"
 #include "run/open_model.h"
 
-// The three places that training can start at: nothing, a model, and (run/resume) a checkpoint.
+// The three places that training can start at: nothing, a model, and a checkpoint (run/run_directory.h).
 
 namespace myxtts {
 

@@ -37,7 +37,7 @@ std::vector<double> means_of(const at::Tensor& sums) {  // [2, losses] fp64 on t
 // The losses, their sum and the clips of the batches that `next` gives until it gives null. The
 // sums stay on the device, in double, until the last batch is queued; then it waits. Every rank
 // measures its own share, and all get the same. Throws DataError when there was no target.
-EvaluationReport measure(StageTraining& training, const std::function<DeviceBatch*()>& next,
+EvaluationReport measure(PartTraining& training, const std::function<DeviceBatch*()>& next,
                          const SumOverRanks& sum) {
   RoleDevice& device = training.device();
   const auto scope = device.enter(device.stream());
@@ -170,7 +170,7 @@ double Trainer::seconds() const {
   return std::chrono::duration<double>(settings_.clock->now() - began_).count();
 }
 
-Trainer::Trainer(StageTraining& training, const TrainerSettings& settings,
+Trainer::Trainer(PartTraining& training, const TrainerSettings& settings,
                  const TrainingState& start)
     : training_(training), settings_(settings), state_(start), began_(settings.clock->now()) {
   MYXTTS_CHECK(training.step() == start.step, "the weights are of step {}, the state of step {}",

@@ -15,7 +15,7 @@
 #include "train/guards.h"
 #include "train/observer.h"
 #include "train/schedule.h"
-#include "train/step/stage_training.h"
+#include "train/step/part_training.h"
 
 namespace myxtts {
 
@@ -57,8 +57,7 @@ struct TrainerSettings {
 class Trainer {
  public:
   // `start` is that of the checkpoint that `training` was restored from.
-  Trainer(StageTraining& training, const TrainerSettings& settings,
-          const TrainingState& start = {});
+  Trainer(PartTraining& training, const TrainerSettings& settings, const TrainingState& start = {});
 
   void observe(TrainingObserver& observer);
 
@@ -96,7 +95,7 @@ class Trainer {
   [[noreturn]] void stop_at(std::int64_t step) const;
   double seconds() const;
 
-  StageTraining& training_;
+  PartTraining& training_;
   const TrainerSettings settings_;
   TrainingState state_;
   const Clock::Time began_;

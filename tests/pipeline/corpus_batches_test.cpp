@@ -284,7 +284,7 @@ TEST(CorpusBatches, ARowFollowsFromSeedEpochClipAndRepeatWhateverItsRankAndPlace
   const DiskCorpus disk(9);
   const RowOptions layout{
       .gpt = disk.gpt,
-      .windows = plan_windows(Stage::Dvae, {}, {.per_clip = 2, .seconds = 0.1}, 9)};
+      .windows = plan_windows(ModelPart::Dvae, {}, {.per_clip = 2, .seconds = 0.1}, 9)};
   const auto rows_of = [&](std::int64_t batch_size, std::int64_t ranks) {
     DrawnRows rows;
     for (std::int64_t rank = 0; rank < ranks; ++rank) {

@@ -54,7 +54,7 @@ struct StreamOptions {
 };
 
 // Clips of 24,000 and 44,100 Hz, one of them shorter than any window, in batches of three.
-class WindowStream : public testing::TestWithParam<Stage> {
+class WindowStream : public testing::TestWithParam<ModelPart> {
  protected:
   WindowStream() {
     auto clips = test::made_clips(5);
@@ -83,13 +83,13 @@ class WindowStream : public testing::TestWithParam<Stage> {
     encoder_ = std::make_unique<SpeakerEncoder>(model_.speaker_encoder, encoder);
   }
 
-  WindowPlan windows(Stage stage) const {
+  WindowPlan windows(ModelPart stage) const {
     return plan_windows(stage, model_, {.per_clip = 2, .seconds = 0.8}, plan_->slots());
   }
 
   // Calls `see` with each batch of two epochs.
   template <typename See>
-  void run(Stage stage, const StreamOptions& options, See see) {
+  void run(ModelPart stage, const StreamOptions& options, See see) {
     const auto data = open_cpu_role_device(Role::Data, {.threads = 1});
     const auto model = open_cpu_role_device(Role::Model, {.threads = 2});
     CorpusBatches batches(
@@ -117,7 +117,7 @@ class WindowStream : public testing::TestWithParam<Stage> {
     pipeline.outlet().finish();
   }
 
-  std::vector<std::uint64_t> hashes(Stage stage, const StreamOptions& options) {
+  std::vector<std::uint64_t> hashes(ModelPart stage, const StreamOptions& options) {
     std::vector<std::uint64_t> found;
     run(stage, options, [&found](const DeviceBatch& batch) { found.push_back(hash_of(batch)); });
     return found;
@@ -183,7 +183,7 @@ TEST_P(WindowStream, WindowsOfMissingClipsHaveNoWeightAndStandBehind) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, WindowStream,
-                         ::testing::Values(Stage::Dvae, Stage::Decoder, Stage::Speaker),
+                         ::testing::Values(ModelPart::Dvae, ModelPart::Decoder, ModelPart::Speaker),
                          [](const auto& tested) { return std::string(name_of(tested.param)); });
 
 using SoundWindowsOf = WindowStream;
@@ -192,7 +192,7 @@ using SoundWindowsOf = WindowStream;
 TEST_F(SoundWindowsOf, TheDvaeAreFramesOfTheClipsOwnSpectrogram) {
   const MelSpectrogram spectrogram(dvae_mel_config(), at::kCPU);
   int whole = 0;
-  run(Stage::Dvae, {}, [&](const DeviceBatch& batch) {
+  run(ModelPart::Dvae, {}, [&](const DeviceBatch& batch) {
     const auto& mel = batch.windows.mel;
     ASSERT_EQ(mel.size(2) % 4, 0);
     for (std::size_t row = 0; row < batch.clips.size(); ++row) {
@@ -215,7 +215,7 @@ TEST_F(SoundWindowsOf, TheDvaeAreFramesOfTheClipsOwnSpectrogram) {
 
 TEST_F(SoundWindowsOf, TheDecoderAreTheSamplesOfItsFramesAndSilenceBehindTheClip) {
   bool had_silence = false;
-  run(Stage::Decoder, {}, [&](const DeviceBatch& batch) {
+  run(ModelPart::Decoder, {}, [&](const DeviceBatch& batch) {
     const auto& windows = batch.windows;
     for (std::size_t row = 0; row < batch.clips.size(); ++row) {
       const auto wave = wave_of(batch.clips[row], 24'000);
@@ -236,7 +236,7 @@ TEST_F(SoundWindowsOf, TheDecoderHaveTheVoicesOfWholeClipsHoweverTheyAreShifted)
   std::set<std::uint64_t> streams;
   for (const bool shift : {false, true}) {
     FastChecksum sounds;
-    run(Stage::Decoder, {.shift = shift}, [&](const DeviceBatch& batch) {
+    run(ModelPart::Decoder, {.shift = shift}, [&](const DeviceBatch& batch) {
       for (std::size_t row = 0; row < batch.clips.size(); ++row) {
         const auto heard =
             Resampler(22'050, 16'000, at::kCPU)(wave_of(batch.clips[row], 22'050)).unsqueeze(0);
@@ -260,7 +260,7 @@ TEST_F(SoundWindowsOf, TheDecoderBeginWhereItsFramesDo) {
     tensors.emplace(kDecoderPrefix + name, tensor);
   }
   const Decoder decoder(model_.decoder, tensors);
-  const WindowPlan plan = windows(Stage::Decoder);
+  const WindowPlan plan = windows(ModelPart::Decoder);
   for (std::int64_t codes = 1; codes <= 400; codes += codes < 40 ? 1 : 37) {
     const auto latents = at::arange(codes, at::kFloat).view({1, codes, 1}).expand({1, codes, 4});
     const auto frames = decoder.frames(latents);

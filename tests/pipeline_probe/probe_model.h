@@ -30,7 +30,7 @@ class ProbeModel {
  private:
   std::unique_ptr<Dvae> dvae_;
   at::Tensor mel_stats_;
-  std::unique_ptr<StageTraining> training_;
+  std::unique_ptr<PartTraining> training_;
 };
 
 // On the device that a role has.

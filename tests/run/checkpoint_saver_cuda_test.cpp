@@ -66,7 +66,7 @@ TEST_P(CheckpointSaverCuda, ACheckpointHoldsItsOwnStepThoughTrainingGoesOn) {
     }
   }
   for (const std::int64_t number : {10, 20}) {
-    const auto opened = open_checkpoint(store.at(std::to_string(number)), facts_of(Stage::Gpt));
+    const auto opened = open_checkpoint(store.at(std::to_string(number)), facts_of(ModelPart::Gpt));
     for (int i = 0; i < kTensors; ++i) {
       const auto& tensor =
           (i < 2 ? opened.weights : opened.optimiser).at("gpt." + std::to_string(i));

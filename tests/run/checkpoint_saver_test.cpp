@@ -50,7 +50,7 @@ TEST_F(CheckpointSaverOnCpu, TensorsOfEveryKindComeBackBitByBitThoughTheyWereCha
   for (const auto& [name, tensor] : contents.weights) tensor.fill_(99);
   ASSERT_TRUE(saver.finish());
 
-  const CheckpointContents opened = open_checkpoint(store_.at("7"), facts_of(Stage::Gpt));
+  const CheckpointContents opened = open_checkpoint(store_.at("7"), facts_of(ModelPart::Gpt));
   EXPECT_EQ(opened.state, contents.state);
   expect_equal(opened.weights, weights);
   expect_equal(opened.optimiser, contents.optimiser);
@@ -60,14 +60,14 @@ TEST_F(CheckpointSaverOnCpu, TensorsOfEveryKindComeBackBitByBitThoughTheyWereCha
 }
 
 class CheckpointOfAStage : public CheckpointSaverOnCpu,
-                           public ::testing::WithParamInterface<Stage> {};
+                           public ::testing::WithParamInterface<ModelPart> {};
 
 TEST_P(CheckpointOfAStage, IsAModelThatOpensWithWhatWasTrainedAndTheRestAsItWas) {
   const ModelConfig config = model_preset("tiny");
   const OpenModel before = new_model(config, 3);
   OpenModel after = before;
-  const StageFacts& part = facts_of(GetParam());
-  const bool is_dvae = GetParam() == Stage::Dvae;
+  const PartFacts& part = facts_of(GetParam());
+  const bool is_dvae = GetParam() == ModelPart::Dvae;
   NamedTensors& changed = is_dvae ? after.dvae : after.model;
   for (const auto& [name, tensor] : trained_tensors(part, changed)) changed[name] = tensor + 1;
   write_file_atomically(folder_ / files::kConfig, bytes_of(print_model_config(config)));
@@ -89,7 +89,7 @@ TEST_P(CheckpointOfAStage, IsAModelThatOpensWithWhatWasTrainedAndTheRestAsItWas)
   expect_equal(open_checkpoint(store_.at("1"), part).weights, trained_tensors(part, changed));
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, CheckpointOfAStage, ::testing::ValuesIn(kStages),
+INSTANTIATE_TEST_SUITE_P(Every, CheckpointOfAStage, ::testing::ValuesIn(kModelParts),
                          [](const auto& tested) { return std::string(name_of(tested.param)); });
 
 TEST_F(CheckpointSaverOnCpu, AStateOfAnotherStepThanItsFolderIsRefused) {
@@ -98,7 +98,7 @@ TEST_F(CheckpointSaverOnCpu, AStateOfAnotherStepThanItsFolderIsRefused) {
   ASSERT_TRUE(saver.finish());
   Checkpoint checkpoint = store_.at("4");
   checkpoint.step = 5;
-  EXPECT_THROW((void)open_checkpoint(checkpoint, facts_of(Stage::Gpt)), DataError);
+  EXPECT_THROW((void)open_checkpoint(checkpoint, facts_of(ModelPart::Gpt)), DataError);
 }
 
 }  // namespace

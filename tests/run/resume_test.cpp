@@ -33,7 +33,7 @@ class Resume : public ::testing::Test {
   std::optional<Checkpoint> find(const std::optional<std::string>& resume) {
     testing::internal::CaptureStderr();
     try {
-      auto found = find_starting_point(directory_, store_, resume, Stage::Gpt);
+      auto found = find_starting_point(directory_, store_, resume, ModelPart::Gpt);
       said_ = testing::internal::GetCapturedStderr();
       return found;
     } catch (const DataError& error) {
@@ -56,7 +56,7 @@ class Resume : public ::testing::Test {
 TEST_F(Resume, ARunOfAnotherStageIsRefusedWithWhatToType) {
   save(store_, 3);
   try {
-    (void)find_starting_point(directory_, store_, "latest", Stage::Dvae);
+    (void)find_starting_point(directory_, store_, "latest", ModelPart::Dvae);
     FAIL() << "it was taken";
   } catch (const ConfigError& error) {
     const std::string said = error.what();

@@ -52,7 +52,7 @@ TEST(PipelineVerdict, TheCacheIsAdvisedOnlyWhereItIsAllowed) {
   config = {};
   config.train.shift_clips = true;
   EXPECT_FALSE(advice_for(config).cache);
-  for (const Stage other : {Stage::Dvae, Stage::Decoder, Stage::Speaker}) {
+  for (const ModelPart other : {ModelPart::Dvae, ModelPart::Decoder, ModelPart::Speaker}) {
     config = {};
     config.train.stage = other;
     EXPECT_FALSE(advice_for(config).cache);

@@ -16,9 +16,9 @@ namespace {
 using namespace std::chrono_literals;
 
 // A training of which nothing is asked but its weights, and that has none.
-class NoTraining final : public StageTraining {
+class NoTraining final : public PartTraining {
  public:
-  explicit NoTraining(RoleDevice& device) : StageTraining(device, {}, {}) {}
+  explicit NoTraining(RoleDevice& device) : PartTraining(device, {}, {}) {}
 
   double total(std::span<const double>) const override { return 0; }
   NamedTensors weights() const override { return {}; }

@@ -25,7 +25,7 @@ std::unique_ptr<RoleDevice> cpu() {
   return open_role_device(Role::Model, RolePlan{});
 }
 
-std::vector<StepNumbers> train(StageTraining& training, const std::vector<DeviceBatch*>& batches,
+std::vector<StepNumbers> train(PartTraining& training, const std::vector<DeviceBatch*>& batches,
                                double rate) {
   std::vector<StepNumbers> numbers;
   for (auto* batch : batches) {
@@ -58,7 +58,7 @@ double largest_difference(const NamedTensors& a, const NamedTensors& b) {
 
 class GptTrainingOnCpu : public ::testing::Test {
  protected:
-  std::unique_ptr<StageTraining> make(const GptTrainingSettings& settings) {
+  std::unique_ptr<PartTraining> make(const GptTrainingSettings& settings) {
     return make_gpt_training(config_, weights_, *device_, settings);
   }
 

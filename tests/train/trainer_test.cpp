@@ -89,7 +89,7 @@ struct Bench {
   const GptConfig gpt = test::small_gpt();
   const std::unique_ptr<RoleDevice> device = test::one_cpu();
   Listener heard;
-  std::unique_ptr<StageTraining> training;
+  std::unique_ptr<PartTraining> training;
   std::optional<Trainer> trainer;
 };
 

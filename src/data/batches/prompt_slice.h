@@ -19,6 +19,10 @@ struct VisitDraw {
   std::uint64_t key() const;  // of seed, epoch and clip
 };
 
+// Note [Where a prompt is cut]
+// Here the span is chosen. FeatureStage::make_prompts (pipeline/feature_stage.cpp) cuts it from the
+// sound on the data device; of a clip whose codes are cached the collator reads that span alone.
+
 // Where a clip of `samples` at 22,050 Hz gets its prompt from: 3 to 6 s of it, or half of a clip
 // that is shorter than that, from anywhere. A function of its arguments alone.
 PromptSpan training_prompt(const VisitDraw& draw, std::int64_t samples);

@@ -25,15 +25,15 @@ struct Usual {
   std::int64_t multiple;  // units that a length is a multiple of
 };
 
-Usual usual_of(Stage stage, const ModelConfig& model) {
+Usual usual_of(ModelPart stage, const ModelConfig& model) {
   switch (stage) {
-    case Stage::Dvae:
+    case ModelPart::Dvae:
       return {.per_clip = 4,
               .seconds = 1.5,
               .unit = dvae_mel_config().hop,
               .rate = kModelRate,
               .multiple = kCodeFrames};
-    case Stage::Decoder: {
+    case ModelPart::Decoder: {
       const auto hop = model.decoder.output_hop;
       const auto rate = model.decoder.output_sample_rate;
       constexpr double kFrames = 32;
@@ -43,13 +43,13 @@ Usual usual_of(Stage stage, const ModelConfig& model) {
               .rate = rate,
               .multiple = 1};
     }
-    case Stage::Speaker:
+    case ModelPart::Speaker:
       return {.per_clip = 2,
               .seconds = 2.0,
               .unit = 1,
               .rate = model.speaker_encoder.sample_rate,
               .multiple = 1};
-    case Stage::Gpt:
+    case ModelPart::Gpt:
       break;
   }
   return {};
@@ -65,7 +65,7 @@ std::int64_t stretched(std::int64_t count, double scale) {
 
 }  // namespace
 
-WindowPlan plan_windows(Stage stage, const ModelConfig& model, const WindowWishes& wishes,
+WindowPlan plan_windows(ModelPart stage, const ModelConfig& model, const WindowWishes& wishes,
                         std::int64_t slots) {
   if (!facts_of(stage).on_windows) return {};
   const Usual usual = usual_of(stage, model);
@@ -81,14 +81,15 @@ WindowPlan plan_windows(Stage stage, const ModelConfig& model, const WindowWishe
 
 std::int64_t units_of(const WindowPlan& plan, std::int64_t samples, std::int64_t codes) {
   switch (plan.stage) {
-    case Stage::Dvae:
+    case ModelPart::Dvae:
       return samples / plan.unit + 1;
-    case Stage::Decoder:  // as Decoder::frames() stretches latents, first to the hop, then to rate
+    case ModelPart::Decoder:  // as Decoder::frames() stretches latents, first to the hop, then to
+                              // rate
       return stretched(stretched(codes, ratio(kCodeSamples, plan.unit)),
                        ratio(plan.rate, kModelRate));
-    case Stage::Speaker:
+    case ModelPart::Speaker:
       return resampled_length(samples, kModelRate, plan.rate);
-    case Stage::Gpt:
+    case ModelPart::Gpt:
       break;
   }
   return 0;

@@ -17,8 +17,8 @@ namespace myxtts {
 //   decoder  units are the decoder's frames, of 256 samples at 24,000 Hz
 //   speaker  units are samples at 16,000 Hz
 struct WindowPlan {
-  Stage stage = Stage::Gpt;  // which takes no windows
-  std::int64_t slots = 0;    // clips of a batch, at most
+  ModelPart stage = ModelPart::Gpt;  // which takes no windows
+  std::int64_t slots = 0;            // clips of a batch, at most
   std::int64_t per_clip = 0;
   std::int64_t length = 0;  // units
   std::int64_t unit = 1;    // samples
@@ -35,7 +35,7 @@ struct WindowWishes {
   std::optional<double> seconds = {};
 };
 
-WindowPlan plan_windows(Stage stage, const ModelConfig& model, const WindowWishes& wishes,
+WindowPlan plan_windows(ModelPart stage, const ModelConfig& model, const WindowWishes& wishes,
                         std::int64_t slots);
 
 // How many units a clip of `samples` at 22,050 Hz and `codes` codes has.

@@ -63,7 +63,7 @@ std::int64_t speaker_activations(const SpeakerEncoderConfig& encoder, std::int64
 
 // usual_memory_model() of a stage other than the GPT's, from the sizes of its networks: counted
 // more roughly, for windows of the usual length.
-MemoryModel stage_memory_model(const ModelConfig& model, const TrainConfig& train) {
+MemoryModel part_memory_model(const ModelConfig& model, const TrainConfig& train) {
   const WindowPlan windows = plan_windows(
       train.stage, model, {.per_clip = train.windows_per_clip, .seconds = train.window}, 1);
   return [model, windows](Precision, bool) {
@@ -72,10 +72,10 @@ MemoryModel stage_memory_model(const ModelConfig& model, const TrainConfig& trai
     std::int64_t activations = 0;
     std::int64_t trained = 0;
     std::int64_t frozen = 0;
-    if (windows.stage == Stage::Dvae) {
+    if (windows.stage == ModelPart::Dvae) {
       trained = parameter_count(dvae_specs(model.dvae));
       activations = dvae_activations(model.dvae, windows.length);
-    } else if (windows.stage == Stage::Decoder) {
+    } else if (windows.stage == ModelPart::Decoder) {
       // The discriminators have about as many parameters as two decoders.
       trained = 3 * parameter_count(decoder_specs(model.decoder));
       frozen = parameter_count(gpt_specs(model.gpt));
@@ -125,11 +125,11 @@ void add_note(DevicePlan& found, const MemorySavers& plain) {
 }
 
 // What suits its windows, rather than as many clips as memory holds; the savers are the GPT's.
-DevicePlan plan_stage(RunConfig config, const Machine& machine, const ModelConfig& model,
-                      const std::string& cuda_fault) {
+DevicePlan plan_part(RunConfig config, const Machine& machine, const ModelConfig& model,
+                     const std::string& cuda_fault) {
   TrainConfig& train = config.train;
   if (!train.batch_size && !train.batch_tokens) train.batch_size = facts_of(train.stage).batch_size;
-  DevicePlan plan = plan_devices(config, machine, stage_memory_model(model, train), cuda_fault);
+  DevicePlan plan = plan_devices(config, machine, part_memory_model(model, train), cuda_fault);
   plan.savers.moments = train.moments.value_or(Moments::Fp32);
   plan.notes.push_back(
       fmt::format("The memory of the stage {} is a rough estimate.", name_of(train.stage)));
@@ -186,8 +186,7 @@ std::vector<MemorySavers> saver_choices(const TrainConfig& train) {
 
 DevicePlan plan_with_savers(const RunConfig& config, const Machine& machine,
                             const ModelConfig& model, const std::string& cuda_fault) {
-  if (facts_of(config.train.stage).on_windows)
-    return plan_stage(config, machine, model, cuda_fault);
+  if (facts_of(config.train.stage).on_windows) return plan_part(config, machine, model, cuda_fault);
   const auto choices = saver_choices(config.train);
   const auto planned = [&](const MemorySavers& savers) {
     const auto memory = usual_memory_model(model, savers, config.train.guide > 0);

@@ -8,14 +8,14 @@
 #include "data/batches/device_batch.h"
 #include "device/role_device.h"
 #include "diagnose/report/report.h"
-#include "train/step/stage_training.h"
+#include "train/step/part_training.h"
 
 namespace myxtts {
 
 // A network that is trained one step, and the parts of the step that are checked. A test may
 // replace the last three, which are the network's own.
 struct ModelTrial {
-  StageTraining& training;
+  PartTraining& training;
   DeviceBatch& batch;
   std::function<NamedTensors()> kept = [this] { return training.kept(); };
   std::function<void()> pass = [this] { training.accumulate(batch); };  // forward and backward
@@ -24,7 +24,7 @@ struct ModelTrial {
     return training.finish_numbers().back();
   };
 
-  ModelTrial(StageTraining& trained, DeviceBatch& on) : training(trained), batch(on) {}
+  ModelTrial(PartTraining& trained, DeviceBatch& on) : training(trained), batch(on) {}
   ModelTrial(const ModelTrial&) = delete;
   ModelTrial& operator=(const ModelTrial&) = delete;
 };

@@ -49,7 +49,7 @@ void write_sound(const fs::path& path, const Sample& sample) {
 
 }  // namespace
 
-ValidationSamples::ValidationSamples(const fs::path& run, StageTraining& training,
+ValidationSamples::ValidationSamples(const fs::path& run, PartTraining& training,
                                      const OpenModel& start, std::unique_ptr<SampleMaker> maker)
     : folder_(run / "samples"),
       training_(training),

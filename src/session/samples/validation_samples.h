@@ -11,9 +11,9 @@
 #include "base/thread_group.h"
 #include "model/named_tensors.h"
 #include "run/event_file.h"
-#include "session/samples/stage_samples.h"
+#include "session/samples/part_samples.h"
 #include "train/observer.h"
-#include "train/step/stage_training.h"
+#include "train/step/part_training.h"
 
 namespace myxtts {
 
@@ -26,7 +26,7 @@ namespace myxtts {
 class ValidationSamples final : public TrainingObserver {
  public:
   // `start` is the model as the run began with it; the weights that are trained take their places.
-  ValidationSamples(const std::filesystem::path& run, StageTraining& training,
+  ValidationSamples(const std::filesystem::path& run, PartTraining& training,
                     const OpenModel& start, std::unique_ptr<SampleMaker> maker);
   ~ValidationSamples() override;  // waits for what is being made, or for its end after stop()
 
@@ -48,7 +48,7 @@ class ValidationSamples final : public TrainingObserver {
   void keep(const Sample& sample, std::int64_t step, const std::filesystem::path& folder);
 
   const std::filesystem::path folder_;  // RUN/samples
-  StageTraining& training_;
+  PartTraining& training_;
   const OpenModel& start_;
   const std::unique_ptr<SampleMaker> maker_;
   std::optional<EventFile> events_;  // the thread's, from its first sample on

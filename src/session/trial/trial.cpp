@@ -22,8 +22,8 @@
 #include "session/feed/resident_batches.h"
 #include "session/run_inputs.h"
 #include "session/run_monitor.h"
-#include "session/training_parts.h"
 #include "session/trial/steady_feed.h"
+#include "session/wired_training.h"
 
 namespace myxtts {
 namespace {
@@ -129,7 +129,7 @@ class Trial {
   const EffectiveConfig settings_;
   RunInputs inputs_;
   CheckpointStore checkpoints_;  // nothing is saved in it
-  TrainingParts parts_;
+  WiredTraining parts_;
   ResidentBatches resident_;
   std::int64_t kept_ = 0;  // steps
   BatchTokens kept_tokens_ = {};

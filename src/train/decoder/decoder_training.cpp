@@ -96,12 +96,12 @@ using GanLosses = std::array<at::Tensor, 4>;
 // The two kinds of step, without discriminators and with them, may each be recorded as a CUDA graph
 // on windows of its own that every batch's are copied to. The GPT in front is not part of them: its
 // sizes differ from batch to batch, and it is queued while the step before it still runs.
-class DecoderTraining final : public StageTraining {
+class DecoderTraining final : public PartTraining {
  public:
   DecoderTraining(RoleDevice& device, const ModelConfig& config, const NamedTensors& weights,
                   const DecoderTrainingSettings& settings)
-      : StageTraining(device, checked_step(config, settings),
-                      {"mel_loss", "feature_loss", "adversarial_loss", "discriminator_loss"}),
+      : PartTraining(device, checked_step(config, settings),
+                     {"mel_loss", "feature_loss", "adversarial_loss", "discriminator_loss"}),
         settings_(settings),
         dtype_(type_of(settings.step.precision)),
         windows_of_(config, weights, torch_device(device), dtype_),
@@ -336,14 +336,13 @@ void DecoderTraining::load(const NamedTensors& weights, const NamedTensors& opti
 
 }  // namespace
 
-std::unique_ptr<StageTraining> make_decoder_training(const ModelConfig& config,
-                                                     const NamedTensors& weights,
-                                                     RoleDevice& device,
-                                                     const DecoderTrainingSettings& settings) {
+std::unique_ptr<PartTraining> make_decoder_training(const ModelConfig& config,
+                                                    const NamedTensors& weights, RoleDevice& device,
+                                                    const DecoderTrainingSettings& settings) {
   return make_on<DecoderTraining>(device, config, weights, settings);
 }
 
-std::unique_ptr<StageTraining> make_decoder_training(const TrainingInputs& inputs) {
+std::unique_ptr<PartTraining> make_decoder_training(const TrainingInputs& inputs) {
   if (inputs.config.train.freeze) {
     throw ConfigError(
         "--freeze does not go with --stage decoder, which is trained whole; leave it out.");

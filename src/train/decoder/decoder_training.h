@@ -8,7 +8,7 @@
 #include "config/run_config.h"
 #include "model/named_tensors.h"
 #include "train/parts.h"
-#include "train/step/stage_training.h"
+#include "train/step/part_training.h"
 
 namespace myxtts {
 
@@ -44,10 +44,9 @@ struct DecoderTrainingSettings {
 // `weights` has the names of gpt_specs() behind kGptPrefix and of decoder_specs() behind
 // kDecoderPrefix, fp32, on the CPU; they are copied. Throws ConfigError for a setting that cannot
 // be, DeviceError when memory does not suffice.
-std::unique_ptr<StageTraining> make_decoder_training(const ModelConfig& config,
-                                                     const NamedTensors& weights,
-                                                     RoleDevice& device,
-                                                     const DecoderTrainingSettings& settings);
-std::unique_ptr<StageTraining> make_decoder_training(const TrainingInputs& inputs);
+std::unique_ptr<PartTraining> make_decoder_training(const ModelConfig& config,
+                                                    const NamedTensors& weights, RoleDevice& device,
+                                                    const DecoderTrainingSettings& settings);
+std::unique_ptr<PartTraining> make_decoder_training(const TrainingInputs& inputs);
 
 }  // namespace myxtts

@@ -301,14 +301,14 @@ class DvaeTraining final : public WindowTraining {
 
 }  // namespace
 
-std::unique_ptr<StageTraining> make_dvae_training(const DvaeConfig& config,
-                                                  const NamedTensors& weights,
-                                                  const at::Tensor& mel_stats, RoleDevice& device,
-                                                  const DvaeTrainingSettings& settings) {
+std::unique_ptr<PartTraining> make_dvae_training(const DvaeConfig& config,
+                                                 const NamedTensors& weights,
+                                                 const at::Tensor& mel_stats, RoleDevice& device,
+                                                 const DvaeTrainingSettings& settings) {
   return make_on<DvaeTraining>(device, config, weights, mel_stats, settings);
 }
 
-std::unique_ptr<StageTraining> make_dvae_training(const TrainingInputs& inputs) {
+std::unique_ptr<PartTraining> make_dvae_training(const TrainingInputs& inputs) {
   const OpenModel& model = inputs.model;
   return make_dvae_training(model.config.dvae, model.dvae, model.model.at("mel_stats"),
                             inputs.device,

@@ -9,7 +9,7 @@
 #include "config/model.h"
 #include "model/named_tensors.h"
 #include "train/parts.h"
-#include "train/step/stage_training.h"
+#include "train/step/part_training.h"
 
 namespace myxtts {
 
@@ -46,10 +46,10 @@ struct DvaeTrainingSettings {
 //
 // `weights` has the names of dvae_specs(), fp32, on the CPU; they are copied. A codebook whose
 // cluster sizes are all 0 is new: it begins with the first batch. `mel_stats` [bands].
-std::unique_ptr<StageTraining> make_dvae_training(const DvaeConfig& config,
-                                                  const NamedTensors& weights,
-                                                  const at::Tensor& mel_stats, RoleDevice& device,
-                                                  const DvaeTrainingSettings& settings);
-std::unique_ptr<StageTraining> make_dvae_training(const TrainingInputs& inputs);
+std::unique_ptr<PartTraining> make_dvae_training(const DvaeConfig& config,
+                                                 const NamedTensors& weights,
+                                                 const at::Tensor& mel_stats, RoleDevice& device,
+                                                 const DvaeTrainingSettings& settings);
+std::unique_ptr<PartTraining> make_dvae_training(const TrainingInputs& inputs);
 
 }  // namespace myxtts

@@ -73,11 +73,11 @@ at::Generator own_generator(const c10::Device& device) {
 // Forward and backward are computed as batches come, or recorded once for each size as a CUDA graph
 // and replayed. Gradients stay in the parameters and losses in the optimiser; with the last batch
 // of a step they are summed over the ranks, during the backward pass where possible.
-class GptTraining final : public StageTraining {
+class GptTraining final : public PartTraining {
  public:
   GptTraining(RoleDevice& device, const GptConfig& config, const NamedTensors& weights,
               const GptTrainingSettings& settings)
-      : StageTraining(device, checked_step(settings), names_of_losses(settings)),
+      : PartTraining(device, checked_step(settings), names_of_losses(settings)),
         settings_(settings),
         parameters_(layout_of(config, settings.step.freeze), weights, torch_device(device),
                     type_of(settings.step.precision), !settings.savers.release_gradients),
@@ -105,7 +105,7 @@ class GptTraining final : public StageTraining {
   }
 
   std::vector<StepNumbers> finish_numbers() override {
-    auto numbers = StageTraining::finish_numbers();
+    auto numbers = PartTraining::finish_numbers();
     if (ranks_) ranks_->require_whole();
     return numbers;
   }
@@ -365,13 +365,13 @@ at::Tensor GptTraining::measure(const DeviceBatch& batch) const {
 
 }  // namespace
 
-std::unique_ptr<StageTraining> make_gpt_training(const GptConfig& config,
-                                                 const NamedTensors& weights, RoleDevice& device,
-                                                 const GptTrainingSettings& settings) {
+std::unique_ptr<PartTraining> make_gpt_training(const GptConfig& config,
+                                                const NamedTensors& weights, RoleDevice& device,
+                                                const GptTrainingSettings& settings) {
   return make_on<GptTraining>(device, config, weights, settings);
 }
 
-std::unique_ptr<StageTraining> make_gpt_training(const TrainingInputs& inputs) {
+std::unique_ptr<PartTraining> make_gpt_training(const TrainingInputs& inputs) {
   const TrainConfig& train = inputs.config.train;
   return make_gpt_training(inputs.model.config.gpt, inputs.model.model, inputs.device,
                            {.step = step_settings(inputs),

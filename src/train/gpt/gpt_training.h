@@ -13,7 +13,7 @@
 #include "model/named_tensors.h"
 #include "parallel/rank_team.h"
 #include "train/parts.h"
-#include "train/step/stage_training.h"
+#include "train/step/part_training.h"
 
 namespace myxtts {
 
@@ -38,9 +38,9 @@ struct GptTrainingSettings {
 // `weights` has the names of gpt_specs() behind kGptPrefix, among others, fp32, on the CPU; they
 // are copied. Throws ConfigError when a pattern to freeze fits no parameter, DeviceError when
 // memory does not suffice.
-std::unique_ptr<StageTraining> make_gpt_training(const GptConfig& config,
-                                                 const NamedTensors& weights, RoleDevice& device,
-                                                 const GptTrainingSettings& settings);
-std::unique_ptr<StageTraining> make_gpt_training(const TrainingInputs& inputs);
+std::unique_ptr<PartTraining> make_gpt_training(const GptConfig& config,
+                                                const NamedTensors& weights, RoleDevice& device,
+                                                const GptTrainingSettings& settings);
+std::unique_ptr<PartTraining> make_gpt_training(const TrainingInputs& inputs);
 
 }  // namespace myxtts

@@ -271,14 +271,13 @@ class SpeakerTraining final : public WindowTraining {
 
 }  // namespace
 
-std::unique_ptr<StageTraining> make_speaker_training(const SpeakerEncoderConfig& config,
-                                                     const NamedTensors& weights,
-                                                     RoleDevice& device,
-                                                     const SpeakerTrainingSettings& settings) {
+std::unique_ptr<PartTraining> make_speaker_training(const SpeakerEncoderConfig& config,
+                                                    const NamedTensors& weights, RoleDevice& device,
+                                                    const SpeakerTrainingSettings& settings) {
   return make_on<SpeakerTraining>(device, config, weights, settings);
 }
 
-std::unique_ptr<StageTraining> make_speaker_training(const TrainingInputs& inputs) {
+std::unique_ptr<PartTraining> make_speaker_training(const TrainingInputs& inputs) {
   return make_speaker_training(inputs.model.config.speaker_encoder, inputs.model.model,
                                inputs.device,
                                {.step = finer_step_settings(inputs),

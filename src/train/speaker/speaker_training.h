@@ -7,7 +7,7 @@
 #include "config/model.h"
 #include "model/named_tensors.h"
 #include "train/parts.h"
-#include "train/step/stage_training.h"
+#include "train/step/part_training.h"
 
 namespace myxtts {
 
@@ -32,10 +32,9 @@ struct SpeakerTrainingSettings {
 //
 // `weights` has the names of speaker_encoder_specs() behind kSpeakerEncoderPrefix, among others, on
 // the CPU; they are copied. Throws ConfigError when there are fewer than two speakers.
-std::unique_ptr<StageTraining> make_speaker_training(const SpeakerEncoderConfig& config,
-                                                     const NamedTensors& weights,
-                                                     RoleDevice& device,
-                                                     const SpeakerTrainingSettings& settings);
-std::unique_ptr<StageTraining> make_speaker_training(const TrainingInputs& inputs);
+std::unique_ptr<PartTraining> make_speaker_training(const SpeakerEncoderConfig& config,
+                                                    const NamedTensors& weights, RoleDevice& device,
+                                                    const SpeakerTrainingSettings& settings);
+std::unique_ptr<PartTraining> make_speaker_training(const TrainingInputs& inputs);
 
 }  // namespace myxtts

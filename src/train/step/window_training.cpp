@@ -41,7 +41,7 @@ SoundWindows zeros_like(const SoundWindows& windows, c10::Device device) {
 WindowTraining::WindowTraining(RoleDevice& device, const StepSettings& settings,
                                std::vector<std::string> loss_names, ParameterLayout layout,
                                const NamedTensors& weights)
-    : StageTraining(device, checked(settings), std::move(loss_names)),
+    : PartTraining(device, checked(settings), std::move(loss_names)),
       parameters_(std::move(layout), weights, torch_device(device), at::kFloat,
                   /*fixed_gradients=*/true),
       optimiser_(

@@ -7,14 +7,14 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "train/step/stage_training.h"
+#include "train/step/part_training.h"
 
 namespace myxtts {
 
 // The training of a network on windows of sound in fp32 or tf32: forward, backward, AdamW, and both
 // halves as CUDA graphs where they are asked for. What is reported of a step is the mean over its
 // batches.
-class WindowTraining : public StageTraining {
+class WindowTraining : public PartTraining {
  public:
   ~WindowTraining() override;
 

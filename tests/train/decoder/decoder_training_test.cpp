@@ -45,7 +45,7 @@ class DecoderTrainingOnCpu : public ::testing::Test {
             .mel_only_steps = 0};
   }
 
-  std::unique_ptr<StageTraining> make(const DecoderTrainingSettings& wanted) {
+  std::unique_ptr<PartTraining> make(const DecoderTrainingSettings& wanted) {
     return make_decoder_training(config_, weights_, *device_, wanted);
   }
 
@@ -53,7 +53,7 @@ class DecoderTrainingOnCpu : public ::testing::Test {
     return decoder_batch(config_, *device_, seeds);
   }
 
-  static StepNumbers step(StageTraining& training, DeviceBatch& batch, double rate = kRate) {
+  static StepNumbers step(PartTraining& training, DeviceBatch& batch, double rate = kRate) {
     training.accumulate(batch);
     training.update(rate);
     return training.finish_numbers().at(0);
@@ -78,7 +78,7 @@ class DecoderTrainingOnCpu : public ::testing::Test {
 
   // How many there are, by the names of their weights: "....period.2.LAYER",
   // "....spectrum.512.LAYER".
-  static double discriminators(const StageTraining& training) {
+  static double discriminators(const PartTraining& training) {
     std::set<std::string> names;
     for (const auto& [name, tensor] : training.optimiser()) {
       const std::string prefix = "discriminator_weight.discriminator.";
@@ -158,7 +158,7 @@ TEST_F(DecoderTrainingOnCpu, ContinuesBitForBitFromACheckpoint) {
   wanted.mel_only_steps = 2;
   auto first = batch({.codes = 1, .sound = 1});
   auto second = batch({.codes = 2, .sound = 2});
-  const auto train = [&](StageTraining& training, int steps) {
+  const auto train = [&](PartTraining& training, int steps) {
     for (int i = 0; i < steps; ++i) {
       step(training, training.step() % 2 == 0 ? first : second);
     }

@@ -59,7 +59,7 @@ class DvaeTrainingGolden : public ::testing::Test {
 
   const GoldenTensors golden_ = read_golden("networks/dvae_training.safetensors");
   const std::unique_ptr<RoleDevice> device_ = cpu();
-  const std::unique_ptr<StageTraining> training_ =
+  const std::unique_ptr<PartTraining> training_ =
       make_dvae_training(small_dvae(), golden_weights(), ones(), *device_, golden_settings());
   DeviceBatch batch_ = mel_batch(formula_values("small.training_mel", {3, 80, 52}) * 2, *device_);
 };
@@ -94,7 +94,7 @@ TEST_F(DvaeTrainingGolden, TenStepsFollowThePeers) {
 
 class SmallDvaeTraining : public ::testing::Test {
  protected:
-  std::unique_ptr<StageTraining> make(const DvaeTrainingSettings& settings = {}) {
+  std::unique_ptr<PartTraining> make(const DvaeTrainingSettings& settings = {}) {
     return make_dvae_training(small_dvae(), weights_, ones(), *device_, settings);
   }
   DeviceBatch batch(std::uint64_t seed, std::int64_t windows = 4) {

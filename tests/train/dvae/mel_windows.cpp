@@ -30,7 +30,7 @@ DeviceBatch mel_batch(const at::Tensor& mel, const RoleDevice& device) {
   return batch;
 }
 
-std::vector<StepNumbers> train(StageTraining& training, const std::vector<DeviceBatch*>& batches,
+std::vector<StepNumbers> train(PartTraining& training, const std::vector<DeviceBatch*>& batches,
                                int steps, double rate) {
   for (int step = 0; step < steps; ++step) {
     training.accumulate(*batches[static_cast<std::size_t>(step) % batches.size()]);

@@ -6,7 +6,7 @@
 #include "data/batches/device_batch.h"
 #include "device/role_device.h"
 #include "model/named_tensors.h"
-#include "train/step/stage_training.h"
+#include "train/step/part_training.h"
 
 namespace myxtts::test {
 
@@ -18,7 +18,7 @@ at::Tensor speechlike_mel(std::int64_t windows, std::int64_t frames, std::uint64
 DeviceBatch mel_batch(const at::Tensor& mel, const RoleDevice& device);
 
 // Steps over the batches in turn.
-std::vector<StepNumbers> train(StageTraining& training, const std::vector<DeviceBatch*>& batches,
+std::vector<StepNumbers> train(PartTraining& training, const std::vector<DeviceBatch*>& batches,
                                int steps, double rate);
 
 NamedTensors copies(const NamedTensors& tensors);

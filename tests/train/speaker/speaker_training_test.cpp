@@ -93,7 +93,7 @@ class ThreeVoices : public ::testing::Test {
     for (auto& [name, tensor] : made) weights_.emplace(kSpeakerEncoderPrefix + name, tensor);
   }
 
-  std::unique_ptr<StageTraining> make(const SpeakerTrainingSettings& settings = {.speakers = 3}) {
+  std::unique_ptr<PartTraining> make(const SpeakerTrainingSettings& settings = {.speakers = 3}) {
     return make_speaker_training(config_, weights_, *device_, settings);
   }
 

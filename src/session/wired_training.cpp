@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/training_parts.h"
+#include "session/wired_training.h"
 
 #include <functional>
 #include <optional>
 
 #include "base/log.h"
 #include "run/open_model.h"
+#include "session/part_factory.h"
 #include "session/ranks/rank_agreement.h"
 #include "session/run_report.h"
-#include "session/stage_factory.h"
 
 namespace myxtts {
 namespace {
@@ -18,7 +18,7 @@ const RunData& checked_on_all_ranks(const RunInputs& inputs, RankTeam& team) {
   return inputs.data();
 }
 
-std::unique_ptr<StageTraining> place_model(TrainingParts& parts) {
+std::unique_ptr<PartTraining> place_model(WiredTraining& parts) {
   say(placing_model(parts.plan));
   // A step on the CPU can take longer than a person who wants it to end is patient. Of several
   // ranks none ends in the middle of one: the others wait for the whole step.
@@ -29,17 +29,17 @@ std::unique_ptr<StageTraining> place_model(TrainingParts& parts) {
     };
   }
   return parts.on_device([&] {
-    return make_stage_training({.config = parts.config(),
-                                .plan = parts.plan,
-                                .start = parts.start,
-                                .data = parts.data,
-                                .device = *parts.devices.model,
-                                .team = &parts.team,
-                                .poll = poll});
+    return make_part_training({.config = parts.config(),
+                               .plan = parts.plan,
+                               .start = parts.start,
+                               .data = parts.data,
+                               .device = *parts.devices.model,
+                               .team = &parts.team,
+                               .poll = poll});
   });
 }
 
-TrainingState restored_state(TrainingParts& parts) {
+TrainingState restored_state(WiredTraining& parts) {
   if (const std::optional<Checkpoint>& resumed = parts.inputs.resumed()) {
     const CheckpointContents saved = open_checkpoint(*resumed, parts.start.part);
     parts.on_device(
@@ -49,7 +49,7 @@ TrainingState restored_state(TrainingParts& parts) {
   return parts.data.starting_state();
 }
 
-TrainerSettings settings_of_trainer(TrainingParts& parts, const CheckpointStore& checkpoints) {
+TrainerSettings settings_of_trainer(WiredTraining& parts, const CheckpointStore& checkpoints) {
   TrainerSettings settings = trainer_settings(parts.config(), parts.data);
   settings.sum_over_ranks = [&parts](const at::Tensor& tensor) { parts.team.all_reduce(tensor); };
   settings.checkpoint_until = [&parts, &checkpoints](std::int64_t step) {
@@ -66,7 +66,7 @@ TrainerSettings settings_of_trainer(TrainingParts& parts, const CheckpointStore&
 
 }  // namespace
 
-TrainingParts::TrainingParts(RunInputs& given, CheckpointStore& checkpoints, RankTeam& ranks)
+WiredTraining::WiredTraining(RunInputs& given, CheckpointStore& checkpoints, RankTeam& ranks)
     : inputs(given),
       team(ranks),
       place(given.place_of(ranks.world())),
@@ -80,7 +80,7 @@ TrainingParts::TrainingParts(RunInputs& given, CheckpointStore& checkpoints, Ran
       state(restored_state(*this)),
       trainer(*training, settings_of_trainer(*this, checkpoints), state) {}
 
-void TrainingParts::step(DeviceBatch& batch) {
+void WiredTraining::step(DeviceBatch& batch) {
   on_device([&] {
     if (const StageProbe* probe = inputs.probe()) probe->report(Work::Step);
     trainer.step(batch);

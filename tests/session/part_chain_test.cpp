@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/stage_chain.h"
+#include "session/part_chain.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 
 #include "base/error.h"
-#include "config/stage_settings.h"
+#include "config/part_settings.h"
 #include "run/checkpoint_store.h"
 #include "support/temporary_folder.h"
 
@@ -20,8 +20,8 @@ class Chain : public testing::Test {
   // Settings of three stages in the folder.
   EffectiveConfig settings(const std::string& budgets = "dvae=10,gpt=8m") const {
     EffectiveConfig config{.values = {}, .origins = {}};
-    config.values.train.stages = {Stage::Dvae, Stage::Gpt, Stage::Decoder};
-    config.values.train.stage_budget = parse_stage_budgets(budgets);
+    config.values.train.stages = {ModelPart::Dvae, ModelPart::Gpt, ModelPart::Decoder};
+    config.values.train.stage_budget = parse_part_budgets(budgets);
     config.values.run.checkpoint_dir = folder_.path();
     config.values.run.resume = "latest";
     return config;
@@ -38,12 +38,12 @@ class Chain : public testing::Test {
 TEST_F(Chain, StagesComeInTheirOrderAndEachStartsFromTheOneBefore) {
   EffectiveConfig config = settings();
   config.values.train.vocab = "v.json";
-  const StageChain chain(config, folder_.path());
+  const PartChain chain(config, folder_.path());
   EXPECT_EQ(chain.next(), 0u);
   EXPECT_FALSE(chain.settings_of(0).values.train.init);
   EXPECT_EQ(chain.settings_of(0).values.train.vocab, "v.json");
   const RunConfig gpt = chain.settings_of(1).values;
-  EXPECT_EQ(gpt.train.stage, Stage::Gpt);
+  EXPECT_EQ(gpt.train.stage, ModelPart::Gpt);
   EXPECT_EQ(gpt.train.init, folder_ / "dvae" / "latest");
   EXPECT_FALSE(gpt.train.vocab);
   EXPECT_EQ(gpt.run.checkpoint_dir, folder_ / "gpt");
@@ -56,7 +56,7 @@ TEST_F(Chain, AStageThatHandsOnItsBestModelGivesTheCheckpointThatWasValidatedBes
   EffectiveConfig config = settings();
   config.values.train.hand_on = HandOn::Best;
   begin("dvae");
-  const StageChain chain(config, folder_.path());
+  const PartChain chain(config, folder_.path());
   EXPECT_EQ(chain.settings_of(2).values.train.init, folder_ / "gpt" / "latest")
       << "as long as nothing was measured";
   CheckpointStore store(folder_ / "gpt");
@@ -67,18 +67,18 @@ TEST_F(Chain, AStageThatHandsOnItsBestModelGivesTheCheckpointThatWasValidatedBes
   EXPECT_EQ(chain.settings_of(2).values.train.init, best);
   EXPECT_NE(chain.opening(2).find("from " + best.string()), std::string::npos);
   config.values.train.hand_on = HandOn::Latest;
-  EXPECT_EQ(StageChain(config, folder_.path()).settings_of(2).values.train.init,
+  EXPECT_EQ(PartChain(config, folder_.path()).settings_of(2).values.train.init,
             folder_ / "gpt" / "latest");
 }
 
 TEST_F(Chain, AFinishedStageIsNotRepeatedByAnotherProcess) {
   const EffectiveConfig config = settings();
   {
-    StageChain chain(config, folder_.path());
+    PartChain chain(config, folder_.path());
     chain.finish(0, 10, 2.5, 0.25);
     EXPECT_EQ(chain.next(), 1u);
   }
-  StageChain again(config, folder_.path());
+  PartChain again(config, folder_.path());
   EXPECT_EQ(again.next(), 1u);
   again.finish(1, 20, 60, {});
   again.finish(2, 30, 60, {});
@@ -90,34 +90,34 @@ TEST_F(Chain, AFinishedStageIsNotRepeatedByAnotherProcess) {
 TEST_F(Chain, ARaisedBudgetLetsAStageGoOnUntilALaterOneHasBegun) {
   {
     const EffectiveConfig config = settings();
-    StageChain(config, folder_.path()).finish(0, 10, 2.5, {});
+    PartChain(config, folder_.path()).finish(0, 10, 2.5, {});
   }
   const EffectiveConfig more = settings("dvae=20,gpt=8m");
-  EXPECT_EQ(StageChain(more, folder_.path()).next(), 0u);
+  EXPECT_EQ(PartChain(more, folder_.path()).next(), 0u);
   begin("gpt");
-  EXPECT_EQ(StageChain(more, folder_.path()).next(), 1u);
+  EXPECT_EQ(PartChain(more, folder_.path()).next(), 1u);
 }
 
 TEST_F(Chain, WithoutResumeAFolderThatWasUsedIsRefused) {
   EffectiveConfig config = settings();
   config.values.run.resume.reset();
-  EXPECT_NO_THROW(StageChain(config, folder_.path()));
+  EXPECT_NO_THROW(PartChain(config, folder_.path()));
   fs::create_directories(folder_ / "dvae" / "checkpoints");
-  EXPECT_NO_THROW(StageChain(config, folder_.path())) << "it failed before its first step";
+  EXPECT_NO_THROW(PartChain(config, folder_.path())) << "it failed before its first step";
   begin("dvae");
-  EXPECT_THROW(StageChain(config, folder_.path()), DataError);
+  EXPECT_THROW(PartChain(config, folder_.path()), DataError);
 }
 
 TEST_F(Chain, AStageBeforeWhatWasTrainedWithoutItIsRefused) {
   begin("gpt");
-  EXPECT_THROW(StageChain(settings(), folder_.path()), ConfigError);
+  EXPECT_THROW(PartChain(settings(), folder_.path()), ConfigError);
   begin("dvae");
-  EXPECT_NO_THROW(StageChain(settings(), folder_.path()));
+  EXPECT_NO_THROW(PartChain(settings(), folder_.path()));
 }
 
 TEST_F(Chain, LatestIsTheNewestModelOfTheStageThatWasTrainedLast) {
   const EffectiveConfig config = settings();
-  const StageChain chain(config, folder_.path());
+  const PartChain chain(config, folder_.path());
   chain.show_latest(0);
   EXPECT_FALSE(fs::exists(folder_ / "latest")) << "it has none yet";
   begin("dvae");
@@ -133,7 +133,7 @@ TEST_F(Chain, ADamagedRecordIsSaidWithWhatToDo) {
   for (const char* text : {"{", "{}", R"({"finished": [{"stage": "voice"}]})", "[1]"}) {
     std::ofstream(folder_ / "chain.json") << text;
     const EffectiveConfig config = settings();
-    EXPECT_THROW(StageChain(config, folder_.path()), DataError) << text;
+    EXPECT_THROW(PartChain(config, folder_.path()), DataError) << text;
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/stage_settings.h"
+#include "config/part_settings.h"
 
 #include <algorithm>
 #include <set>
@@ -19,23 +19,24 @@ std::string_view leaf_of(std::string_view key) {
   return key.substr(key.rfind('.') + 1);
 }
 
-std::optional<Stage> parse_stage(std::string_view name) {
-  const auto* found = std::ranges::find(kStages, name, [](Stage stage) { return name_of(stage); });
-  return found == kStages.end() ? std::nullopt : std::optional(*found);
+std::optional<ModelPart> parse_part(std::string_view name) {
+  const auto* found =
+      std::ranges::find(kModelParts, name, [](ModelPart stage) { return name_of(stage); });
+  return found == kModelParts.end() ? std::nullopt : std::optional(*found);
 }
 
-std::optional<StageBudget> parse_budget(std::string_view text) {
+std::optional<PartBudget> parse_budget(std::string_view text) {
   if (text.ends_with('m')) {
     const auto minutes = parse_number(text.substr(0, text.size() - 1));
     if (!minutes || *minutes <= 0 || *minutes > kMostMinutes) return std::nullopt;
-    return StageBudget{.minutes = *minutes};
+    return PartBudget{.minutes = *minutes};
   }
   const auto steps = parse_integer(text);
   if (!steps || *steps < 1 || *steps > kMostSteps) return std::nullopt;
-  return StageBudget{.steps = *steps};
+  return PartBudget{.steps = *steps};
 }
 
-void apply_budget(const StageBudget& budget, EffectiveConfig& config) {
+void apply_budget(const PartBudget& budget, EffectiveConfig& config) {
   TrainConfig& train = config.values.train;
   if (budget.steps) train.max_steps = std::min(*budget.steps, train.max_steps.value_or(kMostSteps));
   const bool chosen = !config.origins.empty() &&
@@ -45,7 +46,7 @@ void apply_budget(const StageBudget& budget, EffectiveConfig& config) {
 }
 
 // Of what all stages of a chain share: what only some of them can have.
-void leave_out_what_it_lacks(Stage stage, RunConfig& own) {
+void leave_out_what_it_lacks(ModelPart stage, RunConfig& own) {
   if (!facts_of(stage).on_windows) {
     own.train.windows_per_clip.reset();
     own.train.window.reset();
@@ -59,49 +60,49 @@ void leave_out_what_it_lacks(Stage stage, RunConfig& own) {
 
 }  // namespace
 
-std::optional<std::vector<Stage>> parse_stages(std::string_view text) {
-  std::vector<Stage> stages;
+std::optional<std::vector<ModelPart>> parse_parts(std::string_view text) {
+  std::vector<ModelPart> stages;
   for (const std::string_view part : split_at_commas(text)) {
-    const auto stage = parse_stage(part);
+    const auto stage = parse_part(part);
     if (!stage || std::ranges::find(stages, *stage) != stages.end()) return std::nullopt;
     stages.push_back(*stage);
   }
   return stages;
 }
 
-std::string format_stages(const std::vector<Stage>& stages) {
+std::string format_parts(const std::vector<ModelPart>& stages) {
   std::string text;
-  for (const Stage stage : stages) {
+  for (const ModelPart stage : stages) {
     text += fmt::format("{}{}", text.empty() ? "" : ",", name_of(stage));
   }
   return text;
 }
 
-std::optional<StageBudgets> parse_stage_budgets(std::string_view text) {
-  StageBudgets budgets;
+std::optional<PartBudgets> parse_part_budgets(std::string_view text) {
+  PartBudgets budgets;
   for (const std::string_view part : split_at_commas(text)) {
     const auto equals = std::min(part.find('='), part.size());
-    const auto stage = parse_stage(part.substr(0, equals));
+    const auto stage = parse_part(part.substr(0, equals));
     const auto budget = parse_budget(part.substr(std::min(equals + 1, part.size())));
     if (!stage || !budget || !budgets.emplace(*stage, *budget).second) return std::nullopt;
   }
   return budgets;
 }
 
-std::string format_stage_budget(const StageBudget& budget) {
+std::string format_part_budget(const PartBudget& budget) {
   return budget.minutes ? fmt::format("{}m", *budget.minutes) : std::to_string(*budget.steps);
 }
 
-std::string format_stage_budgets(const StageBudgets& budgets) {
+std::string format_part_budgets(const PartBudgets& budgets) {
   std::string text;
   for (const auto& [stage, budget] : budgets) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : ",", name_of(stage),
-                        format_stage_budget(budget));
+    text +=
+        fmt::format("{}{}={}", text.empty() ? "" : ",", name_of(stage), format_part_budget(budget));
   }
   return text;
 }
 
-bool may_differ_by_stage(const Field& field) {
+bool may_differ_by_part(const Field& field) {
   static const std::set<std::string_view> shared = {
       "train.stage", "train.stages",       "train.stage_budget", "train.model_size",
       "train.init",  "train.vocab",        "train.vocab_pieces", "train.max_minutes",
@@ -110,33 +111,33 @@ bool may_differ_by_stage(const Field& field) {
   return (section == "train" || section == "run") && !shared.contains(field.key);
 }
 
-std::optional<std::pair<const Field*, Stage>> find_stage_key(std::string_view key) {
+std::optional<std::pair<const Field*, ModelPart>> find_part_key(std::string_view key) {
   const auto last = key.rfind('.');
   if (last == std::string_view::npos || !key.starts_with(kGroup)) return std::nullopt;
-  if (!is_group_of_stages(key.substr(0, last)) || key.substr(0, last) == kGroup) {
+  if (!is_group_of_parts(key.substr(0, last)) || key.substr(0, last) == kGroup) {
     return std::nullopt;
   }
-  const auto stage = parse_stage(leaf_of(key.substr(0, last)));
+  const auto stage = parse_part(leaf_of(key.substr(0, last)));
   for (const Field& field : all_fields()) {
-    if (may_differ_by_stage(field) && leaf_of(field.key) == leaf_of(key)) {
+    if (may_differ_by_part(field) && leaf_of(field.key) == leaf_of(key)) {
       return std::pair(&field, *stage);
     }
   }
   return std::nullopt;
 }
 
-bool is_group_of_stages(std::string_view key) {
+bool is_group_of_parts(std::string_view key) {
   if (!key.starts_with(kGroup)) return false;
   const std::string_view rest = key.substr(kGroup.size());
-  return rest.empty() || (rest.starts_with('.') && parse_stage(rest.substr(1)));
+  return rest.empty() || (rest.starts_with('.') && parse_part(rest.substr(1)));
 }
 
-std::vector<std::string> all_stage_keys() {
+std::vector<std::string> all_part_keys() {
   std::vector<std::string> keys;
-  for (const Stage stage : kStages) {
+  for (const ModelPart stage : kModelParts) {
     keys.push_back(fmt::format("{}.{}", kGroup, name_of(stage)));
     for (const Field& field : all_fields()) {
-      if (may_differ_by_stage(field)) {
+      if (may_differ_by_part(field)) {
         keys.push_back(fmt::format("{}.{}.{}", kGroup, name_of(stage), leaf_of(field.key)));
       }
     }
@@ -144,7 +145,7 @@ std::vector<std::string> all_stage_keys() {
   return keys;
 }
 
-EffectiveConfig settings_of_stage(const EffectiveConfig& config, Stage stage) {
+EffectiveConfig settings_of_part(const EffectiveConfig& config, ModelPart stage) {
   EffectiveConfig own = config;
   own.values.train.stage = stage;
   if (config.values.train.stages) leave_out_what_it_lacks(stage, own.values);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/step/stage_training.h"
+#include "train/step/part_training.h"
 
 #include <cstdlib>
 #include <utility>
@@ -38,8 +38,8 @@ at::ScalarType type_of(Precision precision) {
   return precision == Precision::Fp16 ? at::kHalf : at::kFloat;
 }
 
-StageTraining::StageTraining(RoleDevice& device, const StepSettings& settings,
-                             std::vector<std::string> loss_names)
+PartTraining::PartTraining(RoleDevice& device, const StepSettings& settings,
+                           std::vector<std::string> loss_names)
     : device_(device),
       settings_(settings),
       loss_names_(std::move(loss_names)),
@@ -47,7 +47,7 @@ StageTraining::StageTraining(RoleDevice& device, const StepSettings& settings,
   set_arithmetic(settings.precision, settings.deterministic);
 }
 
-void StageTraining::accumulate(DeviceBatch& batch) {
+void PartTraining::accumulate(DeviceBatch& batch) {
   run_on(device_, [&] {
     batch.filled.hold_up(device_.stream());
     pass(batch);
@@ -56,7 +56,7 @@ void StageTraining::accumulate(DeviceBatch& batch) {
   ++batches_;
 }
 
-void StageTraining::update(double learning_rate) {
+void PartTraining::update(double learning_rate) {
   MYXTTS_CHECK(batches_ > 0, "an update without a batch");
   run_on(device_, [&] {
     apply(learning_rate);
@@ -67,7 +67,7 @@ void StageTraining::update(double learning_rate) {
   batches_ = 0;
 }
 
-std::vector<std::string> StageTraining::overflowed() const {
+std::vector<std::string> PartTraining::overflowed() const {
   std::vector<std::string> names;
   run_on(device_, [&] {
     for (const Network& network : networks()) {
@@ -77,7 +77,7 @@ std::vector<std::string> StageTraining::overflowed() const {
   return names;
 }
 
-at::Tensor StageTraining::evaluate(DeviceBatch& batch) {
+at::Tensor PartTraining::evaluate(DeviceBatch& batch) {
   const at::NoGradGuard no_grad;
   at::Tensor sums;  // [2, losses]
   run_on(device_, [&] {
@@ -88,7 +88,7 @@ at::Tensor StageTraining::evaluate(DeviceBatch& batch) {
   return sums;
 }
 
-NamedTensors StageTraining::kept() const {
+NamedTensors PartTraining::kept() const {
   NamedTensors all = optimiser();
   for (const auto& [name, weight] : weights()) all.emplace("weight." + name, weight);
   for (const Network& network : networks()) {
@@ -100,18 +100,18 @@ NamedTensors StageTraining::kept() const {
   return all;
 }
 
-void StageTraining::restore(std::int64_t step, const NamedTensors& weights,
-                            const NamedTensors& optimiser) {
+void PartTraining::restore(std::int64_t step, const NamedTensors& weights,
+                           const NamedTensors& optimiser) {
   run_on(device_, [&] { load(weights, optimiser); });
   step_ = step;
   batches_ = 0;
 }
 
-void StageTraining::poll() const {
+void PartTraining::poll() const {
   if (settings_.poll && !settings_.graphs) settings_.poll();
 }
 
-void StageTraining::poll_in_backward(const Parameters& parameters) const {
+void PartTraining::poll_in_backward(const Parameters& parameters) const {
   if (!settings_.poll || settings_.graphs) return;
   for (const auto& [name, tensor] : parameters.tensors()) {
     if (tensor.requires_grad()) tensor.register_hook([this](const at::Tensor&) { poll(); });

@@ -75,11 +75,11 @@ void run_on(RoleDevice& device, const Work& work) {
 //
 // A part adds its networks and its losses: see the protected methods, all of which are called as
 // work of the device. The trainer's thread only. The device outlives it.
-class StageTraining {
+class PartTraining {
  public:
-  StageTraining(const StageTraining&) = delete;
-  StageTraining& operator=(const StageTraining&) = delete;
-  virtual ~StageTraining() = default;
+  PartTraining(const PartTraining&) = delete;
+  PartTraining& operator=(const PartTraining&) = delete;
+  virtual ~PartTraining() = default;
 
   // What the losses of a step are called, in the order of StepNumbers::losses.
   const std::vector<std::string>& loss_names() const { return loss_names_; }
@@ -133,8 +133,8 @@ class StageTraining {
   };
 
   // Sets the arithmetic of the process.
-  StageTraining(RoleDevice& device, const StepSettings& settings,
-                std::vector<std::string> loss_names);
+  PartTraining(RoleDevice& device, const StepSettings& settings,
+               std::vector<std::string> loss_names);
 
   // All that are trained. The optimiser of the first reports the losses.
   virtual std::vector<Network> networks() const = 0;
@@ -166,8 +166,8 @@ class StageTraining {
 
 // Makes a training as work of its device.
 template <typename Training, typename... Arguments>
-std::unique_ptr<StageTraining> make_on(RoleDevice& device, const Arguments&... arguments) {
-  std::unique_ptr<StageTraining> training;
+std::unique_ptr<PartTraining> make_on(RoleDevice& device, const Arguments&... arguments) {
+  std::unique_ptr<PartTraining> training;
   run_on(device, [&] { training = std::make_unique<Training>(device, arguments...); });
   return training;
 }

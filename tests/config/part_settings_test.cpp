@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/stage_settings.h"
+#include "config/part_settings.h"
 
 #include <gtest/gtest.h>
 
@@ -38,37 +38,37 @@ std::string refusal(const std::string& text) {
 
 TEST(StageSettings, EachStageHasItsOwnOverWhatAllShare) {
   const EffectiveConfig config = recipe();
-  const RunConfig dvae = settings_of_stage(config, Stage::Dvae).values;
-  EXPECT_EQ(dvae.train.stage, Stage::Dvae);
+  const RunConfig dvae = settings_of_part(config, ModelPart::Dvae).values;
+  EXPECT_EQ(dvae.train.stage, ModelPart::Dvae);
   EXPECT_FALSE(dvae.train.stages);
   EXPECT_EQ(dvae.train.lr, 0.0003);
   EXPECT_EQ(dvae.train.batch_size, 64);
-  const RunConfig gpt = settings_of_stage(config, Stage::Gpt).values;
+  const RunConfig gpt = settings_of_part(config, ModelPart::Gpt).values;
   EXPECT_EQ(gpt.train.lr, 0.01);
   EXPECT_EQ(gpt.train.schedule, ScheduleKind::Cosine);
   EXPECT_EQ(gpt.run.eval_steps, 7);
   EXPECT_FALSE(gpt.train.batch_size);
-  EXPECT_EQ(settings_of_stage(config, Stage::Decoder).values.train.lr, 0.01);
+  EXPECT_EQ(settings_of_part(config, ModelPart::Decoder).values.train.lr, 0.01);
 }
 
 TEST(StageSettings, ABudgetEndsItsStageAndNoEpochCountThatNobodyChoseDoes) {
   const EffectiveConfig config = recipe();
-  const TrainConfig dvae = settings_of_stage(config, Stage::Dvae).values.train;
+  const TrainConfig dvae = settings_of_part(config, ModelPart::Dvae).values.train;
   EXPECT_EQ(dvae.max_steps, 3000);
   EXPECT_GT(dvae.epochs, 100'000);
-  const TrainConfig gpt = settings_of_stage(config, Stage::Gpt).values.train;
+  const TrainConfig gpt = settings_of_part(config, ModelPart::Gpt).values.train;
   EXPECT_FALSE(gpt.max_steps);
-  EXPECT_EQ(gpt.stage_budget->at(Stage::Gpt).minutes, 8.0);
-  EXPECT_EQ(settings_of_stage(config, Stage::Decoder).values.train.epochs, 100);
+  EXPECT_EQ(gpt.stage_budget->at(ModelPart::Gpt).minutes, 8.0);
+  EXPECT_EQ(settings_of_part(config, ModelPart::Decoder).values.train.epochs, 100);
   const auto few = recipe({flag("train.epochs", "3"), flag("train.max_steps", "5")});
-  EXPECT_EQ(settings_of_stage(few, Stage::Dvae).values.train.epochs, 3);
-  EXPECT_EQ(settings_of_stage(few, Stage::Dvae).values.train.max_steps, 5);
+  EXPECT_EQ(settings_of_part(few, ModelPart::Dvae).values.train.epochs, 3);
+  EXPECT_EQ(settings_of_part(few, ModelPart::Dvae).values.train.max_steps, 5);
 }
 
 TEST(StageSettings, AFlagWinsForEveryStage) {
   const EffectiveConfig config = recipe({flag("train.lr", "0.5")});
-  EXPECT_EQ(settings_of_stage(config, Stage::Dvae).values.train.lr, 0.5);
-  EXPECT_EQ(settings_of_stage(config, Stage::Dvae).values.train.batch_size, 64);
+  EXPECT_EQ(settings_of_part(config, ModelPart::Dvae).values.train.lr, 0.5);
+  EXPECT_EQ(settings_of_part(config, ModelPart::Dvae).values.train.batch_size, 64);
 }
 
 TEST(StageSettings, AStageThatIsTrainedAloneHasThemToo) {
@@ -82,8 +82,8 @@ TEST(StageSettings, WhatIsPrintedReadsBackAsTheSame) {
     const EffectiveConfig config = recipe(flags);
     const EffectiveConfig again = recipe({}, print_config(config));
     EXPECT_EQ(again.values, config.values);
-    for (const Stage stage : kStages) {
-      EXPECT_EQ(settings_of_stage(again, stage).values, settings_of_stage(config, stage).values);
+    for (const ModelPart stage : kModelParts) {
+      EXPECT_EQ(settings_of_part(again, stage).values, settings_of_part(config, stage).values);
     }
   }
 }
@@ -115,29 +115,29 @@ TEST(StageSettings, WhatAStageOfAChainCannotHaveIsLeftOutOfIt) {
   const auto config =
       recipe({flag("data.cache_dataset", "true"), flag("train.windows_per_clip", "2"),
               flag("train.freeze", "gpt.conditioning_*")});
-  const RunConfig dvae = settings_of_stage(config, Stage::Dvae).values;
+  const RunConfig dvae = settings_of_part(config, ModelPart::Dvae).values;
   EXPECT_FALSE(dvae.data.cache_dataset);
   EXPECT_EQ(dvae.train.windows_per_clip, 2);
   EXPECT_FALSE(dvae.train.freeze);
-  const RunConfig gpt = settings_of_stage(config, Stage::Gpt).values;
+  const RunConfig gpt = settings_of_part(config, ModelPart::Gpt).values;
   EXPECT_TRUE(gpt.data.cache_dataset);
   EXPECT_FALSE(gpt.train.windows_per_clip);
   EXPECT_TRUE(gpt.train.freeze);
 }
 
 TEST(StageSettings, ListsAndBudgetsAreReadStrictly) {
-  EXPECT_EQ(parse_stages("dvae,gpt"), (std::vector{Stage::Dvae, Stage::Gpt}));
+  EXPECT_EQ(parse_parts("dvae,gpt"), (std::vector{ModelPart::Dvae, ModelPart::Gpt}));
   for (const char* wrong : {"", "dvae,", "dvae,dvae", "dvae gpt", "voice"}) {
-    EXPECT_FALSE(parse_stages(wrong)) << wrong;
+    EXPECT_FALSE(parse_parts(wrong)) << wrong;
   }
-  const auto budgets = parse_stage_budgets("dvae=3000,gpt=0.5m");
+  const auto budgets = parse_part_budgets("dvae=3000,gpt=0.5m");
   ASSERT_TRUE(budgets);
-  EXPECT_EQ(budgets->at(Stage::Dvae).steps, 3000);
-  EXPECT_EQ(budgets->at(Stage::Gpt).minutes, 0.5);
-  EXPECT_EQ(parse_stage_budgets(format_stage_budgets(*budgets)), budgets);
+  EXPECT_EQ(budgets->at(ModelPart::Dvae).steps, 3000);
+  EXPECT_EQ(budgets->at(ModelPart::Gpt).minutes, 0.5);
+  EXPECT_EQ(parse_part_budgets(format_part_budgets(*budgets)), budgets);
   for (const char* wrong : {"dvae", "dvae=", "dvae=0", "dvae=-1m", "dvae=m", "dvae=1h", "x=1",
                             "dvae=1,dvae=2", "dvae=1.5"}) {
-    EXPECT_FALSE(parse_stage_budgets(wrong)) << wrong;
+    EXPECT_FALSE(parse_part_budgets(wrong)) << wrong;
   }
 }
 

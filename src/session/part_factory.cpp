@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/stage_factory.h"
+#include "session/part_factory.h"
 
 #include <limits>
 
@@ -32,7 +32,7 @@ TrainerSettings trainer_settings(const RunConfig& config, const RunData& data) {
       .clip_name = [&data](ClipNumber clip) { return std::string(data.corpus().clip(clip).id); }};
 }
 
-std::unique_ptr<StageTraining> make_stage_training(const StageParts& parts) {
+std::unique_ptr<PartTraining> make_part_training(const PartFactoryInputs& parts) {
   const auto& training = parts.data.training();
   return make_training({.config = parts.config,
                         .plan = parts.plan,

@@ -40,7 +40,7 @@ class SampleMaker {
 // What the stage of a run is judged by, as --samples and --test-sentences ask for it; null:
 // nothing. Throws DataError when the sentences cannot be read. The vocabulary of `start` outlives
 // it.
-std::unique_ptr<SampleMaker> samples_of_stage(const RunConfig& config, const StartingModel& start,
-                                              const Corpus& corpus);
+std::unique_ptr<SampleMaker> samples_of_part(const RunConfig& config, const StartingModel& start,
+                                             const Corpus& corpus);
 
 }  // namespace myxtts

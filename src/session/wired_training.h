@@ -11,7 +11,7 @@
 #include "parallel/rank_team.h"
 #include "run/checkpoint_saver.h"
 #include "session/run_inputs.h"
-#include "train/step/stage_training.h"
+#include "train/step/part_training.h"
 #include "train/trainer.h"
 
 namespace myxtts {
@@ -26,12 +26,12 @@ class StepAborted final : public std::exception {};
 //
 // The members are in the order in which they are made; what one uses stands above it. Everything it
 // is given outlives it. The trainer's thread; `stopping` is any other's.
-struct TrainingParts {
+struct WiredTraining {
   // Places the model, records graphs where those are used, and restores the checkpoint that is
   // continued. Throws ConfigError, DataError, DeviceError.
-  TrainingParts(RunInputs& given, CheckpointStore& checkpoints, RankTeam& ranks);
-  TrainingParts(const TrainingParts&) = delete;
-  TrainingParts& operator=(const TrainingParts&) = delete;
+  WiredTraining(RunInputs& given, CheckpointStore& checkpoints, RankTeam& ranks);
+  WiredTraining(const WiredTraining&) = delete;
+  WiredTraining& operator=(const WiredTraining&) = delete;
 
   const RunConfig& config() const { return inputs.settings().values; }
   bool leads() const { return team.world().leads(); }
@@ -60,7 +60,7 @@ struct TrainingParts {
   const StartingModel& start;
   const RunData& data;
   RunDevices& devices;
-  const std::unique_ptr<StageTraining> training;
+  const std::unique_ptr<PartTraining> training;
   CheckpointSaver saver;
   const TrainingState state;  // that training begins with
   Trainer trainer;

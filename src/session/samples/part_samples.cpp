@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/samples/stage_samples.h"
+#include "session/samples/part_samples.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -309,12 +309,12 @@ std::unique_ptr<SampleMaker> spoken(const RunConfig& config, const StartingModel
 
 }  // namespace
 
-std::unique_ptr<SampleMaker> samples_of_stage(const RunConfig& config, const StartingModel& start,
-                                              const Corpus& corpus) {
-  if (config.train.stage == Stage::Gpt) return spoken(config, start, corpus);
-  if (config.run.samples == 0 || config.train.stage == Stage::Speaker) return nullptr;
+std::unique_ptr<SampleMaker> samples_of_part(const RunConfig& config, const StartingModel& start,
+                                             const Corpus& corpus) {
+  if (config.train.stage == ModelPart::Gpt) return spoken(config, start, corpus);
+  if (config.run.samples == 0 || config.train.stage == ModelPart::Speaker) return nullptr;
   auto clips = sample_clips(corpus, start.vocabulary, config.run.samples);
-  if (config.train.stage == Stage::Dvae) {
+  if (config.train.stage == ModelPart::Dvae) {
     return std::make_unique<ReconstructedClips>(std::move(clips));
   }
   return std::make_unique<CopiedClips>(std::move(clips));

@@ -12,7 +12,7 @@
 #include "session/feed/run_data.h"
 #include "session/starting_model.h"
 #include "train/parts.h"
-#include "train/step/stage_training.h"
+#include "train/step/part_training.h"
 #include "train/trainer.h"
 
 namespace myxtts {
@@ -23,7 +23,7 @@ std::optional<double> most_seconds(const TrainConfig& train);
 TrainerSettings trainer_settings(const RunConfig& config, const RunData& data);
 
 // What a stage's training is made of. All of it outlives the training.
-struct StageParts {
+struct PartFactoryInputs {
   const RunConfig& config;
   const DevicePlan& plan;
   const StartingModel& start;
@@ -36,6 +36,6 @@ struct StageParts {
 // The training of --stage, on the model device. Records graphs where those are used, with progress.
 // Throws ConfigError for a setting that the stage cannot have, DeviceError when memory does not
 // suffice.
-std::unique_ptr<StageTraining> make_stage_training(const StageParts& parts);
+std::unique_ptr<PartTraining> make_part_training(const PartFactoryInputs& parts);
 
 }  // namespace myxtts

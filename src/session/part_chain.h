@@ -13,14 +13,14 @@
 namespace myxtts {
 
 // The result of a stage of a chain.
-struct FinishedStage {
-  Stage stage = Stage::Gpt;
+struct FinishedPart {
+  ModelPart stage = ModelPart::Gpt;
   std::string budget = {};  // as --stage-budget wrote it; empty: none
   std::int64_t steps = 0;
   double seconds = 0;                          // of training, over all resumes
   std::optional<double> validation_loss = {};  // the best
 
-  friend bool operator==(const FinishedStage&, const FinishedStage&) = default;
+  friend bool operator==(const FinishedPart&, const FinishedPart&) = default;
 };
 
 // Stages that are trained one after another in one run directory, each from the model that the one
@@ -32,15 +32,15 @@ struct FinishedStage {
 // Each stage is a run of its own. RUN/chain.json names those that are finished; a process that is
 // killed at any instant leaves that as it was, and a stage that was at its end then finds itself
 // there at once. One thread, and one process at a time (RunDirectory sees to that).
-class StageChain {
+class PartChain {
  public:
   // Reads RUN/chain.json. A stage that is finished by a smaller budget than it has now goes on as
   // long as no later one has begun. Throws DataError when the file is damaged, or when a chain is
   // there and `settings` do not say --resume.
-  StageChain(const EffectiveConfig& settings, std::filesystem::path run);
+  PartChain(const EffectiveConfig& settings, std::filesystem::path run);
 
   std::size_t size() const { return stages_.size(); }
-  Stage stage(std::size_t index) const { return stages_[index]; }
+  ModelPart stage(std::size_t index) const { return stages_[index]; }
   // The first stage that is not finished; nothing: all are.
   std::optional<std::size_t> next() const;
 
@@ -62,18 +62,18 @@ class StageChain {
   std::string summary() const;
 
  private:
-  std::string budget_of(Stage stage) const;
+  std::string budget_of(ModelPart stage) const;
   std::filesystem::path handed_on(std::size_t index) const;
   bool has_begun(std::size_t index) const;
-  void refuse_inserted_stage() const;
-  const FinishedStage* finished(Stage stage) const;
+  void refuse_inserted_part() const;
+  const FinishedPart* finished(ModelPart stage) const;
   bool is_done(std::size_t index) const;
   void write() const;
 
   const EffectiveConfig& settings_;
   const std::filesystem::path run_;
-  const std::vector<Stage> stages_;
-  std::vector<FinishedStage> finished_;
+  const std::vector<ModelPart> stages_;
+  std::vector<FinishedPart> finished_;
 };
 
 }  // namespace myxtts

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/stage_chain.h"
+#include "session/part_chain.h"
 
 #include <unistd.h>
 
@@ -16,7 +16,7 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "base/message_text.h"
-#include "config/stage_settings.h"
+#include "config/part_settings.h"
 #include "run/checkpoint_store.h"
 #include "run/run_directory.h"
 
@@ -29,23 +29,23 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kFile = "chain.json";
 constexpr std::size_t kLargestFile = 64 << 10;  // bytes
 
-FinishedStage finished_from(const Json& json) {
-  const auto stage = parse_stages(json.at("stage").get<std::string>());
+FinishedPart finished_from(const Json& json) {
+  const auto stage = parse_parts(json.at("stage").get<std::string>());
   if (!stage || stage->size() != 1) throw DataError("it names a stage that there is not");
-  FinishedStage finished{.stage = stage->front(),
-                         .budget = json.at("budget").get<std::string>(),
-                         .steps = json.at("steps").get<std::int64_t>(),
-                         .seconds = json.at("seconds").get<double>()};
+  FinishedPart finished{.stage = stage->front(),
+                        .budget = json.at("budget").get<std::string>(),
+                        .steps = json.at("steps").get<std::int64_t>(),
+                        .seconds = json.at("seconds").get<double>()};
   const Json& loss = json.at("validation_loss");
   if (!loss.is_null()) finished.validation_loss = loss.get<double>();
   return finished;
 }
 
-std::vector<FinishedStage> read_finished(const fs::path& file) {
+std::vector<FinishedPart> read_finished(const fs::path& file) {
   if (!fs::exists(file)) return {};
   const std::string text = read_text_file(file, "record of the chain", kLargestFile);
   try {
-    std::vector<FinishedStage> finished;
+    std::vector<FinishedPart> finished;
     const Json json = Json::parse(text);
     for (const Json& each : json.at("finished")) finished.push_back(finished_from(each));
     return finished;
@@ -59,7 +59,7 @@ std::vector<FinishedStage> read_finished(const fs::path& file) {
 
 }  // namespace
 
-StageChain::StageChain(const EffectiveConfig& settings, fs::path run)
+PartChain::PartChain(const EffectiveConfig& settings, fs::path run)
     : settings_(settings),
       run_(std::move(run)),
       stages_(*settings.values.train.stages),
@@ -72,11 +72,11 @@ StageChain::StageChain(const EffectiveConfig& settings, fs::path run)
         "folder of its own with --checkpoint-dir.",
         run_.string()));
   }
-  refuse_inserted_stage();
+  refuse_inserted_part();
 }
 
 // What was trained after it was trained without it.
-void StageChain::refuse_inserted_stage() const {
+void PartChain::refuse_inserted_part() const {
   const auto is_new = [this](std::size_t index) {
     return !has_begun(index) && finished(stages_[index]) == nullptr;
   };
@@ -89,22 +89,22 @@ void StageChain::refuse_inserted_stage() const {
   }
 }
 
-std::string StageChain::budget_of(Stage stage) const {
+std::string PartChain::budget_of(ModelPart stage) const {
   const auto& budgets = settings_.values.train.stage_budget;
-  return budgets && budgets->contains(stage) ? format_stage_budget(budgets->at(stage)) : "";
+  return budgets && budgets->contains(stage) ? format_part_budget(budgets->at(stage)) : "";
 }
 
-bool StageChain::has_begun(std::size_t index) const {
+bool PartChain::has_begun(std::size_t index) const {
   return holds_checkpoints(folder(index));
 }
 
-const FinishedStage* StageChain::finished(Stage stage) const {
-  const auto found = std::ranges::find(finished_, stage, &FinishedStage::stage);
+const FinishedPart* PartChain::finished(ModelPart stage) const {
+  const auto found = std::ranges::find(finished_, stage, &FinishedPart::stage);
   return found == finished_.end() ? nullptr : &*found;
 }
 
-bool StageChain::is_done(std::size_t index) const {
-  const FinishedStage* before = finished(stages_[index]);
+bool PartChain::is_done(std::size_t index) const {
+  const FinishedPart* before = finished(stages_[index]);
   if (before == nullptr) return false;
   if (before->budget == budget_of(stages_[index])) return true;
   for (std::size_t later = index + 1; later < size(); ++later) {
@@ -113,19 +113,19 @@ bool StageChain::is_done(std::size_t index) const {
   return false;
 }
 
-std::optional<std::size_t> StageChain::next() const {
+std::optional<std::size_t> PartChain::next() const {
   for (std::size_t index = 0; index < size(); ++index) {
     if (!is_done(index)) return index;
   }
   return std::nullopt;
 }
 
-fs::path StageChain::folder(std::size_t index) const {
+fs::path PartChain::folder(std::size_t index) const {
   return run_ / name_of(stages_[index]);
 }
 
-EffectiveConfig StageChain::settings_of(std::size_t index) const {
-  EffectiveConfig own = settings_of_stage(settings_, stages_[index]);
+EffectiveConfig PartChain::settings_of(std::size_t index) const {
+  EffectiveConfig own = settings_of_part(settings_, stages_[index]);
   own.stage_settings.clear();
   own.values.run.checkpoint_dir = folder(index);
   if (!own.values.data.cache_dir) own.values.data.cache_dir = run_;
@@ -137,19 +137,19 @@ EffectiveConfig StageChain::settings_of(std::size_t index) const {
 }
 
 // What the stage gives to the next one.
-fs::path StageChain::handed_on(std::size_t index) const {
-  const TrainConfig own = settings_of_stage(settings_, stages_[index]).values.train;
+fs::path PartChain::handed_on(std::size_t index) const {
+  const TrainConfig own = settings_of_part(settings_, stages_[index]).values.train;
   if (own.hand_on == HandOn::Best) {
     if (const auto best = best_checkpoint(folder(index))) return best->folder;
   }
   return folder(index) / "latest";
 }
 
-std::string StageChain::title(std::size_t index) const {
+std::string PartChain::title(std::size_t index) const {
   return fmt::format("Training {} ({} of {})", name_of(stages_[index]), index + 1, size());
 }
 
-std::string StageChain::opening(std::size_t index) const {
+std::string PartChain::opening(std::size_t index) const {
   const EffectiveConfig own = settings_of(index);
   std::string text = fmt::format("stage {} of {}: {}", index + 1, size(), name_of(stages_[index]));
   if (const std::string budget = budget_of(stages_[index]); !budget.empty()) {
@@ -160,7 +160,7 @@ std::string StageChain::opening(std::size_t index) const {
   return text + (init ? fmt::format(", from {}", init->string()) : ", from nothing");
 }
 
-void StageChain::show_latest(std::size_t index) const {
+void PartChain::show_latest(std::size_t index) const {
   std::error_code failed;
   if (!fs::exists(folder(index) / "latest", failed)) return;
   const fs::path link = run_ / fmt::format(".latest-{}", ::getpid());
@@ -173,10 +173,10 @@ void StageChain::show_latest(std::size_t index) const {
   }
 }
 
-void StageChain::finish(std::size_t index, std::int64_t steps, double seconds,
-                        const std::optional<double>& validation_loss) {
-  const Stage stage = stages_[index];
-  std::erase_if(finished_, [stage](const FinishedStage& each) { return each.stage == stage; });
+void PartChain::finish(std::size_t index, std::int64_t steps, double seconds,
+                       const std::optional<double>& validation_loss) {
+  const ModelPart stage = stages_[index];
+  std::erase_if(finished_, [stage](const FinishedPart& each) { return each.stage == stage; });
   finished_.push_back({.stage = stage,
                        .budget = budget_of(stage),
                        .steps = steps,
@@ -185,9 +185,9 @@ void StageChain::finish(std::size_t index, std::int64_t steps, double seconds,
   write();
 }
 
-void StageChain::write() const {
+void PartChain::write() const {
   Json finished = Json::array();
-  for (const FinishedStage& each : finished_) {
+  for (const FinishedPart& each : finished_) {
     finished.push_back(
         {{"stage", name_of(each.stage)},
          {"budget", each.budget},
@@ -199,10 +199,10 @@ void StageChain::write() const {
   write_file_atomically(run_ / kFile, bytes_of(json.dump(1) + "\n"));
 }
 
-std::string StageChain::summary() const {
+std::string PartChain::summary() const {
   std::string text;
-  for (const Stage stage : stages_) {
-    const FinishedStage* each = finished(stage);
+  for (const ModelPart stage : stages_) {
+    const FinishedPart* each = finished(stage);
     if (each == nullptr) continue;
     const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(
         std::chrono::duration<double>(each->seconds));

@@ -12,31 +12,31 @@
 namespace myxtts {
 
 // "dvae,gpt,decoder": each at most once.
-std::optional<std::vector<Stage>> parse_stages(std::string_view text);
-std::string format_stages(const std::vector<Stage>& stages);
+std::optional<std::vector<ModelPart>> parse_parts(std::string_view text);
+std::string format_parts(const std::vector<ModelPart>& stages);
 
 // "dvae=3000,gpt=8m": steps, or minutes with an m behind them.
-std::optional<StageBudgets> parse_stage_budgets(std::string_view text);
-std::string format_stage_budgets(const StageBudgets& budgets);
-std::string format_stage_budget(const StageBudget& budget);  // "3000" or "8m"
+std::optional<PartBudgets> parse_part_budgets(std::string_view text);
+std::string format_part_budgets(const PartBudgets& budgets);
+std::string format_part_budget(const PartBudget& budget);  // "3000" or "8m"
 
 // Whether the section stages of a config file may set it for one stage: what decides how that is
 // trained, and nothing that all stages share.
-bool may_differ_by_stage(const Field& field);
+bool may_differ_by_part(const Field& field);
 
 // The setting of a key of that section, "stages.dvae.lr"; nothing where there is none. Its name
 // there is that of the setting without its section.
-std::optional<std::pair<const Field*, Stage>> find_stage_key(std::string_view key);
+std::optional<std::pair<const Field*, ModelPart>> find_part_key(std::string_view key);
 
 // Whether it is "stages" or "stages.dvae", below which such keys stand.
-bool is_group_of_stages(std::string_view key);
+bool is_group_of_parts(std::string_view key);
 
 // Every key of that section, for messages.
-std::vector<std::string> all_stage_keys();
+std::vector<std::string> all_part_keys();
 
 // The settings that one stage is trained with: what the section stages says of it over what all
 // share, and its budget. An --epochs that nobody chose ends no stage that has a budget. What stages
 // of a chain share and this one cannot have (the feature cache, windows) is left out of it.
-EffectiveConfig settings_of_stage(const EffectiveConfig& config, Stage stage);
+EffectiveConfig settings_of_part(const EffectiveConfig& config, ModelPart stage);
 
 }  // namespace myxtts
