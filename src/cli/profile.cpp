@@ -139,7 +139,7 @@ void write(const std::string& place, const std::string& text) {
 void refuse_a_placement(const RunConfig& config) {
   const DevicesConfig& devices = config.devices;
   const char* given = devices.split_gpu                                 ? "--split-gpu"
-                      : devices.data_gpu                                ? "--data-gpu"
+                      : config.data.data_gpu                            ? "--data-gpu"
                       : devices.mode.value_or(Mode::Auto) != Mode::Auto ? "--mode"
                                                                         : nullptr;
   if (given == nullptr) return;

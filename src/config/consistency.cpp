@@ -72,17 +72,18 @@ void check_ranks(const EffectiveConfig& config) {
     refuse(config, "parallel.ranks", "parallel.gpus",
            "leave out --ranks: there is one on each GPU of --gpus");
   }
-  if (devices.model_gpu) {
+  if (config.values.data.model_gpu) {
     refuse(config, "data.model_gpu", "parallel.gpus",
            "leave out --model-gpu, as --gpus names the GPUs that train");
   }
   // --data-gpu 0 --gpus 1,2: one that feeds several.
-  if (devices.data_gpu && std::ranges::count(*devices.gpus, *devices.data_gpu) > 0) {
+  if (config.values.data.data_gpu &&
+      std::ranges::count(*devices.gpus, *config.values.data.data_gpu) > 0) {
     refuse(config, "data.data_gpu", "parallel.gpus",
            "give the GPU that prepares data apart from those that train, as in --data-gpu 0 "
            "--gpus 1,2");
   }
-  if (devices.split_gpu && devices.data_gpu) {
+  if (devices.split_gpu && config.values.data.data_gpu) {
     refuse(config, "data.data_gpu", "devices.split_gpu", "leave out --split-gpu");
   }
   if (devices.split_gpu) {
@@ -94,16 +95,16 @@ void check_ranks(const EffectiveConfig& config) {
 void check_gpu_pair(const EffectiveConfig& config) {
   const DevicesConfig& devices = config.values.devices;
   if (devices.gpus) return;
-  if (devices.data_gpu.has_value() != devices.model_gpu.has_value()) {
+  if (config.values.data.data_gpu.has_value() != config.values.data.model_gpu.has_value()) {
     refuse(config, "data.data_gpu", "data.model_gpu",
            "give both, as in --data-gpu 0 --model-gpu 1, or neither");
   }
-  if (devices.data_gpu && devices.data_gpu == devices.model_gpu) {
+  if (config.values.data.data_gpu && config.values.data.data_gpu == config.values.data.model_gpu) {
     refuse(config, "data.data_gpu", "data.model_gpu",
            fmt::format("give two different GPUs, or use one as two with --split-gpu {}",
-                       *devices.data_gpu));
+                       *config.values.data.data_gpu));
   }
-  if (devices.data_gpu && devices.split_gpu) {
+  if (config.values.data.data_gpu && devices.split_gpu) {
     refuse(config, "data.data_gpu", "devices.split_gpu",
            "leave out --split-gpu, or both --data-gpu and --model-gpu");
   }
@@ -119,7 +120,7 @@ void check_cpu_only(const EffectiveConfig& config) {
     refuse(config, cpu, key,
            fmt::format("leave out {} or use --device cuda", find_field(key)->flag));
   };
-  if (devices.data_gpu) refuse_gpu_setting("data.data_gpu");
+  if (config.values.data.data_gpu) refuse_gpu_setting("data.data_gpu");
   if (devices.gpus) refuse_gpu_setting("parallel.gpus");
   if (devices.split_gpu) refuse_gpu_setting("devices.split_gpu");
   if (devices.data_gpu_memory) refuse_gpu_setting("devices.data_gpu_memory");
@@ -140,7 +141,7 @@ void check_cpu_only(const EffectiveConfig& config) {
 void check_auto(const EffectiveConfig& config) {
   for (const auto& [is_set, key, flags] :
        {std::tuple(config.values.devices.split_gpu.has_value(), "devices.split_gpu", "--split-gpu"),
-        std::tuple(config.values.devices.data_gpu.has_value(), "data.data_gpu",
+        std::tuple(config.values.data.data_gpu.has_value(), "data.data_gpu",
                    "--data-gpu and --model-gpu")}) {
     if (!is_set) continue;
     refuse(config, "devices.mode", key,
@@ -155,7 +156,7 @@ void check_auto(const EffectiveConfig& config) {
 
 void check_mode(const EffectiveConfig& config) {
   const DevicesConfig& devices = config.values.devices;
-  const bool two_gpus = devices.data_gpu.has_value();
+  const bool two_gpus = config.values.data.data_gpu.has_value();
   if (!devices.mode) return;
   if (*devices.mode == Mode::Auto) check_auto(config);
   if (*devices.mode == Mode::Dual && !two_gpus) {

@@ -57,9 +57,9 @@ void add_pipeline(std::vector<Field>& fields) {
   FieldGroup devices(fields, "Devices");
   FieldGroup pipeline(fields, "Pipeline");
   devices.add(
-      "data.data_gpu", MYXTTS_MEMBER(devices.data_gpu), "N", or_none(integer_between(0, kMostGpu)),
+      "data.data_gpu", MYXTTS_MEMBER(data.data_gpu), "N", or_none(integer_between(0, kMostGpu)),
       "The GPU that decodes and computes features, in nvidia-smi's order; needs a model GPU too.");
-  devices.add("data.model_gpu", MYXTTS_MEMBER(devices.model_gpu), "N",
+  devices.add("data.model_gpu", MYXTTS_MEMBER(data.model_gpu), "N",
               or_none(integer_between(0, kMostGpu)),
               "The GPU that trains, in nvidia-smi's order; needs a data GPU too.");
   pipeline

@@ -49,6 +49,8 @@ inline constexpr std::int64_t kLongestClip = 255'995;
 // the members stand in config/fields.cpp; an empty optional means that the program decides or that
 // the thing is not asked for.
 struct DataConfig {
+  std::optional<std::int64_t> data_gpu = {};   // with a model_gpu or with --gpus
+  std::optional<std::int64_t> model_gpu = {};  // with a data_gpu
   std::optional<std::int64_t> num_workers = {};
   std::optional<std::int64_t> pipeline_buffer_size = 50;  // batches
   std::optional<std::int64_t> prefetch_buffer_size = {};  // slots
@@ -96,14 +98,12 @@ struct SplitGpu {
 // GPUs by their numbers; none named is every one that is visible.
 using GpuNumbers = std::vector<std::int64_t>;
 
-// Which devices work, and how much of each. Numbers of GPUs are in nvidia-smi's order. The keys
-// data.data_gpu, data.model_gpu and parallel.gpus set members of this struct too.
+// Which devices work, and how much of each. Numbers of GPUs are in nvidia-smi's order. The key
+// parallel.gpus sets a member of this struct too.
 struct DevicesConfig {
   DeviceKind device = DeviceKind::Auto;
-  std::optional<std::int64_t> data_gpu = {};   // with a model_gpu or with gpus
-  std::optional<std::int64_t> model_gpu = {};  // with a data_gpu
-  std::optional<GpuNumbers> gpus = {};         // of this host, a rank on each
-  std::optional<Mode> mode = {};               // nothing: follows from the other device settings
+  std::optional<GpuNumbers> gpus = {};  // of this host, a rank on each
+  std::optional<Mode> mode = {};        // nothing: follows from the other device settings
   std::optional<SplitGpu> split_gpu = {};
   TransferPath transfer_path = TransferPath::Auto;
   bool enable_memory_isolation = false;

@@ -63,7 +63,7 @@ GpuNumbers named_gpus(const RunConfig& config, const GpuInventory& inventory) {
   GpuNumbers numbers;
   const auto visible = static_cast<std::int64_t>(visible_gpus(inventory).size());
   for (std::int64_t number = 0; number < visible; ++number) {
-    if (number != config.devices.data_gpu) numbers.push_back(number);
+    if (number != config.data.data_gpu) numbers.push_back(number);
   }
   return numbers;
 }
@@ -71,7 +71,7 @@ GpuNumbers named_gpus(const RunConfig& config, const GpuInventory& inventory) {
 GpuNumbers model_gpus(const RunConfig& config, const GpuInventory& inventory) {
   const GpuNumbers numbers = named_gpus(config, inventory);
   if (!numbers.empty()) return numbers;
-  if (!config.devices.data_gpu) {
+  if (!config.data.data_gpu) {
     throw DeviceError(
         "--gpus all needs a GPU, and this machine shows none; see myxtts doctor, or train on the "
         "CPU with --device cpu.");
@@ -79,14 +79,14 @@ GpuNumbers model_gpus(const RunConfig& config, const GpuInventory& inventory) {
   throw DeviceError(fmt::format(
       "--gpus all leaves no GPU to train on beside --data-gpu {}: this machine shows {}. Leave out "
       "--data-gpu and --gpus to do both on one.",
-      *config.devices.data_gpu, visible_gpus(inventory).size()));
+      *config.data.data_gpu, visible_gpus(inventory).size()));
 }
 
 // Whether a rank of a launcher takes the GPU of its place on the host.
 bool takes_gpu_by_place(const RunConfig& config) {
   const DevicesConfig& devices = config.devices;
   return devices.device != DeviceKind::Cpu && devices.mode != Mode::Cpu && !devices.split_gpu &&
-         !config.devices.data_gpu;
+         !config.data.data_gpu;
 }
 
 // What `plan` does is kept to the cores of a rank, which it counts.
@@ -126,11 +126,11 @@ std::string devices_of(const std::vector<DevicePlan>& plans) {
 }  // namespace
 
 bool has_rank_threads(const RunConfig& config) {
-  return config.parallel.ranks || (config.devices.gpus && config.devices.data_gpu);
+  return config.parallel.ranks || (config.devices.gpus && config.data.data_gpu);
 }
 
 bool has_rank_processes(const RunConfig& config) {
-  return config.devices.gpus && !config.devices.data_gpu;
+  return config.devices.gpus && !config.data.data_gpu;
 }
 
 std::vector<RunConfig> settings_of_ranks(const RunConfig& config, const GpuInventory& gpus) {
@@ -142,8 +142,8 @@ std::vector<RunConfig> settings_of_ranks(const RunConfig& config, const GpuInven
   }
   std::vector<RunConfig> settings;
   for (const std::int64_t gpu : model_gpus(config, gpus)) {
-    if (config.devices.data_gpu) {
-      alone.devices.model_gpu = gpu;
+    if (config.data.data_gpu) {
+      alone.data.model_gpu = gpu;
     } else {
       alone.devices.gpus = GpuNumbers{gpu};
     }

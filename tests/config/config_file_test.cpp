@@ -35,12 +35,13 @@ TEST(ConfigFile, TheKeysOfThePredecessorAreRead) {
   const auto config = read(
       "data:\n  num_workers: 8\n  prefetch_buffer_size: 6\n  pipeline_buffer_size: 75\n"
       "  model_start_delay: 1.5\n  data_gpu: 1\n  model_gpu: 0\n");
-  const DataConfig expected{.num_workers = 8,
+  const DataConfig expected{.data_gpu = 1,
+                            .model_gpu = 0,
+                            .num_workers = 8,
                             .pipeline_buffer_size = 75,
                             .prefetch_buffer_size = 6,
                             .model_start_delay = 1.5};
   EXPECT_EQ(config.values.data, expected);
-  EXPECT_EQ(config.values.devices, (DevicesConfig{.data_gpu = 1, .model_gpu = 0}));
   EXPECT_EQ(config.origin_of("data.model_start_delay").line, 5);
 }
 

@@ -23,8 +23,8 @@ TEST(EffectiveConfig, FlagsWinOverTheFileAndTheFileOverThePreset) {
   const test::TemporaryFile file("data: {data_gpu: 2}\ntrain: {seed: 5, lr: 0.1}\n");
   const auto config = make_effective_config(
       {.preset = "two-gpu", .file = file.path(), .flags = {flag("train.lr", "0.2")}});
-  EXPECT_EQ(config.values.devices.model_gpu, 1);
-  EXPECT_EQ(config.values.devices.data_gpu, 2);
+  EXPECT_EQ(config.values.data.model_gpu, 1);
+  EXPECT_EQ(config.values.data.data_gpu, 2);
   EXPECT_EQ(config.values.train.seed, 5);
   EXPECT_EQ(config.values.train.lr, 0.2);
   EXPECT_EQ(describe(config.origin_of("data.model_gpu")), "preset two-gpu");

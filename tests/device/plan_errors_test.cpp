@@ -116,7 +116,7 @@ TEST(PlanErrors, ACardThatIsTooOldIsNotTaken) {
 
 TEST(PlanErrors, SettingsThatContradictOneAnotherAreRefusedAlsoWhenAProgramMadeThem) {
   RunConfig config;
-  config.devices.data_gpu = 1;
+  config.data.data_gpu = 1;
   try {
     plan_devices(config, FakeGpus{}.l4().l4().machine, some_needs);
     FAIL();
@@ -125,7 +125,7 @@ TEST(PlanErrors, SettingsThatContradictOneAnotherAreRefusedAlsoWhenAProgramMadeT
                  "data.data_gpu is 1 but data.model_gpu is none; give both, as in --data-gpu 0 "
                  "--model-gpu 1, or neither.");
   }
-  config.devices.model_gpu = 1;
+  config.data.model_gpu = 1;
   EXPECT_THROW(plan_devices(config, FakeGpus{}.l4().l4().machine, some_needs), ConfigError);
 }
 

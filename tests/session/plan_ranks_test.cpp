@@ -15,7 +15,7 @@ using test::FakeGpus;
 
 RunConfig fed(const GpuNumbers& gpus) {
   RunConfig config;
-  config.devices.data_gpu = 0;
+  config.data.data_gpu = 0;
   config.devices.gpus = gpus;
   config.train.batch_size = 4;
   return config;
@@ -23,7 +23,7 @@ RunConfig fed(const GpuNumbers& gpus) {
 
 std::vector<std::int64_t> model_gpus(const std::vector<RunConfig>& settings) {
   std::vector<std::int64_t> gpus;
-  for (const RunConfig& config : settings) gpus.push_back(config.devices.model_gpu.value());
+  for (const RunConfig& config : settings) gpus.push_back(config.data.model_gpu.value());
   return gpus;
 }
 
@@ -43,7 +43,7 @@ TEST(PlanRanks, AGpuOfTheListIsTheModelGpuOfItsRank) {
   gpus.h200().h200().h200().h200();
   const auto settings = settings_of_ranks(fed({3, 1}), gpus.machine.gpus);
   EXPECT_EQ(model_gpus(settings), (std::vector<std::int64_t>{3, 1}));
-  EXPECT_EQ(settings[1].devices.data_gpu, 0);
+  EXPECT_EQ(settings[1].data.data_gpu, 0);
   EXPECT_FALSE(has_rank_threads(settings[1]));
   EXPECT_EQ(model_gpus(settings_of_ranks(fed({}), gpus.machine.gpus)),
             (std::vector<std::int64_t>{1, 2, 3}))
@@ -97,8 +97,8 @@ TEST(PlanRanks, GpusThatOtherFlagsNameStayTheRanksOwn) {
   config.devices.device = DeviceKind::Cpu;
   EXPECT_EQ(gpu_of_rank(config, 3, gpus), GpuNumbers{});
   config = {};
-  config.devices.data_gpu = 0;
-  config.devices.model_gpu = 1;
+  config.data.data_gpu = 0;
+  config.data.model_gpu = 1;
   EXPECT_EQ(gpu_of_rank(config, 0, gpus), GpuNumbers{}) << "a pair for the one rank of a host";
 }
 

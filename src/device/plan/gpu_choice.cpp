@@ -185,7 +185,7 @@ std::string missing(const GpuInventory& inventory, const std::vector<GpuInfo>& v
 
 std::string gpu_flags(const RunConfig& config) {
   const DevicesConfig& devices = config.devices;
-  if (config.devices.data_gpu) {
+  if (config.data.data_gpu) {
     return typed(config, "data.data_gpu") + " " + typed(config, "data.model_gpu");
   }
   if (config.devices.gpus) return typed(config, "parallel.gpus");

@@ -81,17 +81,17 @@ DevicePlan place_single(const RunConfig& config, const GpuChoice& choice) {
 }
 
 DevicePlan place_dual(const RunConfig& config, const GpuChoice& choice) {
-  if (!config.devices.model_gpu) {
+  if (!config.data.model_gpu) {
     throw ConfigError(fmt::format(
         "--data-gpu {} with --gpus, a data GPU for several that train, is for myxtts train; here "
         "give --model-gpu in place of --gpus.",
-        *config.devices.data_gpu));
+        *config.data.data_gpu));
   }
   DevicePlan plan{.mode = Mode::Dual};
   choice.require_two();
   constexpr const char* kPair = "--data-gpu 0 --model-gpu 1";
-  plan.data.gpu = choice.gpu("--data-gpu", *config.devices.data_gpu, kPair);
-  plan.model.gpu = choice.gpu("--model-gpu", *config.devices.model_gpu, kPair);
+  plan.data.gpu = choice.gpu("--data-gpu", *config.data.data_gpu, kPair);
+  plan.model.gpu = choice.gpu("--model-gpu", *config.data.model_gpu, kPair);
   plan.model.gpu->logical = 1;
   plan.path = choice.path_between(*plan.data.gpu, *plan.model.gpu, config.devices.transfer_path,
                                   plan.notes);
@@ -112,7 +112,7 @@ void refuse_threads(const DevicesConfig& devices, Mode mode) {
 }
 
 DevicePlan place_on_gpus(const RunConfig& config, const GpuChoice& choice) {
-  if (config.devices.data_gpu) return place_dual(config, choice);
+  if (config.data.data_gpu) return place_dual(config, choice);
   if (config.devices.split_gpu) return place_split(config, choice);
   return place_single(config, choice);
 }

@@ -104,8 +104,8 @@ RunConfig placed(RunConfig config, const Placement& placement, const DevicePlan&
   config.devices.split_gpu = placement.split_gpu;
   config.devices.data_threads = placement.data_threads;
   config.devices.model_threads = placement.model_threads;
-  config.devices.data_gpu = placement.data_gpu;
-  config.devices.model_gpu = placement.model_gpu;
+  config.data.data_gpu = placement.data_gpu;
+  config.data.model_gpu = placement.model_gpu;
   config.data.cache_dataset = placement.cached;
   if (!config.train.batch_size && !config.train.batch_tokens) {
     config.train.batch_size = usual.batch_size;

@@ -37,8 +37,8 @@ RunConfig config_for(const std::string& model_size, std::optional<std::int64_t> 
   config.train.batch_size = batch_size;
   if (cards == 0) config.devices.device = DeviceKind::Cpu;
   if (cards != 2) return config;
-  config.devices.data_gpu = 0;
-  config.devices.model_gpu = 1;
+  config.data.data_gpu = 0;
+  config.data.model_gpu = 1;
   config.devices.enable_memory_isolation = true;
   return config;
 }
