@@ -20,6 +20,7 @@
 
 #include "base/error.h"
 #include "device/cuda_plugin.h"
+#include "device/torch_device.h"
 #include "model/named_tensors.h"
 #include "model/network_specs.h"
 #include "model/vocoder.h"
@@ -107,7 +108,7 @@ DeviceBatch batch_of(const ModelConfig& config, RoleDevice& device, std::int64_t
                                           .prompt_frames = 517},
                                          1);
   at::manual_seed(1);
-  const auto on = test::torch_device(device);
+  const auto on = torch_device(device);
   batch.windows.weights = at::ones({windows}).to(on);
   batch.windows.clips = at::arange(windows, at::kLong).remainder(kClips).to(on);
   batch.windows.starts = at::arange(windows, at::kLong).mul(5).to(on);
