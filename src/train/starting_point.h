@@ -11,7 +11,8 @@
 #include "config/model_json.h"
 #include "run/open_model.h"
 
-// The three places that training can start at: nothing, a model, and a checkpoint (run/run_directory.h).
+// The three places that training can start at: nothing, a model, and a checkpoint
+// (run/run_directory.h).
 
 namespace myxtts {
 
