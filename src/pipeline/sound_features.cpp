@@ -97,9 +97,12 @@ at::Tensor ClipWindows::wave_of(const ClipSound& sound, const EncodedClip& clip)
       return reflected(clip.wave, plan_, dvae_mel_config());
     case ModelPart::Decoder:
       return resampler_(sound, plan_.rate);
-    default:
+    case ModelPart::Speaker:
       return resampler_.resampled(clip.wave, ClipFeatures::kRate, plan_.rate);
+    case ModelPart::Gpt:
+      break;
   }
+  throw InternalError("a part that is not trained on windows of sound");
 }
 
 void ClipWindows::cut(const at::Tensor& wave, std::span<const std::int64_t> starts,
