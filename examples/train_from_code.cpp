@@ -13,8 +13,8 @@
 
 #include <myxtts/run/run_directory.h>
 #include <myxtts/session/feed/batch_feed.h>
-#include <myxtts/session/part_factory.h>
 #include <myxtts/session/plan_run.h>
+#include <myxtts/session/wired_training.h>
 #include <myxtts/train/trainer.h>
 
 namespace {
@@ -64,8 +64,7 @@ void train(const RunConfig& config, const std::string& folder) {
 
   const FeedParts parts{config, plan, gpt, data, devices};
   const auto batches = BatchFeeds(parts).training();
-  const auto training = make_part_training(
-      {.config = config, .plan = plan, .start = start, .data = data, .device = *devices.model});
+  const auto training = make_training(training_inputs(config, plan, start, data, *devices.model));
   Trainer trainer(*training, trainer_settings(config, data));
   Printer printer;
   trainer.observe(printer);

@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "pipeline/pipeline_reading.h"
 #include "run/metrics_log.h"
-#include "session/part_factory.h"
 #include "session/run_monitor.h"
 #include "session/run_report.h"
 #include "session/samples/part_samples.h"

@@ -2,11 +2,11 @@
 #include "session/wired_training.h"
 
 #include <functional>
+#include <limits>
 #include <optional>
 
 #include "base/log.h"
 #include "run/open_model.h"
-#include "session/part_factory.h"
 #include "session/ranks/rank_agreement.h"
 #include "session/run_report.h"
 
@@ -29,13 +29,11 @@ std::unique_ptr<PartTraining> place_model(WiredTraining& parts) {
     };
   }
   return parts.on_device([&] {
-    return make_part_training({.config = parts.config(),
-                               .plan = parts.plan,
-                               .start = parts.start,
-                               .data = parts.data,
-                               .device = *parts.devices.model,
-                               .team = &parts.team,
-                               .poll = poll});
+    TrainingInputs inputs =
+        training_inputs(parts.config(), parts.plan, parts.start, parts.data, *parts.devices.model);
+    inputs.team = &parts.team;
+    inputs.poll = poll;
+    return make_training(inputs);
   });
 }
 
@@ -65,6 +63,43 @@ TrainerSettings settings_of_trainer(WiredTraining& parts, const CheckpointStore&
 }
 
 }  // namespace
+
+std::optional<double> most_seconds(const TrainConfig& train) {
+  if (!train.stage_budget || !train.stage_budget->contains(train.stage)) return std::nullopt;
+  const auto& minutes = train.stage_budget->at(train.stage).minutes;
+  return minutes ? std::optional(60 * *minutes) : std::nullopt;
+}
+
+TrainerSettings trainer_settings(const RunConfig& config, const RunData& data) {
+  const TrainConfig& train = config.train;
+  const std::int64_t last = data.steps_of_run();
+  // Where epochs are not all equally long the pipeline knows the end.
+  const std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
+  return {
+      .schedule = {.kind = schedule_of(train),
+                   .learning_rate = learning_rate_of(train),
+                   .warmup_steps = train.warmup_steps,
+                   .last_step = last,
+                   .most_seconds = most_seconds(train)},
+      .last_step = data.steps_are_exact() ? last : train.max_steps.value_or(no_limit),
+      .max_bad_steps = train.max_bad_steps,
+      .spike_factor = train.spike_factor,
+      .early_stopping = config.run.early_stopping,
+      .next_position = [&data](DataPosition at) { return data.training().batches.next(at); },
+      .clip_name = [&data](ClipNumber clip) { return std::string(data.corpus().clip(clip).id); }};
+}
+
+TrainingInputs training_inputs(const RunConfig& config, const DevicePlan& plan,
+                               const StartingModel& start, const RunData& data,
+                               RoleDevice& device) {
+  return {.config = config,
+          .plan = plan,
+          .model = start.network,
+          .batches = data.training().batches,
+          .windows = data.training().windows,
+          .speakers = data.speakers().size(),
+          .device = device};
+}
 
 WiredTraining::WiredTraining(RunInputs& given, CheckpointStore& checkpoints, RankTeam& ranks)
     : inputs(given),

@@ -5,16 +5,26 @@
 #include <cstddef>
 #include <exception>
 #include <memory>
+#include <optional>
 
 #include <c10/util/Exception.h>
 
 #include "parallel/rank_team.h"
 #include "run/checkpoint_saver.h"
 #include "session/run_inputs.h"
+#include "train/parts.h"
 #include "train/step/part_training.h"
 #include "train/trainer.h"
 
 namespace myxtts {
+
+// What --stage-budget gives the part in minutes, in seconds; nothing: no minutes.
+std::optional<double> most_seconds(const TrainConfig& train);
+// The data outlives the trainer.
+TrainerSettings trainer_settings(const RunConfig& config, const RunData& data);
+// What make_training() takes, of one rank. All of it outlives the training.
+TrainingInputs training_inputs(const RunConfig& config, const DevicePlan& plan,
+                               const StartingModel& start, const RunData& data, RoleDevice& device);
 
 // Thrown in the middle of a step or a validation that nobody waits for any more. A standard
 // exception, since autograd hands on no others.
