@@ -116,12 +116,10 @@ endfunction()
 
 # myxtts_test(MODULE [SOURCES ...] [TORCH_SOURCES ...])
 #
-# One binary for each module and kind, one CTest entry for each case, labelled with the module.
+# One binary for each module and kind, one CTest entry for each binary: loading LibTorch takes longer than most cases.
+# The cases of a run are in Testing/cases/.
 function(myxtts_test module)
-  cmake_parse_arguments(PARSE_ARGV 1 test "" "TIMEOUT" "SOURCES;TORCH_SOURCES;LINK")
-  if(NOT test_TIMEOUT)
-    set(test_TIMEOUT 120)
-  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 test "" "" "SOURCES;TORCH_SOURCES;LINK")
   set(support "${PROJECT_SOURCE_DIR}/tests")
 
   foreach(kind IN ITEMS "" "_torch")
@@ -150,8 +148,10 @@ function(myxtts_test module)
     add_executable(${module}${kind}_test)
     target_link_libraries(${module}${kind}_test PRIVATE ${module}${kind}_test_objects myxtts${kind}_test_support myxtts
       ${main} ${test_LINK})
-    gtest_discover_tests(${module}${kind}_test DISCOVERY_TIMEOUT 120
-      PROPERTIES TIMEOUT ${test_TIMEOUT} LABELS ${module} ENVIRONMENT "MYXTTS_TEST_DATA=${support}")
+    add_test(NAME ${module}${kind}_test COMMAND ${module}${kind}_test
+      --gtest_output=xml:${PROJECT_BINARY_DIR}/Testing/cases/${module}${kind}_test.xml)
+    set_tests_properties(${module}${kind}_test PROPERTIES TIMEOUT 900 LABELS ${module}
+      ENVIRONMENT "MYXTTS_TEST_DATA=${support}")
   endforeach()
 endfunction()
 

@@ -57,6 +57,28 @@ class Checks(CheckoutTest):
         result = self.check("check_sizes.py")
         self.assertEqual((result.stdout, result.returncode), ("sizes: clean\n", 0))
 
+    def test_cases_are_counted_and_a_crash_is_a_failure(self):
+        entry = '<testcase name="{}" status="{}"/>'
+        self.write("junit.xml", "<testsuite>" + entry.format("text_test", "fail") + entry.format("crash_test", "fail") +
+                   entry.format("gone_test", "fail") + entry.format("Demo.Speaks", "run") +
+                   entry.format("gpu_test", "notrun") + "</testsuite>")
+        self.write("cases/text_test.xml", '<testsuites><testsuite><testcase result="completed"/>'
+                   '<testcase result="completed"><failure/></testcase><testcase result="skipped"/></testsuite></testsuites>')
+        self.write("cases/crash_test.xml", '<testsuites><testsuite><testcase result="completed"/></testsuite></testsuites>')
+        result = self.run_tool(sys.executable, REPOSITORY / "tools" / "count_tests.py", self.root / "junit.xml",
+                               self.root / "cases")
+        self.assertEqual(result.stdout, "3 3 2\n")
+
+    def test_a_report_that_quotes_bytes_that_are_no_text_is_counted(self):
+        self.write("junit.xml", '<testsuite><testcase name="text_test" status="fail"/></testsuite>')
+        self.write("cases/text_test.xml", "")
+        (self.root / "cases/text_test.xml").write_bytes(
+            b'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites><testsuite><testcase result="completed"/>'
+            b'<testcase result="completed"><failure message="&quot;\xff\xfe\x01&quot;"/></testcase></testsuite></testsuites>')
+        result = self.run_tool(sys.executable, REPOSITORY / "tools" / "count_tests.py", self.root / "junit.xml",
+                               self.root / "cases")
+        self.assertEqual(result.stdout, "1 1 0\n")
+
     def test_docs_that_lead_everywhere_are_clean(self):
         self.write("docs/README.md", "# Docs\n[a](guides/a.md#the-first-of-two) `[no](link.md)` [web](https://example.org)\n")
         self.write("docs/guides/a.md", "# A\n## The `first`, of two\n[up](../README.md) [sounds](../voices/)\n"
