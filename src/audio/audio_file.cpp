@@ -10,7 +10,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
 
+#include "audio/ffmpeg.h"
 #include "audio/sndfile_library.h"
 #include "base/error.h"
 
@@ -148,6 +151,34 @@ constexpr int kHighestRate = 768000;
 using CloseFile = decltype([](SNDFILE* file) { sndfile_library().close(file); });
 using SoundFile = std::unique_ptr<SNDFILE, CloseFile>;
 
+// An open file of the operating system.
+struct Descriptor {
+  explicit Descriptor(const std::filesystem::path& path)
+      : file(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (file >= 0) ::close(file);
+  }
+
+  int file;
+};
+
+// The file as libsndfile reads it, or as ffmpeg does where it is of such a format.
+SoundFile open_sound(const std::filesystem::path& path, SF_INFO& info) {
+  const auto& library = sndfile_library();
+  const Descriptor opened(path);
+  const auto format = opened.file < 0 ? "" : ffmpeg_format_of(path, opened.file);
+  if (format.empty()) return SoundFile(library.open(path.c_str(), SFM_READ, &info));
+  auto decoded =
+      decode_with_ffmpeg(path, format, {.bytes = kMaxAudioSamples * std::int64_t{sizeof(float)}});
+  if (const auto* fault = std::get_if<FfmpegFault>(&decoded)) {
+    throw DataError(fmt::format("{} is {}.", path.string(), fault->what));
+  }
+  return SoundFile(
+      library.open_fd(std::get<UnnamedFile>(decoded).release(), SFM_READ, &info, SF_TRUE));
+}
+
 SoundFile open_for_reading(const std::filesystem::path& path, SF_INFO& info) {
   std::error_code failed;
   const auto status = std::filesystem::status(path, failed);
@@ -157,23 +188,22 @@ SoundFile open_for_reading(const std::filesystem::path& path, SF_INFO& info) {
   if (!std::filesystem::is_regular_file(status)) {
     throw DataError(fmt::format("{} is not a file; name an audio file.", path.string()));
   }
-  const auto& library = sndfile_library();
-  SoundFile file(library.open(path.c_str(), SFM_READ, &info));
+  SoundFile file = open_sound(path, info);
   if (!file) {
-    throw DataError(fmt::format("{} cannot be read as audio: {} WAV, FLAC, OGG, Opus and MP3 can.",
-                                path.string(), library.strerror(nullptr)));
+    throw DataError(
+        fmt::format("{} cannot be read as audio: {} WAV, FLAC, OGG, Opus and MP3 can; M4A, "
+                    "AAC and WebM through ffmpeg.",
+                    path.string(), sndfile_library().strerror(nullptr)));
   }
   return file;
 }
 
 std::int64_t missing_bytes_of(const std::filesystem::path& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
+  const Descriptor opened(path);
+  if (opened.file < 0) return 0;
   std::error_code failed;
   const auto size = std::filesystem::file_size(path, failed);
-  const auto missing = failed ? 0 : missing_bytes(file, static_cast<std::int64_t>(size));
-  ::close(file);
-  return missing;
+  return failed ? 0 : missing_bytes(opened.file, static_cast<std::int64_t>(size));
 }
 
 void check_format(const std::filesystem::path& path, const SF_INFO& info) {

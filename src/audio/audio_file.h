@@ -17,10 +17,10 @@ struct AudioData {
   std::int64_t frames() const { return static_cast<std::int64_t>(samples.size()) / channels; }
 };
 
-// Decodes a whole file (WAV, FLAC, OGG, Opus, MP3: what libsndfile reads). Memory follows what was
-// decoded, never what a header claims. Throws DataError that names the file and what is wrong with
-// it: missing, not audio, empty, cut short, longer than `kMaxAudioSamples`, or with values that are
-// not numbers.
+// Decodes a whole file (WAV, FLAC, OGG, Opus, MP3: what libsndfile reads; M4A, AAC, WebM and others
+// through ffmpeg). Memory follows what was decoded, never what a header claims. Throws DataError
+// that names the file and what is wrong with it: missing, not audio, empty, cut short, longer than
+// `kMaxAudioSamples`, or with values that are not numbers.
 AudioData read_audio(const std::filesystem::path& path);
 
 // Values of all channels together: 1 GiB in memory, three hours of mono at 22,050 Hz.

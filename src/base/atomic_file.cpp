@@ -19,52 +19,43 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
 
-// The sentence for a failed write of `path`, with what to do about it.
-[[noreturn]] void fail_write(const std::filesystem::path& path, int code) {
-  const std::string file = path.string();
-  const std::string folder = folder_of(path).string();
-  const auto fail = [&file](const std::string& rest) {
-    throw DataError(fmt::format("{} cannot be written: {}", file, rest));
-  };
+// Why a write of something in `folder` failed, and what to do about it.
+std::string reason_of(const std::filesystem::path& in, int code) {
+  const std::string folder = in.string();
   switch (code) {
     case ENOSPC:
     case EDQUOT:
-      fail(
-          fmt::format("the disk of {} is full. Free some space (see df -h {}), or give a path on "
-                      "another disk.",
-                      folder, folder));
-      break;
+      return fmt::format(
+          "the disk of {} is full. Free some space (see df -h {}), or give a path on another disk.",
+          folder, folder);
     case EFBIG:
-      fail(
-          "it would be larger than this disk or the limit of this shell allows. See ulimit -f, or "
-          "give a path on another disk.");
-      break;
+      return "it would be larger than this disk or the limit of this shell allows. See ulimit -f, "
+             "or give a path on another disk.";
     case EACCES:
     case EPERM:
-      fail(
-          fmt::format("you may not write to the folder {}. Give a path in a folder of yours, or "
-                      "change its permissions with chmod.",
-                      folder));
-      break;
+      return fmt::format(
+          "you may not write to the folder {}. Give a path in a folder of yours, or change its "
+          "permissions with chmod.",
+          folder);
     case EROFS:
-      fail(
-          fmt::format("the disk of {} is mounted read-only. Give a path on another disk.", folder));
-      break;
+      return fmt::format("the disk of {} is mounted read-only. Give a path on another disk.",
+                         folder);
     case ENOENT:
-      fail(
-          fmt::format("the folder {} does not exist. Make it with mkdir -p '{}'.", folder, folder));
-      break;
+      return fmt::format("the folder {} does not exist. Make it with mkdir -p '{}'.", folder,
+                         folder);
     case ENOTDIR:
-      fail(fmt::format("{} is not a folder. Give a path in a folder that exists.", folder));
-      break;
+      return fmt::format("{} is not a folder. Give a path in a folder that exists.", folder);
     case ENAMETOOLONG:
-      fail("its name is too long. Give a shorter one.");
-      break;
+      return "its name is too long. Give a shorter one.";
     default:
-      break;
+      return fmt::format("{}. Check the disk, or give another path.",
+                         std::generic_category().message(code));
   }
-  throw DataError(fmt::format("{} cannot be written: {}. Check the disk, or give another path.",
-                              file, std::generic_category().message(code)));
+}
+
+[[noreturn]] void fail_write(const std::filesystem::path& path, int code) {
+  throw DataError(
+      fmt::format("{} cannot be written: {}", path.string(), reason_of(folder_of(path), code)));
 }
 
 // Follows a symbolic link, so that the file it points to is replaced and not the link. Refuses what
@@ -135,6 +126,58 @@ void write_file_atomically(const std::filesystem::path& path, std::span<const st
   AtomicFile file(path);
   file.write(bytes);
   file.commit();
+}
+
+namespace {
+
+// The deepest folder of the path that is there, or what is there in its place.
+std::filesystem::path existing_part(std::filesystem::path path) {
+  std::error_code unreadable;
+  path = std::filesystem::absolute(path).lexically_normal();
+  while (path.has_relative_path() && !std::filesystem::exists(path, unreadable)) {
+    path = path.parent_path();
+  }
+  return path;
+}
+
+// Makes a file there and removes it: the only answer that holds for every disk.
+void try_folder(const std::filesystem::path& path) {
+  const std::filesystem::path folder = existing_part(path);
+  const auto temporary = new_temporary_name(folder / "file");
+  const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (const int code = errno; file < 0 && code != EEXIST) {
+    throw DataError(
+        fmt::format("{} cannot be written: {}", path.string(),
+                    reason_of(folder, code == ENOENT ? EACCES : code)));  // it is there, as /proc
+  }
+  if (file < 0) return;  // left behind by a process that could write it
+  close(file);
+  unlink(temporary.c_str());
+}
+
+void try_growing_file(const std::filesystem::path& path) {
+  std::error_code absent;
+  const auto status = std::filesystem::status(path, absent);
+  if (!std::filesystem::exists(status) || std::filesystem::is_directory(status)) {
+    const AtomicFile tried(path);
+  } else if (access(path.c_str(), W_OK) != 0) {
+    throw DataError(
+        fmt::format("{} cannot be written: you may not write to it. Change its permissions with "
+                    "chmod u+w '{}', or give another path.",
+                    path.string(), path.string()));
+  }
+}
+
+}  // namespace
+
+void require_output(std::string_view flag, const std::filesystem::path& path, Output kind) {
+  try {
+    if (kind == Output::File) const AtomicFile tried(path);
+    if (kind == Output::GrowingFile) try_growing_file(path);
+    if (kind == Output::Folder) try_folder(path);
+  } catch (const DataError& error) {
+    throw DataError(fmt::format("{} {}", flag, error.what()));
+  }
 }
 
 void detail::write_all(int file, std::span<const std::byte> bytes,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string_view>
 
 namespace myxtts {
 
@@ -44,6 +45,17 @@ void write_file_atomically(const std::filesystem::path& path, std::span<const st
 
 // So that the names in it are on the disk too, and not only what they stand for. Throws DataError.
 void bring_folder_to_disk(const std::filesystem::path& folder);
+
+enum class Output {
+  File,         // appears whole at the end, as an AtomicFile does
+  GrowingFile,  // is written where it is, or added to; a device or a pipe will do
+  Folder,       // is made where it is missing
+};
+
+// Tests whether what a flag names can be written, before the work that fills it; leaves nothing
+// behind. Throws DataError: "--out x/a.wav cannot be written: the folder x does not exist. Make it
+// with mkdir -p 'x'."
+void require_output(std::string_view flag, const std::filesystem::path& path, Output kind);
 
 namespace detail {
 // Writes everything to an open file; `path` is for the sentence when that fails.

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,6 +37,7 @@ struct Attributes {
     ::sigemptyset(&usual);
     ::sigaddset(&usual, SIGINT);
     ::sigaddset(&usual, SIGTERM);
+    ::sigaddset(&usual, SIGXFSZ);
     ::posix_spawnattr_setsigdefault(&value, &usual);
     ::posix_spawnattr_setpgroup(&value, 0);
     ::posix_spawnattr_setflags(&value, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
@@ -56,6 +58,12 @@ struct Files {
                                        O_WRONLY | O_CREAT | O_TRUNC, 0644);
     ::posix_spawn_file_actions_adddup2(&value, STDOUT_FILENO, STDERR_FILENO);
   }
+  explicit Files(const ChildFiles& files) {
+    ::posix_spawn_file_actions_init(&value);
+    ::posix_spawn_file_actions_addopen(&value, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_adddup2(&value, files.output, STDOUT_FILENO);
+    ::posix_spawn_file_actions_adddup2(&value, files.errors, STDERR_FILENO);
+  }
   Files(const Files&) = delete;
   Files& operator=(const Files&) = delete;
   ~Files() { ::posix_spawn_file_actions_destroy(&value); }
@@ -66,10 +74,23 @@ struct Files {
 }  // namespace
 
 ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::string& output) {
+  const Files files(output);
+  start(command, &files.value);
+}
+
+ChildProcess::ChildProcess(const std::vector<std::string>& command, const ChildFiles& files) {
+  const Files actions(files);
+  start(command, &actions.value);
+  const rlimit most{.rlim_cur = static_cast<rlim_t>(files.most_bytes),
+                    .rlim_max = static_cast<rlim_t>(files.most_bytes)};
+  ::prlimit(process_, RLIMIT_FSIZE, &most, nullptr);
+}
+
+void ChildProcess::start(const std::vector<std::string>& command, const void* file_actions) {
   std::vector<std::string> words = command;
   const Attributes attributes;
-  const Files files(output);
-  const int failure = ::posix_spawnp(&process_, words.front().c_str(), &files.value,
+  const int failure = ::posix_spawnp(&process_, words.front().c_str(),
+                                     static_cast<const posix_spawn_file_actions_t*>(file_actions),
                                      &attributes.value, pointers_to(words).data(), environ);
   if (failure == 0) handle_ = static_cast<int>(::syscall(SYS_pidfd_open, process_, 0));
   if (failure == 0 && handle_ >= 0) return;

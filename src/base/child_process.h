@@ -3,11 +3,19 @@
 
 #include <sys/types.h>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace myxtts {
+
+// Open files that a program gets in place of ours, and how much it may write to each.
+struct ChildFiles {
+  int output = -1;
+  int errors = -1;
+  std::int64_t most_bytes = 0;  // what would go beyond ends it
+};
 
 // Another program, started with our own input, output and errors. One thread.
 class ChildProcess {
@@ -15,6 +23,8 @@ class ChildProcess {
   // `command` is a program, looked for in PATH, and its arguments. What it writes goes to the file
   // `output` where that is given. Throws DataError when it cannot be started.
   explicit ChildProcess(const std::vector<std::string>& command, const std::string& output = {});
+  // The same with open files, and without input.
+  ChildProcess(const std::vector<std::string>& command, const ChildFiles& files);
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
   ~ChildProcess();  // waits for its end
@@ -26,6 +36,8 @@ class ChildProcess {
   void send(int signal);
 
  private:
+  void start(const std::vector<std::string>& command, const void* file_actions);
+
   pid_t process_ = -1;
   int handle_ = -1;  // a pidfd, which becomes readable when the process ends
   std::optional<int> exit_code_;

@@ -2,6 +2,8 @@
 #include "base/files.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -124,14 +126,42 @@ void MappedFile::forget(std::span<const std::byte> part) const {
 
 namespace fs = std::filesystem;
 
-ScratchFolder::ScratchFolder(const std::string& name) {
+void copy_apart(const fs::path& from, const fs::path& to) {
+  {
+    const OpenFile source(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
+    if (source.get() < 0) fail(from, "opened");
+    const OpenFile target(::open(to.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (target.get() >= 0 && ::ioctl(target.get(), FICLONE, source.get()) == 0) return;
+  }
   std::error_code failed;
-  const fs::path parent = fs::temp_directory_path(failed);
-  std::string path = (parent / fmt::format("myxtts-{}-XXXXXX", name)).string();
-  if (failed || ::mkdtemp(path.data()) == nullptr) {
+  fs::copy_file(from, to, fs::copy_options::overwrite_existing, failed);
+  if (!failed) return;
+  throw DataError(
+      fmt::format("{} cannot be copied to {}: {}.", from.string(), to.string(), failed.message()));
+}
+
+fs::path temporary_folder() {
+  std::error_code unreadable;
+  for (const char* name : {"TMPDIR", "TMP", "TEMP", "TEMPDIR"}) {  // those of temp_directory_path()
+    const char* value = std::getenv(name);
+    if (value == nullptr || *value == '\0') continue;
+    if (fs::is_directory(value, unreadable)) return value;
     throw DataError(fmt::format(
-        "A folder for temporary files cannot be made in {}: {}. Set TMPDIR to another place.",
-        parent.string(), failed ? failed.message() : std::generic_category().message(errno)));
+        "{0} names the folder {1} for temporary files, which does not exist. Make it with mkdir -p "
+        "'{1}', or type: unset {0}",
+        name, value));
+  }
+  return "/tmp";
+}
+
+ScratchFolder::ScratchFolder(const std::string& name) {
+  const fs::path parent = temporary_folder();
+  std::string path = (parent / fmt::format("myxtts-{}-XXXXXX", name)).string();
+  if (::mkdtemp(path.data()) == nullptr) {
+    throw DataError(
+        fmt::format("A folder for temporary files cannot be made in {}: {}. Set TMPDIR to another "
+                    "folder, as in: export TMPDIR=\"$HOME\"",
+                    parent.string(), std::generic_category().message(errno)));
   }
   path_ = path;
 }

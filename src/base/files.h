@@ -43,6 +43,14 @@ class MappedFile {
   std::span<const std::byte> bytes_;
 };
 
+// Copies a file so that changing either later leaves the other as it is. Takes no time and no room
+// on disks that share blocks until they are written (Btrfs, XFS). Throws DataError.
+void copy_apart(const std::filesystem::path& from, const std::filesystem::path& to);
+
+// The system's place for temporary files: what TMPDIR names, else /tmp. Throws DataError that names
+// the variable when there is no such folder.
+std::filesystem::path temporary_folder();
+
 // A folder of one's own below the system's place for temporary files, gone with everything in it at
 // the end of scope.
 class ScratchFolder {

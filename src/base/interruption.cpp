@@ -73,6 +73,10 @@ int Interruption::signal() const {
   return arrived;
 }
 
+void stop_if_interrupted() {
+  if (arrived != 0) throw Interrupted{arrived};
+}
+
 InterruptionWatch::InterruptionWatch(std::function<void()> act) {
   bell = ::eventfd(0, EFD_CLOEXEC);
   MYXTTS_CHECK(bell >= 0, "no eventfd: error {}", errno);

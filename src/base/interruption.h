@@ -23,6 +23,16 @@ class Interruption {
   int signal() const;  // 0: none
 };
 
+// Thrown where work is given up, past everything that cleans up after itself, to main.cpp. No
+// std::exception, since it is no failure that anybody on the way could deal with.
+struct Interrupted {
+  int signal = 0;
+};
+
+// Throws Interrupted when the signal came, for work that has nothing to save: calls stand where it
+// goes from one part to the next. In main's thread; without an Interruption it does nothing.
+void stop_if_interrupted();
+
 // Calls `act` in a thread of its own when the signal comes, at once if it came already; for work
 // that may be waiting and so cannot look. An Interruption outlives it; one at a time.
 class InterruptionWatch {

@@ -16,6 +16,7 @@
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/basic_file_sink.h>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 
 namespace myxtts {
@@ -152,7 +153,10 @@ spdlog::sink_ptr open_file(const std::filesystem::path& path) {
 
 spdlog::sink_ptr open_asked_file(const std::filesystem::path& path) {
   try {
+    require_output("--log-file", path, Output::GrowingFile);
     return open_file(path);
+  } catch (const DataError& error) {
+    throw ConfigError(error.what());
   } catch (const spdlog::spdlog_ex& error) {
     throw ConfigError(fmt::format(
         "The log file {} cannot be opened: {}. Give --log-file a path that can be written.",

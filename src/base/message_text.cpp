@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -19,6 +20,7 @@ std::uint64_t rounded(std::uint64_t count, std::uint64_t unit) {
 
 // Below a minute: one number. Rounding must not print the next unit's limit ("1000 ms", "60 s").
 std::string short_duration(std::uint64_t nanoseconds) {
+  if (nanoseconds == 0) return "0 s";
   if (nanoseconds < 1'000) return fmt::format("{} ns", nanoseconds);
   if (rounded(nanoseconds, 1'000) < 1'000) return fmt::format("{} µs", rounded(nanoseconds, 1'000));
   if (rounded(nanoseconds, 1'000'000) < 1'000) {
@@ -62,6 +64,19 @@ std::string human_duration(std::chrono::nanoseconds duration) {
   if (minutes < 24 * 60) return fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
   const std::uint64_t hours = rounded(nanoseconds, 3'600'000'000'000);
   return fmt::format("{} d {:02} h", hours / 24, hours % 24);
+}
+
+std::string human_milliseconds(double seconds) {
+  const double milliseconds = 1000 * seconds;
+  constexpr double kThreeDigits = 999.5;  // what rounds to more
+  if (milliseconds < kThreeDigits) return fmt::format("{:.3g} ms", milliseconds);
+  return human_count(std::llround(milliseconds)) + " ms";
+}
+
+std::string counted(std::int64_t count, std::string_view one, std::string_view many) {
+  std::string text = human_count(count) + " ";
+  if (count == 1) return text.append(one);
+  return many.empty() ? text.append(one) + "s" : text.append(many);
 }
 
 std::string human_count(std::int64_t count) {
@@ -127,6 +142,18 @@ std::optional<std::string> nearest_name(std::string_view wrong,
     least = distance;
   }
   return nearest;
+}
+
+std::string shell_word(std::string_view text) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-_./,:=+@%").find(c) != std::string_view::npos ||
+           static_cast<unsigned char>(c) >= 0x80;
+  };
+  if (!text.empty() && std::ranges::all_of(text, is_plain)) return std::string(text);
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
 }
 
 std::string printable(std::string_view text) {

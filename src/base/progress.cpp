@@ -6,7 +6,7 @@
 #include <exception>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/log.h"
 #include "base/message_text.h"
@@ -21,6 +21,7 @@ constexpr auto kBetweenBars = 100ms;
 constexpr auto kBetweenLines = 5s;
 constexpr int kWidestBar = 30;
 constexpr int kNarrowestBar = 8;
+constexpr int kPlainColumns = 80;
 
 // The first `columns` characters; never cuts a UTF-8 sequence.
 std::string_view first_columns(std::string_view text, int columns) {
@@ -48,14 +49,20 @@ Progress::Progress(ProgressOptions options, Screen& screen, const Clock& clock)
       start_(clock.now()),
       exceptions_at_start_(std::uncaught_exceptions()),
       done_(options_.done_before),
-      next_show_(screen.abilities().progress && !thread_is_quiet() ? start_ + kQuietStart
-                                                                   : Clock::Time::max()) {}
+      next_show_(Clock::Time::max()) {
+  const ScreenAbilities abilities = screen.abilities();
+  if (!abilities.progress || thread_is_quiet()) return;
+  const bool at_once = options_.at_once && abilities.terminal;
+  next_show_ = at_once ? start_ : start_ + kQuietStart;
+}
 
 Progress::~Progress() {
   const std::lock_guard lock(mutex_);
   if (!shown_) return;
   screen_.remove_bar(this);
-  if (std::uncaught_exceptions() == exceptions_at_start_) screen_.write_line(summary(clock_.now()));
+  const auto now = clock_.now();
+  if (now - start_ < kQuietStart || std::uncaught_exceptions() != exceptions_at_start_) return;
+  screen_.write_line(summary(now));
 }
 
 void Progress::advance(std::uint64_t by) {
@@ -64,7 +71,7 @@ void Progress::advance(std::uint64_t by) {
   if (now >= next_show_.load(std::memory_order_relaxed)) show(now);
 }
 
-void Progress::set_note(std::string note) {
+void Progress::set_note(ProgressNote note) {
   const std::lock_guard lock(mutex_);
   note_ = std::move(note);
 }
@@ -77,7 +84,7 @@ void Progress::show(Clock::Time now) {
   if (terminal) {
     screen_.draw_bar(this, bar(figures(now), screen_.width()));
   } else {
-    screen_.write_line(fmt::format("{}: {}", options_.title, figures(now)));
+    screen_.write_line(lines(figures(now)));
   }
   shown_ = true;
   next_show_ = now + (terminal ? Clock::Time::duration(kBetweenBars) : kBetweenLines);
@@ -98,33 +105,66 @@ std::string Progress::rate(double seconds) const {
   return amount(static_cast<std::uint64_t>(per_second + 0.5)) + "/s";
 }
 
-std::string Progress::figures(Clock::Time now) const {
+std::optional<std::string> Progress::time_left(Clock::Time now) const {
   const std::uint64_t done = done_;
-  const double seconds = seconds_in(now - start_);
-  const std::string note = note_.empty() ? "" : "  " + note_;
-  if (!options_.total) return fmt::format("{}  {}{}", amount(done), rate(seconds), note);
-  const std::uint64_t total = std::max(*options_.total, done);  // a guess that was too low
-  const double share = total == 0 ? 1 : static_cast<double>(done) / static_cast<double>(total);
-  std::string text = fmt::format("{:3} %  {} of {}  {}", static_cast<int>(share * 100),
-                                 amount(done), amount(total), rate(seconds));
-  if (done > options_.done_before) {
-    const auto done_here = static_cast<double>(done - options_.done_before);
-    const std::chrono::duration<double> left(seconds * static_cast<double>(total - done) /
-                                             done_here);
-    text += fmt::format("  {} left",
-                        human_duration(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                            std::chrono::ceil<std::chrono::seconds>(left))));
+  if (!options_.total || done <= options_.done_before) return std::nullopt;
+  const auto done_here = static_cast<double>(done - options_.done_before);
+  const auto rest = static_cast<double>(std::max(*options_.total, done) - done);
+  const std::chrono::duration<double> left(seconds_in(now - start_) * rest / done_here);
+  return human_duration(std::chrono::ceil<std::chrono::seconds>(left)) + " left";
+}
+
+// With notes that come first, the time left stands before them, and what was counted behind.
+Progress::Figures Progress::figures(Clock::Time now) const {
+  const std::uint64_t done = done_;
+  Figures counts{amount(done), rate(seconds_in(now - start_))};
+  Figures shown;
+  if (options_.total) {
+    const std::uint64_t total = std::max(*options_.total, done);  // a guess that was too low
+    const double share = total == 0 ? 1 : static_cast<double>(done) / static_cast<double>(total);
+    shown.push_back(fmt::format("{:3} %", static_cast<int>(share * 100)));
+    counts.front() += " of " + amount(total);
   }
-  return text + note;
+  const bool has_first = !note_.first.empty();
+  if (!has_first) shown.insert(shown.end(), counts.begin(), counts.end());
+  if (auto left = time_left(now)) shown.push_back(std::move(*left));
+  shown.insert(shown.end(), note_.first.begin(), note_.first.end());
+  if (has_first) shown.insert(shown.end(), counts.begin(), counts.end());
+  shown.insert(shown.end(), note_.then.begin(), note_.then.end());
+  return shown;
+}
+
+std::string Progress::lines(const Figures& figures) const {
+  std::string text = options_.title + ":";
+  int columns = columns_of(text);
+  std::string_view gap = " ";
+  for (const std::string& figure : figures) {
+    const int more = static_cast<int>(gap.size()) + columns_of(figure);
+    if (columns + more <= kPlainColumns) {
+      columns += more;
+    } else {
+      gap = "\n    ";
+      columns = static_cast<int>(gap.size()) - 1 + columns_of(figure);
+    }
+    text.append(gap).append(figure);
+    gap = "  ";
+  }
+  return text;
 }
 
 // One line of at most width - 1 columns: the last column would make some terminals wrap.
-std::string Progress::bar(const std::string& figures, int width) const {
+std::string Progress::bar(const Figures& figures, int width) const {
   const int room = width - 1;
-  const int rest = room - columns_of(options_.title) - columns_of(figures) - 2;
+  const std::string all = fmt::format("{}", fmt::join(figures, "  "));
+  const int rest = room - columns_of(options_.title) - columns_of(all) - 2;
   const int bar_columns = std::min(rest - 3, kWidestBar);  // "[", "]" and a space
   if (!options_.total || bar_columns < kNarrowestBar) {
-    return std::string(first_columns(fmt::format("{}: {}", options_.title, figures), room));
+    std::string line = fmt::format("{}: {}", options_.title, figures.front());
+    for (std::size_t i = 1; i < figures.size(); ++i) {
+      if (columns_of(line) + 2 + columns_of(figures[i]) > room) break;
+      line += "  " + figures[i];
+    }
+    return std::string(first_columns(line, room));
   }
   const std::uint64_t done = done_;
   const std::uint64_t total = std::max<std::uint64_t>({*options_.total, done, 1});
@@ -134,7 +174,7 @@ std::string Progress::bar(const std::string& figures, int width) const {
   const bool colours = screen_.abilities().colours;
   return fmt::format("{} [{}{}{}{}] {}", options_.title, colours ? "\x1b[36m" : "",
                      std::string(filled, '='), colours ? "\x1b[0m" : "", std::string(empty, ' '),
-                     figures);
+                     all);
 }
 
 std::string Progress::summary(Clock::Time now) const {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -19,16 +20,25 @@ namespace myxtts {
 //
 //   Reading clips [=======         ]  45 %  1,234 of 2,742  210/s  7 s left
 //
-// A bar on a terminal, otherwise a plain line every 5 s, both from 2 s on; nothing for shorter work
-// or when progress is not wanted. At the end the bar gives way to a line with the sum, unless an
-// exception is under way. Any thread may advance; screen and clock outlive it.
+// A bar on a terminal, otherwise plain lines every 5 s, both from 2 s on; nothing for shorter work
+// or when progress is not wanted. What a terminal has no room for is left out, figure by figure
+// from the last; plain lines have 80 columns, and the rest follows on further ones. At the end the
+// bar gives way to a line with the sum, unless an exception is under way. Any thread may advance;
+// screen and clock outlive it.
 struct ProgressOptions {
   enum class Unit { Items, Bytes };
 
   std::string title;                        // what is being done: "Reading clips"
   std::optional<std::uint64_t> total = {};  // nothing: not known
   Unit unit = Unit::Items;
+  bool at_once = false;           // a person waits: on a terminal the bar is there from the start
   std::uint64_t done_before = 0;  // by an earlier process: counts as done, not in the rate
+};
+
+// What is shown beside the figures, most important first.
+struct ProgressNote {
+  std::vector<std::string> first = {};  // beside the time left: "loss 2.31"
+  std::vector<std::string> then = {};   // behind everything: "lr 5e-06"
 };
 
 class Progress {
@@ -42,8 +52,8 @@ class Progress {
   // That much more is done. Cheap: draws at most ten times a second, the rest of the time it adds.
   void advance(std::uint64_t by = 1);
 
-  // What is shown behind the figures from now on: "loss 2.31  lr 5e-06".
-  void set_note(std::string note);
+  // From now on.
+  void set_note(ProgressNote note);
 
   // Whether the next advance() draws, so that a note is worth making.
   bool draws_soon() const { return clock_.now() >= next_show_.load(std::memory_order_relaxed); }
@@ -52,8 +62,11 @@ class Progress {
   void show(Clock::Time now);
   std::string amount(std::uint64_t count) const;
   std::string rate(double seconds) const;
-  std::string figures(Clock::Time now) const;
-  std::string bar(const std::string& figures, int width) const;
+  using Figures = std::vector<std::string>;  // most important first
+  std::optional<std::string> time_left(Clock::Time now) const;
+  Figures figures(Clock::Time now) const;
+  std::string bar(const Figures& figures, int width) const;
+  std::string lines(const Figures& figures) const;
   std::string summary(Clock::Time now) const;
 
   const ProgressOptions options_;
@@ -67,7 +80,7 @@ class Progress {
   // Everything below is guarded by mutex_.
   std::mutex mutex_;
   bool shown_ = false;
-  std::string note_;
+  ProgressNote note_;
 };
 
 }  // namespace myxtts

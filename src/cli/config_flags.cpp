@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "base/error.h"
 #include "config/value_text.h"
+#include "run/open_model.h"
 
 namespace myxtts {
 namespace {
@@ -53,6 +55,20 @@ bool has_flag(const std::string& command, const Field& field) {
   return std::ranges::find(field.commands, is_profile ? "train" : command) != field.commands.end();
 }
 
+// The flag that was typed for a value.
+std::string typed_flag(const Field& field, const std::string& value) {
+  return field.negative_flag.empty() || value != "false" ? field.flag : field.negative_flag;
+}
+
+// --enable-x --disable-x: nobody can know which was meant.
+void refuse_contradiction(const Field& field, const std::vector<std::string>& values) {
+  const bool on = std::ranges::find(values, "true") != values.end();
+  const bool off = std::ranges::find(values, "false") != values.end();
+  if (field.negative_flag.empty() || !on || !off) return;
+  throw ConfigError(fmt::format("{} and {} contradict each other; leave one of the two out.",
+                                field.flag, field.negative_flag));
+}
+
 }  // namespace
 
 ConfigFlags::ConfigFlags(CLI::App& app)
@@ -78,19 +94,32 @@ ConfigFlags::ConfigFlags(CLI::App& app, const std::function<bool(const Field&)>&
 }
 
 ConfigSources ConfigFlags::sources() const {
-  ConfigSources sources;
+  ConfigSources sources{.is_untrained = is_untrained};
   if (preset_->count() > 0) sources.preset = preset_->results().back();
   if (file_->count() > 0) sources.file = file_->results().back();
   for (const auto& [field, option] : fields_) {
     if (option->count() == 0) continue;
+    refuse_contradiction(*field, option->results());
     bool is_first = true;
     for (const std::string& value : option->results()) {
       sources.flags.push_back(
-          {field, {value, false}, {Origin::Kind::Flag, field->flag, 0}, is_first});
+          {field, {value, false}, {Origin::Kind::Flag, typed_flag(*field, value), 0}, is_first});
       is_first = false;
     }
   }
   return sources;
+}
+
+int with_named_origins(const EffectiveConfig& settings, const std::function<int()>& work) {
+  try {
+    return work();
+  } catch (const ConfigError& error) {
+    throw ConfigError(with_origins(settings, error.what()));
+  } catch (const DataError& error) {
+    throw DataError(with_origins(settings, error.what()));
+  } catch (const DeviceError& error) {
+    throw DeviceError(with_origins(settings, error.what()));
+  }
 }
 
 }  // namespace myxtts

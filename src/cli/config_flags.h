@@ -33,4 +33,8 @@ class ConfigFlags {
   std::vector<std::pair<const Field*, CLI::Option*>> fields_;
 };
 
+// Does `work`, and lets its errors say where a setting comes from that they name by a flag nobody
+// typed: a file, a preset or the default.
+int with_named_origins(const EffectiveConfig& settings, const std::function<int()>& work);
+
 }  // namespace myxtts

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include "base/atomic_file.h"
 #include "base/child_process.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -111,11 +112,11 @@ int train_twice(const fs::path& demo, double seconds, const Interruption& interr
   return finish(*second, interruption);
 }
 
-// Exports the model where the Python peer can hold its size, and says why not elsewhere.
+// Exports the model where coqui-tts can hold its size, and says why not elsewhere.
 void try_export(const fs::path& demo, const Interruption& interruption) {
   const fs::path model = demo / kRun / "latest";
   try {
-    require_peer_can_hold(open_model(model).config, model.string());
+    require_coqui_can_hold(open_model(model).config, model.string());
   } catch (const DataError& error) {
     print(fmt::format("\nThere is nothing to export: {}\n", error.what()));
     return;
@@ -150,6 +151,7 @@ void say_what_is_next(const fs::path& demo) {
 }
 
 int run_demo(const DemoArguments& arguments) {
+  require_output("--out", arguments.out, Output::Folder);
   const SpeechSynthesiser synthesiser = find_speech_synthesiser();
   if (fs::exists(arguments.out)) {
     throw ConfigError(

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/atomic_file.h"
 #include "base/log.h"
 #include "cli/command.h"
 #include "config/effective_config.h"
@@ -122,6 +123,7 @@ void pack(const DoctorArguments& arguments, std::string text, std::string json) 
 
 int run_doctor(const DoctorArguments& arguments) {
   if (arguments.recommend) return print_recommendations(arguments);
+  if (arguments.bundle) require_output("--bundle", *arguments.bundle, Output::File);
   SystemProbe probe;
   Findings findings = measure(probe, cuda_plugin(), std::filesystem::current_path());
   findings.libtorch = libtorch_facts();

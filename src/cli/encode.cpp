@@ -12,8 +12,10 @@
 #include <CLI/CLI.hpp>
 
 #include "audio/resample.h"
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/message_text.h"
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/speaking_flags.h"
@@ -69,8 +71,9 @@ void add_voice(TensorsByName& tensors, const std::string& name, const Voice& voi
 
 int run_encode(const EncodeArguments& arguments) {
   check_names(arguments.files);
+  require_output("--out", arguments.out, Output::File);
   const c10::AutoGradMode no_gradients(false);
-  const auto model = open_model(arguments.model);
+  const auto model = open_model(find_model("--model", arguments.model));
   const auto lengths = reference_lengths(arguments.reference, model.reference,
                                          model.config.decoder.input_sample_rate);
   const ClipEncoder encoder(model, lengths);
@@ -92,8 +95,8 @@ int run_encode(const EncodeArguments& arguments) {
   }
   add_voice(tensors, "all", encoder.voice(clips));
   write_tensors(arguments.out, tensors);
-  log_info("encode", "{} holds what the model makes of {} files.", arguments.out.string(),
-           arguments.files.size());
+  log_info("encode", "{} holds what the model makes of {}.", arguments.out.string(),
+           counted(std::ssize(arguments.files), "file"));
   return 0;
 }
 
@@ -109,9 +112,11 @@ Command encode_command() {
         ->required();
     return [arguments] { return run_encode(*arguments); };
   };
-  return {"encode", "Models",
+  return {"encode",
+          "Models",
           "Turns clips into codes, mel spectrograms, conditioning latents and speaker vectors",
-          declare};
+          declare,
+          {"myxtts encode --model DIR --out me.safetensors me.wav"}};
 }
 
 }  // namespace myxtts

@@ -11,8 +11,10 @@
 #include <nlohmann/json.hpp>
 
 #include "audio/resample.h"
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/message_text.h"
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/config_flags.h"
@@ -52,6 +54,12 @@ Json losses_of(const ClipScore& score) {
           {"loss", weighted_text(score) + score.audio}};
 }
 
+// Over the columns of what follows.
+void print_head(const EvaluateArguments& arguments) {
+  if (!arguments.json)
+    print(fmt::format("{:<7}  {:<7}  {:<7}  {}\n", "text", "codes", "sum", "clip"));
+}
+
 // Says a score at once: whoever reads the other end may be waiting for it.
 void print_clip(const EvaluateArguments& arguments, std::string_view id, const ClipScore& score) {
   if (arguments.json) {
@@ -76,8 +84,9 @@ void print_sum(const EvaluateArguments& arguments, const ScoreSum& sum) {
     return;
   }
   const auto clips = sum.over_clips();
-  print(fmt::format("{:.5f}  {:.5f}  {:.5f}  all tokens of {} clips\n", weighted_text(tokens),
-                    tokens.audio, weighted_text(tokens) + tokens.audio, sum.clips()));
+  print(fmt::format("{:.5f}  {:.5f}  {:.5f}  all tokens of {}\n", weighted_text(tokens),
+                    tokens.audio, weighted_text(tokens) + tokens.audio,
+                    counted(sum.clips(), "clip")));
   print(fmt::format("{:.5f}  {:.5f}  {:.5f}  mean over clips\n", weighted_text(clips), clips.audio,
                     weighted_text(clips) + clips.audio));
 }
@@ -141,15 +150,18 @@ int run_evaluate(const EvaluateArguments& arguments) {
   config.data.train_data = parse_corpora(arguments.data, "--data");
   config.data.val_data.clear();
   config.data.val_fraction = 0.0;
+  if (config.data.cache_dir) require_output("--cache-dir", *config.data.cache_dir, Output::Folder);
+  const auto folder = find_model("--model", arguments.model);
   const auto device = open_one_device(config.devices.device);
-  const auto model = open_model(arguments.model);
-  const auto vocabulary = Vocabulary::load(arguments.model / files::kVocabulary);
+  const auto model = open_model(folder);
+  const auto vocabulary = Vocabulary::load(folder / files::kVocabulary);
   const auto corpus = Corpus::open(config.data, vocabulary, index_folder(config.data));
 
   const ClipEvaluator evaluate(model, device);
   TextIdsOf ids(vocabulary);
   SoundOf sound(corpus, config.data, evaluate.sample_rate());
   ScoreSum sum;
+  print_head(arguments);
   Progress progress({.title = "Evaluating", .total = corpus.size()});
   for (ClipNumber number = 0; number < corpus.size(); ++number) {
     const auto clip = corpus.clip(number);

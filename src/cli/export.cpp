@@ -11,6 +11,7 @@
 #include "base/atomic_file.h"
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/interruption.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/command.h"
@@ -18,6 +19,7 @@
 #include "model/checkpoint_specs.h"
 #include "model/network_specs.h"
 #include "run/model_folder.h"
+#include "run/open_model.h"
 #include "run/public_folder.h"
 #include "run/staged_folder.h"
 #include "weights/pth.h"
@@ -53,6 +55,7 @@ void write_dict(const fs::path& path, const SafetensorsReader& file, bool wrappe
   writer.commit([&](const TensorView& view) {
     file.file()->forget(view.bytes);
     progress.advance(view.bytes.size());
+    stop_if_interrupted();
   });
 }
 
@@ -105,23 +108,25 @@ void write_weights(const fs::path& from, const ModelConfig& config, const Staged
 }
 
 int run_export(const ExportArguments& arguments) {
-  require_other_folder(arguments.model, arguments.out);
-  const std::string json = read_config_text(arguments.model);
-  const std::string subject = (arguments.model / files::kConfig).string();
-  const ModelConfig config = parse_model_config(json, subject);
-  require_peer_can_hold(config, arguments.model.string());
+  const fs::path from = find_model("--model", arguments.model);
+  require_other_folder(from, arguments.out);
+  const Interruption interruption;
   StagedFolder target(arguments.out, arguments.force, files_we_write());
+  const std::string json = read_config_text(from);
+  const std::string subject = (from / files::kConfig).string();
+  const ModelConfig config = parse_model_config(json, subject);
+  require_coqui_can_hold(config, from.string());
 
-  write_weights(arguments.model, config, target);
+  write_weights(from, config, target);
   write_file_atomically(target / files::kConfig, bytes_of(public_config(json, subject)));
-  fs::copy_file(arguments.model / files::kVocabulary, target / files::kVocabulary);
+  fs::copy_file(from / files::kVocabulary, target / files::kVocabulary);
   const Licence licence = parse_licence(json, subject);
   if (!licence.file.empty()) {
     const std::string name = fs::path(licence.file).filename().string();
-    fs::copy_file(arguments.model / name, target / name);
+    fs::copy_file(from / name, target / name);
   }
   target.commit();
-  log_info("export", "{} is ready for the Python peer.", arguments.out.string());
+  log_info("export", "{} is ready for coqui-tts.", arguments.out.string());
   return 0;
 }
 
@@ -140,7 +145,7 @@ Command export_command() {
   };
   return {.name = "export",
           .group = "Models",
-          .summary = "Turns a model folder into files that the Python peer loads",
+          .summary = "Turns a model folder into files that coqui-tts loads",
           .declare = declare,
           .examples = {"myxtts export --model models/mine --format coqui --out for-python"}};
 }

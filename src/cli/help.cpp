@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/message_text.h"
+#include "config/predecessor.h"
 #include "config/value_text.h"
 
 namespace myxtts {
@@ -213,7 +214,13 @@ bool takes_command(const CLI::App& app) {
   const std::string name = wrong.substr(0, wrong.find('='));
   refuse_early_flag(app, name);
   const bool is_one_letter = !name.starts_with("--");  // every other letter would be as near
-  const auto near = is_one_letter ? std::nullopt : nearest_name(name, flags_of(app));
+  if (const auto reason = reason_without_flag(name); !reason.empty()) {
+    throw ConfigError(fmt::format(
+        "{} has no flag {}, as train_main.py has: {}; docs/guides/coming-from-train-main.md maps "
+        "its flags to ours.",
+        full_name(app), quote(name), reason));
+  }
+  const auto near = is_one_letter ? std::nullopt : meant_name(name, flags_of(app));
   if (!near && takes_command(app)) {
     throw ConfigError(fmt::format(
         "{} has no flag {}; a command that it starts stands after --, as in '{} -- train {}'.",

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <poll.h>
 #include <unistd.h>
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -12,6 +14,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/interruption.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "cli/command.h"
@@ -51,13 +54,15 @@ std::string first_line(const std::string& text) {
 bool ask_on_terminal() {
   if (::isatty(STDIN_FILENO) == 0) return false;
   std::fputs("Do you accept these terms? [y/N] ", stderr);
+  pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+  while (::poll(&input, 1, -1) < 0 && errno == EINTR) stop_if_interrupted();
   std::string answer;
   std::getline(std::cin, answer);
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 
 // Finds the terms of the weights in `folder`, shows them and has them accepted: by the option, by
-// the mark that the Python peer leaves once they were accepted there, or by asking on the terminal.
+// the mark that coqui-tts leaves once they were accepted there, or by asking on the terminal.
 // Throws ConfigError if there are terms and nobody accepted them.
 Licence accept_licence(const fs::path& folder, const std::string& given_name, bool accepted) {
   const std::string file = find_licence_file(folder);
@@ -132,6 +137,7 @@ void check_weights(const PublicFolder& source, const ModelConfig& config) {
 
 int run_import(const ImportArguments& arguments) {
   require_other_folder(arguments.from, arguments.out);
+  const Interruption interruption;
   StagedFolder target(arguments.out, arguments.force, files_we_write());
   const PublicFolder source(arguments.from);
   const std::string json = config_with_vocabulary(arguments.from);

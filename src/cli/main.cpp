@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/interruption.h"
 #include "base/process.h"
 #include "cli/command_line.h"
 #include "session/console.h"
@@ -44,6 +45,9 @@ int main(int argument_count, char** arguments) {
     return report(error, kDataError);
   } catch (const DeviceError& error) {
     return report(error, kDeviceError);
+  } catch (const Interrupted& interrupted) {
+    report_error("Interrupted; what was begun is removed.");
+    return kExitBySignal + interrupted.signal;
   } catch (const std::filesystem::filesystem_error& error) {
     report_error(fmt::format("A file or folder cannot be used: {}.", error.what()));
     return kDataError;

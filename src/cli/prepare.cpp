@@ -32,7 +32,7 @@ struct PrepareArguments {
   std::vector<std::string> corpora;
   fs::path model;
   fs::path vocabulary;
-  fs::path report = "report.html";
+  fs::path report;  // empty: beside the index
   bool codes = false;
   bool json = false;
 };
@@ -56,11 +56,14 @@ void check(const PrepareArguments& arguments, const RunConfig& config) {
         "--codes needs the model that makes them and a folder to keep them in. Give --model DIR "
         "and --cache-dir DIR.");
   }
+  require_output("--report", arguments.report, Output::File);
+  if (config.data.cache_dir) require_output("--cache-dir", *config.data.cache_dir, Output::Folder);
 }
 
 // Of the model, of the file, or as a training from nothing would learn it.
-Vocabulary vocabulary_of(const PrepareArguments& arguments, const RunConfig& config) {
-  if (!arguments.model.empty()) return Vocabulary::load(arguments.model / files::kVocabulary);
+Vocabulary vocabulary_of(const PrepareArguments& arguments, const RunConfig& config,
+                         const fs::path& model) {
+  if (!model.empty()) return Vocabulary::load(model / files::kVocabulary);
   if (!arguments.vocabulary.empty()) return Vocabulary::load(arguments.vocabulary);
   log_info("prepare",
            "tokens are those of a vocabulary learnt from these texts, as train has it without "
@@ -71,14 +74,18 @@ Vocabulary vocabulary_of(const PrepareArguments& arguments, const RunConfig& con
 int run_prepare(const PrepareArguments& arguments) {
   const auto config = config_of(arguments);
   check(arguments, config);
-  const auto vocabulary = vocabulary_of(arguments, config);
+  const fs::path folder =
+      arguments.model.empty() ? fs::path() : find_model("--model", arguments.model);
+  const auto vocabulary = vocabulary_of(arguments, config, folder);
   std::optional<OpenModel> model;
-  if (!arguments.model.empty()) model = open_model(arguments.model);
+  if (!folder.empty()) model = open_model(folder);
 
   const auto report = survey_corpus(config, vocabulary, model, arguments.codes);
-  write_file_atomically(arguments.report, bytes_of(to_html(report)));
+  const auto page = arguments.report.empty() ? report_path(config.data) : arguments.report;
+  write_file_atomically(page, bytes_of(to_html(report)));
   print(arguments.json ? to_json(report) : describe(report));
-  log_info("prepare", "{} shows the same with pictures.", arguments.report.string());
+  log_info("prepare", "{} shows the same with pictures, and plays the suspicious clips.",
+           page.string());
   return 0;
 }
 
@@ -89,7 +96,8 @@ std::function<int()> declare_prepare(CLI::App& app) {
       ->type_name("DIR");
   app.add_option("--vocab", arguments->vocabulary, "The vocab.json to use instead of a model's.")
       ->type_name("FILE");
-  app.add_option("--report", arguments->report, "The page to write. [report.html]")
+  app.add_option("--report", arguments->report,
+                 "The page to write. [one beside the corpus' index, named after it]")
       ->type_name("FILE");
   app.add_flag("--codes", arguments->codes,
                "Fills the feature cache of the model in --cache-dir, for train --cache-dataset.");

@@ -214,8 +214,17 @@ void check_comparison(const ProfileArguments& arguments, const EffectiveConfig& 
       given, given));
 }
 
-int run_profile(const ProfileArguments& arguments) {
-  const EffectiveConfig asked = make_effective_config(arguments.flags.sources());
+void check_outputs(const ProfileArguments& arguments, const RunConfig& config) {
+  if (arguments.json && *arguments.json != "-") {
+    require_output("--json", *arguments.json, Output::File);
+  }
+  if (arguments.html) require_output("--html", *arguments.html, Output::File);
+  if (arguments.apply) require_output("--apply", *arguments.apply, Output::File);
+  if (config.run.trace) require_output("--trace", *config.run.trace, Output::GrowingFile);
+  if (config.data.cache_dir) require_output("--cache-dir", *config.data.cache_dir, Output::Folder);
+}
+
+int profile(const ProfileArguments& arguments, const EffectiveConfig& asked) {
   EffectiveConfig settings = asked;
   check_can_be_profiled(settings.values);
   if (arguments.compare) {
@@ -243,6 +252,13 @@ int run_profile(const ProfileArguments& arguments) {
   setup.corpus = corpus.name();
   print_profile(arguments, asked, make_profile(setup, std::move(reading)));
   return interruption.came() ? kExitBySignal + interruption.signal() : 0;
+}
+
+int run_profile(const ProfileArguments& arguments) {
+  EffectiveConfig asked = make_effective_config(arguments.flags.sources());
+  find_starting_model(asked.values);
+  check_outputs(arguments, asked.values);
+  return with_named_origins(asked, [&] { return profile(arguments, asked); });
 }
 
 std::function<int()> declare_profile(CLI::App& app) {

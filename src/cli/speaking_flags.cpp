@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "device/torch_device.h"
 #include "synth/decode_engine.h"
@@ -69,13 +70,18 @@ constexpr double kSlowest = 0.05;
 constexpr std::int64_t kLargestBatch = 64;
 
 void declare_text(CLI::App& app, SpeakingFlags& flags) {
-  app.add_option("--model", flags.model, "The model folder")->required()->type_name("DIR");
+  app.add_option("--model", flags.model,
+                 "The model folder, or a run directory of train: its best model, else its latest")
+      ->required()
+      ->type_name("DIR");
   app.add_option("--text", flags.text, "What to say")->type_name("TEXT");
   app.add_option(
          "--text-file", flags.text_file,
-         "A file with a text on each line; each becomes a numbered sound file. With a folder "
-         "as --out a line may be ID|TEXT and becomes ID.wav")
+         "A file with a text on each line, - for standard input; each becomes a numbered sound "
+         "file. With a folder as --out a line may be ID|TEXT and becomes ID.wav")
       ->type_name("FILE");
+  app.add_flag("--join", flags.join,
+               "Makes one sound file of all lines of --text-file, with a short pause between them");
   app.add_option("--resynthesize", flags.resynthesize,
                  "In place of a text: a clip, a corpus or a manifest whose clips are said again, "
                  "through DVAE, GPT and decoder, into the folder --out")
@@ -83,7 +89,8 @@ void declare_text(CLI::App& app, SpeakingFlags& flags) {
   app.add_option("--language", flags.language, "Language of the text, such as en or zh-cn")
       ->type_name("L");
   app.add_option("--out", flags.out,
-                 "The .wav, .flac or .ogg to write, - for raw 16-bit PCM on standard output, or a "
+                 "The .wav, .flac, .ogg, .opus or .mp3 to write, - for raw 16-bit PCM on standard "
+                 "output, or a "
                  "folder for --text-file and --resynthesize")
       ->type_name("FILE");
   app.add_option("--dump", flags.dump,
@@ -191,8 +198,8 @@ void check_resynthesis(const SpeakingFlags& flags) {
       flags.references.empty() && flags.voice.empty() && flags.speaker.empty(),
       "--resynthesize says each clip in its own voice; leave --reference, --voice and --speaker "
       "out.");
-  require(flags.text_file.empty() && !flags.stream && flags.dump.empty(),
-          "--resynthesize goes with neither --text-file nor --stream nor --dump.");
+  require(flags.text_file.empty() && !flags.join && !flags.stream && flags.dump.empty(),
+          "--resynthesize goes with neither --text-file nor --join nor --stream nor --dump.");
   if (const char* flag = speaking_flag_in(flags)) {
     throw ConfigError(
         fmt::format("--resynthesize takes codes and voice from the clip itself, so {} would change "
@@ -222,13 +229,16 @@ void check_sources(const SpeakingFlags& flags) {
   if (!flags.text && !has_file) return;
   require(!flags.out.empty(), "Say where the sound goes with --out FILE.wav (or - for raw PCM).");
   require(!flags.language.empty(), "Say which language the text is in with --language L.");
-  if (!goes_into_folder(flags)) check_sound_extension(flags.out);
+  if (!goes_into_folder(flags)) check_sound_output(flags.out);
 }
 
 void check_combinations(const SpeakingFlags& flags) {
   const bool has_file = !flags.text_file.empty();
-  require(!(has_file && flags.out == "-"),
-          "--text-file makes several files, so --out cannot be -; name one, such as out.wav.");
+  require(has_file || !flags.join, "--join joins the lines of --text-file; give that too.");
+  require(
+      !(has_file && flags.out == "-") || flags.join,
+      "--text-file makes several files, so --out cannot be -; name one, such as out.wav, or add "
+      "--join for one sound.");
   require(!(has_file && flags.stream), "--stream speaks one text; give it with --text.");
   require(!(flags.stream && flags.beams > 1),
           "--stream cannot go back on what was heard, so it has one beam; leave --beams out.");
@@ -251,8 +261,23 @@ bool holds_many_clips(const fs::path& path) {
 }
 
 bool goes_into_folder(const SpeakingFlags& flags) {
-  return !flags.text_file.empty() && names_folder(flags.out) && flags.out != "-";
+  return !flags.text_file.empty() && !flags.join && names_folder(flags.out) && flags.out != "-";
 }
+
+namespace {
+
+void check_outputs(const SpeakingFlags& flags) {
+  if (!flags.dump.empty()) require_output("--dump", flags.dump, Output::File);
+  if (!flags.save_voice.empty()) require_output("--save-voice", flags.save_voice, Output::File);
+  if (flags.out.empty() || flags.out == "-") return;
+  const bool is_folder = goes_into_folder(flags) || !flags.resynthesize.empty();
+  require_output("--out", flags.out,
+                 is_folder      ? Output::Folder
+                 : flags.stream ? Output::GrowingFile
+                                : Output::File);
+}
+
+}  // namespace
 
 void check(const SpeakingFlags& flags) {
   if (flags.resynthesize.empty()) {
@@ -271,6 +296,7 @@ void check(const SpeakingFlags& flags) {
           fmt::format("--threads is {}; it must be from 1 to 1024.", flags.threads.value_or(0)));
   require(!flags.trim_db || (std::isfinite(*flags.trim_db) && *flags.trim_db > 0.0),
           fmt::format("--trim-db is {}; it must be above 0.", flags.trim_db.value_or(0.0)));
+  check_outputs(flags);
 }
 
 SamplingSettings sampling_settings(const SpeakingFlags& flags, const SamplingSettings& of_model) {
@@ -288,11 +314,12 @@ SamplingSettings sampling_settings(const SpeakingFlags& flags, const SamplingSet
 }
 
 c10::Device speaking_device(const SpeakingFlags& flags) {
-  require(flags.device == "auto" || flags.device == "cpu" || flags.device == "cuda",
+  const bool on_gpu = flags.device == "cuda" || flags.device == "gpu";
+  require(flags.device == "auto" || flags.device == "cpu" || on_gpu,
           fmt::format("--device is \"{}\"; it must be auto, cpu or cuda.", flags.device));
-  const DeviceKind kind = flags.device == "cpu"    ? DeviceKind::Cpu
-                          : flags.device == "cuda" ? DeviceKind::Cuda
-                                                   : DeviceKind::Auto;
+  const DeviceKind kind = flags.device == "cpu" ? DeviceKind::Cpu
+                          : on_gpu              ? DeviceKind::Cuda
+                                                : DeviceKind::Auto;
   return open_one_device(kind, flags.model_gpu);
 }
 

@@ -35,7 +35,8 @@ struct SpeakingFlags {
   std::filesystem::path model;
   std::string language;
   std::optional<std::string> text;
-  std::filesystem::path text_file;
+  std::filesystem::path text_file;  // "-": standard input
+  bool join = false;
   std::filesystem::path resynthesize;
   std::filesystem::path out;
   std::filesystem::path dump;
@@ -74,7 +75,8 @@ bool goes_into_folder(const SpeakingFlags& flags);
 // The flags outlive the app.
 void declare_speaking_flags(CLI::App& app, SpeakingFlags& flags);
 
-// Throws ConfigError for flags that do not go together or values that cannot be.
+// Throws ConfigError for flags that do not go together or values that cannot be, and DataError
+// where what is to be written cannot be.
 void check(const SpeakingFlags& flags);
 
 // The model's own settings where the flags say nothing. Throws ConfigError.

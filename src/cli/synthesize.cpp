@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -90,33 +93,77 @@ void warn_of_unknown_signs(const std::vector<SpeakingJob>& jobs, std::int64_t un
               found, repair_utf8(std::string_view(*first).substr(0, kShownBytes)));
 }
 
+// A text of its own, or a line of --text-file.
+struct Line {
+  std::size_t number = 0;  // from 1
+  std::string text;
+};
+
+std::vector<Line> lines_of(const fs::path& file) {
+  const bool is_input = file == "-";
+  if (is_input && ::isatty(STDIN_FILENO) != 0) {
+    log_info("synthesize", "type what to say, a text on each line, and Ctrl-D at the end");
+  }
+  std::istringstream text(
+      read_text_file(is_input ? fs::path("/dev/stdin") : file, "text", kLargestTextFile));
+  std::vector<Line> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back({lines.size() + 1, line});
+  return lines;
+}
+
+using CutText = std::function<std::vector<TextPiece>(const std::string&)>;
+
+// A file for each line.
+std::vector<SpeakingJob> separate_jobs(const SpeakingFlags& flags, const CutText& cut) {
+  std::vector<SpeakingJob> jobs;
+  std::map<fs::path, std::size_t> written;  // the line that each file is of
+  const bool in_folder = goes_into_folder(flags);
+  for (const auto& [number, line] : lines_of(flags.text_file)) {
+    const auto [id, text] = in_folder ? named_line(line, number) : std::pair(std::string(), line);
+    jobs.push_back({fmt::format("line {}", number),
+                    in_folder ? flags.out / (id + ".wav") : numbered(flags.out, number),
+                    cut(text)});
+    if (!jobs.back().pieces.empty()) require_own_file(written, jobs.back().out, number);
+  }
+  return jobs;
+}
+
+// One file of all lines.
+SpeakingJob joined_job(const SpeakingFlags& flags, const CutText& cut) {
+  SpeakingJob job{.name = "", .out = flags.out, .pieces = {}};
+  for (const Line& line : lines_of(flags.text_file)) {
+    const auto pieces = cut(line.text);
+    if (pieces.empty()) continue;
+    job.pieces.insert(job.pieces.end(), pieces.begin(), pieces.end());
+    job.ends.push_back(job.pieces.size() - 1);
+  }
+  return job;
+}
+
 // What --text or --text-file asks for, each text with the file it goes to; blank lines are left
 // out. Throws DataError, and ConfigError when nothing is left or an id names no file.
 std::vector<SpeakingJob> make_jobs(const SpeakingFlags& flags, const SpeakingModel& model) {
   const Language language = parse_language(flags.language);
   const TextEncoder encoder(model.vocabulary, language);
   const auto most = most_text_tokens(model.config.gpt);
+  const CutText cut = [&](const std::string& text) {
+    return text_pieces(text, language, encoder, most);
+  };
   std::vector<SpeakingJob> jobs;
   if (flags.text) {
-    jobs.push_back({"", flags.out, text_pieces(*flags.text, language, encoder, most)});
+    jobs.push_back({"", flags.out, cut(*flags.text)});
+  } else if (flags.join) {
+    jobs.push_back(joined_job(flags, cut));
   } else {
-    std::istringstream lines(read_text_file(flags.text_file, "text", kLargestTextFile));
-    std::map<fs::path, std::size_t> written;  // the line that each file is of
-    std::string line;
-    for (std::size_t number = 1; std::getline(lines, line); ++number) {
-      const bool in_folder = goes_into_folder(flags);
-      const auto [id, text] = in_folder ? named_line(line, number) : std::pair(std::string(), line);
-      jobs.push_back({fmt::format("line {}", number),
-                      in_folder ? flags.out / (id + ".wav") : numbered(flags.out, number),
-                      text_pieces(text, language, encoder, most)});
-      if (!jobs.back().pieces.empty()) require_own_file(written, jobs.back().out, number);
-    }
+    jobs = separate_jobs(flags, cut);
   }
   std::erase_if(jobs, [](const SpeakingJob& job) { return job.pieces.empty(); });
   warn_of_unknown_signs(jobs, model.vocabulary.unknown());
   if (jobs.empty()) {
     throw ConfigError(fmt::format("There is nothing to say: {} is empty.",
-                                  flags.text ? "--text" : flags.text_file.string()));
+                                  flags.text               ? "--text"
+                                  : flags.text_file == "-" ? "standard input"
+                                                           : flags.text_file.string()));
   }
   return jobs;
 }
@@ -260,19 +307,22 @@ std::int64_t rows_for(const SpeakingFlags& flags, const std::vector<SpeakingJob>
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(pieces), 1, flags.batch);
 }
 
-int run_synthesize(const SpeakingFlags& flags) {
+int run_synthesize(SpeakingFlags flags) {
   check(flags);
+  flags.model = find_model("--model", flags.model);
   if (!flags.resynthesize.empty()) return resynthesize(flags);
   const auto device = speaking_device(flags);
   if (flags.threads) at::set_num_threads(*flags.threads);
+  log_info("synthesize", "loading {}", flags.model.string());
   const auto model = open_speaking_model(flags.model);
   const SpeakSettings settings{sampling_settings(flags, model.sampling), flags.speed};
   const bool speaks = flags.text || !flags.text_file.empty();
   const auto jobs = speaks ? make_jobs(flags, model) : std::vector<SpeakingJob>();
-  if (goes_into_folder(flags)) fs::create_directories(flags.out);
+  read_ahead(model);
   Synthesizer synthesizer(model, device, rows_for(flags, jobs));
   const auto voice = make_voice(flags, model, synthesizer);
   if (!speaks) return 0;
+  if (goes_into_folder(flags)) fs::create_directories(flags.out);
 
   const Interruption interruption;
   Speaking speaking(synthesizer, voice, settings, interruption);
@@ -281,8 +331,7 @@ int run_synthesize(const SpeakingFlags& flags) {
                             ? speaking.stream(jobs.front(), {.chunk_codes = flags.stream_chunk})
                             : speaking.speak(jobs, synthesizer.rows());
   if (!flags.dump.empty() && speaking.kept_any()) speaking.write_dump(flags.dump, jobs);
-  log_info("synthesize", "{}: {}{}.", flags.out.string(), speaking.summary(),
-           is_whole ? "" : ", then interrupted");
+  log_info("synthesize", "{}.", speaking.summary());
   return is_whole ? 0 : kExitBySignal + interruption.signal();
 }
 
@@ -302,6 +351,15 @@ Command synthesize_command() {
            "hello.wav",
            "myxtts synthesize --model DIR --reference me.wav --language en --text-file lines.txt "
            "--out spoken",
+           "myxtts synthesize --model DIR --reference me.wav --language en --text-file chapter.txt "
+           "--join --out chapter.wav",
+           "fortune | myxtts synthesize --model runs/anna --reference me.wav --language en "
+           "--text-file - --join --out fortune.flac",
+           "myxtts synthesize --model DIR --reference me.wav --language en --text \"Hello.\" "
+           "--stream --out - | aplay -f S16_LE -r 24000",
+           "myxtts synthesize --model DIR --reference me.wav --save-voice me.safetensors",
+           "myxtts synthesize --model DIR --voice me.safetensors --language en --text \"Hello.\" "
+           "--out hello.mp3",
            "myxtts synthesize --model DIR --language en --resynthesize corpora/anna --out copies"}};
 }
 

@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "run/model_folder.h"
+#include "run/open_model.h"
 #include "text/sentences.h"
 #include "text/tokenizer.h"
 #include "text/unicode.h"
@@ -67,12 +69,18 @@ Json encode_line(const TextEncoder& encoder, const Vocabulary& vocabulary, const
   return {{"clean", text.clean}, {"ids", text.ids}, {"pieces", std::move(pieces)}};
 }
 
+// Of --vocab, or of --model, which may be any folder with one, the public one too.
+std::filesystem::path vocabulary_of(const TokenizeOptions& options) {
+  if (options.model.empty()) return options.vocabulary;
+  const std::filesystem::path own = std::filesystem::path(options.model) / files::kVocabulary;
+  return std::filesystem::exists(own) ? own
+                                      : find_model("--model", options.model) / files::kVocabulary;
+}
+
 int tokenize(const TokenizeOptions& options) {
   std::ios::sync_with_stdio(false);
   const Language language = parse_language(options.language);
-  const std::filesystem::path file = options.model.empty()
-                                         ? std::filesystem::path(options.vocabulary)
-                                         : std::filesystem::path(options.model) / "vocab.json";
+  const std::filesystem::path file = vocabulary_of(options);
   if (file.empty() && !options.split) {
     throw ConfigError(
         "tokenize needs a vocabulary. Give --vocab FILE, or --model DIR for the one of a model.");

@@ -9,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/interruption.h"
 #include "base/log.h"
@@ -16,7 +17,12 @@
 #include "cli/command.h"
 #include "cli/config_flags.h"
 #include "config/effective_config.h"
+#include "config/model_json.h"
 #include "config/part_settings.h"
+#include "data/corpus.h"
+#include "data/layouts/manifest.h"
+#include "run/model_folder.h"
+#include "run/public_folder.h"
 #include "session/console.h"
 #include "session/part_chain.h"
 #include "session/plan_run.h"
@@ -36,25 +42,40 @@ struct TrainArguments {
   bool dry_run = false;
 };
 
-// Of several stages the first is checked, as those after it start from what it makes, and of
-// several ranks in this process the first.
+// Of several stages each, and of several ranks in this process the first.
+std::vector<RunConfig> settings_to_check(const EffectiveConfig& settings) {
+  const auto& stages = settings.values.train.stages;
+  if (!stages) return {without_auto(settings_of_first_rank(settings.values))};
+  std::vector<RunConfig> parts;
+  for (const ModelPart stage : *stages) parts.push_back(settings_of_part(settings, stage).values);
+  return parts;
+}
+
 int check_only(const EffectiveConfig& settings) {
   const auto& stages = settings.values.train.stages;
-  const RunConfig config = stages ? settings_of_part(settings, stages->front()).values
-                                  : settings_of_first_rank(settings.values);
-  const RunFacts facts = gather_run_facts(without_auto(config));
-  const Checks checks = check_run(facts);
-  print(describe(facts, checks));
-  if (config.devices.mode == Mode::Auto) {
+  const std::vector<RunFacts> parts = gather_run_facts(settings_to_check(settings));
+  for (const std::string& line : settled_rates(settings)) print(line + "\n");
+  bool passed = true;
+  for (std::size_t index = 0; index < parts.size(); ++index) {
+    const Checks checks = check_run(parts[index]);
+    if (stages) {
+      print(fmt::format("{}Stage {} of {}: {}\n\n", index == 0 ? "" : "\n", index + 1, parts.size(),
+                        name_of((*stages)[index])));
+    }
+    print(with_origins(settings, describe(parts[index], checks)));
+    passed = passed && all_passed(checks);
+  }
+  if (settings.values.devices.mode == Mode::Auto) {
     print("--mode auto measures this placement and others when the run starts.\n");
   }
-  return all_passed(checks) ? 0 : 1;
+  return passed ? 0 : 1;
 }
 
 void require_corpus(const RunConfig& config) {
   if (config.data.train_data.empty()) {
     throw ConfigError("There is nothing to train on; name a corpus with --train-data DIR.");
   }
+  check_corpora(config.data);
 }
 
 // With --gpus: as many processes as GPUs, which get the same command. What one of them could not
@@ -87,6 +108,7 @@ struct Outcome {
   Ending ending = Ending::Done;
   int signal = 0;  // that stopped it
   TrainingState state = {};
+  ExampleClip example = {};
 };
 
 // One run directory, from its starting point to its last checkpoint. `plans` are those of the ranks
@@ -116,8 +138,14 @@ Outcome train_into(const RunDirectory& run, EffectiveConfig settings, std::vecto
   const Interruption interruption;
   const InterruptionWatch watch([&training] { training.stop(); });
   const Ending ending = training.train();
-  if (ranks.leads()) print(training.summary());
-  return {.ending = ending, .signal = interruption.signal(), .state = training.state()};
+  if (ranks.leads()) {
+    print(describe(training.summary()));
+    log_debug("train", "{}", plumbing(training.summary()));
+  }
+  return {.ending = ending,
+          .signal = interruption.signal(),
+          .state = training.state(),
+          .example = example_of(inputs.data().corpus())};
 }
 
 // The stages of --stages one after another, each in a folder of its own and from the model of the
@@ -126,6 +154,7 @@ Outcome train_parts(const RunDirectory& run, const EffectiveConfig& settings,
                     const RankStart& ranks, const RunOptions& options) {
   PartChain chain(settings, run.path());
   write_settings(run.path(), settings);
+  chain.begin();
   const std::vector<DevicePlan> plans = plan_parts(chain);
   Outcome outcome;
   for (auto next = chain.next(); next; next = chain.next()) {
@@ -134,19 +163,25 @@ Outcome train_parts(const RunDirectory& run, const EffectiveConfig& settings,
     }
     log_info("train", "{}", chain.opening(*next));
     const RunDirectory own(chain.folder(*next));
-    outcome = train_into(own, chain.settings_of(*next), {plans[*next]}, ranks,
-                         {.title = chain.title(*next), .deadline = options.deadline});
-    chain.show_latest(*next);
+    outcome = train_into(
+        own, chain.settings_of(*next), {plans[*next]}, ranks,
+        {.title = chain.title(*next), .deadline = options.deadline, .resume = options.resume});
+    chain.show_models(*next);
     if (outcome.ending != Ending::Done) return outcome;
     const TrainingState& state = outcome.state;
     chain.finish(*next, state.step, state.seconds, state.best_validation_loss);
+    if (outcome.signal != 0 && chain.next()) {  // it came while the last checkpoint was written
+      outcome.ending = Ending::Stopped;
+      return outcome;
+    }
   }
   print(chain.summary());
   return outcome;
 }
 
-// Logs how it ended and what to type next. The exit code.
-int report(const Outcome& outcome, const RunDirectory& run, const RankStart& ranks) {
+// Says how it ended and what to type next. The exit code.
+int report(const Outcome& outcome, const RunConfig& config, const RunDirectory& run,
+           const RankStart& ranks) {
   const std::string resume = ranks.started(resume_command(run.path()));
   const std::int64_t step = outcome.state.step;
   switch (outcome.ending) {
@@ -161,35 +196,50 @@ int report(const Outcome& outcome, const RunDirectory& run, const RankStart& ran
     case Ending::Done:
       break;
   }
-  log_info("train", "{} is a model now: --model {}", run.path().string(),
-           (run / "latest").string());
+  if (!ranks.leads()) return 0;
+  const auto latest = run / "latest";
+  const ModelConfig trained = parse_model_config(read_config_text(latest), latest.string());
+  print(next_commands(config, run.path(), outcome.example, coqui_can_hold(trained)));
   return 0;
 }
 
 int train(const EffectiveConfig& settings, RankStart& ranks) {
   const RunConfig& config = settings.values;
   const bool has_stages = config.train.stages.has_value();
-  const RunOptions options{.deadline = deadline_of(config.train)};
+  const std::optional<Clock::Time> deadline = deadline_of(config.train);
   std::vector<DevicePlan> plans;  // before anything is written
   if (!has_stages) plans = ranks.plan(config);
   require_corpus(config);
-  for (const std::string& caution : cautions(settings)) log_warning("train", "{}", caution);
+  for (const std::string& caution : cautions(settings)) {
+    log_warning("train", "{}", with_origins(settings, caution));
+  }
   if (!has_stages) ranks.join(plans.front());
 
   return ranks.share_failures([&] {
     const RunDirectory run(ranks.folder_of(config.run.checkpoint_dir));
     add_log_file(run / "log.txt");
+    say(settled_rates(settings));
+    const RunOptions options{.deadline = deadline,
+                             .resume = ranks.started(resume_command(run.path()))};
     const Outcome outcome = has_stages ? train_parts(run, settings, ranks, options)
                                        : train_into(run, settings, plans, ranks, options);
-    return report(outcome, run, ranks);
+    return report(outcome, config, run, ranks);
   });
 }
 
-int run_train(const TrainArguments& arguments) {
-  const EffectiveConfig settings = make_effective_config(arguments.flags.sources());
+// Before anything is planned or read.
+void check_outputs(const RunConfig& config) {
+  require_output("--checkpoint-dir", config.run.checkpoint_dir, Output::Folder);
+  if (config.run.trace) require_output("--trace", *config.run.trace, Output::GrowingFile);
+  if (config.data.cache_dir) require_output("--cache-dir", *config.data.cache_dir, Output::Folder);
+}
+
+int train_or_check(EffectiveConfig settings, bool dry_run) {
   const RunConfig& config = settings.values;
-  if (arguments.dry_run) return check_only(settings);
-  RankStart ranks(config);
+  if (dry_run) return check_only(settings);
+  check_outputs(config);
+  RankStart ranks(config);  // from here on one rank speaks for all
+  find_starting_model(settings.values);
   if (ranks.starts_processes()) return train_in_processes(config);
   if (config.run.trace) start_trace(ranks.own_file(*config.run.trace));
   try {
@@ -201,6 +251,11 @@ int run_train(const TrainArguments& arguments) {
     finish_trace();
     throw;
   }
+}
+
+int run_train(const TrainArguments& arguments) {
+  const EffectiveConfig settings = make_effective_config(arguments.flags.sources());
+  return with_named_origins(settings, [&] { return train_or_check(settings, arguments.dry_run); });
 }
 
 std::function<int()> declare_train(CLI::App& app) {

@@ -40,17 +40,21 @@ struct ValidateArguments {
   bool json = false;
 };
 
-int run_validate(const ValidateArguments& arguments) {
-  const EffectiveConfig settings = make_effective_config(arguments.flags.sources());
+int validate(const EffectiveConfig& settings, bool json) {
   if (settings.values.devices.mode == Mode::Auto) {
     throw ConfigError(
         "validate checks one placement, and --mode auto stands for all of them; name one, as in "
         "--mode single.");
   }
   const Validation found = validate_run(settings);
-  print(arguments.json ? validation_json(MYXTTS_VERSION, found.plan, found.steps)
-                       : validation_text(found.plan, found.steps));
+  print(json ? validation_json(MYXTTS_VERSION, found.plan, found.steps)
+             : validation_text(found.plan, found.steps));
   return all_passed(found.steps) ? 0 : 1;
+}
+
+int run_validate(const ValidateArguments& arguments) {
+  const EffectiveConfig settings = make_effective_config(arguments.flags.sources());
+  return with_named_origins(settings, [&] { return validate(settings, arguments.json); });
 }
 
 std::function<int()> declare_validate(CLI::App& app) {

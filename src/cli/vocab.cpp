@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <ranges>
 #include <string>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include "base/atomic_file.h"
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/interruption.h"
 #include "base/log.h"
 #include "cli/command.h"
 #include "config/value_text.h"
 #include "run/model_folder.h"
+#include "run/open_model.h"
 #include "run/staged_folder.h"
 #include "session/grown_model.h"
 #include "session/vocabulary_texts.h"
@@ -41,45 +40,39 @@ struct ExtendOptions {
 };
 
 ExtendedVocabulary extend_file(const fs::path& vocabulary, const ExtendOptions& options) {
-  const ExtensionRequest request{.language = options.language,
-                                 .sentences = read_learning_text(options.text, options.language),
+  const Language language = parse_language(options.language);
+  const ExtensionRequest request{.language = language_code(language),
+                                 .sentences = read_learning_text(options.text, language),
                                  .pieces = options.pieces};
   const std::string json = read_text_file(vocabulary, "vocabulary", kLargestVocabulary);
   return extend_vocabulary(json, vocabulary.string(), request);
 }
 
 void write_vocabulary(const ExtendOptions& options) {
-  const ExtendedVocabulary extended = extend_file(options.vocabulary, options);
   fs::path growth = options.out;
   growth.replace_extension(".growth.json");
+  require_output("--out", options.out, Output::File);
+  const ExtendedVocabulary extended = extend_file(options.vocabulary, options);
   write_file_atomically(options.out, bytes_of(extended.json));
-  write_file_atomically(growth, bytes_of(growth_json(extended, options.language)));
+  write_file_atomically(
+      growth, bytes_of(growth_json(extended, language_code(parse_language(options.language)))));
   log_info("vocab", "{} has {} tokens more, from id {} on; {} says how a network grows with them",
            options.out, extended.rows.size(), extended.old_rows, growth.string());
 }
 
 void write_model(const ExtendOptions& options) {
-  const fs::path vocabulary = fs::path(options.model) / files::kVocabulary;
-  if (!fs::exists(vocabulary)) {
+  const fs::path model = find_model("--model", options.model);
+  if (!fs::exists(model / files::kVocabulary)) {
     throw DataError(fmt::format("{} has no {}; give --model a folder that 'myxtts import' made.",
-                                options.model, files::kVocabulary));
+                                model.string(), files::kVocabulary));
   }
+  const Interruption interruption;
   StagedFolder target(options.out, options.force, files_we_write());
-  const ExtendedVocabulary extended = extend_file(vocabulary, options);
-  write_grown_folder(options.model, extended, target);
+  const ExtendedVocabulary extended = extend_file(model / files::kVocabulary, options);
+  write_grown_folder(model, extended, target);
   target.commit();
   log_info("vocab", "{} is ready, with {} tokens and rows more than {}, from id {} on", options.out,
-           extended.rows.size(), options.model, extended.old_rows);
-}
-
-// Cleaning a text is a language's own, so a vocabulary alone does not make one.
-void warn_of_unknown(const std::string& code) {
-  const auto codes = std::views::transform(all_languages(), language_code);
-  if (std::ranges::find(codes, code) != codes.end()) return;
-  log_warning("vocab",
-              "{} gets its tokens, but train, evaluate, synthesize and tokenize take {} alone: "
-              "what is made here serves other programs.",
-              code, fmt::join(codes, " "));
+           extended.rows.size(), model.string(), extended.old_rows);
 }
 
 int extend(const ExtendOptions& options) {
@@ -94,7 +87,9 @@ int extend(const ExtendOptions& options) {
         "vocab extend needs a vocabulary. Give --vocab FILE, or --model DIR to have a whole model "
         "grow.");
   }
-  warn_of_unknown(options.language);
+  if (const Language language = parse_language(options.language); language.is_other()) {
+    log_info("vocab", "{}", note_of_plain_cleaning(language));
+  }
   if (options.model.empty()) {
     write_vocabulary(options);
   } else {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <string>
 #include <tuple>
 
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/message_text.h"
 #include "config/effective_config.h"
 #include "config/run_config.h"
 
@@ -50,6 +52,38 @@ std::vector<std::string> cautions(const EffectiveConfig& config) {
   return found;
 }
 
+std::vector<LengthCaution> cautions_of_length(const RunConfig& config, std::int64_t steps) {
+  const auto share = [steps](std::int64_t part) { return std::max<std::int64_t>(1, steps / part); };
+  std::vector<LengthCaution> found;
+  if (2 * config.train.warmup_steps > steps) {
+    found.push_back({.name = "warm-up",
+                     .finding = fmt::format("--warmup-steps {} is most of the run's {} steps, so "
+                                            "that the learning rate is hardly reached",
+                                            config.train.warmup_steps, steps),
+                     .remedy = fmt::format("Give --warmup-steps {}", steps / 10)});
+  }
+  const RunDirectoryConfig& run = config.run;
+  if (run.eval_steps && *run.eval_steps > steps) {
+    found.push_back(
+        {.name = "measuring",
+         .finding = fmt::format("--eval-steps {} is more than the run's {} steps, so that nothing "
+                                "is measured before the end",
+                                *run.eval_steps, steps),
+         .remedy = fmt::format("Give --eval-steps {}, or auto: once an epoch", share(10))});
+  }
+  const bool by_minutes = run.save_minutes && run.save_steps == RunDirectoryConfig{}.save_steps;
+  if (run.save_steps && *run.save_steps > steps && !by_minutes) {
+    found.push_back(
+        {.name = "saving",
+         .finding = fmt::format("--save-steps {} is more than the run's {} steps, so that {}",
+                                *run.save_steps, steps,
+                                run.save_minutes ? "minutes alone decide when it is saved"
+                                                 : "nothing is saved before the end"),
+         .remedy = fmt::format("Give --save-steps {}", share(4))});
+  }
+  return found;
+}
+
 namespace {
 
 // "data.data_gpu is 1 (flag --data-gpu)"; without the origin where a program made the settings.
@@ -65,16 +99,38 @@ std::string statement(const EffectiveConfig& config, std::string_view key) {
       fmt::format("{} but {}; {}.", statement(config, first), statement(config, second), remedy));
 }
 
+// What to leave out to be rid of a setting: "--split-gpu", "devices.split_gpu of run.yaml:3" or
+// "--preset two-gpu".
+std::string source_of(const EffectiveConfig& config, std::string_view key) {
+  const Field& field = *find_field(key);
+  if (config.origins.empty()) return field.flag;
+  const Origin& origin = config.origin_of(key);
+  switch (origin.kind) {
+    case Origin::Kind::File:
+      return fmt::format("{} of {}:{}", origin.as.empty() ? key : origin.as, origin.name,
+                         origin.line);
+    case Origin::Kind::Preset:
+      return fmt::format("--preset {}", origin.name);
+    case Origin::Kind::Flag:
+      return origin.name;
+    case Origin::Kind::Default:
+      break;
+  }
+  return field.flag;
+}
+
 void check_ranks(const EffectiveConfig& config) {
   const DevicesConfig& devices = config.values.devices;
   if (!devices.gpus) return;
   if (config.values.parallel.ranks) {
     refuse(config, "parallel.ranks", "parallel.gpus",
-           "leave out --ranks: there is one on each GPU of --gpus");
+           fmt::format("leave out {}: there is one on each GPU of --gpus",
+                       source_of(config, "parallel.ranks")));
   }
   if (config.values.data.model_gpu) {
     refuse(config, "data.model_gpu", "parallel.gpus",
-           "leave out --model-gpu, as --gpus names the GPUs that train");
+           fmt::format("leave out {}, as --gpus names the GPUs that train",
+                       source_of(config, "data.model_gpu")));
   }
   // --data-gpu 0 --gpus 1,2: one that feeds several.
   if (config.values.data.data_gpu &&
@@ -84,7 +140,8 @@ void check_ranks(const EffectiveConfig& config) {
            "--gpus 1,2");
   }
   if (devices.split_gpu && config.values.data.data_gpu) {
-    refuse(config, "data.data_gpu", "devices.split_gpu", "leave out --split-gpu");
+    refuse(config, "data.data_gpu", "devices.split_gpu",
+           fmt::format("leave out {}", source_of(config, "devices.split_gpu")));
   }
   if (devices.split_gpu) {
     refuse(config, "parallel.gpus", "devices.split_gpu",
@@ -106,7 +163,8 @@ void check_gpu_pair(const EffectiveConfig& config) {
   }
   if (config.values.data.data_gpu && devices.split_gpu) {
     refuse(config, "data.data_gpu", "devices.split_gpu",
-           "leave out --split-gpu, or both --data-gpu and --model-gpu");
+           fmt::format("leave out {}, or both {} and {}", source_of(config, "devices.split_gpu"),
+                       source_of(config, "data.data_gpu"), source_of(config, "data.model_gpu")));
   }
 }
 
@@ -118,7 +176,7 @@ void check_cpu_only(const EffectiveConfig& config) {
       devices.device == DeviceKind::Cpu ? "devices.device" : "devices.mode";
   const auto refuse_gpu_setting = [&config, cpu](std::string_view key) {
     refuse(config, cpu, key,
-           fmt::format("leave out {} or use --device cuda", find_field(key)->flag));
+           fmt::format("leave out {} or use --device cuda", source_of(config, key)));
   };
   if (config.values.data.data_gpu) refuse_gpu_setting("data.data_gpu");
   if (devices.gpus) refuse_gpu_setting("parallel.gpus");
@@ -139,18 +197,22 @@ void check_cpu_only(const EffectiveConfig& config) {
 // What --mode auto is to choose cannot be chosen already, and a measurement comes out a little
 // differently each time.
 void check_auto(const EffectiveConfig& config) {
-  for (const auto& [is_set, key, flags] :
-       {std::tuple(config.values.devices.split_gpu.has_value(), "devices.split_gpu", "--split-gpu"),
-        std::tuple(config.values.data.data_gpu.has_value(), "data.data_gpu",
-                   "--data-gpu and --model-gpu")}) {
+  const std::string pair = fmt::format("{} and {}", source_of(config, "data.data_gpu"),
+                                       source_of(config, "data.model_gpu"));
+  for (const auto& [is_set, key, sources] :
+       {std::tuple(config.values.devices.split_gpu.has_value(), "devices.split_gpu",
+                   source_of(config, "devices.split_gpu")),
+        std::tuple(config.values.data.data_gpu.has_value(), "data.data_gpu", pair)}) {
     if (!is_set) continue;
     refuse(config, "devices.mode", key,
-           fmt::format("leave out --mode to have that, or {} to have it measured", flags));
+           fmt::format("leave out {} to have that, or {} to have it measured",
+                       source_of(config, "devices.mode"), sources));
   }
   if (config.values.train.deterministic) {
     refuse(config, "devices.mode", "train.deterministic",
-           "a measured choice can differ from run to run: name a mode, as in --mode single, or "
-           "leave --deterministic out");
+           fmt::format("a measured choice can differ from run to run: name a mode, as in --mode "
+                       "single, or leave {} out",
+                       source_of(config, "train.deterministic")));
   }
 }
 
@@ -172,8 +234,9 @@ void check_mode(const EffectiveConfig& config) {
     refuse(config, "devices.mode", "data.data_gpu", "use --mode dual, or leave the GPUs out");
   }
   if (devices.split_gpu && *devices.mode != Mode::Split) {
-    refuse(config, "devices.mode", "devices.split_gpu",
-           "use --mode split, or leave --split-gpu out");
+    refuse(
+        config, "devices.mode", "devices.split_gpu",
+        fmt::format("use --mode split, or leave {} out", source_of(config, "devices.split_gpu")));
   }
 }
 
@@ -261,7 +324,8 @@ void check_stage(const EffectiveConfig& config) {
   }
   if (config.values.data.cache_dataset) {
     refuse(config, "train.stage", "data.cache_dataset",
-           "the feature cache serves the stage gpt alone: leave --cache-dataset out");
+           fmt::format("the feature cache serves the stage gpt alone: leave {} out",
+                       source_of(config, "data.cache_dataset")));
   }
   if (config.values.devices.mode == Mode::Auto) {
     refuse(config, "train.stage", "devices.mode",
@@ -276,9 +340,13 @@ void check_stage(const EffectiveConfig& config) {
 
 void check_start(const EffectiveConfig& config) {
   if (config.values.train.init && config.values.train.vocab) {
+    const std::string init = config.values.train.init->string();
     refuse(config, "train.init", "train.vocab",
-           "a model brings its own vocabulary: leave --vocab out, or grow the model's with myxtts "
-           "vocab extend");
+           fmt::format("a model brings its own vocabulary: leave {} out, or let the model grow "
+                       "by a language (myxtts vocab extend --model {} --language CODE --text "
+                       "sentences.txt --out {})",
+                       source_of(config, "train.vocab"), shell_word(init),
+                       shell_word(init + "-grown")));
   }
 }
 
@@ -288,7 +356,7 @@ void check_validation(const EffectiveConfig& config) {
   if (!config.values.data.val_data.empty() || config.values.data.val_fraction > 0) return;
   const auto refuse_measuring = [&config](std::string_view key) {
     refuse(config, key, "data.val_fraction",
-           fmt::format("give --val-data, or leave {} out", find_field(key)->flag));
+           fmt::format("give --val-data, or leave {} out", source_of(config, key)));
   };
   if (config.values.train.hand_on == HandOn::Best) refuse_measuring("train.hand_on");
   if (run.early_stopping) refuse_measuring("run.early_stopping");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/effective_config.h"
 
-#include <array>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -98,6 +98,10 @@ void check_stages(const EffectiveConfig& config) {
 void apply_setting(const Setting& setting, EffectiveConfig& config) {
   const Field& field = *setting.field;
   if (!field.assign(setting.value, config.values)) {
+    if (!is_text(setting.value.text)) {
+      throw ConfigError(fmt::format("{} was given {}, {}", subject(setting),
+                                    quote(setting.value.text), kNotUtf8));
+    }
     const auto near = nearest_name(setting.value.text, field.choices);
     throw ConfigError(fmt::format("{} takes {}, but was given {}{}", subject(setting),
                                   field.allowed, quote(setting.value.text),
@@ -109,11 +113,12 @@ void apply_setting(const Setting& setting, EffectiveConfig& config) {
 std::string describe(const Origin& origin) {
   switch (origin.kind) {
     case Origin::Kind::Default:
-      return "default";
+      return origin.name.empty() ? "default" : fmt::format("default: {}", origin.name);
     case Origin::Kind::Preset:
       return fmt::format("preset {}", origin.name);
     case Origin::Kind::File:
-      return fmt::format("{}:{}", origin.name, origin.line);
+      return fmt::format("{}:{}{}", origin.name, origin.line,
+                         origin.as.empty() ? "" : " as " + origin.as);
     case Origin::Kind::Flag:
       return fmt::format("flag {}", origin.name);
   }
@@ -124,6 +129,113 @@ const Origin& EffectiveConfig::origin_of(std::string_view key) const {
   const Field* field = find_field(key);
   MYXTTS_CHECK(field != nullptr, "there is no setting {}", key);
   return origins[static_cast<std::size_t>(field - all_fields().data())];
+}
+
+namespace {
+
+constexpr const char* kRate = "train.lr";
+
+struct UsualRate {
+  double rate;
+  std::string why;
+};
+
+// What the run that is continued was begun with. Files of runs from before rates were settled say
+// "auto", which was the rate for trained weights then.
+std::optional<double> rate_of_resumed(const RunConfig& values, ModelPart part) {
+  if (!values.run.resume) return std::nullopt;
+  const std::string& point = *values.run.resume;
+  const bool is_path = point != "latest" && !parse_integer(point);
+  const std::filesystem::path run = is_path
+                                        ? std::filesystem::path(point).parent_path().parent_path()
+                                        : values.run.checkpoint_dir;
+  const std::filesystem::path file = run / "config.yaml";
+  std::error_code unreadable;
+  if (!std::filesystem::is_regular_file(file, unreadable)) return std::nullopt;
+  RunConfig begun;
+  for (const Setting& setting : read_config_file(file)) {
+    if (setting.field->key != kRate || setting.stage.value_or(part) != part) continue;
+    setting.field->assign(setting.value, begun);
+  }
+  return begun.train.lr.value_or(facts_of(part).learning_rate);
+}
+
+UsualRate usual_rate(const EffectiveConfig& config, ModelPart part, const ConfigSources& sources) {
+  if (const auto own = rate_of_resumed(config.values, part)) return {*own, "it is the run's own"};
+  const PartFacts& facts = facts_of(part);
+  if (facts.learning_rate == facts.rate_from_nothing) {
+    return {facts.learning_rate, "usual for this part, whatever it starts from"};
+  }
+  const auto& init = config.values.train.init;
+  if (!init || (sources.is_untrained && sources.is_untrained(*init, part))) {
+    return {facts.rate_from_nothing, "the part starts from nothing"};
+  }
+  return {facts.learning_rate, "the part starts from trained weights"};
+}
+
+// Of several stages each has its own.
+void settle_rates(EffectiveConfig& config, const ConfigSources& sources) {
+  TrainConfig& train = config.values.train;
+  if (train.lr) return;
+  const Field& field = *find_field(kRate);
+  const auto setting_for = [&](ModelPart part) {
+    const UsualRate usual = usual_rate(config, part, sources);
+    return Setting{.field = &field,
+                   .value = {format_number(usual.rate), false},
+                   .origin = {Origin::Kind::Default, usual.why}};
+  };
+  for (const ModelPart part : train.stages.value_or(std::vector{train.stage})) {
+    if (settings_of_part(config, part).values.train.lr) continue;
+    Setting setting = setting_for(part);
+    std::erase_if(config.stage_settings, [&](const Setting& each) {  // an "auto"
+      return each.stage == part && each.field == &field;
+    });
+    if (!train.stages) return apply_setting(setting, config);
+    setting.stage = part;
+    config.stage_settings.push_back(setting);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> settled_rates(const EffectiveConfig& config) {
+  const TrainConfig& train = config.values.train;
+  std::vector<std::string> lines;
+  for (const ModelPart part : train.stages.value_or(std::vector{train.stage})) {
+    const EffectiveConfig own = settings_of_part(config, part);
+    const Origin& origin = own.origin_of(kRate);
+    if (origin.kind != Origin::Kind::Default || !own.values.train.lr) continue;
+    lines.push_back(
+        fmt::format("lr {} for {}: {}", *own.values.train.lr, name_of(part), origin.name));
+  }
+  return lines;
+}
+
+namespace {
+
+// The setting as a message names it; empty where a message could only propose it.
+std::string as_typed(const Field& field, const EffectiveConfig& config) {
+  const std::string value = field.value_of(config.values).text;
+  if (field.negative_flag.empty()) return fmt::format("{} {}", field.flag, value);
+  const bool is_default = config.origin_of(field.key).kind == Origin::Kind::Default;
+  return is_default || value != "true" ? "" : field.flag;
+}
+
+}  // namespace
+
+std::string with_origins(const EffectiveConfig& config, std::string message) {
+  constexpr std::string_view kEndsOfWords = " ,;:.\n";
+  for (const Field& field : all_fields()) {
+    const Origin& origin = config.origin_of(field.key);
+    if (origin.kind == Origin::Kind::Flag || field.is_list()) continue;
+    const std::string typed = as_typed(field, config);
+    const std::size_t at = typed.empty() ? std::string::npos : message.find(typed);
+    if (at == std::string::npos) continue;
+    const std::size_t end = at + typed.size();
+    if (end < message.size() && kEndsOfWords.find(message[end]) == std::string_view::npos) continue;
+    message.insert(end, fmt::format(" ({})", one_line(describe(origin))));
+  }
+  return message;
 }
 
 EffectiveConfig make_effective_config(const ConfigSources& sources) {
@@ -145,6 +257,7 @@ EffectiveConfig make_effective_config(const ConfigSources& sources) {
   // A value that is not allowed is an error also where its stage is not trained now.
   for (const ModelPart stage : kModelParts) settings_of_part(config, stage);
   if (!config.values.train.stages) config = settings_of_part(config, config.values.train.stage);
+  settle_rates(config, sources);
   check_stages(config);
   return config;
 }

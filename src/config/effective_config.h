@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,11 +16,13 @@ namespace myxtts {
 struct Origin {
   enum class Kind { Default, Preset, File, Flag };
   Kind kind = Kind::Default;
-  std::string name = {};  // of the preset, the file or the flag
+  std::string name = {};  // of the preset, the file or the flag; of a default: why this one
   int line = 0;           // of the file, from 1
+  std::string as = {};    // the key there, where it is not the setting's own
 };
 
-// "default", "preset two-gpu", "run.yaml:3" or "flag --seed".
+// "default", "preset two-gpu", "run.yaml:3", "run.yaml:3 as training.learning_rate" or "flag
+// --seed"; of a default that depends on something "default: the part starts from nothing".
 std::string describe(const Origin& origin);
 
 // One value that somebody wrote.
@@ -36,7 +39,8 @@ std::vector<Setting> read_preset(const std::string& name);
 std::vector<std::string> preset_names();
 
 // What a YAML file sets, in its order. Throws ConfigError, naming the file and the line, for
-// anything but one map of known keys; keys that are no longer needed cost a line in the log.
+// anything but one map of known keys. Keys of the predecessor are read as ours or left alone, which
+// costs a few lines in the log.
 std::vector<Setting> read_config_file(const std::filesystem::path& path);
 
 // What a person asked for, from the weakest to the strongest.
@@ -44,6 +48,8 @@ struct ConfigSources {
   std::optional<std::string> preset = {};
   std::optional<std::filesystem::path> file = {};
   std::vector<Setting> flags = {};
+  // Whether this part of the model at `init` is as a new model has it; null: nobody can look.
+  std::function<bool(const std::filesystem::path& init, ModelPart part)> is_untrained = {};
 };
 
 // The settings of a run, each with where it came from.
@@ -61,9 +67,17 @@ struct EffectiveConfig {
 void apply_setting(const Setting& setting, EffectiveConfig& config);
 
 // Presets, then the file, then flags; where one stage is trained, what the file says of that stage
-// alone is part of it. Throws ConfigError when a value is not allowed or two values
-// contradict each other.
+// alone is part of it. A learning rate that nobody chose is settled: it follows from what the part
+// starts from, and a resumed run keeps its own. Throws ConfigError when a value is not allowed or
+// two values contradict each other.
 EffectiveConfig make_effective_config(const ConfigSources& sources);
+
+// "lr 0.0002 for gpt: the part starts from nothing", for each part whose rate nobody chose.
+std::vector<std::string> settled_rates(const EffectiveConfig& config);
+
+// `message` with the origin behind each setting that it names by a flag nobody typed:
+// "--mode single (preset one-gpu) needs a GPU".
+std::string with_origins(const EffectiveConfig& config, std::string message);
 
 // Throws ConfigError when settings that are fine alone cannot be meant together.
 void check_consistency(const EffectiveConfig& config);
@@ -73,6 +87,24 @@ void check_chain(const EffectiveConfig& config);
 
 // Sentences about settings of a training run that are allowed and seldom meant.
 std::vector<std::string> cautions(const EffectiveConfig& config);
+
+// A setting that means little in a run of that length.
+struct LengthCaution {
+  std::string name;     // "warm-up"
+  std::string finding;  // "--warmup-steps 1000 is most of the run's 200 steps"
+  std::string remedy;   // "Give --warmup-steps 20"
+};
+
+// Said of a run without clips to measure on.
+inline constexpr const char* kNothingMeasured =
+    "NO CLIPS ARE KEPT BACK TO MEASURE ON, so that nothing says when the model has learnt enough, "
+    "and "
+    "there is no best one. Give --val-data DIR, or a corpus of two clips and more with "
+    "--val-fraction "
+    "0.05";
+
+// Warm-up, measuring and saving, held against the steps of a run.
+std::vector<LengthCaution> cautions_of_length(const RunConfig& config, std::int64_t steps);
 
 // YAML with the origin of each value behind it. read_config_file() gives the same settings back.
 std::string print_config(const EffectiveConfig& config);

@@ -138,7 +138,10 @@ Rule<std::vector<ModelPart>> stage_list() {
 }
 
 Rule<PartBudgets> stage_budgets() {
-  return {.allowed = "steps, or minutes with an m, for stages, as in dvae=3000,gpt=8m",
+  return {.allowed =
+              "steps, steps for hours of speech, or minutes, for stages, as in "
+              "dvae=3000,gpt=6000@1h or "
+              "gpt=8m",
           .parse = parse_part_budgets,
           .format = format_part_budgets};
 }

@@ -11,7 +11,8 @@ void add_corpora(std::vector<Field>& fields) {
   data.add_corpora("data.val_data", &DataConfig::val_data,
                    "A corpus to measure on; none keeps part of the training corpora back.");
   data.add(MYXTTS_FIELD(data.val_fraction), "SHARE", number_between(0.0, 0.5),
-           "The share of clips kept back to measure on where there is no --val-data.");
+           "The share of clips kept back to measure on where there is no --val-data; of a small "
+           "corpus a tenth, up to eight clips.");
   data.add(MYXTTS_FIELD(data.language), "CODE", language_code(),
            "The language of clips that do not name their own.")
       .commands = kCorpusCommands;
@@ -68,9 +69,10 @@ void add_pipeline(std::vector<Field>& fields) {
            "while batches are waited for.")
       .commands = {"config", "train", "prepare"};
   pipeline
-      .add(MYXTTS_FIELD(data.pipeline_buffer_size), "N", or_auto(integer_between(1, 10'000)),
-           "Decoded batches held ready in host memory; auto begins with 8 and adds where clips are "
-           "uneven.")
+      .add(
+          MYXTTS_FIELD(data.pipeline_buffer_size), "N", or_auto(integer_between(1, 10'000)),
+          "Decoded batches held ready in host memory; auto takes what a quarter of the free memory "
+          "holds, at most an epoch and 50, and adds where clips are uneven.")
       .flag = "--buffer-size";
   pipeline.add(MYXTTS_FIELD(data.prefetch_buffer_size), "N", or_auto(integer_between(2, 64)),
                "Batches held ready on the model device; auto takes 3, and on two GPUs what their "
@@ -89,9 +91,11 @@ void add_devices_fields(std::vector<Field>& fields) {
   FieldGroup devices(fields, "Devices");
   devices
       .add(MYXTTS_FIELD(devices.device), "KIND",
-           one_of<DeviceKind>(
-               {{"auto", DeviceKind::Auto}, {"cpu", DeviceKind::Cpu}, {"cuda", DeviceKind::Cuda}}),
-           "What to compute on; auto takes a GPU where there is one.")
+           also_called("gpu", DeviceKind::Cuda,
+                       one_of<DeviceKind>({{"auto", DeviceKind::Auto},
+                                           {"cpu", DeviceKind::Cpu},
+                                           {"cuda", DeviceKind::Cuda}})),
+           "What to compute on; auto takes a GPU where there is one, and gpu means cuda.")
       .commands = kCorpusCommands;
   devices.add(MYXTTS_FIELD(devices.mode), "MODE",
               or_none(one_of<Mode>({{"auto", Mode::Auto},
@@ -172,8 +176,9 @@ void add_measuring(std::vector<Field>& fields) {
           "Steps between two lines of metrics.");
   run.add_switch(MYXTTS_FIELD(run.histograms),
                  "Write histograms of weights for TensorBoard at each measurement.");
-  run.add(MYXTTS_FIELD(run.samples), "N", integer_between(0, 1000),
-          "Validation clips that each measurement makes sound and pictures of; 0: none.");
+  run.add(
+      MYXTTS_FIELD(run.samples), "N", integer_between(0, 1000),
+      "Clips that each measurement, and the end of the run, makes sound and pictures of; 0: none.");
   run.add(MYXTTS_FIELD(run.test_sentences), "FILE", or_none(path_of("a text file")),
           "Sentences, one a line, that each measurement speaks into the run directory, with the "
           "voice of a validation clip.");

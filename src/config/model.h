@@ -36,7 +36,7 @@ inline MelConfig conditioning_mel_config() {
 }
 
 // The sizes of the three convolutional networks. The defaults are the public XTTS v2 shapes, the
-// only ones the Python peer can hold; `tiny` and `small` scale them.
+// only ones coqui-tts can hold; `tiny` and `small` scale them.
 
 // The discrete autoencoder that turns mel frames into codes, four frames to a code.
 struct DvaeConfig {
@@ -102,7 +102,7 @@ struct GptConfig {
   std::int64_t max_prompt_tokens = 70;
   std::int64_t code_stride = 1024;  // samples that one code stands for
 
-  // The Python peer fixes these; every preset keeps them, so that it can hold our GPT.
+  // coqui-tts fixes these; every preset keeps them, so that it can hold our GPT.
   std::int64_t mel_bands = 80;
   std::int64_t conditioning_blocks = 6;
   std::int64_t perceiver_latents = 32;

@@ -24,7 +24,7 @@ struct ArgumentField {
   const char* key;
   const char* field;                  // ours, for messages
   std::int64_t& (*in)(ModelConfig&);  // where it stands
-  std::int64_t absent;                // what the Python peer takes where the key is missing
+  std::int64_t absent;                // what coqui-tts takes where the key is missing
   std::int64_t most;                  // a larger value is a damaged file
 };
 

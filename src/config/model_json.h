@@ -66,7 +66,7 @@ std::string print_model_config(const ModelConfig& config);
 std::string with_text_ids(std::string_view json, const TextIds& ids, const std::string& subject);
 std::string with_licence(std::string_view json, const Licence& licence, const std::string& subject);
 
-// The same config.json as the Python peer wants it: without our section, with bare Infinity.
+// The same config.json as coqui-tts wants it: without our section, with bare Infinity.
 std::string public_config(std::string_view json, const std::string& subject);
 
 // What a field such as "gpt.width" is called in config.json, for messages.

@@ -18,7 +18,7 @@ inline constexpr std::array kModelParts{ModelPart::Dvae, ModelPart::Gpt, ModelPa
 
 std::string_view name_of(ModelPart part);  // as --stage calls it
 
-// How the learning rate changes. Steps is the Python peer's recipe for the GPT, Exponential that of
+// How the learning rate changes. Steps is coqui-tts' recipe for the GPT, Exponential that of
 // HiFi-GAN.
 enum class ScheduleKind { Steps, Constant, Cosine, Exponential };
 
@@ -33,7 +33,8 @@ struct PartFacts {
 
   // What it is trained with where nothing else was asked for: the recipe of coqui-tts for the GPT,
   // HiFi-GAN's for the decoder.
-  double learning_rate = 0;
+  double learning_rate = 0;      // of trained weights
+  double rate_from_nothing = 0;  // of new ones
   ScheduleKind schedule = ScheduleKind::Constant;
   double weight_decay = 0;
   std::int64_t batch_size = 1;  // clips, where it does not follow from memory

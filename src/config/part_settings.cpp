@@ -2,6 +2,7 @@
 #include "config/part_settings.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "base/error.h"
@@ -13,6 +14,7 @@ namespace {
 constexpr std::string_view kGroup = "stages";
 constexpr std::int64_t kMostSteps = 1'000'000'000;
 constexpr double kMostMinutes = 100'000;
+constexpr double kMostHours = 1'000'000;    // of speech
 constexpr std::int64_t kNoEnd = 1'000'000;  // epochs
 
 std::string_view leaf_of(std::string_view key) {
@@ -31,14 +33,21 @@ std::optional<PartBudget> parse_budget(std::string_view text) {
     if (!minutes || *minutes <= 0 || *minutes > kMostMinutes) return std::nullopt;
     return PartBudget{.minutes = *minutes};
   }
-  const auto steps = parse_integer(text);
+  const auto at = text.find('@');
+  const auto steps = parse_integer(text.substr(0, at));
   if (!steps || *steps < 1 || *steps > kMostSteps) return std::nullopt;
-  return PartBudget{.steps = *steps};
+  if (at == std::string_view::npos) return PartBudget{.steps = *steps};
+  if (!text.ends_with('h')) return std::nullopt;
+  const auto hours = parse_number(text.substr(at + 1, text.size() - at - 2));
+  if (!hours || *hours <= 0 || *hours > kMostHours) return std::nullopt;
+  return PartBudget{.steps = *steps, .hours = *hours};
 }
 
+// Steps for an amount of speech wait for the corpus: see steps_of_budget().
 void apply_budget(const PartBudget& budget, EffectiveConfig& config) {
   TrainConfig& train = config.values.train;
-  if (budget.steps) train.max_steps = std::min(*budget.steps, train.max_steps.value_or(kMostSteps));
+  if (budget.steps && !budget.hours)
+    train.max_steps = std::min(*budget.steps, train.max_steps.value_or(kMostSteps));
   const bool chosen = !config.origins.empty() &&
                       config.origin_of("train.epochs").kind != Origin::Kind::Default &&
                       train.epochs != TrainConfig{}.epochs;
@@ -90,7 +99,9 @@ std::optional<PartBudgets> parse_part_budgets(std::string_view text) {
 }
 
 std::string format_part_budget(const PartBudget& budget) {
-  return budget.minutes ? fmt::format("{}m", *budget.minutes) : std::to_string(*budget.steps);
+  if (budget.minutes) return fmt::format("{}m", *budget.minutes);
+  return budget.hours ? fmt::format("{}@{}h", *budget.steps, *budget.hours)
+                      : std::to_string(*budget.steps);
 }
 
 std::string format_part_budgets(const PartBudgets& budgets) {
@@ -100,6 +111,15 @@ std::string format_part_budgets(const PartBudgets& budgets) {
         fmt::format("{}{}={}", text.empty() ? "" : ",", name_of(stage), format_part_budget(budget));
   }
   return text;
+}
+
+std::optional<std::int64_t> most_steps(const TrainConfig& train, double hours) {
+  const auto& budgets = train.stage_budget;
+  const auto own = budgets ? budgets->find(train.stage) : PartBudgets::const_iterator{};
+  if (!budgets || own == budgets->end() || !own->second.hours) return train.max_steps;
+  const auto steps =
+      static_cast<double>(*own->second.steps) * std::sqrt(hours / *own->second.hours);
+  return std::clamp<std::int64_t>(std::llround(steps), 1, train.max_steps.value_or(kMostSteps));
 }
 
 bool may_differ_by_part(const Field& field) {

@@ -15,10 +15,15 @@ namespace myxtts {
 std::optional<std::vector<ModelPart>> parse_parts(std::string_view text);
 std::string format_parts(const std::vector<ModelPart>& stages);
 
-// "dvae=3000,gpt=8m": steps, or minutes with an m behind them.
+// "dvae=3000,gpt=6000@1h,decoder=8m": steps, steps for hours of speech, minutes.
 std::optional<PartBudgets> parse_part_budgets(std::string_view text);
 std::string format_part_budgets(const PartBudgets& budgets);
-std::string format_part_budget(const PartBudget& budget);  // "3000" or "8m"
+std::string format_part_budget(const PartBudget& budget);  // "3000", "6000@1h" or "8m"
+
+// The steps that --max-steps and the budget of the stage allow with so many hours of speech to
+// train on; nothing: any number. Where a budget is for an amount of speech, twice as much speech
+// has the square root of two times as many steps.
+std::optional<std::int64_t> most_steps(const TrainConfig& train, double hours);
 
 // Whether the section stages of a config file may set it for one stage: what decides how that is
 // trained, and nothing that all stages share.

@@ -3,7 +3,8 @@
 
 namespace myxtts {
 double learning_rate_of(const TrainConfig& config) {
-  return config.lr.value_or(facts_of(config.stage).learning_rate);
+  const PartFacts& facts = facts_of(config.stage);
+  return config.lr.value_or(config.init ? facts.learning_rate : facts.rate_from_nothing);
 }
 
 ScheduleKind schedule_of(const TrainConfig& config) {

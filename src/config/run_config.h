@@ -42,7 +42,7 @@ struct CorpusSource {
 using Weights = std::map<std::string, double, std::less<>>;
 
 // Samples at 22,050 Hz of the longest clip that is trained on unless data.max_seconds says
-// otherwise, the same as the Python peer's recipe: 11.6 s and a little.
+// otherwise, the same as coqui-tts' recipe: 11.6 s and a little.
 inline constexpr std::int64_t kLongestClip = 255'995;
 
 // What is trained on, and how clips travel from disk to the model device. Limits and sentences of
@@ -52,7 +52,7 @@ struct DataConfig {
   std::optional<std::int64_t> data_gpu = {};   // with a model_gpu or with --gpus
   std::optional<std::int64_t> model_gpu = {};  // with a data_gpu
   std::optional<std::int64_t> num_workers = {};
-  std::optional<std::int64_t> pipeline_buffer_size = 50;  // batches
+  std::optional<std::int64_t> pipeline_buffer_size = {};  // batches
   std::optional<std::int64_t> prefetch_buffer_size = {};  // slots
   double model_start_delay = 2.0;                         // seconds
   std::vector<CorpusSource> train_data = {};
@@ -149,9 +149,13 @@ enum class HandOn { Latest, Best };
 // How AdamW's two averages are kept.
 enum class Moments { Fp32, Bf16, EightBit };
 
-// How long one stage is trained: one of the two.
+// What a recipe gives as train.init where it makes no sense without a model to go on from.
+inline constexpr const char* kInitRequired = "required";
+
+// How long one stage is trained: steps or minutes.
 struct PartBudget {
   std::optional<std::int64_t> steps = {};
+  std::optional<double> hours = {};    // of speech that the steps are for; nothing: for any
   std::optional<double> minutes = {};  // over all resumes
 
   friend bool operator==(const PartBudget&, const PartBudget&) = default;
@@ -176,7 +180,7 @@ struct TrainConfig {
   std::optional<double> max_minutes = {};  // of this command
   std::int64_t seed = 0;
 
-  // Nothing: what suits the stage (config/run_config.h).
+  // Nothing: what suits the stage and what it starts from (learning_rate_of below).
   std::optional<double> lr = {};
   std::optional<ScheduleKind> schedule = {};
   std::int64_t warmup_steps = 0;
@@ -241,6 +245,8 @@ struct RunDirectoryConfig {
   friend bool operator==(const RunDirectoryConfig&, const RunDirectoryConfig&) = default;
 };
 
+// Without a rate that was chosen: that of trained weights where there is an --init, else that of
+// new ones. make_effective_config() looks closer and settles it.
 double learning_rate_of(const TrainConfig& config);
 ScheduleKind schedule_of(const TrainConfig& config);
 double weight_decay_of(const TrainConfig& config);

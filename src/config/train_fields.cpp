@@ -20,8 +20,9 @@ void add_model(std::vector<Field>& fields) {
             "Parts to train one after another, each from the result of the one before; none trains "
             "--stage alone.");
   model.add(MYXTTS_FIELD(train.stage_budget), "LIST", or_none(stage_budgets()),
-            "How long each stage is trained: steps, or minutes over all resumes. With minutes a "
-            "cosine follows the clock.");
+            "How long each stage is trained: steps, or minutes over all resumes. 6000@1h are 6000 "
+            "steps for one hour of speech, and as many times more for other corpora as the square "
+            "root of their hours. With minutes a cosine follows the clock.");
   model.add(MYXTTS_FIELD(train.hand_on), "WHICH",
             one_of<HandOn>({{"latest", HandOn::Latest}, {"best", HandOn::Best}}),
             "The checkpoint of a stage that the next one of --stages starts from: its latest, or "
@@ -29,8 +30,10 @@ void add_model(std::vector<Field>& fields) {
   model.add(MYXTTS_FIELD(train.model_size), "SIZE",
             word_of({"tiny", "small", "normal", "big", "xtts-v2"}),
             "The size of the network; xtts-v2 is that of the public model.");
-  model.add(MYXTTS_FIELD(train.init), "DIR", or_none(path_of("a model directory")),
-            "The model to start from; none starts from random weights.");
+  model.add(
+      MYXTTS_FIELD(train.init), "DIR", or_none(path_of("a model directory")),
+      "The model to start from; none starts from random weights. A recipe says required where "
+      "it needs one.");
   model.add(MYXTTS_FIELD(train.vocab), "FILE", or_none(path_of("a vocab.json")),
             "The vocabulary of a model that starts from random weights; none learns one from the "
             "training texts.");
@@ -68,14 +71,15 @@ void add_training(std::vector<Field>& fields) {
 void add_optimiser(std::vector<Field>& fields) {
   FieldGroup training(fields, "Training");
   training.add(MYXTTS_FIELD(train.lr), "RATE", or_auto(number_between(1e-12, 1.0)),
-               "The learning rate, before the schedule; auto is 5e-06 for gpt, 0.0003 for dvae, "
-               "0.0002 for decoder, 0.001 for speaker.");
+               "The learning rate, before the schedule; auto is 5e-06 for a gpt that is trained "
+               "already and 0.0002 for one from nothing, 0.0003 for dvae, 0.0002 for decoder, "
+               "0.001 for speaker. A resumed run keeps its own.");
   training.add(MYXTTS_FIELD(train.schedule), "KIND",
                or_auto(one_of<ScheduleKind>({{"steps", ScheduleKind::Steps},
                                              {"constant", ScheduleKind::Constant},
                                              {"cosine", ScheduleKind::Cosine},
                                              {"exponential", ScheduleKind::Exponential}})),
-               "How the learning rate changes: as in the Python peer's recipe, which halves it "
+               "How the learning rate changes: as in coqui-tts' recipe, which halves it "
                "after 900,000 epochs, 2,700,000 and 5,400,000 (steps), not at all, along a cosine "
                "that ends at the last step, or by a thousandth each epoch (exponential); auto is "
                "steps for gpt, exponential for decoder, else constant.");
@@ -84,8 +88,7 @@ void add_optimiser(std::vector<Field>& fields) {
   training.add(MYXTTS_FIELD(train.weight_decay), "RATE", or_auto(number_between(0.0, 1.0)),
                "AdamW's pull of weights towards 0; auto is 0 for decoder, 0.01 for the others.");
   training.add(MYXTTS_FIELD(train.grad_clip), "NORM", or_none(number_between(1e-6, 1e6)),
-               "Gradients longer than this are shortened to it; none leaves them as they are, as "
-               "the Python peer's recipe does.");
+               "Clip the norm of the gradients to this; none does not clip, as coqui-tts' recipe.");
   training.add(MYXTTS_FIELD(train.dropout), "SHARE", number_between(0.0, 0.9),
                "The share of activations that are dropped while training.");
   training.add(MYXTTS_FIELD(train.freeze), "PATTERNS", or_none(name_patterns()),
@@ -106,7 +109,7 @@ void add_visits(std::vector<Field>& fields) {
       one_of<PromptMask>(
           {{"clip", PromptMask::Clip}, {"none", PromptMask::None}, {"peer", PromptMask::Peer}}),
       "Whether codes that the prompt was cut from count in the loss: each clip's own do not "
-      "(clip), all count (none), or the Python peer's slip, for comparing with it (peer). Without "
+      "(clip), all count (none), or coqui-tts' slip, for comparing with it (peer). Without "
       "a meaning for --prompt-from speaker, where all count.");
   training.add_switch(
       MYXTTS_FIELD(train.shift_clips),

@@ -42,6 +42,10 @@ bool is_language_code(std::string_view text);
 // Complete UTF-8 without NUL.
 bool is_text(std::string_view bytes);
 
+// What is wrong with a path for which is_text() is false, and the remedy.
+inline constexpr std::string_view kNotUtf8 =
+    "which is not UTF-8; rename the file or folder so that its name is.";
+
 // With control characters and bytes that are not UTF-8 written as \xNN, so that a message stays
 // one readable line.
 std::string one_line(std::string_view text);

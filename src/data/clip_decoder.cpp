@@ -20,6 +20,7 @@
 #include <fmt/format.h>
 
 #include "audio/audio_file.h"
+#include "audio/ffmpeg.h"
 #include "audio/sndfile_library.h"
 #include "data/sample_blocks.h"
 #include "data/skipped.h"
@@ -58,6 +59,7 @@ class SoundFile {
   class Descriptor {
    public:
     explicit Descriptor(const std::filesystem::path& path);
+    explicit Descriptor(int file) : file_(file) {}
     Descriptor(Descriptor&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
     Descriptor& operator=(Descriptor&&) = delete;
     ~Descriptor();
@@ -71,6 +73,9 @@ class SoundFile {
 
   SoundFile(Descriptor descriptor, SNDFILE* file, const SF_INFO& info);
 
+  static std::variant<SoundFile, Skipped> read_by_sndfile(const std::filesystem::path& path,
+                                                          Descriptor descriptor);
+
   Descriptor descriptor_;  // read by file_, and so closed after it
   std::unique_ptr<SNDFILE, Close> file_;
   SF_INFO info_;
@@ -80,6 +85,7 @@ class SoundFile {
 constexpr int kLowestRate = 8'000;
 constexpr int kHighestRate = 192'000;
 constexpr int kMostChannels = 1'024;
+constexpr std::int64_t kMostDecodedBytes = std::int64_t{1} << 28;  // by ffmpeg: 4 a sample
 
 std::optional<std::pair<SkipReason, std::string>> format_fault(const SF_INFO& info) {
   if (info.channels < 1 || info.channels > kMostChannels) {
@@ -118,6 +124,21 @@ std::variant<SoundFile, Skipped> SoundFile::open(const std::filesystem::path& pa
     return skip(SkipReason::Truncated,
                 fmt::format("{} bytes less than the file itself promises", missing));
   }
+  const auto format = ffmpeg_format_of(path, descriptor.get());
+  if (format.empty()) return read_by_sndfile(path, std::move(descriptor));
+  auto decoded = decode_with_ffmpeg(path, format, {.bytes = kMostDecodedBytes});
+  if (const auto* fault = std::get_if<FfmpegFault>(&decoded)) {
+    return skip(fault->is_too_long ? SkipReason::AudioTooLong : SkipReason::Unreadable,
+                fault->what);
+  }
+  return read_by_sndfile(path, Descriptor(std::get<UnnamedFile>(decoded).release()));
+}
+
+std::variant<SoundFile, Skipped> SoundFile::read_by_sndfile(const std::filesystem::path& path,
+                                                            Descriptor descriptor) {
+  const auto skip = [&path](SkipReason reason, std::string measured) {
+    return Skipped{.file = path, .reason = reason, .measured = std::move(measured)};
+  };
   SF_INFO info{};
   // A descriptor of its own: libsndfile closes it when it refuses the file, whatever its argument
   // says.

@@ -19,6 +19,8 @@
 #include "base/log.h"
 #include "base/message_text.h"
 #include "data/index/index_folder.h"
+#include "data/index/script_check.h"
+#include "data/layouts/corpus_faults.h"
 #include "data/skipped.h"
 
 namespace myxtts {
@@ -42,8 +44,11 @@ std::string nothing_usable(const ClipIndex& part, const CorpusSource& source) {
 class CorpusOpener {
  public:
   CorpusOpener(const DataConfig& config, const Vocabulary& vocabulary,
-               const std::filesystem::path& folder)
-      : config_(config), vocabulary_(vocabulary), indexes_(config.cache_dir.value_or(folder)) {}
+               const std::filesystem::path& folder, HoldBack rule)
+      : config_(config),
+        vocabulary_(vocabulary),
+        indexes_(config.cache_dir.value_or(folder)),
+        rule_(rule) {}
 
   // The clips to train on, and those for validation where the corpus has such a part.
   void add_training(const CorpusSource& source) {
@@ -58,7 +63,8 @@ class CorpusOpener {
     pieces_.push_back({.index = open(source, CorpusPart::Train),
                        .name = source.path.string(),
                        .weight = source.weight,
-                       .held_back = held_back});
+                       .held_back = held_back,
+                       .rule = rule_});
     if (wants_validation && has_part) add_validation(std::move(validation), source);
   }
 
@@ -75,8 +81,12 @@ class CorpusOpener {
 
  private:
   ClipIndex open(const CorpusSource& source, CorpusPart part) const {
-    return indexes_.open(
-        {.source = source, .part = part, .config = config_, .vocabulary = vocabulary_});
+    const ScanRequest request{
+        .source = source, .part = part, .config = config_, .vocabulary = vocabulary_};
+    ClipIndex index = indexes_.open(request);
+    const std::string warning = warning_of_scripts(request, index);
+    if (!warning.empty()) log_warning("data", "{}", warning);
+    return index;
   }
 
   void add_validation(ClipIndex index, const CorpusSource& source) {
@@ -86,6 +96,7 @@ class CorpusOpener {
   const DataConfig& config_;
   const Vocabulary& vocabulary_;
   const IndexFolder indexes_;
+  const HoldBack rule_;
   std::vector<CorpusPiece> pieces_;
 };
 
@@ -97,8 +108,9 @@ void check_skipped(const Corpus& corpus, const DataConfig& config,
   const auto path = folder / "skipped.jsonl";
   write_skipped(path, list.sorted());
   if (list.size() > 0) {
-    log_warning("data", "{} clips are left out ({}); see {}", human_count(list.size()),
+    log_warning("data", "{} left out ({}); see {}", counted(list.size(), "clip is", "clips are"),
                 summary_of(list.counts()), path.string());
+    for (const std::string& remedy : remedies_of(list.sorted())) log_warning("data", "{}", remedy);
   }
   list.check_limit(static_cast<std::int64_t>(corpus.size()) + list.size(), path);
 }
@@ -114,22 +126,23 @@ std::string visits_of(const VisitGroup& group) {
 
 void log_visits(const Corpus& corpus) {
   for (const VisitGroup& group : corpus.training_groups()) {
-    log_info("data", "an epoch visits the {} clips of {} {}: {} visits (weight {})",
-             human_count(static_cast<std::int64_t>(group.clips.size())), group.name,
-             visits_of(group), human_count(group.visits), group.weight);
+    log_info("data", "an epoch visits the {} of {} {}: {} (weight {})",
+             counted(std::ssize(group.clips), "clip"), group.name, visits_of(group),
+             counted(group.visits, "visit"), group.weight);
   }
-  log_info("data", "{} clips are for validation",
-           human_count(static_cast<std::int64_t>(corpus.validation().size())));
+  log_info("data", "{} for validation",
+           counted(std::ssize(corpus.validation()), "clip is", "clips are"));
 }
 
 }  // namespace
 
 Corpus Corpus::open(const DataConfig& config, const Vocabulary& vocabulary,
-                    const std::filesystem::path& folder) {
+                    const std::filesystem::path& folder, HoldBack rule) {
   if (config.train_data.empty() && config.val_data.empty()) {
     throw ConfigError("There is no corpus to read; name one with --train-data DIR.");
   }
-  CorpusOpener opener(config, vocabulary, folder);
+  check_corpora(config);  // before a folder is made for them
+  CorpusOpener opener(config, vocabulary, folder, rule);
   for (const CorpusSource& source : config.train_data) opener.add_training(source);
   for (const CorpusSource& source : config.val_data) opener.add_validation(source);
   Corpus corpus(opener.take(), config.language_weights.value_or(Weights{}),
@@ -167,11 +180,6 @@ std::string group_name(const std::string& corpus, const std::string& language,
 
 }  // namespace
 
-bool is_held_back(std::string_view id, double fraction) {
-  // 53 bits: what a double compares exactly.
-  return static_cast<double>(hash_of(id) >> 11U) < fraction * 0x1.0p53;
-}
-
 struct Corpus::State {
   std::vector<CorpusPiece> pieces;
   std::vector<std::size_t> firsts;  // the number of each piece's first clip, and of all clips
@@ -207,10 +215,9 @@ void Corpus::State::count() {
 void Corpus::State::split() {
   for (std::size_t p = 0; p < pieces.size(); ++p) {
     const CorpusPiece& piece = pieces[p];
+    const std::vector<bool> held_back = clips_held_back(piece.index, piece.held_back, piece.rule);
     for (std::size_t i = 0; i < piece.index.size(); ++i) {
-      const bool held_back =
-          piece.held_back > 0 && is_held_back(piece.index.id(i), piece.held_back);
-      (held_back ? validation : training).push_back(static_cast<ClipNumber>(firsts[p] + i));
+      (held_back[i] ? validation : training).push_back(static_cast<ClipNumber>(firsts[p] + i));
     }
   }
 }
@@ -276,10 +283,11 @@ Corpus::Corpus(std::vector<CorpusPiece> pieces, const Weights& languages, const 
   state_->weigh(languages, speakers);
 }
 
-Corpus Corpus::of(std::vector<ClipRow> rows, double held_back) {
+Corpus Corpus::of(std::vector<ClipRow> rows, double held_back, HoldBack rule) {
   std::vector<CorpusPiece> pieces;
-  pieces.push_back(
-      {.index = ClipIndex::of(ClipIndexContent{.rows = std::move(rows)}), .held_back = held_back});
+  pieces.push_back({.index = ClipIndex::of(ClipIndexContent{.rows = std::move(rows)}),
+                    .held_back = held_back,
+                    .rule = rule});
   return Corpus(std::move(pieces));
 }
 
@@ -366,6 +374,7 @@ SpeakerTable::SpeakerTable(const Corpus& corpus) {
   const FirstClips trained = first_clips(corpus, corpus.training());
   for (const auto& [name, clip] : trained) {
     numbers_.emplace(place_of(corpus.clip(clip)), size_++);
+    names_.emplace_back(name);
   }
   const FirstClips measured = first_clips(corpus, corpus.validation());
   std::int64_t stranger = 0;

@@ -15,6 +15,7 @@
 #include "config/run_config.h"
 #include "data/batches/epoch_order.h"
 #include "data/clip.h"
+#include "data/held_back.h"
 #include "data/index/clip_index.h"
 #include "text/vocabulary.h"
 
@@ -26,6 +27,7 @@ struct CorpusPiece {
   std::string name = {};  // for messages
   double weight = 1.0;
   double held_back = 0.0;  // the share of its clips that is for validation: 1 is all of it
+  HoldBack rule = HoldBack::Clips;
 };
 
 // The kept clips of all corpora of a run. Only read after it was made: any thread may ask.
@@ -35,13 +37,14 @@ class Corpus {
   // `folder` (that of the run); scans what is new or has changed first. Shows progress. Throws
   // DataError when more is wrong than data.max_skipped allows.
   static Corpus open(const DataConfig& config, const Vocabulary& vocabulary,
-                     const std::filesystem::path& folder);
+                     const std::filesystem::path& folder, HoldBack rule = HoldBack::Clips);
 
   // Clips are visited by the weights of their corpora, languages and speakers.
   explicit Corpus(std::vector<CorpusPiece> pieces, const Weights& languages = {},
                   const Weights& speakers = {});
   // One corpus in memory, for tests and for clips that are given by hand.
-  static Corpus of(std::vector<ClipRow> rows, double held_back = 0.0);
+  static Corpus of(std::vector<ClipRow> rows, double held_back = 0.0,
+                   HoldBack rule = HoldBack::Clips);
 
   Corpus(Corpus&&) noexcept;
   Corpus& operator=(Corpus&&) noexcept;
@@ -70,10 +73,6 @@ class Corpus {
   std::unique_ptr<State> state_;
 };
 
-// Whether a clip is held back from training: a function of its id and the fraction alone, so that
-// clips that are added or removed move no other.
-bool is_held_back(std::string_view id, double fraction);
-
 // The speakers of a run: those of its training clips from 0, in the order of their names. Equal
 // names in different corpora are different speakers, and a corpus without names is one speaker.
 // One who is only measured on is the trained one of that name where only these two have it. Any
@@ -83,6 +82,8 @@ class SpeakerTable {
   explicit SpeakerTable(const Corpus& corpus);
 
   std::int64_t size() const { return size_; }  // those who are trained on
+  // Their names in the order of their numbers.
+  const std::vector<std::string>& names() const { return names_; }
   // Of a clip of the corpus; below 0, a different one each, for speakers that are not trained on.
   std::int64_t number(const ClipView& clip) const;
 
@@ -93,6 +94,7 @@ class SpeakerTable {
   using Place = std::pair<const char*, std::size_t>;
 
   std::int64_t size_ = 0;
+  std::vector<std::string> names_;
   std::map<Place, std::int64_t> numbers_;
 };
 

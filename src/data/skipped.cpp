@@ -11,6 +11,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/message_text.h"
 #include "config/value_text.h"
 
@@ -84,7 +85,43 @@ std::string place_of(const Skipped& skipped) {
   return place;
 }
 
+// By manifest, line and file.
+std::vector<Skipped> in_order(std::vector<Skipped> list) {
+  const auto key = [](const Skipped& skipped) {
+    return std::tie(skipped.manifest, skipped.line, skipped.file, skipped.reason);
+  };
+  std::ranges::stable_sort(list,
+                           [&key](const Skipped& a, const Skipped& b) { return key(a) < key(b); });
+  return list;
+}
+
 }  // namespace
+
+SkipList::SkipList(const DataConfig& config, std::vector<Skipped> known, std::filesystem::path file)
+    : most_share_(config.max_skipped),
+      strict_(false),
+      file_(std::move(file)),
+      list_(std::move(known)),
+      written_(list_.size()) {}
+
+SkipList::~SkipList() {
+  try {
+    if (written_ < list_.size()) write();
+  } catch (const std::exception& error) {
+    log_error("data", "{}", error.what());
+  }
+}
+
+void SkipList::write() const {
+  if (!file_.empty()) write_skipped(file_, in_order(list_));
+}
+
+void SkipList::save() {
+  const std::lock_guard lock(mutex_);
+  if (list_.size() < written_ + written_ / 4 + 1) return;
+  write();
+  written_ = list_.size();
+}
 
 void SkipList::add(Skipped skipped) {
   if (strict_) {
@@ -101,12 +138,7 @@ std::vector<Skipped> SkipList::sorted() const {
     const std::lock_guard lock(mutex_);
     list = list_;
   }
-  const auto key = [](const Skipped& skipped) {
-    return std::tie(skipped.manifest, skipped.line, skipped.file, skipped.reason);
-  };
-  std::ranges::stable_sort(list,
-                           [&key](const Skipped& a, const Skipped& b) { return key(a) < key(b); });
-  return list;
+  return in_order(std::move(list));
 }
 
 std::map<SkipReason, std::int64_t> SkipList::counts() const {
@@ -121,7 +153,8 @@ std::int64_t SkipList::size() const {
   return static_cast<std::int64_t>(list_.size());
 }
 
-void SkipList::check_limit(std::int64_t all, const std::filesystem::path& written) const {
+void SkipList::check_limit(std::int64_t all, std::filesystem::path written) const {
+  if (written.empty()) written = file_;
   const auto skipped = size();
   if (static_cast<double>(skipped) <= most_share_ * static_cast<double>(all)) return;
   throw DataError(

@@ -57,6 +57,13 @@ class SkipList {
  public:
   explicit SkipList(const DataConfig& config)
       : most_share_(config.max_skipped), strict_(config.strict) {}
+  // Of a corpus that was opened, and so judged: it begins with what was left out then, which `file`
+  // holds already, and nothing is strict about what is added. save() writes to the file; empty:
+  // nothing is written.
+  SkipList(const DataConfig& config, std::vector<Skipped> known, std::filesystem::path file);
+  SkipList(const SkipList&) = delete;
+  SkipList& operator=(const SkipList&) = delete;
+  ~SkipList();  // writes what save() put off
 
   // Throws DataError, naming the clip, where data.strict is set. Any thread.
   void add(Skipped skipped);
@@ -66,18 +73,26 @@ class SkipList {
   std::map<SkipReason, std::int64_t> counts() const;
   std::int64_t size() const;
 
+  // Replaces the file by the list, unless hardly anything was added since: one that is long is not
+  // written again for each further clip. Any thread.
+  void save();
+
   // Throws DataError with the reasons and what to do when more than data.max_skipped of `all`
-  // clips, kept and left out, are in the list. `written` is where skipped.jsonl was put; empty:
-  // nowhere.
-  void check_limit(std::int64_t all, const std::filesystem::path& written) const;
+  // clips, kept and left out, are in the list. `written` is where skipped.jsonl was put; empty: the
+  // list's own file, if it has one.
+  void check_limit(std::int64_t all, std::filesystem::path written = {}) const;
 
  private:
+  void write() const;  // with mutex_ held
+
   const double most_share_;
   const bool strict_;
+  const std::filesystem::path file_ = {};
 
   mutable std::mutex mutex_;
   // Everything below is guarded by mutex_.
   std::vector<Skipped> list_;
+  std::size_t written_ = 0;  // how many of them are in the file
 };
 
 // "2 audio-too-long, 1 silent", the most frequent first; empty for none.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "base/message_text.h"
 
@@ -66,17 +67,34 @@ DeviceError RoleMemory::over_cap() const {
                   size_of(now.cap.value_or(0)), cap_to_type(now.reserved + now.refused), smaller));
 }
 
-std::optional<std::string> GrowthWatch::observe(std::int64_t step, std::int64_t bytes) {
-  if (step < window_start_) return std::nullopt;
-  if (step == window_start_) bytes_at_start_ = bytes;
-  if (step < window_start_ + kWindow) return std::nullopt;
-  const std::int64_t before = std::exchange(bytes_at_start_, bytes);
-  window_start_ = step;
-  if (static_cast<double>(bytes) <= (1.0 + kGrowthAllowed) * static_cast<double>(before)) {
-    return std::nullopt;
+namespace {
+
+bool is_leak(const std::deque<std::int64_t>& leasts) {
+  if (leasts.size() <= GrowthWatch::kGrowths) return false;
+  std::vector<std::int64_t> growths;
+  for (std::size_t i = 1; i < leasts.size(); ++i) {
+    growths.push_back(leasts[i] - leasts[i - 1]);
+    const auto allowed = kGrowthAllowed * static_cast<double>(leasts[i - 1]);
+    if (static_cast<double>(growths.back()) <= allowed) return false;
   }
-  return fmt::format("memory of {} grew from {} to {} over {} steps; it should be steady", stage_,
-                     size_of(before), size_of(bytes), kWindow);
+  return 2 * growths.back() >= growths.front();
+}
+
+}  // namespace
+
+std::optional<std::string> GrowthWatch::observe(std::int64_t step, std::int64_t bytes) {
+  if (step < kWarmUp) return std::nullopt;
+  least_ = std::min(least_.value_or(bytes), bytes);
+  if (step < window_end_) return std::nullopt;
+  window_end_ = step + kWindow;
+  leasts_.push_back(*std::exchange(least_, std::nullopt));
+  if (leasts_.size() > kGrowths + 1) leasts_.pop_front();
+  if (!is_leak(leasts_)) return std::nullopt;
+  return fmt::format(
+      "The memory of {} grew from {} to {} over {} steps, in every {} of them; it should be "
+      "steady. Before it is used up, end the run and continue it with --resume, and report this.",
+      stage_, size_of(leasts_.front()), size_of(leasts_.back()),
+      human_count(static_cast<std::int64_t>(kGrowths) * kWindow), human_count(kWindow));
 }
 
 DeviceError failed_device(Role role, const std::string& device, std::string_view cause) {

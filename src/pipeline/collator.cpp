@@ -195,7 +195,6 @@ void find_unknown_codes(const GptConfig& gpt, const LoadedBatch& loaded, LaidOut
   }
 }
 
-// A clip of a speaker that is not trained on counts for nothing in the speaker stage.
 void lay_out_windows(const BatchSource& source, const WindowPlan& plan, const LoadedBatch& loaded,
                      LaidOutBatch& out) {
   if (plan.empty()) return;
@@ -210,16 +209,15 @@ void lay_out_windows(const BatchSource& source, const WindowPlan& plan, const Lo
   for (std::size_t row = 0; row < loaded.clips.size(); ++row) {
     const ClipView view = source.clip(loaded.clips[row].number);
     const std::int64_t speaker = source.speaker(view);
-    const bool counts = plan.stage != ModelPart::Speaker || speaker >= 0;
     const std::int64_t last = std::max<std::int64_t>(
         units_of(plan, view.samples, out.host_clips[row].codes) - plan.length, 0);
     const VisitDraw draw{
         .epoch = out.position.epoch, .clip_id = view.id, .repeat = loaded.clips[row].repeat};
     for (std::int64_t window = 0; window < plan.per_clip; ++window, ++place) {
-      out.windows.weights[place] = counts ? 1.0F : 0.0F;
+      out.windows.weights[place] = 1.0F;
       out.windows.clips[place] = static_cast<std::int64_t>(row);
       out.windows.starts[place] = source.window(draw, window, plan.per_clip, last);
-      out.windows.speakers[place] = std::max<std::int64_t>(speaker, 0);
+      out.windows.speakers[place] = speaker;
     }
   }
 }

@@ -13,12 +13,6 @@
 namespace myxtts {
 namespace {
 
-// A corpus that was opened has been judged already, so nothing is strict about its list.
-DataConfig lenient(DataConfig config) {
-  config.strict = false;
-  return config;
-}
-
 // Reads the file once, so that decoding it afterwards waits for no disk and the two can be measured
 // apart. A file that cannot be read is left to the decoder, which says why.
 void fetch(const std::string& path) {
@@ -48,22 +42,15 @@ CorpusBatches::CorpusBatches(const Corpus& corpus, const BatchPlan& plan,
       plan_(plan),
       options_(options),
       clips_(static_cast<std::int64_t>(corpus.size() + corpus.skipped().size())),
-      list_(lenient(config)) {
+      own_list_(options.left_out == nullptr
+                    ? std::make_unique<SkipList>(config, corpus.skipped(), std::filesystem::path())
+                    : nullptr),
+      list_(own_list_ ? *own_list_ : *options.left_out) {
   for (ClipNumber number = 0; number < corpus.size(); ++number) {
     const std::string_view language = corpus.clip(number).language;
     if (encoders_.contains(language)) continue;
     encoders_.emplace(language,
                       std::make_unique<const TextEncoder>(vocabulary, parse_language(language)));
-  }
-  for (const Skipped& skipped : corpus.skipped()) list_.add(skipped);
-}
-
-CorpusBatches::~CorpusBatches() {
-  try {
-    const std::lock_guard lock(mutex_);
-    if (written_ < left_out_.size()) write_list();
-  } catch (const std::exception& error) {
-    log_error("pipeline", "{}", error.what());
   }
 }
 
@@ -144,21 +131,13 @@ void CorpusBatches::leave_out(ClipNumber number, const Skipped& skipped) {
   log_warning("pipeline", "{} is left out: {} ({})", skipped.file.string(), name_of(skipped.reason),
               skipped.measured);
   list_.add(skipped);
-  // A list that is long is not written again for each further one.
-  if (left_out_.size() >= written_ + written_ / 4 + 1) {
-    write_list();
-    written_ = left_out_.size();
-  }
-  list_.check_limit(clips_, options_.skipped_file);
+  list_.save();
+  list_.check_limit(clips_);
 }
 
 std::size_t CorpusBatches::left_out() const {
   const std::lock_guard lock(mutex_);
   return left_out_.size();
-}
-
-void CorpusBatches::write_list() const {
-  if (!options_.skipped_file.empty()) write_skipped(options_.skipped_file, list_.sorted());
 }
 
 }  // namespace myxtts

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -23,13 +22,13 @@ namespace myxtts {
 struct CorpusBatchesOptions {
   // Where prompts and windows are cut: anywhere, by the seed; nothing: where evaluation has them.
   std::optional<std::uint64_t> prompt_seed = 0;
-  bool swap_prompts = false;                // --prompt-from speaker
-  bool shift = false;                       // --shift-clips, where prompts are drawn
-  double noise = 0;                         // --code-noise, likewise
-  const FeatureCache* cache = nullptr;      // outlives the batches
-  std::filesystem::path skipped_file = {};  // skipped.jsonl; empty: none is written
-  StageProbe* probe = nullptr;              // of a trial; outlives the batches
-  const SpeakerTable* speakers = nullptr;   // null: all clips are of speaker 0; outlives them
+  bool swap_prompts = false;               // --prompt-from speaker
+  bool shift = false;                      // --shift-clips, where prompts are drawn
+  double noise = 0;                        // --code-noise, likewise
+  const FeatureCache* cache = nullptr;     // outlives the batches
+  SkipList* left_out = nullptr;            // of the run; null: one of its own; outlives the batches
+  StageProbe* probe = nullptr;             // of a trial; outlives the batches
+  const SpeakerTable* speakers = nullptr;  // null: all clips are of speaker 0; outlives them
 };
 
 // The batches of a corpus on disk. What was left out when the corpus was opened counts together
@@ -40,8 +39,6 @@ class CorpusBatches final : public BatchSource {
  public:
   CorpusBatches(const Corpus& corpus, const BatchPlan& plan, const Vocabulary& vocabulary,
                 const DataConfig& config, const CorpusBatchesOptions& options);
-  ~CorpusBatches() override;
-
   PlannedBatch batch(DataPosition position) const override { return plan_.batch(position); }
   DataPosition next(DataPosition position) const override { return plan_.next(position); }
   std::int64_t ranks() const override { return plan_.ranks(); }
@@ -68,19 +65,17 @@ class CorpusBatches final : public BatchSource {
   std::size_t left_out() const;
 
  private:
-  void write_list() const;
-
   const Corpus& corpus_;
   const BatchPlan& plan_;
   const CorpusBatchesOptions options_;
   const std::int64_t clips_;  // kept and left out
   std::map<std::string, std::unique_ptr<const TextEncoder>, std::less<>> encoders_;
-  SkipList list_;
+  const std::unique_ptr<SkipList> own_list_;  // where the run has none
+  SkipList& list_;
 
   // Everything below is guarded by mutex_.
   mutable std::mutex mutex_;
   std::set<ClipNumber> left_out_;
-  std::size_t written_ = 0;  // how many of them are in the file
 };
 
 }  // namespace myxtts

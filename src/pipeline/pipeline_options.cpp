@@ -9,6 +9,15 @@ std::size_t first_workers(const CpuInfo& cpu) {
   return static_cast<std::size_t>(std::max(1, cpu.usable_cores() / 4));
 }
 
+std::size_t first_buffer(std::int64_t free_bytes, std::int64_t batch_bytes,
+                         std::int64_t batches_per_epoch) {
+  constexpr std::int64_t kFewest = 4;
+  const auto held = static_cast<std::int64_t>(kBufferShare * static_cast<double>(free_bytes)) /
+                    std::max<std::int64_t>(1, batch_bytes);
+  const auto most = std::min(static_cast<std::int64_t>(WindowLimits{}.batches), batches_per_epoch);
+  return static_cast<std::size_t>(std::max(kFewest, std::min(held, most)));
+}
+
 PipelineOptions pipeline_options(const DataConfig& data, const TrainConfig& train,
                                  const DevicePlan& plan, const CpuInfo& cpu,
                                  const MemoryInfo& memory) {
@@ -21,9 +30,9 @@ PipelineOptions pipeline_options(const DataConfig& data, const TrainConfig& trai
   options.most_workers =
       data.num_workers ? options.workers
                        : std::max(options.workers, static_cast<std::size_t>(cpu.usable_cores()));
-  options.buffer.batches = data.pipeline_buffer_size
-                               ? static_cast<std::size_t>(*data.pipeline_buffer_size)
-                               : kFirstBuffer;
+  if (data.pipeline_buffer_size) {
+    options.buffer.batches = static_cast<std::size_t>(*data.pipeline_buffer_size);
+  }
   options.tune_buffer = !data.pipeline_buffer_size;
   options.buffer.bytes =
       static_cast<std::size_t>(kBufferShare * static_cast<double>(memory.available_bytes));

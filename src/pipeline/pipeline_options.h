@@ -54,14 +54,17 @@ struct PipelineOptions {
 // What --num-workers auto begins with: a quarter of the cores. It may end with all of them.
 std::size_t first_workers(const CpuInfo& cpu);
 
-// Batches that --buffer-size auto begins with.
-inline constexpr std::size_t kFirstBuffer = 8;
-
 // Decoded clips may take this share of the memory that is free at the start.
 inline constexpr double kBufferShare = 0.25;
 
+// Batches that --buffer-size auto begins with: what that share holds of batches of `batch_bytes`
+// decoded samples, at most the `batches_per_epoch` and 50, at least 4. Autotune may add.
+std::size_t first_buffer(std::int64_t free_bytes, std::int64_t batch_bytes,
+                         std::int64_t batches_per_epoch);
+
 // The settings of a run as a pipeline takes them; the devices' own (events, streams, host memory)
-// are left to whoever opens those. The start waits for --model-start-delay in `dual` and `split`
+// are left to whoever opens those, and so is the buffer of --buffer-size auto to whoever knows the
+// clips (first_buffer). The start waits for --model-start-delay in `dual` and `split`
 // only.
 PipelineOptions pipeline_options(const DataConfig& data, const TrainConfig& train,
                                  const DevicePlan& plan, const CpuInfo& cpu,

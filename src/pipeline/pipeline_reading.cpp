@@ -93,8 +93,8 @@ std::string describe(const PipelineReading& reading) {
   text += fmt::format("memory    {} decoded (at most {}), {} staged\n",
                       human_size(reading.decoded_bytes), human_size(reading.decoded_bytes_limit),
                       human_size(reading.staging_bytes));
-  text += fmt::format("ready     {:.1f} % of {} steps\n", 100 * reading.readiness.share(),
-                      reading.readiness.steps);
+  text += fmt::format("ready     {:.1f} % of {}\n", 100 * reading.readiness.share(),
+                      counted(reading.readiness.steps, "step"));
   return text;
 }
 

@@ -12,6 +12,7 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "run/model_folder.h"
 #include "run/sealed_folder.h"
 
 namespace myxtts {
@@ -22,6 +23,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "step-";
 constexpr const char* kUnfinished = ".unfinished-";
 constexpr const char* kLatest = "latest";
+constexpr const char* kBest = "best";
 constexpr const char* kCheckpoints = "checkpoints";
 
 std::string name_of_step(std::int64_t step) {
@@ -95,14 +97,21 @@ std::vector<Checkpoint> CheckpointStore::all() const {
   return checkpoints_in(folder_);
 }
 
-std::optional<Checkpoint> best_checkpoint(const fs::path& run) {
-  std::error_code none;
-  if (!fs::is_directory(run / kCheckpoints, none)) return {};
-  auto found = checkpoints_in(run / kCheckpoints);
+namespace {
+
+std::optional<Checkpoint> best_of(std::vector<Checkpoint> found) {
   std::erase_if(found, [](const Checkpoint& each) { return !each.validation_loss; });
   if (found.empty()) return {};
   return *std::ranges::min_element(found, {},
                                    [](const Checkpoint& each) { return *each.validation_loss; });
+}
+
+}  // namespace
+
+std::optional<Checkpoint> best_checkpoint(const fs::path& run) {
+  std::error_code none;
+  if (!fs::is_directory(run / kCheckpoints, none)) return {};
+  return best_of(checkpoints_in(run / kCheckpoints));
 }
 
 std::optional<Checkpoint> CheckpointStore::newest_valid() const {
@@ -111,7 +120,8 @@ std::optional<Checkpoint> CheckpointStore::newest_valid() const {
   for (; !found.empty(); found.pop_back()) {
     const std::string damage = find_damage(found.back().folder);
     if (damage.empty()) {
-      set_latest(found.back().step);
+      set_link(kLatest, found.back().step);
+      set_best(found.back().step);
       // A process may have been killed between a checkpoint and the removal of the old ones.
       // Damaged ones stay to be looked at, until the next save.
       if (found.size() == whole) remove_old(found.back().step);
@@ -131,6 +141,12 @@ Checkpoint CheckpointStore::at(const std::string& step_or_path) const {
         "There is no checkpoint {}; --resume without a value takes the newest one of the run.",
         folder.string()));
   }
+  if (!fs::exists(folder / kChecksums)) {
+    throw DataError(
+        fmt::format("{} is no checkpoint{}. --resume without a value takes the newest "
+                    "one of the run.",
+                    folder.string(), what_a_run_is(folder)));
+  }
   if (const std::string damage = find_damage(folder); !damage.empty()) {
     throw DataError(fmt::format(
         "The checkpoint {} is damaged: {}. --resume without a value takes the newest whole one.",
@@ -141,24 +157,43 @@ Checkpoint CheckpointStore::at(const std::string& step_or_path) const {
 
 // A link, replaced by renaming another one over it. Where that cannot be, the checkpoint is there
 // all the same.
-void CheckpointStore::set_latest(std::int64_t step) const {
+void CheckpointStore::set_link(const char* name, std::int64_t step) const {
   std::error_code error;
-  const fs::path link = run_ / fmt::format(".{}-{}", kLatest, ::getpid());
+  const fs::path link = run_ / fmt::format(".{}-{}", name, ::getpid());
   fs::remove(link, error);
   fs::create_directory_symlink(fs::path(kCheckpoints) / name_of_step(step), link, error);
-  if (!error) fs::rename(link, run_ / kLatest, error);
+  if (!error) fs::rename(link, run_ / name, error);
   if (!error) return;
   std::error_code ignored;
   fs::remove(link, ignored);
-  log_warning("run", "{} cannot be made a link to {}, which is whole: {}.",
-              (run_ / kLatest).string(), (folder_ / name_of_step(step)).string(), error.message());
+  log_warning("run", "{} cannot be made a link to {}, which is whole: {}.", (run_ / name).string(),
+              (folder_ / name_of_step(step)).string(), error.message());
+}
+
+// Before old ones go, so that it never points at nothing. What --keep-best 0 does not keep has no
+// such name.
+void CheckpointStore::set_best(std::int64_t newest) const {
+  auto found = all();
+  std::erase_if(found, [newest](const Checkpoint& each) { return each.step > newest; });
+  const auto best = keep_.best > 0 ? best_of(std::move(found)) : std::nullopt;
+  std::error_code error;
+  if (!best) {
+    if (fs::is_symlink(run_ / kBest, error)) fs::remove(run_ / kBest, error);
+    return;
+  }
+  const fs::path target = fs::path(kCheckpoints) / name_of_step(best->step);
+  if (fs::read_symlink(run_ / kBest, error) == target) return;
+  set_link(kBest, best->step);
+  log_info("run", "{} is the checkpoint of step {} now, with a validation loss of {:.4f}",
+           (run_ / kBest).string(), best->step, *best->validation_loss);
 }
 
 void CheckpointStore::put_in_place(const fs::path& staging, std::int64_t step) {
   // A checkpoint of the same step, made before a resume, takes its place; the Writer removes it.
   put_folder(staging, folder_ / name_of_step(step));
   bring_folder_to_disk(folder_);  // before older ones go
-  set_latest(step);
+  set_link(kLatest, step);
+  set_best(step);
   remove_old(step);
 }
 

@@ -21,11 +21,13 @@ struct CheckpointsToKeep {
 //
 //   RUN/checkpoints/step-0001200/   files of one checkpoint, and checksums.json that names them all
 //   RUN/latest -> checkpoints/step-0001200
+//   RUN/best -> checkpoints/step-0000800     the lowest validation loss; absent where none was
+//   measured
 //
 // A checkpoint appears whole or not at all: it is written under another name, brought to the disk,
-// and only then given its own; `latest` moves after that. Whatever a killed process left half done
-// is removed by the next one. Old checkpoints go only once a newer one is in place, and so do those
-// of later steps, which a run that continues from an earlier one has given up.
+// and only then given its own; `latest` and `best` move after that. Whatever a killed process left
+// half done is removed by the next one. Old checkpoints go only once a newer one is in place, and
+// so do those of later steps, which a run that continues from an earlier one has given up.
 //
 // One thread at a time, and one process at a time (RunDirectory sees to that).
 class CheckpointStore {
@@ -39,16 +41,17 @@ class CheckpointStore {
 
   std::vector<Checkpoint> all() const;  // oldest first; only their names were looked at
 
-  // The newest one whose every file is as it was written, and `latest` points at it from then on; a
-  // damaged one is said and passed over. Old ones that a killed process had no time to remove go
-  // now. Reads the files.
+  // The newest one whose every file is as it was written, and `latest` points at it from then on,
+  // and `best` at the best of those up to it; a damaged one is said and passed over. Old ones that
+  // a killed process had no time to remove go now. Reads the files.
   std::optional<Checkpoint> newest_valid() const;
 
   // The checkpoint of a step or at a path. Throws DataError when it is not there or damaged.
   Checkpoint at(const std::string& step_or_path) const;
 
  private:
-  void set_latest(std::int64_t step) const;
+  void set_link(const char* name, std::int64_t step) const;
+  void set_best(std::int64_t newest) const;
   void put_in_place(const std::filesystem::path& staging, std::int64_t step);
   void remove_old(std::int64_t newest) const;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/model_folder.h"
 
+#include "base/error.h"
 #include "base/files.h"
 #include "config/model_json.h"
 
@@ -28,7 +29,30 @@ std::set<std::string> files_we_write() {
           "LICENSE.md"};
 }
 
+std::string what_a_run_is(const std::filesystem::path& folder) {
+  namespace fs = std::filesystem;
+  std::error_code unreadable;
+  const bool of_stages = fs::exists(folder / kChainFile, unreadable);
+  const bool is_run = of_stages || fs::is_directory(folder / "checkpoints", unreadable) ||
+                      fs::exists(folder / "config.yaml", unreadable);
+  if (!is_run) return {};
+  const std::string what = of_stages ? "a run of several stages" : "a training run";
+  if (fs::exists(folder / "latest" / files::kConfig, unreadable)) {
+    return fmt::format(", but the folder of {}, whose newest model is {}", what,
+                       (folder / "latest").string());
+  }
+  return fmt::format(
+      ", but the folder of {} that has saved no model yet (myxtts train --config {} --resume "
+      "continues it)",
+      what, (folder / "config.yaml").string());
+}
+
 std::string read_config_text(const std::filesystem::path& folder) {
+  if (!std::filesystem::exists(folder / files::kConfig)) {
+    if (const std::string run = what_a_run_is(folder); !run.empty()) {
+      throw DataError(fmt::format("{} is no model{}.", folder.string(), run));
+    }
+  }
   return read_text_file(folder / files::kConfig, "model's config", kLargestConfig);
 }
 

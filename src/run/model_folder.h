@@ -30,6 +30,13 @@ inline constexpr const char* kPublicVoices = "speakers_xtts.pth";
 // What --force may replace: everything that import or export writes.
 std::set<std::string> files_we_write();
 
+// The record of a run of several stages, in its folder from the first step on.
+inline constexpr const char* kChainFile = "chain.json";
+
+// What a folder is that holds no model itself: ", but the folder of a run of several stages ...,
+// whose newest model is RUN/latest"; empty: nothing of ours.
+std::string what_a_run_is(const std::filesystem::path& folder);
+
 // A config.json as it is. Throws DataError.
 std::string read_config_text(const std::filesystem::path& folder);
 
@@ -45,5 +52,6 @@ namespace myxtts::files {
 
 inline constexpr const char* kOptimiser = "optimiser.safetensors";
 inline constexpr const char* kState = "state.json";
+inline constexpr const char* kSpeakers = "trained_speakers.json";  // of the stage speaker
 
 }  // namespace myxtts::files

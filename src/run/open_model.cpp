@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/open_model.h"
 
+#include <system_error>
+
 #include <ATen/ATen.h>
 #include <ATen/core/Tensor.h>
 
 #include "base/error.h"
+#include "base/log.h"
+#include "base/message_text.h"
 #include "model/checkpoint_specs.h"
 #include "model/network_specs.h"
 #include "run/model_folder.h"
+#include "run/public_folder.h"
 #include "weights/tensor_files.h"
 
 namespace myxtts {
@@ -23,6 +28,57 @@ NamedTensors open_tensors(const std::filesystem::path& path, const TensorSpecs& 
 }
 
 }  // namespace
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool holds_model(const fs::path& folder) {
+  return fs::exists(folder / files::kModel) || fs::exists(folder / files::kDvae);
+}
+
+// A folder beside the public one, so that the command can be typed as it stands.
+[[noreturn]] void refuse_public_folder(std::string_view flag, fs::path folder) {
+  if (!folder.has_filename()) folder = folder.parent_path();  // "XTTS-v2/"
+  fs::path target = folder.string() + "-imported";
+  for (int other = 2; fs::exists(target); ++other) {
+    target = fmt::format("{}-imported-{}", folder.string(), other);
+  }
+  throw DataError(
+      fmt::format("{} {} is a model of the public layout, which has to be imported once; type: "
+                  "myxtts import --from {} --out {}",
+                  flag, folder.string(), shell_word(folder.string()), shell_word(target.string())));
+}
+
+// What the link of a run points at: "step-0001200".
+std::string checkpoint_of(const fs::path& link) {
+  std::error_code none;
+  return fs::canonical(link, none).filename().string();
+}
+
+}  // namespace
+
+fs::path find_model(std::string_view flag, const fs::path& given) {
+  if (holds_model(given)) return given;
+  for (const char* name : {"best", "latest"}) {
+    if (!holds_model(given / name)) continue;
+    log_info("model", "{} {} means {}, {}", flag, given.string(), (given / name).string(),
+             checkpoint_of(given / name));
+    return given / name;
+  }
+  if (holds_public_model(given)) refuse_public_folder(flag, given);
+  const fs::path around = given.has_parent_path() ? given.parent_path() : ".";
+  if (given.extension() == ".pth" && holds_public_model(around)) refuse_public_folder(flag, around);
+  if (fs::exists(given / files::kConfig) || fs::exists(given / files::kVocabulary)) return given;
+  if (const std::string run = what_a_run_is(given); !run.empty()) {
+    throw DataError(fmt::format("{} {} is no model{}.", flag, given.string(), run));
+  }
+  throw DataError(
+      fmt::format("{} {} is not a model folder; name one with config.json, vocab.json and "
+                  "model.safetensors, such as myxtts import makes, or a run directory of myxtts "
+                  "train.",
+                  flag, given.string()));
+}
 
 OpenModel open_model(const std::filesystem::path& folder) {
   const std::string json = read_config_text(folder);
@@ -60,6 +116,21 @@ NamedTensors trained_tensors(const PartFacts& stage, const NamedTensors& of_file
 
 NamedTensors untrained_tensors(const PartFacts& stage, const NamedTensors& of_file) {
   return chosen(stage, of_file, false);
+}
+
+bool is_untrained(const std::filesystem::path& folder, ModelPart part) {
+  const std::filesystem::path file = folder / files::kModel;
+  std::error_code unreadable;
+  if (part != ModelPart::Gpt || !std::filesystem::exists(file, unreadable)) return false;
+  const auto tensors = read_tensors(file);
+  bool found = false;
+  for (const char* norm : {"gpt.ln_f.weight", "final_norm.weight"}) {
+    const auto scale = tensors.find(std::string(kGptPrefix) + norm);
+    if (scale == tensors.end()) continue;
+    found = true;
+    if (!scale->second.eq(1).all().item<bool>()) return false;
+  }
+  return found;
 }
 
 CheckpointContents open_checkpoint(const Checkpoint& checkpoint, const PartFacts& stage) {

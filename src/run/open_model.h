@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "config/model.h"
 #include "config/model_json.h"
@@ -21,6 +22,11 @@ struct OpenModel {
   NamedTensors dvae;   // names of dvae_specs()
 };
 
+// The model folder that `flag`, --model or --init, names with `given`. For a run directory it is
+// RUN/best, or RUN/latest where there is no best one, and which is said. Throws DataError: where
+// there is no model, and for a folder of the public layout, with the command that imports it.
+std::filesystem::path find_model(std::string_view flag, const std::filesystem::path& given);
+
 // Throws DataError that says which file is missing or wrong, and every tensor at fault.
 OpenModel open_model(const std::filesystem::path& folder);
 
@@ -28,6 +34,11 @@ OpenModel open_model(const std::filesystem::path& folder);
 // the trained ones anew and everything else of the model as it was.
 NamedTensors trained_tensors(const PartFacts& stage, const NamedTensors& of_file);
 NamedTensors untrained_tensors(const PartFacts& stage, const NamedTensors& of_file);
+
+// Whether a part of the model in a folder is as a new model has it, by the scales of its norms,
+// which the first step of any training moves. False where that cannot be told: of the parts without
+// such norms, and of a folder that is not there.
+bool is_untrained(const std::filesystem::path& folder, ModelPart part);
 
 // The state and tensors that a run continues from, on the CPU: they share the mapped files. The
 // weights are those that the stage trains. Throws DataError that names the file.

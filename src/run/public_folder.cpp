@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/interruption.h"
 #include "base/log.h"
 #include "base/message_text.h"
 #include "config/model_json.h"
@@ -83,6 +84,7 @@ void CheckpointSource::write(const std::filesystem::path& path, const TensorSpec
     writer.write(is_floating(view.dtype) ? as_fp32(view, float_buffer).bytes : view.bytes);
     file_->file().forget(tensor.storage);
     progress.advance(tensor.storage.size());
+    stop_if_interrupted();
   }
   writer.commit();
 }
@@ -117,6 +119,17 @@ std::optional<fs::path> newest(const fs::path& folder, std::string_view prefix) 
 }
 
 // model.pth as published; otherwise what a trainer left: its best model, or its last checkpoint.
+std::optional<fs::path> checkpoint_in(const fs::path& folder) {
+  if (!fs::is_directory(folder)) return std::nullopt;
+  for (const char* name : {files::kPublicModel, "best_model.pth"}) {
+    if (fs::exists(folder / name)) return folder / name;
+  }
+  for (const char* prefix : {"best_model_", "checkpoint_"}) {
+    if (const auto found = newest(folder, prefix)) return found;
+  }
+  return std::nullopt;
+}
+
 fs::path find_checkpoint(const fs::path& folder) {
   if (!fs::is_directory(folder)) {
     throw DataError(
@@ -124,12 +137,7 @@ fs::path find_checkpoint(const fs::path& folder) {
                     "vocab.json with --from.",
                     folder.string()));
   }
-  for (const char* name : {files::kPublicModel, "best_model.pth"}) {
-    if (fs::exists(folder / name)) return folder / name;
-  }
-  for (const char* prefix : {"best_model_", "checkpoint_"}) {
-    if (const auto found = newest(folder, prefix)) return *found;
-  }
+  if (const auto found = checkpoint_in(folder)) return *found;
   throw DataError(fmt::format("{} holds no model.pth, best_model.pth or checkpoint_STEP.pth.",
                               folder.string()));
 }
@@ -140,6 +148,10 @@ PickleRef state_dict_of(const PthReader& file) {
 }
 
 }  // namespace
+
+bool holds_public_model(const fs::path& folder) {
+  return checkpoint_in(folder).has_value();
+}
 
 PublicFolder::PublicFolder(const fs::path& folder) : folder_(folder) {
   const fs::path path = find_checkpoint(folder);
@@ -232,7 +244,11 @@ std::vector<std::string> obstacles(const ModelConfig& config) {
 
 }  // namespace
 
-void require_peer_can_hold(const ModelConfig& config, const std::string& model) {
+bool coqui_can_hold(const ModelConfig& config) {
+  return obstacles(config).empty();
+}
+
+void require_coqui_can_hold(const ModelConfig& config, const std::string& model) {
   const auto found = obstacles(config);
   if (found.empty()) return;
   throw DataError(fmt::format("{} cannot be exported: {}. The sizes normal, big and xtts-v2 can.",

@@ -37,7 +37,7 @@ class CheckpointSource {
   std::uint64_t bytes() const;
 
   // Streams the tensors of `specs` into a safetensors file, in fp32 (counters in int64, 0 where the
-  // source has none). The tensors fit the specs.
+  // source has none). The tensors fit the specs. Throws Interrupted, where somebody looks for that.
   void write(const std::filesystem::path& path, const TensorSpecs& specs, Progress& progress) const;
 
  private:
@@ -49,6 +49,9 @@ class CheckpointSource {
   std::shared_ptr<const PthReader> file_;
   std::map<std::string, Source, std::less<>> tensors_;
 };
+
+// Whether a PublicFolder could be opened there: it has a checkpoint.
+bool holds_public_model(const std::filesystem::path& folder);
 
 // The weights in a folder of the public layout or of the Python trainer, found and opened; nothing
 // is copied.
@@ -80,6 +83,7 @@ class PublicFolder {
 
 // Throws DataError if coqui-tts, which fixes most shapes in its code, could not hold a model
 // of these sizes; lists every field that stands in the way. `model` opens the message.
-void require_peer_can_hold(const ModelConfig& config, const std::string& model);
+void require_coqui_can_hold(const ModelConfig& config, const std::string& model);
+bool coqui_can_hold(const ModelConfig& config);
 
 }  // namespace myxtts

@@ -132,7 +132,7 @@ void refuse_second_run(const RunDirectory& directory) {
 
 // A stage of its own would take RUN/latest and RUN/config.yaml from them.
 void refuse_folder_of_parts(const RunDirectory& directory) {
-  if (!std::filesystem::exists(directory / "chain.json")) return;
+  if (!std::filesystem::exists(directory / kChainFile)) return;
   throw ConfigError(fmt::format(
       "{0} holds a run of several stages: continue it with myxtts train --config {0}/config.yaml "
       "--resume, or give this stage a folder of its own with --checkpoint-dir.",

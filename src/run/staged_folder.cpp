@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "config/value_text.h"
 
@@ -16,7 +17,8 @@ namespace fs = std::filesystem;
 
 void require_replaceable(const fs::path& target, const std::set<std::string>& replaceable) {
   if (!fs::is_directory(target)) {
-    throw ConfigError(fmt::format("{} is not a folder; give another --out.", target.string()));
+    throw ConfigError(
+        fmt::format("--out {} is not a folder; give another --out.", target.string()));
   }
   for (const auto& entry : fs::directory_iterator(target)) {
     if (!replaceable.contains(entry.path().filename().string())) {
@@ -61,9 +63,13 @@ StagedFolder::StagedFolder(const fs::path& target, bool replace,
     }
     require_replaceable(target_, replaceable);
   }
+  // What is there is renamed, so the folder around it counts.
+  require_output("--out", fs::exists(target_) ? target_.parent_path() : target_, Output::Folder);
   const std::string prefix = fmt::format(".{}.part-", target_.filename().string());
   remove_abandoned(target_.parent_path(), prefix);
   staging_ = target_.parent_path() / fmt::format("{}{}", prefix, ::getpid());
+  above_ = target_.parent_path();
+  while (!fs::exists(above_)) above_ = above_.parent_path();
   std::error_code error;
   fs::create_directories(staging_, error);
   if (error) {
@@ -74,6 +80,9 @@ StagedFolder::StagedFolder(const fs::path& target, bool replace,
 StagedFolder::~StagedFolder() {
   std::error_code ignored;  // nothing more can be done about a folder that will not go
   fs::remove_all(staging_, ignored);
+  for (auto made = staging_.parent_path(); made != above_ && fs::remove(made, ignored);) {
+    made = made.parent_path();
+  }
 }
 
 void StagedFolder::commit() {

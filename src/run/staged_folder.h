@@ -14,13 +14,15 @@ void require_other_folder(const std::filesystem::path& source, const std::filesy
 // beside the target, which commit() gives the target's name.
 class StagedFolder {
  public:
-  // Throws ConfigError if the target exists, unless `replace` is set; even then if it holds
-  // anything but files named in `replaceable`, so that no other folder is ever lost.
+  // Throws DataError if --out cannot be written, and ConfigError if the target exists, unless
+  // `replace` is set; even then if it holds anything but files named in `replaceable`, so that no
+  // other folder is ever lost.
   StagedFolder(const std::filesystem::path& target, bool replace,
                const std::set<std::string>& replaceable);
   StagedFolder(const StagedFolder&) = delete;
   StagedFolder& operator=(const StagedFolder&) = delete;
-  ~StagedFolder();  // without commit(): the target is as it was before
+  // Without commit(): the target and the folders above it are as they were before.
+  ~StagedFolder();
 
   std::filesystem::path operator/(const std::string& name) const { return staging_ / name; }
   void commit();
@@ -28,6 +30,7 @@ class StagedFolder {
  private:
   std::filesystem::path target_;
   std::filesystem::path staging_;
+  std::filesystem::path above_;  // the deepest folder that was there before
 };
 
 }  // namespace myxtts

@@ -8,6 +8,7 @@
 #include "base/atomic_file.h"
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/interruption.h"
 #include "base/progress.h"
 #include "config/model_json.h"
 #include "model/checkpoint_specs.h"
@@ -52,8 +53,10 @@ void write_weights(const fs::path& path, const SafetensorsReader& weights,
   std::uint64_t total = 0;
   for (const auto& [name, view] : views) total += view.bytes.size();
   Progress progress({.title = "Growing", .total = total, .unit = ProgressOptions::Unit::Bytes});
-  write_safetensors(path, views, weights.metadata(),
-                    [&](const TensorView& view) { progress.advance(view.bytes.size()); });
+  write_safetensors(path, views, weights.metadata(), [&](const TensorView& view) {
+    progress.advance(view.bytes.size());
+    stop_if_interrupted();
+  });
 }
 
 void copy_if_there(const fs::path& model, const std::string& name, const StagedFolder& target) {

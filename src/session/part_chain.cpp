@@ -18,6 +18,7 @@
 #include "base/message_text.h"
 #include "config/part_settings.h"
 #include "run/checkpoint_store.h"
+#include "run/model_folder.h"
 #include "run/run_directory.h"
 
 namespace myxtts {
@@ -26,7 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kFile = "chain.json";
 constexpr std::size_t kLargestFile = 64 << 10;  // bytes
 
 FinishedPart finished_from(const Json& json) {
@@ -38,6 +38,10 @@ FinishedPart finished_from(const Json& json) {
                         .seconds = json.at("seconds").get<double>()};
   const Json& loss = json.at("validation_loss");
   if (!loss.is_null()) finished.validation_loss = loss.get<double>();
+  if (json.contains("max_steps")) {
+    finished.max_steps = json.at("max_steps").get<std::int64_t>();
+    finished.epochs = json.at("epochs").get<std::int64_t>();
+  }
   return finished;
 }
 
@@ -63,7 +67,7 @@ PartChain::PartChain(const EffectiveConfig& settings, fs::path run)
     : settings_(settings),
       run_(std::move(run)),
       stages_(*settings.values.train.stages),
-      finished_(read_finished(run_ / kFile)) {
+      finished_(read_finished(run_ / kChainFile)) {
   bool begun = !finished_.empty();
   for (std::size_t index = 0; index < size(); ++index) begun = begun || has_begun(index);
   if (begun && !settings.values.run.resume) {
@@ -73,6 +77,14 @@ PartChain::PartChain(const EffectiveConfig& settings, fs::path run)
         run_.string()));
   }
   refuse_inserted_part();
+  for (std::size_t index = 0; index < size(); ++index) {
+    const FinishedPart* before = finished(stages_[index]);
+    if (before == nullptr || !is_done(index) || ended_by_what_it_has_now(*before)) continue;
+    log_warning("train",
+                "The stage {} stays as it is, with {} steps: a later one has begun from its model, "
+                "so that another budget or --max-steps does not count for it.",
+                name_of(stages_[index]), human_count(before->steps));
+  }
 }
 
 // What was trained after it was trained without it.
@@ -103,10 +115,17 @@ const FinishedPart* PartChain::finished(ModelPart stage) const {
   return found == finished_.end() ? nullptr : &*found;
 }
 
+bool PartChain::ended_by_what_it_has_now(const FinishedPart& before) const {
+  if (before.budget != budget_of(before.stage)) return false;
+  if (!before.max_steps) return true;
+  const TrainConfig now = settings_of_part(settings_, before.stage).values.train;
+  return before.max_steps == now.max_steps.value_or(0) && before.epochs == now.epochs;
+}
+
 bool PartChain::is_done(std::size_t index) const {
   const FinishedPart* before = finished(stages_[index]);
   if (before == nullptr) return false;
-  if (before->budget == budget_of(stages_[index])) return true;
+  if (ended_by_what_it_has_now(*before)) return true;
   for (std::size_t later = index + 1; later < size(); ++later) {
     if (has_begun(later)) return true;
   }
@@ -154,22 +173,38 @@ std::string PartChain::opening(std::size_t index) const {
   std::string text = fmt::format("stage {} of {}: {}", index + 1, size(), name_of(stages_[index]));
   if (const std::string budget = budget_of(stages_[index]); !budget.empty()) {
     text += budget.ends_with('m') ? fmt::format(", {} minutes", budget.substr(0, budget.size() - 1))
-                                  : fmt::format(", {} steps", budget);
+            : budget.ends_with('h') ? fmt::format(", {} of speech", budget)
+                                    : fmt::format(", {} steps", budget);
   }
   const auto& init = own.values.train.init;
   return text + (init ? fmt::format(", from {}", init->string()) : ", from nothing");
 }
 
-void PartChain::show_latest(std::size_t index) const {
+void PartChain::begin() const {
+  write();
+  if (!fs::is_symlink(run_ / "latest")) show("latest", 0);
+}
+
+void PartChain::show_models(std::size_t index) const {
+  std::error_code unreadable;
+  if (!fs::exists(folder(index) / "latest", unreadable)) return;
+  show("latest", index);
+  if (fs::exists(folder(index) / "best", unreadable)) {
+    show("best", index);
+  } else {
+    fs::remove(run_ / "best", unreadable);  // of an earlier stage
+  }
+}
+
+void PartChain::show(const char* name, std::size_t index) const {
   std::error_code failed;
-  if (!fs::exists(folder(index) / "latest", failed)) return;
-  const fs::path link = run_ / fmt::format(".latest-{}", ::getpid());
+  const fs::path link = run_ / fmt::format(".{}-{}", name, ::getpid());
   fs::remove(link, failed);
-  fs::create_directory_symlink(fs::path(name_of(stages_[index])) / "latest", link, failed);
-  if (!failed) fs::rename(link, run_ / "latest", failed);
+  fs::create_directory_symlink(fs::path(name_of(stages_[index])) / name, link, failed);
+  if (!failed) fs::rename(link, run_ / name, failed);
   if (failed) {
     throw DataError(
-        fmt::format("{} cannot be made: {}.", (run_ / "latest").string(), failed.message()));
+        fmt::format("{} cannot be made: {}.", (run_ / name).string(), failed.message()));
   }
 }
 
@@ -177,8 +212,11 @@ void PartChain::finish(std::size_t index, std::int64_t steps, double seconds,
                        const std::optional<double>& validation_loss) {
   const ModelPart stage = stages_[index];
   std::erase_if(finished_, [stage](const FinishedPart& each) { return each.stage == stage; });
+  const TrainConfig own = settings_of_part(settings_, stage).values.train;
   finished_.push_back({.stage = stage,
                        .budget = budget_of(stage),
+                       .max_steps = own.max_steps.value_or(0),
+                       .epochs = own.epochs,
                        .steps = steps,
                        .seconds = seconds,
                        .validation_loss = validation_loss});
@@ -194,9 +232,12 @@ void PartChain::write() const {
          {"steps", each.steps},
          {"seconds", each.seconds},
          {"validation_loss", each.validation_loss ? Json(*each.validation_loss) : Json(nullptr)}});
+    if (!each.max_steps) continue;
+    finished.back()["max_steps"] = *each.max_steps;
+    finished.back()["epochs"] = *each.epochs;
   }
-  const Json json{{"version", 1}, {"finished", finished}};
-  write_file_atomically(run_ / kFile, bytes_of(json.dump(1) + "\n"));
+  const Json json{{"version", 1}, {"stages", format_parts(stages_)}, {"finished", finished}};
+  write_file_atomically(run_ / kChainFile, bytes_of(json.dump(1) + "\n"));
 }
 
 std::string PartChain::summary() const {
@@ -207,7 +248,7 @@ std::string PartChain::summary() const {
     const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(
         std::chrono::duration<double>(each->seconds));
     text += fmt::format(
-        "{:<8}  {} steps in {}{}\n", name_of(stage), human_count(each->steps), human_duration(time),
+        "{:<8}  {} in {}{}\n", name_of(stage), counted(each->steps, "step"), human_duration(time),
         each->validation_loss ? fmt::format(", validated {:.4f} at best", *each->validation_loss)
                               : "");
   }

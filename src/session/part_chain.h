@@ -16,6 +16,9 @@ namespace myxtts {
 struct FinishedPart {
   ModelPart stage = ModelPart::Gpt;
   std::string budget = {};  // as --stage-budget wrote it; empty: none
+  // The --max-steps and --epochs it had; nothing: a record that does not name them.
+  std::optional<std::int64_t> max_steps = {};  // 0: none
+  std::optional<std::int64_t> epochs = {};
   std::int64_t steps = 0;
   double seconds = 0;                          // of training, over all resumes
   std::optional<double> validation_loss = {};  // the best
@@ -25,18 +28,18 @@ struct FinishedPart {
 
 // Stages that are trained one after another in one run directory, each from the model that the one
 // before left (docs/guides/from-scratch.md): its latest, or by --hand-on the one that was validated
-// best.
+// best. RUN/best goes with RUN/latest, where the stage has one.
 //
 //   RUN/dvae ──latest──▶ RUN/gpt ──best──▶ RUN/decoder ──▶ RUN/latest
 //
-// Each stage is a run of its own. RUN/chain.json names those that are finished; a process that is
-// killed at any instant leaves that as it was, and a stage that was at its end then finds itself
-// there at once. One thread, and one process at a time (RunDirectory sees to that).
+// Each stage is a run of its own. RUN/chain.json names all and those that are finished; a process
+// that is killed at any instant leaves that as it was, and a stage that was at its end then finds
+// itself there at once. One thread, and one process at a time (RunDirectory sees to that).
 class PartChain {
  public:
-  // Reads RUN/chain.json. A stage that is finished by a smaller budget than it has now goes on as
-  // long as no later one has begun. Throws DataError when the file is damaged, or when a chain is
-  // there and `settings` do not say --resume.
+  // Reads RUN/chain.json. A stage that is finished by a smaller budget or --max-steps than it has
+  // now goes on as long as no later one has begun; where one has, that is said. Throws DataError
+  // when the file is damaged, or when a chain is there and `settings` do not say --resume.
   PartChain(const EffectiveConfig& settings, std::filesystem::path run);
 
   std::size_t size() const { return stages_.size(); }
@@ -52,8 +55,11 @@ class PartChain {
   // "stage 2 of 3: gpt, for 8 minutes, from RUN/dvae/latest".
   std::string opening(std::size_t index) const;
 
-  // RUN/latest becomes the newest model of the stage, where it has one.
-  void show_latest(std::size_t index) const;
+  // From here on the folder is known as that of a chain, and RUN/latest is the model of its first
+  // stage as soon as that has one.
+  void begin() const;
+  // RUN/latest and RUN/best become the models of the stage, where it has them.
+  void show_models(std::size_t index) const;
   // The stage is finished, which is recorded before this returns.
   void finish(std::size_t index, std::int64_t steps, double seconds,
               const std::optional<double>& validation_loss);
@@ -68,6 +74,8 @@ class PartChain {
   void refuse_inserted_part() const;
   const FinishedPart* finished(ModelPart stage) const;
   bool is_done(std::size_t index) const;
+  bool ended_by_what_it_has_now(const FinishedPart& before) const;
+  void show(const char* name, std::size_t index) const;
   void write() const;
 
   const EffectiveConfig& settings_;

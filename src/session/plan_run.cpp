@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/message_text.h"
 #include "config/model_json.h"
 #include "device/cuda_plugin.h"
 #include "device/machine.h"
@@ -26,7 +27,22 @@ namespace myxtts {
 
 namespace fs = std::filesystem;
 
+void require_named_init(const TrainConfig& config) {
+  if (config.init != kInitRequired) return;
+  throw ConfigError(
+      "This recipe trains a model further, and none is named: give it with --init MODEL. myxtts "
+      "import --from XTTS-v2/ --out MODEL makes one of the public files; to begin from nothing, "
+      "use --config configs/one-voice-from-nothing.yaml.");
+}
+
+void find_starting_model(RunConfig& config) {
+  require_named_init(config.train);
+  std::optional<fs::path>& init = config.train.init;
+  if (init && (fs::exists(*init) || !config.run.resume)) init = find_model("--init", *init);
+}
+
 ModelConfig sizes_to_train(const TrainConfig& config) {
+  require_named_init(config);
   return config.init ? open_model(*config.init).config : model_preset(config.model_size);
 }
 
@@ -40,10 +56,12 @@ ModelConfig sizes_of_run(const RunConfig& config) {
   return parse_model_config(read_config_text(latest), (latest / files::kConfig).string());
 }
 
-DevicePlan plan_run(const RunConfig& config, const ModelConfig& model) {
+DevicePlan plan_run(const RunConfig& config, const ModelConfig& model, int ranks) {
   SystemProbe probe;
   const std::string fault = cuda_fault(find_cuda_plugin());
-  return plan_with_savers(config, discover_machine(probe), model, fault);
+  Machine machine = discover_machine(probe);
+  machine.memory.available_bytes /= ranks;
+  return plan_with_savers(config, machine, model, fault);
 }
 
 DevicePlan plan_and_open_devices(const RunConfig& config, const ModelConfig& model) {
@@ -113,8 +131,7 @@ std::string place_of(const DevicePlan& plan) {
 std::string devices_of(const std::vector<DevicePlan>& plans) {
   const RolePlan& first = plans.front().model;
   if (!first.gpu) {
-    return fmt::format("each with {} thread{} of the CPU", first.threads,
-                       first.threads == 1 ? "" : "s");
+    return fmt::format("each with {} of the CPU", counted(first.threads, "thread"));
   }
   std::vector<std::string> gpus;
   for (const DevicePlan& plan : plans) {
@@ -210,7 +227,7 @@ std::vector<DevicePlan> plan_ranks(const RunConfig& config, const ModelConfig& m
   for (int rank = 0; rank < size; ++rank) {
     const World world{.rank = rank, .size = size, .local_rank = rank, .local_size = size};
     plans.push_back(with_cores_of(
-        world, [&] { return plan_run(settings[static_cast<std::size_t>(rank)], model); }));
+        world, [&] { return plan_run(settings[static_cast<std::size_t>(rank)], model, size); }));
   }
   if (config.parallel.ranks && plans.front().model.gpu) {
     throw ConfigError(fmt::format(
@@ -221,15 +238,17 @@ std::vector<DevicePlan> plan_ranks(const RunConfig& config, const ModelConfig& m
   return joined_plans(std::move(plans), config.devices);
 }
 
+std::vector<DevicePlan> open_unless_open(std::vector<DevicePlan> plans) {
+  if (!cuda_plugin_is_open()) return open_devices(std::move(plans));
+  for (DevicePlan& plan : plans) plan = with_cuda_facts(plan, require_cuda().devices());
+  return plans;
+}
+
 std::vector<DevicePlan> open_and_log(std::vector<DevicePlan> plans) {
   say(configuring(plans.front()));
-  if (cuda_plugin_is_open()) {  // by an earlier stage
-    for (DevicePlan& plan : plans) plan = with_cuda_facts(plan, require_cuda().devices());
-  } else {
-    plans = open_devices(std::move(plans));
-  }
+  plans = open_unless_open(std::move(plans));
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  say(configured(plans.front(), visible == nullptr ? "" : visible));
+  say(configured(plans, visible == nullptr ? "" : visible));
   log_info("train", "{}", describe(plans.front()));
   if (plans.size() > 1) {
     log_info("ranks", "{} ranks train one model, {}; one data device feeds them all", plans.size(),

@@ -11,19 +11,31 @@
 
 namespace myxtts {
 
+// Throws ConfigError where a recipe goes on from a model (train.init is kInitRequired) and none is
+// named.
+void require_named_init(const TrainConfig& config);
+
+// --init becomes the model folder that it names, which may be that of a run (find_model()). Left as
+// it is where it is gone and --resume does not need it. Throws DataError.
+void find_starting_model(RunConfig& config);
+
 // The sizes a run would train: those of --init, whose files are checked, else of --model-size.
-// Throws DataError.
+// Throws DataError, ConfigError.
 ModelConfig sizes_to_train(const TrainConfig& config);
 
 // The same for a run that may be resumed: its newest checkpoint is whole, so that --init may be
 // gone.
 ModelConfig sizes_of_run(const RunConfig& config);
 
-// The plan of a run on this machine; opens nothing. Throws ConfigError, DeviceError.
-DevicePlan plan_run(const RunConfig& config, const ModelConfig& model);
+// The plan of a run on this machine; opens nothing. Of `ranks` that share the host each may have
+// its part of the host's memory. Throws ConfigError, DeviceError.
+DevicePlan plan_run(const RunConfig& config, const ModelConfig& model, int ranks = 1);
 
 // The same, opened: only the planned GPUs are visible to CUDA afterwards, and no context is made.
 DevicePlan plan_and_open_devices(const RunConfig& config, const ModelConfig& model);
+
+// Opens the devices of a plan unless an earlier stage did, which had the same.
+std::vector<DevicePlan> open_unless_open(std::vector<DevicePlan> plans);
 
 // The settings without --mode auto: what is planned for everybody who does not ask for it.
 RunConfig without_auto(RunConfig config);

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/run_checks.h"
 
+#include <unistd.h>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/interruption.h"
 #include "config/value_text.h"
 #include "data/batches/batch_plan.h"
 #include "data/corpus.h"
@@ -38,6 +43,14 @@ fs::path existing_folder(fs::path folder) {
   return folder;
 }
 
+// Why nothing can be written to a folder that exists; empty: something can.
+std::string writing_fault(const fs::path& folder) {
+  std::error_code unreadable;
+  if (!fs::is_directory(folder, unreadable)) return "it is not a folder";
+  if (::access(folder.c_str(), W_OK | X_OK) == 0) return {};
+  return errno == EROFS ? "its disk is mounted read-only" : "you may not write there";
+}
+
 BatchShape shape_of(const BatchPlan& batches, const CorpusFacts& corpus) {
   BatchShape shape{.clips = batches.slots()};
   if (!batches.sizes().empty()) {
@@ -56,14 +69,17 @@ BatchShape shape_of(const BatchPlan& batches, const CorpusFacts& corpus) {
 
 // Of --init, of --vocab, or learnt as the run itself would learn it.
 Vocabulary vocabulary_of(const RunConfig& config) {
+  require_named_init(config.train);
   if (config.train.init) return Vocabulary::load(*config.train.init / files::kVocabulary);
   return Vocabulary::parse(vocabulary_of_new_model(config), "the new vocabulary");
 }
 
-CorpusFacts facts_of_corpus(const RunConfig& config, const GptConfig& gpt, const DevicePlan& plan) {
+// The index goes into `folder`, where the run will find it.
+CorpusFacts facts_of_corpus(const RunConfig& config, const GptConfig& gpt, const DevicePlan& plan,
+                            const fs::path& folder) {
   const auto vocabulary = vocabulary_of(config);
-  fs::create_directories(config.run.checkpoint_dir);
-  const Corpus corpus = Corpus::open(config.data, vocabulary, config.run.checkpoint_dir);
+  const Corpus corpus =
+      Corpus::open(config.data, vocabulary, folder, hold_back_of(config.train.stage));
   CorpusFacts facts{.training_clips = static_cast<std::int64_t>(corpus.training().size()),
                     .validation_clips = static_cast<std::int64_t>(corpus.validation().size()),
                     .left_out = static_cast<std::int64_t>(corpus.skipped().size())};
@@ -97,22 +113,55 @@ void gather(Part part, std::optional<T>& result, std::string& fault) {
   }
 }
 
-}  // namespace
+ModelConfig sizes_of(const RunFacts& facts) {
+  return facts.model ? *facts.model : model_preset(facts.config.train.model_size);
+}
 
-RunFacts gather_run_facts(const RunConfig& config) {
+RunFacts facts_before_devices(RunConfig config) {
   SystemProbe probe;
   RunFacts facts{.config = config, .machine = discover_machine(probe)};
   facts.disk = probe.disk(existing_folder(config.run.checkpoint_dir));
-  gather([&] { return sizes_to_train(config.train); }, facts.model, facts.model_fault);
+  if (facts.disk.fault.empty()) facts.disk.fault = writing_fault(facts.disk.folder);
+  const auto sizes_of_model = [&config] {
+    find_starting_model(config);
+    return sizes_to_train(config.train);
+  };
+  gather(sizes_of_model, facts.model, facts.model_fault);
+  facts.config = config;  // --init is the folder that was found
   facts.model_source = config.train.init ? config.train.init->string() : config.train.model_size;
-  const ModelConfig sizes = facts.model ? *facts.model : model_preset(config.train.model_size);
-  gather([&] { return plan_and_open_devices(config, sizes); }, facts.plan, facts.device_fault);
-  // A corpus can be looked at without its devices.
-  const DevicePlan plan =
-      facts.plan.value_or(DevicePlan{.batch_size = config.train.batch_size.value_or(1)});
-  gather([&] { return facts_of_corpus(config, sizes.gpt, plan); }, facts.corpus,
-         facts.corpus_fault);
+  gather([&] { return plan_run(config, sizes_of(facts)); }, facts.plan, facts.device_fault);
   return facts;
+}
+
+void open_devices_of(RunFacts& facts) {
+  if (!facts.plan) return;
+  const DevicePlan plan = *std::exchange(facts.plan, {});
+  gather([&] { return open_unless_open({plan}).front(); }, facts.plan, facts.device_fault);
+}
+
+// A corpus can be looked at without its devices.
+void add_corpus(RunFacts& facts) {
+  const DevicePlan plan =
+      facts.plan.value_or(DevicePlan{.batch_size = facts.config.train.batch_size.value_or(1)});
+  // A run directory that cannot be written is the disk's fault, not the corpus'.
+  std::optional<ScratchFolder> scratch;
+  if (!facts.disk.fault.empty()) scratch.emplace("dry-run");
+  const fs::path& folder = scratch ? scratch->path() : facts.config.run.checkpoint_dir;
+  gather([&] { return facts_of_corpus(facts.config, sizes_of(facts).gpt, plan, folder); },
+         facts.corpus, facts.corpus_fault);
+}
+
+}  // namespace
+
+// All are planned before the first is opened: afterwards other GPUs are out of sight.
+std::vector<RunFacts> gather_run_facts(const std::vector<RunConfig>& stages) {
+  std::vector<RunFacts> all;
+  for (const RunConfig& config : stages) all.push_back(facts_before_devices(config));
+  for (RunFacts& facts : all) {
+    open_devices_of(facts);
+    add_corpus(facts);
+  }
+  return all;
 }
 
 namespace {
@@ -141,16 +190,17 @@ std::vector<std::string> cards_shown(const DevicePlan& plan) {
   return places;
 }
 
-TrialReading try_pipeline(EffectiveConfig settings, const DevicePlan& plan) {
-  const ScratchFolder corpus("validate");
-  generate_corpus(corpus.path(), kCorpus);
-  settings.values.data.train_data = {{.path = corpus.path().string()}};
+TrialReading try_pipeline(EffectiveConfig settings, const DevicePlan& plan, const fs::path& folder,
+                          const Interruption& interruption) {
+  generate_corpus(folder, kCorpus);
+  settings.values.data.train_data = {{.path = folder.string()}};
   settings.values.data.val_data.clear();
   settings.values.data.val_fraction = 0.0;
   settings.values.data.cache_dataset = false;
   settings.values.data.model_start_delay = 0.0;
   settings.values.train.init.reset();
-  return run_trial(settings, plan, {.warm_up = kWarmUp, .steps = kPipelineSteps, .resident = 0});
+  return run_trial(settings, plan, {.warm_up = kWarmUp, .steps = kPipelineSteps, .resident = 0},
+                   [&interruption] { return interruption.came(); });
 }
 
 }  // namespace
@@ -171,6 +221,8 @@ Validation validate_run(const EffectiveConfig& given) {
   const EffectiveConfig settings = with_validation_defaults(given);
   const ModelConfig model = model_preset(settings.values.train.model_size);
   const DevicePlan plan = plan_and_open_devices(settings.values, model);
+  const Interruption interruption;
+  const ScratchFolder folder("validate");  // first: where it cannot be made, no device is at fault
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   const ValidationParts parts{
       .plan = plan,
@@ -181,7 +233,7 @@ Validation validate_run(const EffectiveConfig& given) {
       .cuda_is_open = cuda_plugin_is_open(),
       .multiprocessors =
           [](const RoleDevice& data) { return require_cuda().multiprocessors_of(data.stream()); },
-      .pipeline = [&] { return try_pipeline(settings, plan); }};
+      .pipeline = [&] { return try_pipeline(settings, plan, folder.path(), interruption); }};
   return {.plan = plan, .steps = run_steps(validation_steps(parts))};
 }
 

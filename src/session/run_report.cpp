@@ -3,14 +3,16 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <numeric>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/atomic_file.h"
 #include "base/checksum.h"
 #include "base/log.h"
 #include "base/message_text.h"
+#include "config/value_text.h"
 
 namespace myxtts {
 
@@ -24,6 +26,83 @@ void say(const Lines& lines) {
 
 std::string resume_command(const std::filesystem::path& run) {
   return fmt::format("myxtts train --config {} --resume", (run / "config.yaml").string());
+}
+
+namespace {
+
+// What speaks was trained: by whoever made --init, or by this run.
+std::vector<ModelPart> untrained_parts(const TrainConfig& train) {
+  if (train.init) return {};
+  const std::vector<ModelPart> trained = train.stages.value_or(std::vector{train.stage});
+  std::vector<ModelPart> missing;
+  for (const ModelPart part : {ModelPart::Dvae, ModelPart::Gpt, ModelPart::Decoder}) {
+    if (std::ranges::find(trained, part) == trained.end()) missing.push_back(part);
+  }
+  return missing;
+}
+
+// The corpora as flags: "--data corpora/anna,language=fa".
+std::string corpora_as(const std::string& flag, const DataConfig& data,
+                       const std::vector<CorpusSource>& sources) {
+  std::string text;
+  for (CorpusSource source : sources) {
+    if (!source.language && data.language != DataConfig{}.language) source.language = data.language;
+    if (!source.layout) source.layout = data.format;
+    source.weight = 1.0;
+    text += fmt::format(" {} {}", flag, shell_word(format_corpus_source(source)));
+  }
+  return text;
+}
+
+// The first words of a text: enough to hear.
+std::string first_words(const std::string& text) {
+  constexpr std::size_t kBytes = 100;
+  if (text.size() <= kBytes) return text;
+  const auto space = text.rfind(' ', kBytes);
+  return space == std::string::npos ? text : text.substr(0, space);
+}
+
+}  // namespace
+
+ExampleClip example_of(const Corpus& corpus) {
+  const bool has_other = !corpus.validation().empty();
+  const ClipView clip =
+      corpus.clip(has_other ? corpus.validation().front() : corpus.training().front());
+  return {.audio = std::string(clip.audio),
+          .text = std::string(clip.text),
+          .language = std::string(clip.language)};
+}
+
+std::string next_commands(const RunConfig& config, const std::filesystem::path& run,
+                          const ExampleClip& example, bool can_be_exported) {
+  const std::string model = (run / "latest").string();
+  const auto missing = untrained_parts(config.train);
+  if (!missing.empty()) {
+    std::vector<std::string> names;
+    for (const ModelPart part : missing) names.emplace_back(name_of(part));
+    return fmt::format(
+        "{} cannot speak: its {} {} not trained. To train all that speaks, type:\n"
+        "  myxtts train --stages dvae,gpt,decoder{} --checkpoint-dir {}\n",
+        model, fmt::join(names, " and "), names.size() == 1 ? "was" : "were",
+        corpora_as("--train-data", config.data, config.data.train_data),
+        shell_word(run.string() + "-whole"));
+  }
+  const std::string given = "--model " + shell_word(model);
+  const auto& measured =
+      config.data.val_data.empty() ? config.data.train_data : config.data.val_data;
+  std::string text = fmt::format(
+      "{} is a model now.\n"
+      "  hear it     myxtts synthesize {} --reference {} --language {} --text {} --out hello.wav\n"
+      "  measure it  myxtts evaluate {}{}\n",
+      model, given, shell_word(example.audio.empty() ? "CLIP.wav" : example.audio),
+      example.language.empty() ? config.data.language : example.language,
+      shell_word(example.text.empty() ? "Hello." : first_words(example.text)), given,
+      corpora_as("--data", config.data, measured));
+  if (can_be_exported) {
+    text += fmt::format("  export it   myxtts export {} --format coqui --out {}\n", given,
+                        shell_word((run / "export").string()));
+  }
+  return text;
 }
 
 namespace {
@@ -70,6 +149,15 @@ double waited_share(const PipelineReading& reading) {
   return all <= 0 ? 0.0 : reading.readiness.waited_seconds / all;
 }
 
+namespace {
+
+bool holds_training_up(const PipelineReading& reading) {
+  return reading.readiness.steps > 0 && reading.readiness.share() < kReady &&
+         waited_share(reading) >= kWaitsOften;
+}
+
+}  // namespace
+
 Advice advice_for(const RunConfig& config) {
   const bool is_gpt = config.train.stage == ModelPart::Gpt;
   return {.cache = is_gpt && !config.data.cache_dataset && !config.train.shift_clips,
@@ -86,7 +174,7 @@ std::string pipeline_verdict(const PipelineReading& reading, const Advice& advic
       ready.ready, ready.steps, 100 * ready.share(), 100 * waited);
   if (ready.share() >= kReady) return fmt::format("The pipeline kept up: {}.", figures);
   const StageReading* slowest = busiest(reading);
-  if (waited < kWaitsOften || slowest == nullptr) {
+  if (!holds_training_up(reading) || slowest == nullptr) {
     return fmt::format("The pipeline kept up most of the time: {}.", figures);
   }
   return fmt::format(
@@ -99,7 +187,7 @@ std::string describe(const RunSummary& summary) {
   const std::int64_t steps = summary.last_step - summary.first_step;
   const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(
       std::chrono::duration<double>(summary.seconds));
-  std::string text = fmt::format("{} steps, {} to {}, in {}", human_count(steps),
+  std::string text = fmt::format("{}, {} to {}, in {}", counted(steps, "step"),
                                  summary.first_step + 1, summary.last_step, human_duration(time));
   if (steps > 0 && summary.seconds > 0) {
     text += fmt::format(" ({:.3g} steps/s, {:.3g} hours of speech an hour)",
@@ -115,10 +203,17 @@ std::string describe(const RunSummary& summary) {
     text += fmt::format("validated {:.4f} at best\n", *summary.best_validation_loss);
   }
   if (summary.skipped_steps > 0) {
-    text += fmt::format("skipped   {} steps that were not finite\n", summary.skipped_steps);
+    text += fmt::format("skipped   {} not finite\n",
+                        counted(summary.skipped_steps, "step that was", "steps that were"));
   }
-  return text + describe(summary.pipeline) + pipeline_verdict(summary.pipeline, summary.advice) +
-         "\n";
+  if (holds_training_up(summary.pipeline)) {
+    text += pipeline_verdict(summary.pipeline, summary.advice) + "\n";
+  }
+  return text;
+}
+
+std::string plumbing(const RunSummary& summary) {
+  return describe(summary.pipeline) + pipeline_verdict(summary.pipeline, summary.advice);
 }
 
 namespace {
@@ -157,8 +252,24 @@ std::optional<double> RunTally::last_loss() const {
 
 namespace {
 
-std::unique_ptr<GpuMeter> meter_of(const DevicePlan& plan) {
-  return plan.model.gpu ? std::make_unique<GpuMeter>(plan.model.gpu->uuid) : nullptr;
+std::unique_ptr<GpuMeter> meter_of(const RolePlan& role) {
+  return role.gpu ? std::make_unique<GpuMeter>(role.gpu->uuid) : nullptr;
+}
+
+// "98 % 31.0 GB", or nothing where the card does not tell.
+std::string use_of(const GpuMeter* gpu) {
+  const auto use = gpu != nullptr ? gpu->read() : std::nullopt;
+  return use ? fmt::format("{} % {}", use->percent, human_size(use->used_bytes)) : "";
+}
+
+void add_figure(std::vector<std::string>& figures, const std::string& name,
+                const std::string& value) {
+  if (!value.empty()) figures.push_back(fmt::format("{}: {}", name, value));
+}
+
+// Never 100 where a batch was late.
+std::string percent_down(double share) {
+  return fmt::format("{:.4g} %", std::floor(1000 * share) / 10);
 }
 
 }  // namespace
@@ -167,7 +278,9 @@ ProgressObserver::ProgressObserver(const DevicePlan& plan, const TrainingProgres
                                    Screen& screen, const Clock& clock)
     : options_(options),
       clock_(clock),
-      gpu_(meter_of(plan)),
+      plan_(plan),
+      data_gpu_(plan.mode == Mode::Dual ? meter_of(plan.data) : nullptr),
+      model_gpu_(meter_of(plan.model)),
       progress_(std::in_place,
                 ProgressOptions{.title = options.title,
                                 .total = options.last_step,
@@ -189,31 +302,51 @@ void ProgressObserver::evaluated(const EvaluationReport& report) {
     parts +=
         fmt::format("{}{} {:.4f}", i == 0 ? "" : ", ", options_.loss_names.at(i), report.losses[i]);
   }
-  log_info("train", "step {}: validation loss {:.4f} ({}) over {} clips in {:.1f} s{}", report.step,
-           report.loss, parts, report.clips, report.seconds,
+  log_info("train", "step {}: validation loss {:.4f} ({}) over {} in {:.1f} s{}", report.step,
+           report.loss, parts, counted(report.clips, "clip"), report.seconds,
            report.best ? ", the best so far" : "");
 }
 
-std::string ProgressObserver::note(const StepReport& report) {
+// A card for each role shows both; a card that two roles share shows what each of them holds.
+void ProgressObserver::add_gpus(std::vector<std::string>& figures) const {
+  if (!model_gpu_) return;
+  const int model = plan_.model.gpu->listed;
+  if (data_gpu_) {
+    add_figure(figures, fmt::format("data GPU {}", plan_.data.gpu->listed),
+               use_of(data_gpu_.get()));
+    add_figure(figures, fmt::format("model GPU {}", model), use_of(model_gpu_.get()));
+    return;
+  }
+  add_figure(figures, fmt::format("GPU {}", model), use_of(model_gpu_.get()));
+  if (plan_.mode != Mode::Split || !options_.memory) return;
+  for (const Role role : {Role::Data, Role::Model}) {
+    const auto bytes = static_cast<std::uint64_t>(options_.memory(role));
+    add_figure(figures, name_of(role), human_size(bytes));
+  }
+}
+
+ProgressNote ProgressObserver::note(const StepReport& report) {
   const auto now = clock_.now();
-  const double seconds = std::max(1e-9, std::chrono::duration<double>(now - since_).count());
-  std::string text =
-      fmt::format("epoch {}  loss {:.4f}  lr {:.3g}  {:.1f} clips/s  {:.0f} h/h  ready {:.1f} %",
-                  report.position.epoch + 1, report.numbers.loss, report.learning_rate,
-                  static_cast<double>(clips_) / seconds, audio_seconds_ / seconds,
-                  100 * options_.meters().readiness.share());
-  if (const auto use = gpu_ ? gpu_->read() : std::nullopt) {
-    text += fmt::format("  GPU {} % {}", use->percent, human_size(use->used_bytes));
-  }
+  const double seconds = std::max(1e-9, seconds_in(now - since_));
+  ProgressNote made{.first = {fmt::format("loss {:.4f}", report.numbers.loss),
+                              "ready " + percent_down(options_.meters().readiness.share())},
+                    .then = {fmt::format("epoch {}", report.position.epoch + 1),
+                             fmt::format("lr {:.3g}", report.learning_rate),
+                             fmt::format("{:.1f} clips/s", static_cast<double>(clips_) / seconds),
+                             fmt::format("{:.0f} h/h", audio_seconds_ / seconds)}};
   if (options_.most_seconds) {
-    const double trained =
-        options_.seconds_before + std::chrono::duration<double>(now - begun_).count();
-    text += fmt::format("  {:.1f} of {:.4g} min", trained / 60, *options_.most_seconds / 60);
+    const double trained = options_.seconds_before + seconds_in(now - begun_);
+    const std::chrono::duration<double> left(std::max(0.0, *options_.most_seconds - trained));
+    made.first.insert(made.first.begin(),
+                      fmt::format("{} of {:.4g} min left",
+                                  human_duration(std::chrono::ceil<std::chrono::seconds>(left)),
+                                  *options_.most_seconds / 60));
   }
+  add_gpus(made.first);
   since_ = now;
   clips_ = 0;
   audio_seconds_ = 0;
-  return text;
+  return made;
 }
 
 }  // namespace myxtts

@@ -12,9 +12,11 @@
 #include "base/progress.h"
 #include "config/effective_config.h"
 #include "config/run_config.h"
+#include "data/corpus.h"
 #include "device/nvml.h"
 #include "device/plan/device_plan.h"
 #include "device/plan/start_messages.h"
+#include "device/role_device.h"
 #include "pipeline/pipeline_reading.h"
 #include "run/run_directory.h"
 #include "train/observer.h"
@@ -29,6 +31,22 @@ void say(const Lines& lines);
 
 // What continues the run: "myxtts train --config RUN/config.yaml --resume".
 std::string resume_command(const std::filesystem::path& run);
+
+// A clip of the corpus, to hear a model by; empty where none was looked at.
+struct ExampleClip {
+  std::string audio = {};
+  std::string text = {};
+  std::string language = {};
+};
+
+// One that was not trained on, where there is any.
+ExampleClip example_of(const Corpus& corpus);
+
+// What to type after a run that ended well: how to hear its model, to measure it and, where
+// coqui-tts can hold it, to export it. Of a model with parts that nobody trained: which stages
+// are missing, and how to train them.
+std::string next_commands(const RunConfig& config, const std::filesystem::path& run,
+                          const ExampleClip& example, bool can_be_exported);
 
 // What can be advised to a run, as not every run may have it.
 struct Advice {
@@ -58,8 +76,11 @@ struct RunSummary {
   Advice advice = {};
 };
 
-// Several lines: steps and speed, losses, the stages, the verdict.
+// Several lines: steps and speed, losses, and the verdict where the pipeline held training up.
 std::string describe(const RunSummary& summary);
+
+// How each stage of the pipeline did, for --verbose and the log.
+std::string plumbing(const RunSummary& summary);
 
 // Adds up what the summary at the end of a run shows. The trainer's thread.
 class RunTally final : public TrainingObserver {
@@ -90,17 +111,20 @@ struct TrainingProgressOptions {
   double seconds_before = 0;                   // of training, by earlier processes
   std::vector<std::string> loss_names = {};    // PartTraining's
   std::function<PipelineReading()> meters;     // of the pipeline that feeds it
+  // Bytes that each role holds, where two roles share a card; empty: not shown.
+  std::function<std::int64_t(Role)> memory = {};
 };
 
-// Shows a run while it trains: a bar on a terminal, plain lines elsewhere.
+// Shows a run while it trains: a bar on a terminal, plain lines elsewhere. Loss, time left and the
+// share of batches that were ready come first, then the use and memory of the GPUs:
 //
-//   Training [====    ] 45 %  450 of 1,000  3.1/s  3 min left  epoch 3  loss 4.321  lr 5e-06
-//   24.8 clips/s  61 h/h  ready 100 %  GPU 98 % 31 GB
+//   Training:  45 %  3 min 05 s left  loss 4.3210  ready 100 %  data GPU 0: 12 % 1.2 GB
+//       model GPU 1: 98 % 31.0 GB  450 of 1,000  3.1/s  epoch 3  lr 5e-06  24.8 clips/s  61 h/h
 //
 // Rates are those since the last time it drew. The trainer's thread; nothing waits for a device.
 class ProgressObserver final : public TrainingObserver {
  public:
-  // Asks the GPU of the plan's model role for its use, where there is one.
+  // Asks the GPUs of the plan for their use, where there are any.
   ProgressObserver(const DevicePlan& plan, const TrainingProgressOptions& options,
                    Screen& screen = standard_screen(), const Clock& clock = system_clock());
 
@@ -111,11 +135,14 @@ class ProgressObserver final : public TrainingObserver {
   void finish() { progress_.reset(); }
 
  private:
-  std::string note(const StepReport& report);
+  ProgressNote note(const StepReport& report);
+  void add_gpus(std::vector<std::string>& figures) const;
 
   const TrainingProgressOptions options_;
   const Clock& clock_;
-  std::unique_ptr<GpuMeter> gpu_;
+  const DevicePlan plan_;
+  std::unique_ptr<GpuMeter> data_gpu_;  // null: the role has no card of its own
+  std::unique_ptr<GpuMeter> model_gpu_;
   std::optional<Progress> progress_;  // until finish()
 
   // Since the last note.

@@ -21,7 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kLargestVocabulary = 64 << 20;  // bytes
-constexpr std::uintmax_t kWorthLinking = 16 << 20;    // bytes
 constexpr const char* kStart = "start";
 
 TextIds ids_of(const Vocabulary& vocabulary) {
@@ -37,17 +36,18 @@ fs::path make_start(const fs::path& run) {
       fmt::format("The folder {} cannot be made: {}.", (run / kStart).string(), failed.message()));
 }
 
+// Whether a folder belongs to the run itself, whose files nobody writes to in place. Those of a
+// model elsewhere are their owner's to change.
+bool is_within(const fs::path& folder, const fs::path& run) {
+  const fs::path within =
+      fs::weakly_canonical(folder).lexically_relative(fs::weakly_canonical(run));
+  return !within.empty() && *within.begin() != "..";
+}
+
 void link_or_copy(const fs::path& from, const fs::path& to) {
   std::error_code failed;
-  if (fs::file_size(from, failed) >= kWorthLinking && !failed) {
-    fs::create_hard_link(fs::canonical(from), to, failed);
-    if (!failed) return;
-  }
-  fs::copy_file(from, to, failed);
-  if (failed) {
-    throw DataError(fmt::format("{} cannot be copied to {}: {}.", from.string(), to.string(),
-                                failed.message()));
-  }
+  fs::create_hard_link(fs::canonical(from), to, failed);
+  if (failed) copy_apart(from, to);
 }
 
 // The files of a model folder that a stage leaves as they are.
@@ -55,6 +55,7 @@ std::vector<std::string> fixed_names(const fs::path& folder, const PartFacts& pa
   std::vector<std::string> names{files::kConfig, files::kVocabulary, files::kDvae, files::kModel,
                                  files::kVoices};
   std::erase(names, part.file);
+  if (part.part == ModelPart::Speaker) names.emplace_back(files::kSpeakers);
   const std::string licence =
       parse_licence(read_config_text(folder), (folder / files::kConfig).string()).file;
   if (!licence.empty()) names.push_back(fs::path(licence).filename().string());
@@ -99,8 +100,9 @@ StartingModel start_from_folder(const fs::path& model, const fs::path& run, Mode
   start.part = facts_of(stage);
   start.network = model_to_train(model, ids_of(start.vocabulary), asked_size);
   start.folder = make_start(run);
+  const auto take = is_within(model, run) ? link_or_copy : copy_apart;
   for (const std::string& name : fixed_names(model, start.part)) {
-    link_or_copy(model / name, start.folder / name);
+    take(model / name, start.folder / name);
   }
   return start;
 }

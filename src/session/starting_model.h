@@ -29,10 +29,9 @@ struct StartingModel {
 };
 
 // The model of a folder: that of --init, or a checkpoint. Its config.json, vocab.json, voices,
-// licence and the tensors' file that the stage does not train are put into RUN/start: small files
-// copied, large ones linked where the disk can. Throws DataError; ConfigError when `asked_size`,
-// the
-// --model-size somebody wrote, is not its own.
+// licence and the tensors' file that the stage does not train are put into RUN/start: as copies
+// that nothing done to the folder later can change, or linked where they are the run's own. Throws
+// DataError; ConfigError when `asked_size`, the --model-size somebody wrote, is not its own.
 StartingModel start_from_folder(const std::filesystem::path& model,
                                 const std::filesystem::path& run, ModelPart stage,
                                 const std::optional<std::string>& asked_size = {});

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "config/effective_config.h"
 #include "pipeline/pipeline_reading.h"
 #include "run/metrics_log.h"
 #include "session/run_monitor.h"
@@ -45,6 +46,7 @@ Metrics gauges(const PipelineReading& reading, const RunDevices& devices) {
 struct TrainingRun::State {
   State(RunInputs& inputs, CheckpointStore& checkpoints, const RunOptions& options, RankTeam& team)
       : parts(inputs, checkpoints, team),
+        resume(options.resume.empty() ? resume_command(inputs.folder()) : options.resume),
         feed(inputs.feeds().training(parts.place)),
         monitor({.plan = parts.plan,
                  .meters = [this] { return feed->meters(); },
@@ -58,7 +60,14 @@ struct TrainingRun::State {
                               .most_seconds = most_seconds(parts.config().train),
                               .seconds_before = parts.state.seconds,
                               .loss_names = parts.training->loss_names(),
-                              .meters = [this] { return feed->meters(); }}),
+                              .meters = [this] { return feed->meters(); },
+                              .memory =
+                                  [this](Role role) {
+                                    const RunDevices& devices = parts.devices;
+                                    const RoleDevice& device =
+                                        role == Role::Data ? *devices.data : *devices.model;
+                                    return device.memory().read().reserved;
+                                  }}),
         loop(parts, *feed, options.deadline, [this] { return metrics->position(); }) {
     for (TrainingObserver* observer :
          std::initializer_list<TrainingObserver*>{&progress, &tally, &monitor}) {
@@ -101,9 +110,8 @@ struct TrainingRun::State {
     return chosen;
   }
 
-  // They are made with each validation.
+  // They are made with each validation, and at the end.
   void make_samples() {
-    if (parts.data.validation() == nullptr) return;
     auto maker = samples_of_part(parts.config(), parts.start, parts.data.corpus());
     if (maker == nullptr) return;
     samples = std::make_unique<ValidationSamples>(parts.inputs.folder(), *parts.training,
@@ -112,6 +120,7 @@ struct TrainingRun::State {
   }
 
   WiredTraining parts;
+  const std::string resume;  // the command
   std::shared_ptr<BatchFeed> feed;
   RunMonitor monitor;
   std::unique_ptr<MetricsObserver> metrics;  // of the rank that leads
@@ -124,8 +133,11 @@ struct TrainingRun::State {
 TrainingRun::TrainingRun(RunInputs& inputs, CheckpointStore& checkpoints, const RunOptions& options,
                          RankTeam& team)
     : state_(std::make_unique<State>(inputs, checkpoints, options, team)) {
-  if (inputs.data().validation() == nullptr) {
-    log_info("train", "there are no validation clips, so nothing is measured on the way");
+  if (!state_->parts.leads()) return;
+  if (inputs.data().validation() == nullptr) log_warning("train", "{}.", kNothingMeasured);
+  const RunConfig& config = inputs.settings().values;
+  for (const LengthCaution& caution : cautions_of_length(config, inputs.data().steps_of_run())) {
+    log_warning("train", "{}. {}.", caution.finding, caution.remedy);
   }
 }
 
@@ -156,9 +168,12 @@ Ending TrainingRun::train() {
     throw DataError(fmt::format(
         "The last checkpoint, of step {}, could not be written (the reason is above); what was "
         "saved before is whole. Make room, then type: {}",
-        parts.trainer.state().step, resume_command(parts.inputs.folder())));
+        parts.trainer.state().step, state_->resume));
   }
   parts.team.barrier();  // what rank 0 wrote is there for all
+  if (ending == Ending::Done && state_->samples) {
+    parts.on_device([this] { state_->samples->finish(state().step); });
+  }
   return ending;
 }
 
@@ -172,19 +187,19 @@ TrainingState TrainingRun::state() const {
   return state_->parts.trainer.state();
 }
 
-std::string TrainingRun::summary() const {
+RunSummary TrainingRun::summary() const {
   const TrainingState& first = state_->parts.state;
   const TrainingState now = state();
-  return describe(RunSummary{.first_step = first.step,
-                             .last_step = now.step,
-                             .skipped_steps = now.skipped_steps,
-                             .seconds = now.seconds - first.seconds,
-                             .audio_seconds = state_->tally.audio_seconds(),
-                             .first_loss = state_->tally.first_loss(),
-                             .last_loss = state_->tally.last_loss(),
-                             .best_validation_loss = now.best_validation_loss,
-                             .pipeline = state_->feed->meters(),
-                             .advice = advice_for(state_->parts.config())});
+  return RunSummary{.first_step = first.step,
+                    .last_step = now.step,
+                    .skipped_steps = now.skipped_steps,
+                    .seconds = now.seconds - first.seconds,
+                    .audio_seconds = state_->tally.audio_seconds(),
+                    .first_loss = state_->tally.first_loss(),
+                    .last_loss = state_->tally.last_loss(),
+                    .best_validation_loss = now.best_validation_loss,
+                    .pipeline = state_->feed->meters(),
+                    .advice = advice_for(state_->parts.config())};
 }
 
 }  // namespace myxtts

@@ -10,6 +10,7 @@
 #include "run/checkpoint_store.h"
 #include "run/training_state.h"
 #include "session/run_inputs.h"
+#include "session/run_report.h"
 #include "session/training_loop.h"
 #include "train/observer.h"
 
@@ -18,6 +19,7 @@ namespace myxtts {
 struct RunOptions {
   std::string title = "Training";            // in front of its progress
   std::optional<Clock::Time> deadline = {};  // where it ends, to be continued
+  std::string resume = {};                   // the command that continues it, for messages
 };
 
 // A whole training run of one rank: inputs ▶ pipeline ▶ trainer ▶ run directory.
@@ -54,7 +56,7 @@ class TrainingRun {
   void stop();
 
   TrainingState state() const;
-  std::string summary() const;  // several lines
+  RunSummary summary() const;
 
  private:
   struct State;

@@ -6,17 +6,17 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/log.h"
 #include "base/progress.h"
 #include "data/layouts/manifest.h"
 #include "text/cleaner.h"
-#include "text/unicode.h"
 
 namespace myxtts {
 namespace {
 
-// Nothing for a language that a manifest names and we do not know; its clips are left out later,
+// Nothing for what a manifest calls a language and is no code of one; its clips are left out later,
 // each with that reason.
-std::optional<Language> known_language(const std::string& name) {
+std::optional<Language> language_named(const std::string& name) {
   try {
     return parse_language(name);
   } catch (const ConfigError&) {
@@ -25,6 +25,13 @@ std::optional<Language> known_language(const std::string& name) {
 }
 
 }  // namespace
+
+std::string note_of_plain_cleaning(Language language) {
+  return fmt::format(
+      "{} has no cleaner of its own: its texts become lower case with plain marks and nothing "
+      "more, so write numbers and abbreviations out in words.",
+      language_code(language));
+}
 
 SentencesByLanguage training_texts(const DataConfig& config) {
   if (config.train_data.empty()) {
@@ -36,7 +43,7 @@ SentencesByLanguage training_texts(const DataConfig& config) {
     if (!source.layout) source.layout = config.format;
     const Language own = parse_language(source.language.value_or(config.language));
     for (const ManifestEntry& entry : read_manifest(source).entries) {
-      const auto language = entry.language.empty() ? own : known_language(entry.language);
+      const auto language = entry.language.empty() ? own : language_named(entry.language);
       if (language && !entry.text.empty()) {
         sentences[*language].push_back(clean_text(entry.text, *language));
       }
@@ -46,6 +53,9 @@ SentencesByLanguage training_texts(const DataConfig& config) {
   if (sentences.empty()) {
     throw DataError("The corpora of --train-data hold no text to learn a vocabulary from.");
   }
+  for (const auto& [language, texts] : sentences) {
+    if (language.is_other()) log_warning("data", "{}", note_of_plain_cleaning(language));
+  }
   return sentences;
 }
 
@@ -53,24 +63,14 @@ namespace {
 
 constexpr std::size_t kLargestText = std::size_t{4} << 30;  // bytes
 
-std::string clean_line(const std::string& line, const std::string& code) {
-  for (const Language language : all_languages()) {
-    if (language_code(language) == code) return clean_text(line, language);
-  }
-  std::string text = to_lower(repair_utf8(line));
-  std::erase(text, '"');
-  return collapse_spaces(text);
-}
-
 }  // namespace
 
-std::vector<std::string> read_learning_text(const std::filesystem::path& path,
-                                            const std::string& language) {
+std::vector<std::string> read_learning_text(const std::filesystem::path& path, Language language) {
   const std::string text = read_text_file(path, "text", kLargestText);
   std::vector<std::string> sentences;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    std::string clean = clean_line(text.substr(at, end - at), language);
+    std::string clean = clean_text(text.substr(at, end - at), language);
     if (!clean.empty()) sentences.push_back(std::move(clean));
     at = end + 1;
   }

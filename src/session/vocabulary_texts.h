@@ -11,14 +11,15 @@
 namespace myxtts {
 
 // The texts of every clip that data.train_data names, clean, by language; nothing of their sound is
-// looked at. Languages that have no rules of cleaning are left out, as they are when the corpus is
-// opened. Throws DataError where a corpus cannot be read or holds no text at all.
+// looked at. Warns of languages that are cleaned plainly. Throws DataError where a corpus cannot be
+// read or holds no text at all.
 SentencesByLanguage training_texts(const DataConfig& config);
 
-// The lines of a file that hold something, clean: as the rules of `language` have it, or, where we
-// have none, without quotes, in lower case and with single spaces. Throws DataError for a file that
-// cannot be read or holds no text.
-std::vector<std::string> read_learning_text(const std::filesystem::path& path,
-                                            const std::string& language);
+// What to know of a language without a cleaner of its own, as a sentence.
+std::string note_of_plain_cleaning(Language language);
+
+// The lines of a file that hold something, clean. Throws DataError for a file that cannot be read
+// or holds no text.
+std::vector<std::string> read_learning_text(const std::filesystem::path& path, Language language);
 
 }  // namespace myxtts

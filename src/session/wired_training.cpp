@@ -81,7 +81,7 @@ TrainerSettings trainer_settings(const RunConfig& config, const RunData& data) {
                    .warmup_steps = train.warmup_steps,
                    .last_step = last,
                    .most_seconds = most_seconds(train)},
-      .last_step = data.steps_are_exact() ? last : train.max_steps.value_or(no_limit),
+      .last_step = data.steps_are_exact() ? last : data.most_steps().value_or(no_limit),
       .max_bad_steps = train.max_bad_steps,
       .spike_factor = train.spike_factor,
       .early_stopping = config.run.early_stopping,

@@ -16,7 +16,7 @@ namespace myxtts {
 
 // The codes [n] of a clip of so many samples from its spectrogram [1, bands, F]: one for each
 // `stride` samples or part of that. A clip of whole strides has one frame more than codes; what
-// that gives is dropped, as the Python peer does.
+// that gives is dropped, as coqui-tts does.
 at::Tensor codes_of_clip(const Dvae& dvae, const at::Tensor& mel, std::int64_t samples,
                          std::int64_t stride);
 

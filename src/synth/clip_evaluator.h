@@ -23,7 +23,7 @@ struct ClipScore {
 };
 
 // Losses of many clips: over all their tokens, and as the unweighted mean over clips, which is what
-// the Python peer reports when it evaluates one clip at a time.
+// coqui-tts reports when it evaluates one clip at a time.
 class ScoreSum {
  public:
   void add(const ClipScore& score);

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/ranges.h>
+
 #include "audio/sndfile_library.h"
 #include "base/atomic_file.h"
 #include "base/error.h"
@@ -28,7 +30,10 @@ struct Format {
 };
 constexpr std::array kFormats = {Format{".wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16},
                                  Format{".flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16},
-                                 Format{".ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS}};
+                                 Format{".ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS},
+                                 Format{".opus", SF_FORMAT_OGG | SF_FORMAT_OPUS},
+                                 Format{".mp3", SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III}};
+constexpr int kUsualRate = 24000;
 
 std::optional<int> format_of(const fs::path& path) {
   std::string extension = path.extension().string();
@@ -52,12 +57,14 @@ std::vector<short> to_16_bits(std::span<const float> samples) {
 class FileWriter final : public SoundWriter {
  public:
   FileWriter(const fs::path& path, std::int64_t sample_rate, Appears appears)
-      : path_(path), working_(path), appears_(appears), format_(*format_of(path)) {
+      : path_(path), working_(path), appears_(appears) {
+    const auto format = format_of(path);
+    MYXTTS_CHECK(format, "{} is no sound file; check_sound_output() was not asked", path.string());
     if (appears == Appears::Whole) working_ += fmt::format(".{}.part", getpid());
     SF_INFO info{};
     info.samplerate = static_cast<int>(sample_rate);
     info.channels = 1;
-    info.format = format_;
+    info.format = *format;
     file_ = library_.open(working_.c_str(), SFM_WRITE, &info);
     if (file_ == nullptr) {
       throw DataError(
@@ -99,7 +106,6 @@ class FileWriter final : public SoundWriter {
   fs::path path_;
   fs::path working_;  // the file that is written until finish()
   Appears appears_;
-  int format_;
   SNDFILE* file_ = nullptr;
   bool finished_ = false;
 };
@@ -115,17 +121,61 @@ class PcmWriter final : public SoundWriter {
 
 }  // namespace
 
-void check_sound_extension(const fs::path& path) {
-  if (path == "-" || format_of(path)) return;
+namespace {
+
+// Begins such a file in nothing: whether the library was built with an encoder shows only then.
+bool can_write(int format) {
+  SF_VIRTUAL_IO nowhere{};
+  nowhere.get_filelen = [](void*) -> sf_count_t { return 0; };
+  nowhere.seek = [](sf_count_t, int, void*) -> sf_count_t { return 0; };
+  nowhere.read = [](void*, sf_count_t, void*) -> sf_count_t { return 0; };
+  nowhere.write = [](const void*, sf_count_t count, void*) { return count; };
+  nowhere.tell = [](void*) -> sf_count_t { return 0; };
+  SF_INFO info{};
+  info.samplerate = kUsualRate;
+  info.channels = 1;
+  info.format = format;
+  const SndfileLibrary& library = sndfile_library();
+  SNDFILE* file = library.open_virtual(&nowhere, SFM_WRITE, &info, nullptr);
+  if (file == nullptr) return false;
+  library.close(file);
+  return true;
+}
+
+// ".wav, .flac or .ogg".
+std::string writable_extensions() {
+  std::vector<std::string> found;
+  for (const Format& known : kFormats) {
+    if (can_write(known.format)) found.emplace_back(known.extension);
+  }
+  const std::string last = found.back();
+  found.pop_back();
+  return found.empty() ? last : fmt::format("{} or {}", fmt::join(found, ", "), last);
+}
+
+}  // namespace
+
+void check_sound_output(const fs::path& path) {
+  if (path == "-") {
+    if (isatty(STDOUT_FILENO) == 0) return;
+    throw ConfigError(
+        "--out - writes raw sound, which a terminal cannot play; name a file, such as --out "
+        "hello.wav, or send it to a player: --stream --out - | aplay -f S16_LE -r 24000");
+  }
+  const auto format = format_of(path);
+  if (format && can_write(*format)) return;
   throw ConfigError(fmt::format(
-      "{} does not say what kind of file to write; let it end in .wav, .flac or .ogg, or give - "
-      "for raw PCM on standard output.",
-      path.string()));
+      "--out {} cannot be written: {}. Let it end in {}, or give - for raw PCM on "
+      "standard output.",
+      path.string(),
+      format
+          ? fmt::format("the libsndfile of this machine cannot write {}", path.extension().string())
+          : "its ending is none of a kind of sound that is written here",
+      writable_extensions()));
 }
 
 std::unique_ptr<SoundWriter> open_sound_writer(const fs::path& path, std::int64_t sample_rate,
                                                Appears appears) {
-  check_sound_extension(path);
   if (path == "-") return std::make_unique<PcmWriter>();
   return std::make_unique<FileWriter>(path, sample_rate, appears);
 }

@@ -28,12 +28,13 @@ enum class Appears {
   Growing,  // at once, and a valid file after each write(), also if the process is killed
 };
 
-// By the extension of `path`: .wav, .flac or .ogg; "-" is raw 16-bit PCM on standard output. Throws
-// ConfigError for another extension.
+// By the extension of `path`: .wav, .flac, .ogg, and .opus and .mp3 where libsndfile was built with
+// them; "-" is raw 16-bit PCM on standard output. Throws ConfigError for another extension.
 std::unique_ptr<SoundWriter> open_sound_writer(const std::filesystem::path& path,
                                                std::int64_t sample_rate, Appears appears);
 
-// Throws ConfigError when open_sound_writer() would not know the extension.
-void check_sound_extension(const std::filesystem::path& path);
+// Throws ConfigError, with what can be written here, when open_sound_writer() could not write such
+// a file; and for "-" when standard output is a terminal, which cannot play it.
+void check_sound_output(const std::filesystem::path& path);
 
 }  // namespace myxtts

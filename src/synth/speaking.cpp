@@ -17,6 +17,7 @@ namespace myxtts {
 namespace {
 
 constexpr std::size_t kShownBytes = 40;
+constexpr std::int64_t kPauseMs = 400;  // between texts that are joined
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -49,10 +50,11 @@ Speaking::Speaking(Synthesizer& synthesizer, const Voice& voice, const SpeakSett
       voice_(voice),
       settings_(settings),
       interruption_(interruption),
-      progress_({.title = "Speaking (codes)"}) {}
+      progress_({.title = "Speaking (codes)", .at_once = true}) {}
 
 bool Speaking::speak(const std::vector<SpeakingJob>& jobs, std::int64_t batch) {
   const auto pieces = all_pieces(jobs);
+  for (const SpeakingJob& job : jobs) texts_ += std::max<std::size_t>(job.ends.size(), 1);
   std::map<std::size_t, std::unique_ptr<SoundWriter>> writers;
   const auto on_codes = [this](std::int64_t count) {
     codes_ += count;
@@ -66,7 +68,12 @@ bool Speaking::speak(const std::vector<SpeakingJob>& jobs, std::int64_t batch) {
       texts.push_back(jobs[job].pieces[piece]);
     }
     auto spoken = synthesizer_.speak(texts, voice_, settings_, on_codes);
-    if (interruption_.came()) return false;
+    if (interruption_.came()) {
+      for (const auto& [job, writer] : writers) {
+        if (!jobs[job].ends.empty()) finish(*writer, jobs[job]);
+      }
+      return false;
+    }
     for (std::size_t i = 0; i < count; ++i) {
       const auto [job, piece] = pieces[at + i];
       auto& writer = writers[job];
@@ -74,13 +81,30 @@ bool Speaking::speak(const std::vector<SpeakingJob>& jobs, std::int64_t batch) {
         writer = open_sound_writer(jobs[job].out, synthesizer_.sample_rate(), Appears::Whole);
       }
       add_piece(jobs[job], piece, std::move(spoken[i]), *writer);
+      end_text(jobs[job], piece, *writer);
       if (piece + 1 < jobs[job].pieces.size()) continue;
-      if (jobs.size() > 1) progress_.set_note(fmt::format("{} of {} texts", job + 1, jobs.size()));
-      writer->finish();
+      finish(*writer, jobs[job]);
       writers.erase(job);
     }
   }
   return true;
+}
+
+// Counts the texts, and leaves a pause between those of one file.
+void Speaking::end_text(const SpeakingJob& job, std::size_t piece, SoundWriter& writer) {
+  const bool is_last = piece + 1 == job.pieces.size();
+  if (!is_last && std::ranges::find(job.ends, piece) == job.ends.end()) return;
+  ++texts_done_;
+  if (texts_ > 1)
+    progress_.set_note({.then = {fmt::format("{} of {} texts", texts_done_, texts_)}});
+  if (is_last) return;
+  std::vector<float> pause(static_cast<std::size_t>(synthesizer_.sample_rate() * kPauseMs / 1000));
+  write(writer, pause);
+}
+
+void Speaking::finish(SoundWriter& writer, const SpeakingJob& job) {
+  writer.finish();
+  written_.push_back(job.out);
 }
 
 void Speaking::add_piece(const SpeakingJob& job, std::size_t piece, SpokenPiece spoken,
@@ -111,7 +135,7 @@ bool Speaking::stream(const SpeakingJob& job, const StreamSettings& settings) {
     spoken.samples = at::tensor(sent, at::kFloat);
     kept_.push_back(std::move(spoken));
   }
-  writer->finish();
+  finish(*writer, job);
   return !interruption_.came();
 }
 
@@ -169,15 +193,27 @@ void Speaking::write_dump(const std::filesystem::path& path,
                        {"pieces", at::tensor(counts, at::kLong).view({-1, 4})}});
 }
 
+// Those that are there.
+std::string Speaking::files() const {
+  if (written_.empty()) return "no file was written";
+  const std::string first = written_.front().string();
+  if (written_.size() == 1) return first == "-" ? "standard output" : first;
+  return fmt::format("{} to {} ({} files)", first, written_.back().string(), written_.size());
+}
+
 std::string Speaking::summary() const {
   const double seconds = seconds_since(begin_);
   const double sound =
       static_cast<double>(samples_) / static_cast<double>(synthesizer_.sample_rate());
-  return fmt::format(
-      "{:.2f} s of speech in {:.2f} s (real-time factor {:.2f}), {} codes at {:.0f}/s, first sound "
-      "after {:.2f} s",
-      sound, seconds, sound > 0.0 ? seconds / sound : 0.0, codes_,
+  std::string text = fmt::format(
+      "{}: {:.2f} s of speech in {:.2f} s (real-time factor {:.2f}), {} codes at {:.0f}/s, first "
+      "sound after {:.2f} s",
+      files(), sound, seconds, sound > 0.0 ? seconds / sound : 0.0, codes_,
       static_cast<double>(codes_) / seconds, first_sound_.value_or(seconds));
+  if (!interruption_.came()) return text;
+  text += ", then interrupted";
+  if (texts_ > 1) text += fmt::format(": {} of {} texts are done", texts_done_, texts_);
+  return text;
 }
 
 }  // namespace myxtts

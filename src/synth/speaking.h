@@ -20,6 +20,9 @@ struct SpeakingJob {
   std::string name;  // for messages: "line 3", or nothing
   std::filesystem::path out;
   std::vector<TextPiece> pieces;
+  // Where several texts are joined into one file: the last piece of each, after which a pause
+  // comes.
+  std::vector<std::size_t> ends = {};
 };
 
 // Speaks jobs into their files, and counts codes and samples. One thread; what it is made of
@@ -30,7 +33,7 @@ class Speaking {
            const Interruption& interruption);
 
   // All pieces of all jobs, `batch` at a time; each file appears when its last piece was spoken.
-  // False: interrupted.
+  // False: interrupted. Files that were whole stay, and of joined texts those that were spoken.
   bool speak(const std::vector<SpeakingJob>& jobs, std::int64_t batch);
 
   // One job, piece after piece, into a file that grows. False: interrupted, with a valid file of
@@ -43,13 +46,17 @@ class Speaking {
   // What was kept, of which there must be something.
   void write_dump(const std::filesystem::path& path, const std::vector<SpeakingJob>& jobs) const;
 
-  // "3.42 s of speech in 1.10 s (real-time factor 0.32), ...".
+  // "a-0001.wav to a-0040.wav (40 files): 3.42 s of speech in 1.10 s (real-time factor 0.32), ...":
+  // the files that are there now.
   std::string summary() const;
 
  private:
   using Clock = std::chrono::steady_clock;
 
   void write(SoundWriter& writer, std::span<float> samples);
+  void finish(SoundWriter& writer, const SpeakingJob& job);
+  void end_text(const SpeakingJob& job, std::size_t piece, SoundWriter& writer);
+  std::string files() const;
   void add_piece(const SpeakingJob& job, std::size_t piece, SpokenPiece spoken,
                  SoundWriter& writer);
   void judge(const SpeakingJob& job, std::size_t piece, const SpokenPiece& spoken) const;
@@ -65,6 +72,9 @@ class Speaking {
   std::optional<double> first_sound_;  // seconds
   std::int64_t samples_ = 0;
   std::int64_t codes_ = 0;
+  std::size_t texts_ = 0;  // that are to be spoken
+  std::size_t texts_done_ = 0;
+  std::vector<std::filesystem::path> written_;
   bool keeps_ = false;
   std::vector<SpokenPiece> kept_;
 };

@@ -8,6 +8,7 @@
 #include <c10/core/GradMode.h>
 
 #include "base/error.h"
+#include "base/progress.h"
 #include "model/checkpoint_specs.h"
 #include "model/gpt.h"
 #include "model/speaker_encoder.h"
@@ -84,6 +85,31 @@ SpeakingModel open_speaking_model(const fs::path& folder) {
         model.config.gpt.text_ids));
   }
   return model;
+}
+
+namespace {
+
+constexpr std::size_t kPage = 4096;  // bytes, or a part of a larger one
+
+// Asks for a byte of each page.
+void touch(const at::Tensor& tensor) {
+  const auto* bytes = static_cast<const volatile std::byte*>(tensor.const_data_ptr());
+  for (std::size_t at = 0; at < tensor.nbytes(); at += kPage) static_cast<void>(bytes[at]);
+}
+
+}  // namespace
+
+void read_ahead(const SpeakingModel& model) {
+  std::uint64_t total = 0;
+  for (const auto& [name, tensor] : model.tensors) total += tensor.nbytes();
+  Progress progress({.title = "Loading the model",
+                     .total = total,
+                     .unit = ProgressOptions::Unit::Bytes,
+                     .at_once = true});
+  for (const auto& [name, tensor] : model.tensors) {
+    touch(tensor);
+    progress.advance(tensor.nbytes());
+  }
 }
 
 namespace {

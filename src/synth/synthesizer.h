@@ -39,6 +39,10 @@ struct SpeakingModel {
 // been trained and how that is done. The DVAE is not needed for speaking.
 SpeakingModel open_speaking_model(const std::filesystem::path& folder);
 
+// Reads the weights from the disk, and shows how far it is; without it they are read when they are
+// first used.
+void read_ahead(const SpeakingModel& model);
+
 struct SpeakSettings {
   SamplingSettings sampling;
   double speed = 1.0;

@@ -2,7 +2,10 @@
 #include "synth/voice.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <fstream>
+#include <string_view>
 #include <vector>
 
 #include <ATen/ATen.h>
@@ -10,6 +13,7 @@
 
 #include "audio/resample.h"
 #include "base/error.h"
+#include "base/message_text.h"
 #include "model/reference_voice.h"
 #include "run/model_folder.h"
 #include "weights/tensor_files.h"
@@ -132,7 +136,29 @@ void write_voice(const std::filesystem::path& path, const Voice& voice) {
                        {kSpeaker, voice.speaker.unsqueeze(0).unsqueeze(2)}});
 }
 
+namespace {
+
+// How the files begin that libsndfile and people's phones write.
+bool is_recording(const std::filesystem::path& path) {
+  std::array<char, 12> start{};
+  std::ifstream(path, std::ios::binary).read(start.data(), start.size());
+  const std::string_view text(start.data(), start.size());
+  for (const std::string_view mark : {"RIFF", "RF64", "fLaC", "OggS", "ID3", "\xff\xfb", "\xff\xf3",
+                                      "\xff\xf1", "\x1a\x45\xdf\xa3", "FORM", "caff"}) {
+    if (text.starts_with(mark)) return true;
+  }
+  return text.substr(4).starts_with("ftyp");  // .m4a, .mp4
+}
+
+}  // namespace
+
 Voice read_voice(const std::filesystem::path& path, const ModelConfig& config) {
+  if (is_recording(path)) {
+    throw DataError(fmt::format(
+        "--voice {} is a recording, and --voice takes a file that --save-voice wrote. To speak in "
+        "the voice of a recording, type --reference {} in its place.",
+        path.string(), shell_word(path.string())));
+  }
   return voice_of(read_tensors(path), "", config, path);
 }
 

@@ -90,10 +90,22 @@ void lower_turkish_letters(std::string& text) {
   replace_all(text, "Ü", "ü");
 }
 
+// Marks that stand for the same thing, each as the one on every keyboard.
+constexpr std::pair<std::string_view, std::string_view> kPlainMarks[] = {
+    {"\"", ""}, {"“", ""},  {"”", ""},  {"„", ""},  {"«", ""},   {"»", ""},
+    {"‘", "'"}, {"’", "'"}, {"–", "-"}, {"—", "-"}, {"…", "..."}};
+
+std::string clean_plainly(const std::string& text) {
+  std::string clean = to_lower(composed(text));
+  for (const auto& [mark, plain] : kPlainMarks) replace_all(clean, mark, plain);
+  return collapse_spaces(clean);
+}
+
 }  // namespace
 
 std::string clean_text(std::string_view utf8, Language language) {
   std::string text = repair_utf8(utf8);
+  if (language.is_other()) return clean_plainly(text);
   if (language == Language::Ja) return JapaneseReader::shared().romanise(text);
   if (language == Language::Fa) return clean_persian(text);
   replace_all(text, "\"", "");

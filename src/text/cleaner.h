@@ -15,8 +15,9 @@ inline constexpr std::uint32_t kCleanerVersion = 1;
 
 // The text as the vocabulary of XTTS expects it: lower case, numbers, abbreviations and symbols in
 // words, single spaces. Equal to what the public Python trainer makes of it, slips included, for
-// the languages that has; docs/reference/text.md describes what is done in each. Invalid UTF-8
-// becomes U+FFFD.
+// the languages that has; docs/reference/text.md describes what is done in each. A language outside
+// the eighteen is cleaned plainly: lower case, composed letters (NFC), plain marks and single
+// spaces; numbers and abbreviations stay as they are. Invalid UTF-8 becomes U+FFFD.
 //
 // Any thread may call it. Takes time linear in the text.
 std::string clean_text(std::string_view utf8, Language language);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -28,22 +29,30 @@ constexpr std::array kRows{
 };
 
 constexpr auto kLanguages = [] {
-  std::array<Language, kRows.size()> languages{};
-  for (std::size_t index = 0; index < kRows.size(); ++index)
-    languages[index] = kRows[index].language;
-  return languages;
+  return [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
+    return std::array<Language, kRows.size()>{kRows[kIndex].language...};
+  }
+  (std::make_index_sequence<kRows.size()>{});
 }();
 
 constexpr bool rows_follow_the_enumeration() {
   for (std::size_t index = 0; index < kRows.size(); ++index) {
-    if (static_cast<std::size_t>(kRows[index].language) != index) return false;
+    if (std::size_t{kRows[index].language.known()} != index) return false;
   }
   return true;
 }
 static_assert(rows_follow_the_enumeration());
 
+// Code points of another language: a careful value, near the least of the languages with letters.
+constexpr std::size_t kLimitOfOthers = 150;
+
 const Row& row(Language language) {
-  return kRows[static_cast<std::size_t>(language)];
+  return kRows[language.known()];
+}
+
+bool is_code(std::string_view text) {
+  return (text.size() == 2 || text.size() == 3) &&
+         std::ranges::all_of(text, [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
 std::string_view without_region(std::string_view name) {
@@ -58,6 +67,18 @@ std::string known_codes() {
 
 }  // namespace
 
+Language Language::other(std::string_view code) {
+  MYXTTS_CHECK(is_code(code), "'{}' is no code of a language", code);
+  Language language(Other);
+  std::ranges::copy(code, language.code_.begin());
+  return language;
+}
+
+std::string Language::other_code() const {
+  const auto end = std::ranges::find(code_, '\0');
+  return {code_.begin(), end};
+}
+
 std::span<const Language> all_languages() {
   return kLanguages;
 }
@@ -69,23 +90,24 @@ Language parse_language(std::string_view name) {
   }
   const auto* found = std::ranges::find_if(
       kRows, [&](const Row& known) { return without_region(known.code) == lower; });
-  if (found == kRows.end()) {
-    throw ConfigError(
-        fmt::format("The language '{}' is not known. Use one of: {}.", name, known_codes()));
-  }
-  return found->language;
+  if (found != kRows.end()) return found->language;
+  if (is_code(lower)) return Language::other(lower);
+  throw ConfigError(
+      fmt::format("'{}' is no code of a language. Use one of: {}; or two or three letters for "
+                  "another that the model has learnt.",
+                  name, known_codes()));
 }
 
-std::string_view language_code(Language language) {
-  return row(language).code;
+std::string language_code(Language language) {
+  return language.is_other() ? language.other_code() : std::string(row(language).code);
 }
 
 std::string language_tag(Language language) {
-  return fmt::format("[{}]", row(language).code);
+  return fmt::format("[{}]", language_code(language));
 }
 
 std::size_t length_limit(Language language) {
-  return row(language).limit;
+  return language.is_other() ? kLimitOfOthers : row(language).limit;
 }
 
 namespace {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -11,14 +14,55 @@
 
 namespace myxtts {
 
-// The seventeen languages of XTTS v2, and Persian.
-enum class Language { En, Es, Fr, De, It, Pt, Pl, Tr, Ru, Nl, Cs, Ar, Zh, Ja, Hu, Ko, Hi, Fa };
+// A language: one of the eighteen whose texts have a cleaner of their own, or any other by its
+// code, whose texts are cleaned plainly. Whether a model can speak it is its vocabulary's matter:
+// it has the language's tag or not (see TextEncoder).
+class Language {
+ public:
+  // The seventeen languages of XTTS v2, and Persian.
+  enum Known : std::uint8_t {
+    En,
+    Es,
+    Fr,
+    De,
+    It,
+    Pt,
+    Pl,
+    Tr,
+    Ru,
+    Nl,
+    Cs,
+    Ar,
+    Zh,
+    Ja,
+    Hu,
+    Ko,
+    Hi,
+    Fa,
+    Other
+  };
 
-// Every language, in the order of the enumeration.
+  constexpr Language(Known known) : known_(known) {}
+  // Of a code of two or three small letters that is none of the above.
+  static Language other(std::string_view code);
+
+  constexpr Known known() const { return known_; }
+  // Whether it is none of the eighteen.
+  constexpr bool is_other() const { return known_ == Other; }
+  std::string other_code() const;  // empty for the eighteen
+
+  friend constexpr auto operator<=>(const Language&, const Language&) = default;
+
+ private:
+  Known known_;
+  std::array<char, 3> code_{};  // of another language; zeros behind it
+};
+
+// The eighteen, in the order of the enumeration.
 std::span<const Language> all_languages();
 
-// Reads "pt", "pt-BR" or "zh-cn": letters' case does not matter and the region is cut. Throws
-// ConfigError that lists the known languages.
+// Reads "pt", "pt-BR", "zh-cn" or "ro": letters' case does not matter and the region is cut. Throws
+// ConfigError for what is no code of two or three letters.
 Language parse_language(std::string_view name);
 
 // The value of a language in a table of pairs; null where it has none.
@@ -32,7 +76,7 @@ constexpr const Value* find_language(const std::pair<Language, Value> (&table)[k
 }
 
 // What a user types: "pt", "zh-cn".
-std::string_view language_code(Language language);
+std::string language_code(Language language);
 
 // The token a vocabulary holds for it: "[pt]", "[zh-cn]".
 std::string language_tag(Language language);

@@ -73,13 +73,14 @@ const Abbreviations& abbreviations(Language language) {
   static const Abbreviations spanish = make_abbreviations(kSpanishAbbreviations);
   static const Abbreviations arabic = make_abbreviations(kArabicAbbreviations);
   static const Abbreviations letters = make_abbreviations(U"");
-  switch (language) {
+  switch (language.known()) {
     case Language::Es:
       return spanish;
     case Language::Ar:
       return arabic;
     case Language::Hi:
     case Language::Fa:
+    case Language::Other:
       return letters;
     default:
       return english;

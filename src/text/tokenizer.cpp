@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <span>
@@ -16,6 +17,7 @@
 #include <unicode/utf8.h>
 
 #include "base/error.h"
+#include "base/message_text.h"
 #include "text/cleaner.h"
 #include "text/unicode.h"
 #include "text/vocabulary.h"
@@ -310,17 +312,43 @@ std::vector<std::string_view> split_words(std::string_view text) {
   return words;
 }
 
+namespace {
+
+// What adds a language to the vocabulary: with the model that it belongs to, where there is one.
+std::string extending_command(const std::filesystem::path& vocabulary,
+                              const std::string& language) {
+  namespace fs = std::filesystem;
+  const auto command = [&language](const std::string& what, const fs::path& old,
+                                   const fs::path& made) {
+    return fmt::format("myxtts vocab extend {} {} --language {} --text sentences.txt --out {}",
+                       what, shell_word(old.string()), language, shell_word(made.string()));
+  };
+  std::error_code failed;
+  if (vocabulary.empty()) return command("--model", "MODEL", "MODEL-" + language);
+  const fs::path folder = vocabulary.parent_path();
+  if (!folder.empty() && fs::exists(folder / "config.json", failed)) {
+    fs::path plain = folder.lexically_normal();
+    if (!plain.has_filename()) plain = plain.parent_path();
+    fs::path made = plain == "." ? fs::path("model") : plain;
+    return command("--model", plain, made += "-" + language);
+  }
+  fs::path made = vocabulary;
+  made.replace_extension();
+  return command("--vocab", vocabulary, made += "-" + language + ".json");
+}
+
+}  // namespace
+
 TextEncoder::TextEncoder(const Vocabulary& vocabulary, Language language)
     : vocabulary_(vocabulary), tokenizer_(vocabulary), language_(language) {
-  if (!vocabulary.find(language_tag(language))) {
-    throw ConfigError(
-        fmt::format("The vocabulary has no token {} and so cannot encode \"{}\"; it knows {}. "
-                    "Choose one of these, or add "
-                    "the language with: myxtts vocab extend --vocab FILE --language {} --text "
-                    "SENTENCES --out NEW.json",
-                    language_tag(language), language_code(language),
-                    fmt::join(vocabulary.languages(), ", "), language_code(language)));
-  }
+  if (vocabulary.find(language_tag(language))) return;
+  const std::string code = language_code(language);
+  throw ConfigError(fmt::format(
+      "The vocabulary has no token {} and so cannot encode '{}'; it knows {}. Choose "
+      "one of these, or write sentences of the language into sentences.txt, one a line, "
+      "and add it ({}).",
+      language_tag(language), code, fmt::join(vocabulary.languages(), ", "),
+      extending_command(vocabulary.file(), code)));
 }
 
 EncodedText TextEncoder::encode(std::string_view text) const {

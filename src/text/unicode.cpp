@@ -6,6 +6,7 @@
 
 #include <unicode/bytestream.h>
 #include <unicode/casemap.h>
+#include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 
 #include "base/error.h"
@@ -157,6 +158,15 @@ std::string to_lower(std::string_view text) {
     at += static_cast<std::size_t>(U8_LENGTH(c));
   }
   return lower;
+}
+
+std::string composed(std::string_view text) {
+  UErrorCode status = U_ZERO_ERROR;
+  const icu::Normalizer2* nfc = icu::Normalizer2::getNFCInstance(status);
+  check(status, "finding NFC");
+  const icu::UnicodeString result = nfc->normalize(to_unicode(text), status);
+  check(status, "composing letters");
+  return to_utf8(result);
 }
 
 std::string collapse_spaces(std::string_view text) {

@@ -74,6 +74,9 @@ void append_code_point(std::string& text, char32_t c);
 // Lower case in no particular language: a Turkish I becomes i.
 std::string to_lower(std::string_view text);
 
+// Letters and their marks as one character each where there is one (NFC).
+std::string composed(std::string_view text);
+
 // Every run of blanks becomes one space, none at either end.
 std::string collapse_spaces(std::string_view text);
 

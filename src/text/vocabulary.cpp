@@ -117,7 +117,9 @@ Vocabulary Vocabulary::load(const std::filesystem::path& path) {
     throw DataError(
         fmt::format("The vocabulary {} cannot be read. Check its permissions.", path.string()));
   }
-  return parse(text, path.string());
+  Vocabulary result = parse(text, path.string());
+  result.file_ = path;
+  return result;
 }
 
 Vocabulary Vocabulary::parse(std::string_view json, std::string_view origin) {

@@ -67,6 +67,8 @@ class Vocabulary {
     }
     return &merge_slots_[slot].merge;
   }
+  // The file it was read from; empty where there is none.
+  const std::filesystem::path& file() const { return file_; }
   // The same for two only if one is a copy of the other. Never 0.
   std::uint64_t identity() const { return identity_; }
   // A checksum of the file: what is kept on disk of encoded texts is keyed by it.
@@ -109,6 +111,7 @@ class Vocabulary {
   std::vector<AddedToken> added_tokens_;
   std::uint64_t identity_ = 0;
   std::uint64_t content_ = 0;
+  std::filesystem::path file_;
   std::int64_t rows_ = 0;
   TokenId stop_ = 0;
   TokenId unknown_ = 0;

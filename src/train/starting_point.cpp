@@ -2,6 +2,7 @@
 #include "train/starting_point.h"
 
 #include "base/error.h"
+#include "base/message_text.h"
 #include "model/checkpoint_specs.h"
 #include "model/named_tensors.h"
 #include "model/network_specs.h"
@@ -30,9 +31,11 @@ void check_vocabulary(const fs::path& folder, const GptConfig& config, const Tex
   const std::string vocabulary = (folder / files::kVocabulary).string();
   if (ids.count > config.text_ids) {
     throw DataError(fmt::format(
-        "{} has {} ids but the model in {} only {} rows for them; make a folder whose model has "
-        "grown too with: myxtts vocab extend",
-        vocabulary, ids.count, folder.string(), config.text_ids));
+        "{} has {} ids but the model in {} only {} rows for them; put the model's own vocab.json "
+        "back, and let both grow (myxtts vocab extend --model {} --language CODE --text "
+        "sentences.txt --out {}).",
+        vocabulary, ids.count, folder.string(), config.text_ids, shell_word(folder.string()),
+        shell_word(folder.string() + "-grown")));
   }
   if (ids.start != config.start_text || ids.stop != config.stop_text) {
     throw DataError(fmt::format(
@@ -46,8 +49,8 @@ void check_size(const fs::path& folder, const GptConfig& config, const std::stri
   const TextIds ids{.count = config.text_ids, .start = config.start_text, .stop = config.stop_text};
   if (with_ids(model_preset(asked).gpt, ids) == config) return;
   throw ConfigError(
-      fmt::format("--model-size is {} but the model of --init {} is another size ({}); leave "
-                  "--model-size out, since a model brings its own.",
+      fmt::format("--model-size {} was asked for but the model of --init {} is another size ({}); "
+                  "leave --model-size out, since a model brings its own.",
                   asked, folder.string(), described(config)));
 }
 

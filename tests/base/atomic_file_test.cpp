@@ -19,6 +19,7 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
+#include "support/small_disk.h"
 #include "support/temporary_folder.h"
 
 namespace myxtts::atomic_file_test {
@@ -137,6 +138,58 @@ TEST(AtomicFile, SaysThatTheFolderMayNotBeWritten) {
     return sentence.find("you may not write to the folder") != std::string::npos ? 0 : 1;
   });
   EXPECT_EQ(status, 0);
+}
+
+TEST(Output, IsRefusedBeforeTheWorkWithTheFlagThePathAndTheRemedy) {
+  const TemporaryFolder folder;
+  const std::string none = (folder / "none").string();
+  write_text(folder / "file", "x");
+  const auto said = [](const std::filesystem::path& path, Output kind) {
+    return sentence_of([&] { require_output("--out", path, kind); });
+  };
+  for (const Output kind : {Output::File, Output::GrowingFile}) {
+    EXPECT_EQ(said(none + "/a", kind), "--out " + none + "/a cannot be written: the folder " +
+                                           none + " does not exist. Make it with mkdir -p '" +
+                                           none + "'.");
+    EXPECT_NE(said(folder.path(), kind).find("it is a folder"), std::string::npos);
+    EXPECT_EQ(said(folder / "new", kind), "no error");
+    EXPECT_EQ(said(folder / "file", kind), "no error");
+  }
+  EXPECT_EQ(said("/dev/null", Output::GrowingFile), "no error");
+  EXPECT_NE(said("/dev/null", Output::File).find("it is a device"), std::string::npos);
+  EXPECT_EQ(said(folder / "a" / "b" / "c", Output::Folder), "no error") << "it can be made";
+  EXPECT_NE(said(folder / "file" / "b", Output::Folder).find("is not a folder"), std::string::npos);
+  EXPECT_NE(said("/proc/b", Output::Folder).find("you may not write to the folder /proc"),
+            std::string::npos);
+  EXPECT_EQ(entries_of(folder.path()), 1U) << "only the file that was there";
+  EXPECT_EQ(contents_of(folder / "file"), "x");
+}
+
+TEST(Output, IsRefusedWhereTheUserMayNotWrite) {
+  const TemporaryFolder folder;
+  write_text(folder / "file", "x");
+  ASSERT_EQ(chmod((folder / "file").c_str(), 0444), 0);
+  ASSERT_EQ(chmod(folder.path().c_str(), 0555), 0);
+  const int status = in_child([&] {
+    if (getuid() == 0 && setuid(65534) != 0) return 2;  // root may write everywhere
+    for (const Output kind : {Output::File, Output::GrowingFile, Output::Folder}) {
+      const auto sentence = sentence_of([&] { require_output("--out", folder / "a", kind); });
+      if (sentence.find("you may not write to the folder") == std::string::npos) return 1;
+    }
+    const auto sentence =
+        sentence_of([&] { require_output("--out", folder / "file", Output::GrowingFile); });
+    return sentence.find("chmod u+w") != std::string::npos ? 0 : 3;
+  });
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Output, IsRefusedOnADiskThatIsReadOnly) {
+  test::SmallDisk disk(64);
+  if (!disk.mounted() || !disk.make_read_only()) GTEST_SKIP() << "this user may mount no disk";
+  for (const Output kind : {Output::File, Output::GrowingFile, Output::Folder}) {
+    EXPECT_NE(sentence_of([&] { require_output("--out", disk / "a", kind); }).find("read-only"),
+              std::string::npos);
+  }
 }
 
 TEST(AtomicFile, AWriteThatBreaksOffKeepsTheOldFileAndRemovesTheNew) {

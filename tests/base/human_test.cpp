@@ -31,7 +31,7 @@ TEST(HumanSize, RoundsIntoTheNextUnitRatherThanToAThousand) {
 }
 
 TEST(HumanDuration, ShowsTheTwoLargestUnits) {
-  EXPECT_EQ(human_duration(0ns), "0 ns");
+  EXPECT_EQ(human_duration(0ns), "0 s");
   EXPECT_EQ(human_duration(120us), "120 µs");
   EXPECT_EQ(human_duration(450ms), "450 ms");
   EXPECT_EQ(human_duration(3240ms), "3.2 s");
@@ -69,6 +69,29 @@ TEST(HumanCount, GroupsThousands) {
   EXPECT_EQ(human_count(-100), "-100");
   EXPECT_EQ(human_count(-1000), "-1,000");
   EXPECT_EQ(human_count(std::numeric_limits<std::int64_t>::min()), "-9,223,372,036,854,775,808");
+}
+
+TEST(HumanMilliseconds, NeverTurnsIntoAPowerOfTen) {
+  EXPECT_EQ(human_milliseconds(0.00025), "0.25 ms");
+  EXPECT_EQ(human_milliseconds(0.0123), "12.3 ms");
+  EXPECT_EQ(human_milliseconds(0.107), "107 ms");
+  EXPECT_EQ(human_milliseconds(0.9996), "1,000 ms");
+  EXPECT_EQ(human_milliseconds(1.07), "1,070 ms");
+}
+
+TEST(Counted, OneIsNotMany) {
+  EXPECT_EQ(counted(0, "clip"), "0 clips");
+  EXPECT_EQ(counted(1, "clip"), "1 clip");
+  EXPECT_EQ(counted(1234, "clip"), "1,234 clips");
+  EXPECT_EQ(counted(2, "batch", "batches"), "2 batches");
+  EXPECT_EQ(counted(1, "batch", "batches"), "1 batch");
+}
+
+TEST(ShellWord, QuotesWhatAShellWouldTakeApart) {
+  EXPECT_EQ(shell_word("runs/anna-1/latest"), "runs/anna-1/latest");
+  EXPECT_EQ(shell_word("my runs"), "'my runs'");
+  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
+  EXPECT_EQ(shell_word(""), "''");
 }
 
 }  // namespace

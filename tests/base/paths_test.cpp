@@ -56,5 +56,16 @@ TEST(ReadTextFile, SaysWhatIsWrongWithThePath) {
   EXPECT_NE(sentence_for(folder.path()).find("is a folder"), std::string::npos);
 }
 
+TEST(CopyApart, NeitherFileChangesWithTheOther) {
+  const test::TemporaryFolder folder;
+  std::ofstream(folder / "a") << "one";
+  copy_apart(folder / "a", folder / "b");
+  std::fstream(folder / "a", std::ios::in | std::ios::out) << "two";
+  EXPECT_EQ(test::contents_of(folder / "a"), "two");
+  EXPECT_EQ(test::contents_of(folder / "b"), "one");
+  EXPECT_THROW(copy_apart(folder / "none", folder / "c"), DataError);
+  EXPECT_FALSE(std::filesystem::exists(folder / "c"));
+}
+
 }  // namespace
 }  // namespace myxtts::paths_test

@@ -39,6 +39,20 @@ TEST(Progress, ShowsNothingForWorkShorterThanTwoSeconds) {
   }
 }
 
+TEST(Progress, WhereAPersonWaitsATerminalShowsItFromTheStartAndKeepsNoLineOfShortWork) {
+  CapturedScreen captured(80);
+  Screen screen(captured.file(), kTerminal);
+  FakeClock clock;
+  {
+    Progress progress({.title = "Speaking", .total = 10, .at_once = true}, screen, clock);
+    clock.advance(100ms);
+    progress.advance(5);
+    EXPECT_NE(seen_on_terminal(captured.take()).find("50 %"), std::string::npos);
+    clock.advance(100ms);
+  }
+  EXPECT_EQ(captured.take().find("Speaking:"), std::string::npos);
+}
+
 TEST(Progress, ShowsNothingWhenItIsNotWanted) {
   CapturedScreen captured(80);
   Screen screen(captured.file(), {.terminal = true, .colours = true, .progress = false});
@@ -123,7 +137,7 @@ TEST(Progress, ATotalThatWasTooLowNeverShowsMoreThanHundredPercent) {
   Progress progress({.title = "Reading", .total = 10}, screen, clock);
   clock.advance(4s);
   progress.advance(20);
-  EXPECT_EQ(captured.take(), "Reading: 100 %  20 of 20  5.0/s  0 ns left\n");
+  EXPECT_EQ(captured.take(), "Reading: 100 %  20 of 20  5.0/s  0 s left\n");
 }
 
 TEST(Progress, NeverReachesTheLastColumnOfANarrowTerminal) {
@@ -197,13 +211,50 @@ TEST(Progress, ANoteStandsBehindTheFiguresAndIsReplaced) {
   EXPECT_FALSE(progress.draws_soon());
   clock.advance(5s);
   EXPECT_TRUE(progress.draws_soon());
-  progress.set_note("loss 3");
+  progress.set_note({.then = {"loss 3"}});
   progress.advance(5);
   EXPECT_EQ(captured.take(), "Training:  50 %  5 of 10  1.0/s  5.0 s left  loss 3\n");
   clock.advance(5s);
-  progress.set_note("loss 2");
+  progress.set_note({.then = {"loss 2"}});
   progress.advance(5);
-  EXPECT_EQ(captured.take(), "Training: 100 %  10 of 10  1.0/s  0 ns left  loss 2\n");
+  EXPECT_EQ(captured.take(), "Training: 100 %  10 of 10  1.0/s  0 s left  loss 2\n");
+}
+
+const ProgressNote kLongNote{
+    .first = {"loss 4.3210", "ready 99.9 %"},
+    .then = {"epoch 3", "lr 5e-06", "data GPU 0: 12 % 1.2 GB", "model GPU 1: 98 % 31.0 GB"}};
+
+TEST(Progress, ATerminalOfEightyColumnsShowsWhatMattersAndAWiderOneMore) {
+  for (const int width : {80, 200}) {
+    CapturedScreen captured(width);
+    Screen screen(captured.file(), kTerminal);
+    FakeClock clock;
+    Progress progress({.title = "Training", .total = 100'000}, screen, clock);
+    clock.advance(200s);
+    progress.set_note(kLongNote);
+    progress.advance(45'000);
+    const std::string seen = seen_on_terminal(captured.take());
+    const bool is_wide = width > 80;
+    EXPECT_EQ(seen.find("model GPU 1: 98 % 31.0 GB") != std::string::npos, is_wide) << seen;
+    if (!is_wide) {
+      EXPECT_EQ(seen,
+                "Training:  45 %  4 min 05 s left  loss 4.3210  ready 99.9 %  45,000 of 100,000")
+          << "whole figures, and no more than fit";
+    }
+  }
+}
+
+TEST(Progress, PlainLinesHaveEightyColumnsAndLoseNothing) {
+  CapturedScreen captured(0);
+  Screen screen(captured.file(), kPlain);
+  FakeClock clock;
+  Progress progress({.title = "Training", .total = 100'000}, screen, clock);
+  clock.advance(200s);
+  progress.set_note(kLongNote);
+  progress.advance(45'000);
+  EXPECT_EQ(captured.take(),
+            "Training:  45 %  4 min 05 s left  loss 4.3210  ready 99.9 %  45,000 of 100,000\n"
+            "    225/s  epoch 3  lr 5e-06  data GPU 0: 12 % 1.2 GB  model GPU 1: 98 % 31.0 GB\n");
 }
 
 TEST(Progress, WhatWasDoneBeforeCountsAsDoneButNotInTheRate) {

@@ -31,6 +31,13 @@ std::string complaint(std::string_view yaml) {
   return "nothing was thrown";
 }
 
+// Nothing was set: what follows by itself is the rate of a part from nothing.
+RunConfig untouched() {
+  RunConfig config;
+  config.train.lr = facts_of(ModelPart::Gpt).rate_from_nothing;
+  return config;
+}
+
 TEST(ConfigFile, TheKeysOfThePredecessorAreRead) {
   const auto config = read(
       "data:\n  num_workers: 8\n  prefetch_buffer_size: 6\n  pipeline_buffer_size: 75\n"
@@ -48,14 +55,14 @@ TEST(ConfigFile, TheKeysOfThePredecessorAreRead) {
 TEST(ConfigFile, AnEmptyFileSetsNothing) {
   for (const char* yaml :
        {"", "\n\n", "# only a comment\n", "---\n", "{}", "data:\ntrain: ~\n", "\xef\xbb\xbf"}) {
-    EXPECT_EQ(read(yaml).values, RunConfig{}) << yaml;
+    EXPECT_EQ(read(yaml).values, untouched()) << yaml;
   }
 }
 
 TEST(ConfigFile, AutoNoneAndNothingLeaveAnOptionalSettingOpen) {
   const auto config =
       read("data: {num_workers: auto, data_gpu: none, model_gpu: null, val_data: }");
-  EXPECT_EQ(config.values, RunConfig{});
+  EXPECT_EQ(config.values, untouched());
   EXPECT_EQ(config.origin_of("data.val_data").kind, Origin::Kind::File);
 }
 
@@ -118,8 +125,14 @@ TEST(ConfigFile, ObsoleteKeysAreLeftAloneWhateverTheyHold) {
 TEST(ConfigFile, AnUnknownKeyNamesTheNearestOne) {
   EXPECT_EQ(complaint("data:\n  num_worker: 3\n"),
             "run.yaml:2: There is no setting 'data.num_worker'; did you mean data.num_workers?");
-  EXPECT_EQ(complaint("data: {batch_size: 3}"),
-            "run.yaml:1: There is no setting 'data.batch_size'; did you mean train.batch_size?");
+  EXPECT_EQ(complaint("data: {seed: 3}"),
+            "run.yaml:1: There is no setting 'data.seed'; did you mean train.seed?");
+  EXPECT_EQ(complaint("data: {buffer_size: 3}"),
+            "run.yaml:1: There is no setting 'data.buffer_size'; did you mean "
+            "data.pipeline_buffer_size?");
+  EXPECT_EQ(complaint("gradient_accumulation_steps: 3"),
+            "run.yaml:1: There is no setting 'gradient_accumulation_steps'; did you mean "
+            "train.grad_accum?");
   EXPECT_EQ(complaint("dta:\n"), "run.yaml:1: There is no setting 'dta'; did you mean data?");
   EXPECT_NE(complaint("zebra: 1").find("--format reference"), std::string::npos);
 }

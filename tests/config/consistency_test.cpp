@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "config/effective_config.h"
+#include "support/temporary_file.h"
 
 namespace myxtts::consistency_test {
 namespace {
@@ -96,6 +97,34 @@ TEST(Consistency, AModeNeedsTheDevicesItSpeaksOfAndNoOthers) {
   EXPECT_NE(with_mode({{"devices.device", "cuda"}}, "cpu"), "");
 }
 
+// A remedy names what was written, where it was written.
+TEST(Consistency, WhatAFileOrAPresetSaysIsLeftOutThere) {
+  const test::TemporaryFile file("devices:\n  split_gpu: 0\n  device: cpu\n");
+  const auto refusal = [](const ConfigSources& sources) -> std::string {
+    try {
+      make_effective_config(sources);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(refusal({.file = file.path()})
+                .find("leave out devices.split_gpu of " + file.string() + ":2 or use"),
+            std::string::npos);
+  const Field* field = find_field("devices.device");
+  EXPECT_NE(
+      refusal({.preset = "two-gpu", .flags = {{field, {"cpu"}, {Origin::Kind::Flag, "--device"}}}})
+          .find("leave out --preset two-gpu or use"),
+      std::string::npos);
+}
+
+TEST(Consistency, GpuIsAnotherWordForCuda) {
+  EXPECT_EQ(complaint({{"devices.device", "gpu"}}), "");
+  EXPECT_NE(complaint({{"devices.device", "gpu"}, {"devices.mode", "cpu"}})
+                .find("devices.device is cuda"),
+            std::string::npos);
+}
+
 // What is to be measured cannot be set, and equal runs cannot follow from a measurement.
 TEST(Consistency, AutoLeavesNothingElseToChooseAndIsNotForEqualRuns) {
   const auto with_auto = [](Values values) {
@@ -176,7 +205,8 @@ TEST(Consistency, AWarmUpThatNeverEndsIsRefused) {
 }
 
 TEST(Consistency, AModelBringsItsOwnVocabulary) {
-  EXPECT_NE(complaint({{"train.init", "xtts"}, {"train.vocab", "vocab.json"}}).find("vocab extend"),
+  EXPECT_NE(complaint({{"train.init", "xtts"}, {"train.vocab", "vocab.json"}})
+                .find("vocab extend --model xtts --language CODE"),
             std::string::npos);
   EXPECT_EQ(complaint({{"train.vocab", "vocab.json"}}), "");
 }

@@ -50,7 +50,8 @@ TEST(EffectiveConfig, CorporaOfAStrongerSourceReplaceThoseOfAWeakerOne) {
 
 TEST(EffectiveConfig, EveryPresetIsAllowedAndChangesSomething) {
   for (const std::string& name : preset_names()) {
-    EXPECT_NE(make_effective_config({.preset = name}).values, RunConfig{}) << name;
+    EXPECT_NE(make_effective_config({.preset = name}).values, make_effective_config({}).values)
+        << name;
   }
   EXPECT_THROW(make_effective_config({.preset = "three-gpu"}), ConfigError);
 }
@@ -210,6 +211,7 @@ TEST(EffectiveConfig, WhatIsPrintedReadsBackAsTheSameConfiguration) {
     } catch (const ConfigError&) {
       continue;
     }
+    if (!config.values.train.lr) config.values.train.lr = 1e-3;  // it would be settled
     const std::string yaml = print_config(config);
     const test::TemporaryFile file(yaml);
     const auto again = make_effective_config({.file = file.path()});
@@ -218,6 +220,71 @@ TEST(EffectiveConfig, WhatIsPrintedReadsBackAsTheSameConfiguration) {
     ++checked;
   }
   EXPECT_GT(checked, test::repetitions(1000));
+}
+
+// The rate of the settings, and why it is this one.
+std::string rate(const ConfigSources& sources) {
+  const auto lines = settled_rates(make_effective_config(sources));
+  return lines.empty() ? "chosen" : lines.back();
+}
+
+TEST(EffectiveConfig, TheRateFollowsFromWhatThePartStartsFrom) {
+  EXPECT_EQ(rate({}), "lr 0.0002 for gpt: the part starts from nothing");
+  EXPECT_EQ(rate({.flags = {flag("train.lr", "0.1")}}), "chosen");
+  EXPECT_EQ(rate({.flags = {flag("train.init", "model")}}),
+            "lr 5e-06 for gpt: the part starts from trained weights");
+  const ConfigSources after_dvae{.flags = {flag("train.init", "model")},
+                                 .is_untrained = [](const auto& init, ModelPart part) {
+                                   return init == "model" && part == ModelPart::Gpt;
+                                 }};
+  EXPECT_EQ(rate(after_dvae), "lr 0.0002 for gpt: the part starts from nothing");
+  EXPECT_EQ(rate({.flags = {flag("train.stage", "dvae")}}),
+            "lr 0.0003 for dvae: usual for this part, whatever it starts from");
+
+  const auto config = make_effective_config({});
+  EXPECT_EQ(config.values.train.lr, 2e-4);
+  EXPECT_EQ(describe(config.origin_of("train.lr")), "default: the part starts from nothing");
+}
+
+TEST(EffectiveConfig, EachPartOfAChainHasItsOwnRate) {
+  const test::TemporaryFile file("stages: {gpt: {lr: auto}, decoder: {lr: 0.5}}\n");
+  const auto config =
+      make_effective_config({.file = file.path(), .flags = {flag("train.stages", "gpt,decoder")}});
+  EXPECT_EQ(settled_rates(config),
+            std::vector<std::string>{"lr 0.0002 for gpt: the part starts from nothing"});
+  const std::string yaml = print_config(config);
+  EXPECT_NE(yaml.find("  gpt:\n    lr: 0.0002  # default: the part starts from nothing\n"),
+            std::string::npos)
+      << yaml;
+  const test::TemporaryFile printed(yaml);
+  EXPECT_EQ(rate({.file = printed.path()}), "chosen");
+}
+
+TEST(EffectiveConfig, AResumedRunKeepsItsRate) {
+  const auto resumed = [](const std::string& written) {
+    const test::TemporaryFile file(written, "config.yaml");
+    return rate({.flags = {flag("run.checkpoint_dir", file.path().parent_path().string()),
+                           flag("run.resume", "latest")}});
+  };
+  EXPECT_EQ(resumed("train: {lr: 0.003}\n"), "lr 0.003 for gpt: it is the run's own");
+  EXPECT_EQ(resumed("stages: {dvae: {lr: 0.3}, gpt: {lr: 0.03}}\n"),
+            "lr 0.03 for gpt: it is the run's own");
+  EXPECT_EQ(resumed("train: {lr: auto}\n"), "lr 5e-06 for gpt: it is the run's own")
+      << "as runs of earlier versions have it";
+}
+
+TEST(EffectiveConfig, AMessageSaysWhereASettingComesFromThatNobodyTyped) {
+  const test::TemporaryFile file("train: {seed: 5}\ndevices: {enable_memory_isolation: true}\n");
+  const auto config = make_effective_config(
+      {.preset = "one-gpu", .file = file.path(), .flags = {flag("train.epochs", "3")}});
+  EXPECT_EQ(with_origins(config, "--mode single needs a GPU; give --device cpu."),
+            "--mode single (preset one-gpu) needs a GPU; give --device cpu.");
+  EXPECT_EQ(with_origins(config, "--seed 5: no. --seed 57, --epochs 3."),
+            "--seed 5 (" + file.string() + ":1): no. --seed 57, --epochs 3.");
+  EXPECT_EQ(with_origins(config, "--enable-memory-isolation needs a GPU."),
+            "--enable-memory-isolation (" + file.string() + ":2) needs a GPU.");
+  EXPECT_EQ(with_origins(config, "--keep-last 3 is much; add --deterministic."),
+            "--keep-last 3 (default) is much; add --deterministic.");
 }
 
 TEST(EffectiveConfig, AFileWithALineBreakInItsNameCannotBreakTheComments) {

@@ -65,6 +65,23 @@ TEST(StageSettings, ABudgetEndsItsStageAndNoEpochCountThatNobodyChoseDoes) {
   EXPECT_EQ(settings_of_part(few, ModelPart::Dvae).values.train.max_steps, 5);
 }
 
+TEST(StageSettings, StepsForHoursOfSpeechGrowWithTheRootOfTheHours) {
+  const auto budgets = parse_part_budgets("dvae=5000@1h,gpt=6000@2.5h,decoder=8m");
+  ASSERT_TRUE(budgets);
+  EXPECT_EQ(format_part_budgets(*budgets), "gpt=6000@2.5h,dvae=5000@1h,decoder=8m");
+  for (const char* wrong : {"gpt=6000@", "gpt=6000@1", "gpt=@1h", "gpt=6000@0h", "gpt=6000@xh"}) {
+    EXPECT_FALSE(parse_part_budgets(wrong)) << wrong;
+  }
+  TrainConfig train{.stage = ModelPart::Dvae, .stage_budget = budgets};
+  EXPECT_EQ(most_steps(train, 1), 5000);
+  EXPECT_EQ(most_steps(train, 4), 10'000);
+  EXPECT_EQ(most_steps(train, 0.01), 500);
+  train.max_steps = 700;
+  EXPECT_EQ(most_steps(train, 4), 700);
+  train.stage = ModelPart::Decoder;
+  EXPECT_EQ(most_steps(train, 4), 700);
+}
+
 TEST(StageSettings, AFlagWinsForEveryStage) {
   const EffectiveConfig config = recipe({flag("train.lr", "0.5")});
   EXPECT_EQ(settings_of_part(config, ModelPart::Dvae).values.train.lr, 0.5);

@@ -22,6 +22,7 @@ TEST(PrintDifferences, GivesTheSameSettingsBackAndLeavesTheOthersUnset) {
   config.devices.split_gpu = SplitGpu{0, 16};
   config.train.batch_size = 8;
   config.train.init = "models/auto";
+  config.train.lr = 0.001;
   const TemporaryFolder folder;
   std::ofstream(folder / "a.yaml") << print_differences(config);
   const EffectiveConfig read = make_effective_config({.file = folder / "a.yaml"});

@@ -79,6 +79,56 @@ TEST(Corpus, HoldsBackAFractionByIdAndNewClipsMoveNoOldOne) {
   EXPECT_TRUE(std::ranges::includes(ids_of(larger, larger.validation()), old_ids));
 }
 
+TEST(Corpus, ASmallCorpusAlwaysHoldsSomeBackAndNeverAll) {
+  const auto held_back = [](std::size_t clips, double share) {
+    const Corpus corpus = Corpus::of(test::generated_clips(clips), share);
+    EXPECT_EQ(corpus.training().size() + corpus.validation().size(), clips);
+    return corpus.validation().size();
+  };
+  EXPECT_EQ(held_back(1, 0.01), 0U);
+  EXPECT_EQ(held_back(2, 0.01), 1U);
+  EXPECT_EQ(held_back(15, 0.01), 1U);
+  EXPECT_EQ(held_back(40, 0.01), 4U);
+  EXPECT_EQ(held_back(200, 0.001), kLeastHeldBack);
+  EXPECT_EQ(held_back(40, 0.0), 0U) << "nothing was asked for";
+  for (std::size_t clips = 2; clips < 9; ++clips) EXPECT_LT(held_back(clips, 0.5), clips);
+  // A function of the ids alone: not of their order, and what the share meets is among them.
+  auto rows = test::generated_clips(40);
+  const Corpus one = Corpus::of(rows, 0.01);
+  std::reverse(rows.begin(), rows.end());
+  const Corpus other = Corpus::of(rows, 0.01);
+  EXPECT_EQ(ids_of(one, one.validation()), ids_of(other, other.validation()));
+}
+
+TEST(Corpus, ARunThatBeganWithTheShareAloneKeepsItsSplit) {
+  const auto rows = test::generated_clips(40);
+  const Corpus corpus = Corpus::of(rows, 0.02, HoldBack::Share);
+  for (const ClipNumber clip : corpus.training()) {
+    EXPECT_FALSE(is_held_back(corpus.clip(clip).id, 0.02));
+  }
+  EXPECT_LT(corpus.validation().size(), Corpus::of(rows, 0.02).validation().size());
+}
+
+TEST(Corpus, SpeakersAreHeldBackWithAllTheirClips) {
+  auto rows = test::generated_clips(60);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].speaker = fmt::format("p{}", i % 12);
+  const auto speakers_of = [](const Corpus& corpus, std::span<const ClipNumber> clips) {
+    std::set<std::string> speakers;
+    for (const ClipNumber clip : clips) speakers.emplace(corpus.clip(clip).speaker);
+    return speakers;
+  };
+  const Corpus corpus = Corpus::of(rows, 0.01, HoldBack::Speakers);
+  const auto trained = speakers_of(corpus, corpus.training());
+  const auto measured = speakers_of(corpus, corpus.validation());
+  EXPECT_EQ(measured.size(), 1U);
+  EXPECT_EQ(trained.size(), 11U);
+  for (const std::string& speaker : measured) EXPECT_FALSE(trained.contains(speaker));
+  for (ClipRow& row : rows) row.speaker = row.id < "clip-000030" ? "a" : "b";
+  const Corpus two = Corpus::of(rows, 0.01, HoldBack::Speakers);
+  EXPECT_EQ(speakers_of(two, two.training()).size(), 2U) << "clips, where there are two speakers";
+  EXPECT_EQ(two.validation().size(), 6U);
+}
+
 TEST(Corpus, APieceForValidationIsNotTrainedOn) {
   const Corpus corpus = corpus_of(pieces(piece_of(test::generated_clips(20), "a"),
                                          piece_of(test::generated_clips(7, 2), "b", 3.0, 1.0)));

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -268,10 +270,11 @@ std::string complaint(const CorpusSource& source) {
   return "nothing was thrown";
 }
 
+void expect_words(const std::string& said, const std::string& words) {
+  EXPECT_NE(said.find(words), std::string::npos) << said;
+}
+
 TEST_F(Names, ACorpusThatCannotBeReadIsADataErrorThatSaysWhatToDo) {
-  const auto expect_words = [](const std::string& said, const std::string& words) {
-    EXPECT_NE(said.find(words), std::string::npos) << said;
-  };
   expect_words(complaint({.path = folder_ / "absent"}), "There is no corpus");
   expect_words(complaint({.path = folder_.path()}), "--format");
   test::write_text(folder_ / "x.md", "words\n");
@@ -296,6 +299,56 @@ TEST_F(Names, ACorpusThatCannotBeReadIsADataErrorThatSaysWhatToDo) {
   expect_words(complaint({.path = folder_.path()}), "several manifests");
   test::write_text(folder_ / "train.txt", "a.wav|x\n");
   EXPECT_EQ(complaint({.path = folder_.path()}), "nothing was thrown");
+}
+
+// The files are another's while it lives, as they are for everybody but root.
+class AsNobody {
+ public:
+  AsNobody() {
+    if (is_root_ && ::seteuid(65534) != 0) ADD_FAILURE();
+  }
+  AsNobody(const AsNobody&) = delete;
+  AsNobody& operator=(const AsNobody&) = delete;
+  ~AsNobody() {
+    if (is_root_ && ::seteuid(0) != 0) ADD_FAILURE();
+  }
+
+ private:
+  const bool is_root_ = ::geteuid() == 0;
+};
+
+TEST_F(Names, WhatMayNotBeReadIsNamedAsSuch) {
+  namespace fs = std::filesystem;
+  fs::permissions(folder_.path(), fs::perms(0755));
+  test::write_text(folder_ / "metadata.csv", "a|words\n");
+  sound("wavs/a.wav");
+  fs::permissions(folder_ / "wavs", fs::perms(0755));
+  const auto said = [&](const fs::path& path) {
+    const auto before = fs::status(path).permissions();
+    fs::permissions(path, fs::perms::none);
+    std::string text;
+    {
+      const AsNobody nobody;
+      text = complaint({.path = folder_.path()});
+    }
+    fs::permissions(path, before);
+    return text;
+  };
+  expect_words(said(folder_ / "metadata.csv"), "metadata.csv cannot be read: Permission denied");
+  const auto of_wavs = said(folder_ / "wavs");
+  expect_words(of_wavs, "None of the 1 recordings");
+  expect_words(of_wavs, "wavs cannot be read: Permission denied. Type chmod -R u+rX ");
+}
+
+TEST_F(Names, ARecordingThatWasConvertedAndKeptIsOneClip) {
+  for (const char* name : {"a.wav", "b.wav"}) sound(name);
+  for (const char* name : {"a.m4a", "c.M4A"}) test::write_text(folder_ / name, "sound");
+  for (const char* name : {"a.txt", "b.txt", "c.txt"}) test::write_text(folder_ / name, "words");
+  const Manifest manifest = read_manifest({.path = folder_.path()});
+  EXPECT_TRUE(manifest.skipped.empty()) << described(manifest.skipped);
+  ASSERT_EQ(manifest.entries.size(), 3U);
+  EXPECT_EQ(manifest.entries[0].audio, (folder_ / "a.wav").string());
+  EXPECT_EQ(manifest.entries[2].audio, (folder_ / "c.M4A").string());
 }
 
 }  // namespace

@@ -34,10 +34,12 @@ constexpr const char* kText = "a quiet harbour in winter";  // 21 letters, for a
 std::optional<Fault> first_fault(const ManifestEntry& entry, const Vocabulary& vocabulary,
                                  const DataConfig& limits) {
   if (auto fault = check_text(entry.text)) return fault;
-  const auto language =
-      check_language(entry.language.empty() ? limits.language : entry.language, vocabulary);
-  if (const auto* fault = std::get_if<Fault>(&language)) return *fault;
-  const auto encoded = TextEncoder(vocabulary, std::get<Language>(language)).encode(entry.text);
+  const Language language =
+      parse_language(entry.language.empty() ? limits.language : entry.language);
+  if (!vocabulary.find(language_tag(language))) {
+    return Fault{SkipReason::UnknownLanguage, language_code(language)};
+  }
+  const auto encoded = TextEncoder(vocabulary, language).encode(entry.text);
   if (auto fault = check_tokens(encoded.ids, vocabulary, limits)) return fault;
   const auto header = read_audio_header(entry.audio);
   if (const auto* skipped = std::get_if<Skipped>(&header)) {

@@ -99,8 +99,9 @@ TEST(PlanDevices, WhereDevicesAreVisibleByAListNumbersCountInThatList) {
   const std::string message =
       refusal<DeviceError>({{"data.data_gpu", "0"}, {"data.model_gpu", "3"}}, gpus);
   EXPECT_EQ(message,
-            "--model-gpu 3 is not there: CUDA_VISIBLE_DEVICES shows 2 GPUs: 0 (NVIDIA L4, 23,034 "
-            "MB, nvidia-smi's 3), 1 (NVIDIA L4, 23,034 MB); give --data-gpu 0 --model-gpu 1.");
+            "Insufficient GPUs for Multi-GPU Mode: --model-gpu 3 is not there: "
+            "CUDA_VISIBLE_DEVICES shows 2 GPUs: 0 (NVIDIA L4, 23,034 MB, nvidia-smi's 3), 1 "
+            "(NVIDIA L4, 23,034 MB); give --data-gpu 0 --model-gpu 1.");
 }
 
 TEST(PlanDevices, CardsWithoutPeerAccessTakeTheWayThroughHostMemoryAndSaySo) {

@@ -10,16 +10,21 @@ const Flags kPair = {{"data.data_gpu", "0"}, {"data.model_gpu", "1"}};
 
 TEST(PlanErrors, TwoRolesOnOneGpuNeedTwo) {
   EXPECT_EQ(refusal<DeviceError>(kPair, FakeGpus{}.l4()),
-            "Multi-GPU requires at least 2 GPUs, found 1: 0 (NVIDIA L4, 23,034 MB); use it alone "
-            "with --mode single, or as two with --split-gpu 0.");
+            "Insufficient GPUs for Multi-GPU Mode: it requires at least 2 GPUs, found 1: 0 (NVIDIA "
+            "L4, 23,034 MB); leave out --data-gpu 0 --model-gpu 1 to use it alone, or give "
+            "--split-gpu 0 in their place to use it as two.");
+  // What it says to type is not refused in its turn.
+  EXPECT_EQ(plan({}, FakeGpus{}.l4()).mode, Mode::Single);
+  EXPECT_EQ(plan({{"devices.split_gpu", "0"}}, FakeGpus{}.l4()).mode, Mode::Split);
 }
 
 TEST(PlanErrors, AGpuThatIsNotThereIsNamedWithThoseThatAre) {
   FakeGpus gpus;
   gpus.h200().l4();
   EXPECT_EQ(refusal<DeviceError>({{"data.data_gpu", "7"}, {"data.model_gpu", "0"}}, gpus),
-            "--data-gpu 7 is not there: this machine has 2 GPUs: 0 (NVIDIA H200, 143,771 MB), 1 "
-            "(NVIDIA L4, 23,034 MB); give --data-gpu 0 --model-gpu 1.");
+            "Insufficient GPUs for Multi-GPU Mode: --data-gpu 7 is not there: this machine has 2 "
+            "GPUs: 0 (NVIDIA H200, 143,771 MB), 1 (NVIDIA L4, 23,034 MB); give --data-gpu 0 "
+            "--model-gpu 1.");
   EXPECT_EQ(refusal<DeviceError>({{"devices.split_gpu", "2:8"}}, gpus),
             "--split-gpu 2 is not there: this machine has 2 GPUs: 0 (NVIDIA H200, 143,771 MB), 1 "
             "(NVIDIA L4, 23,034 MB); give --split-gpu 0.");

@@ -80,19 +80,49 @@ TEST(GrowthWatch, IsSilentDuringTheWarmUpAndWhileMemoryIsSteady) {
   }
 }
 
-TEST(GrowthWatch, NamesTheStageOnceForEachWindowThatGrewByMoreThanAPercent) {
+// The steps at which a run whose memory is `bytes(step)` is warned of.
+template <typename Bytes>
+std::vector<std::int64_t> warned(const Bytes& bytes, std::string* sentence = nullptr) {
   GrowthWatch watch("the feature stage");
   std::vector<std::int64_t> said;
-  for (std::int64_t step = 0; step <= 3100; ++step) {
-    const std::int64_t bytes = step < 1500 ? 100 * kMegabyte : 102 * kMegabyte;
-    if (const auto warning = watch.observe(step, bytes)) {
-      said.push_back(step);
-      EXPECT_EQ(*warning,
-                "memory of the feature stage grew from 100 MB to 102 MB over 1000 steps; it should "
-                "be steady");
-    }
+  for (std::int64_t step = 0; step <= 9100; ++step) {
+    const auto warning = watch.observe(step, bytes(step));
+    if (!warning) continue;
+    said.push_back(step);
+    if (sentence != nullptr && said.size() == 1) *sentence = *warning;
   }
-  EXPECT_EQ(said, std::vector<std::int64_t>{2100});
+  return said;
+}
+
+TEST(GrowthWatch, ASoundRunMayTakeMoreForLongerBatchesAndGiveItBack) {
+  const auto once = [](std::int64_t step) {
+    return (step < 1500 ? 100 : 102) * kMegabyte;  // a batch longer than all before it
+  };
+  EXPECT_TRUE(warned(once).empty());
+  const auto less_and_less = [](std::int64_t step) {  // by 40, 20, 10, 5 MB each thousand steps
+    std::int64_t megabytes = 300;
+    for (std::int64_t more = 40, at = 1000; at <= step && more > 0; at += 1000, more /= 2) {
+      megabytes += more;
+    }
+    return megabytes * kMegabyte;
+  };
+  EXPECT_TRUE(warned(less_and_less).empty());
+  const auto to_and_fro = [](std::int64_t step) {  // every window begins and ends differently
+    return (417 + step * 7919 % 200) * kMegabyte;
+  };
+  EXPECT_TRUE(warned(to_and_fro).empty());
+}
+
+TEST(GrowthWatch, ALeakIsSaidWithItsStageAndWhatToDo) {
+  std::string sentence;
+  const auto leak = [](std::int64_t step) { return 400 * kMegabyte + step * 10'000; };
+  const auto said = warned(leak, &sentence);
+  ASSERT_FALSE(said.empty());
+  EXPECT_EQ(said.front(), 4100);
+  EXPECT_EQ(sentence,
+            "The memory of the feature stage grew from 401 MB to 431 MB over 3,000 steps, in every "
+            "1,000 of them; it should be steady. Before it is used up, end the run and continue it "
+            "with --resume, and report this.");
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ void add(std::string& text, const Lines& lines) {
 std::string start(const DevicePlan& plan, const std::string& visible, const StartWait& wait) {
   std::string text;
   add(text, configuring(plan));
-  add(text, configured(plan, visible));
+  add(text, configured(std::span(&plan, 1), visible));
   add(text, pipeline_made(plan, kFacts));
   add(text, placing_model(plan));
   add(text, waiting(plan, kFacts, 2s));
@@ -66,13 +66,29 @@ TEST(StartMessages, TheLinesFollowWhatReallyHappened) {
 }
 
 // The number of a GPU that a list hides is not that of the machine.
-TEST(StartMessages, TheModelsOriginalGpuIsNvidiaSmisNumber) {
+TEST(StartMessages, AGpuHasTheNumberThatIsTypedAndNvidiaSmisBesideIt) {
   FakeGpus gpus;
   gpus.l4().l4().l4().l4();
   gpus.machine.gpus.visible_devices = "3,2";
   const DevicePlan dual = plan({{"data.data_gpu", "0"}, {"data.model_gpu", "1"}}, gpus);
-  EXPECT_EQ(placing_model(dual), Lines{"Model will be placed on cuda:1 (original GPU 2)"});
-  EXPECT_EQ(configuring(dual)[1], "  Data processing GPU: GPU 0 (nvidia-smi's 3, NVIDIA L4)");
+  EXPECT_EQ(placing_model(dual),
+            (Lines{"Model will be placed on cuda:1 (original GPU 1, nvidia-smi's 2)",
+                   "Creating model on device: cuda:1"}));
+  EXPECT_EQ(configuring(dual)[1], "  Data Processing GPU: 0 (nvidia-smi's 3, NVIDIA L4)");
+}
+
+// What the guides of the original program tell people to grep for, to the letter.
+TEST(StartMessages, TwoGpusAreSaidInTheWordsThatPeopleLookFor) {
+  const DevicePlan dual =
+      plan({{"data.data_gpu", "0"}, {"data.model_gpu", "1"}}, FakeGpus{}.l4().l4());
+  const std::string text = start(dual, "GPU-0000-fake,GPU-1000-fake", {.ready_batches = 3});
+  for (const char* words :
+       {"Configuring Multi-GPU Mode", "Data Processing GPU: 0", "Model Training GPU: 1",
+        "Set visible devices: GPU 0 and GPU 1", "Intelligent GPU Pipeline: Multi-GPU Mode",
+        "Smart Prefetching: Enabled", "buffer_size=50", "Creating model on device",
+        "Model training starting now", "Starting training"}) {
+    EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
+  }
 }
 
 }  // namespace

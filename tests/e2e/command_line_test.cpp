@@ -54,6 +54,19 @@ const std::vector<BadCommandLine> kBadCommandLines = {
     {{"config", "--sed=3"}, "'--sed'", "did you mean --seed?"},
     {{"config", "--qqqqqqqqqqqq"}, "'--qqqqqqqqqqqq'", "myxtts config --help"},
     {{"config", "-x"}, "'-x'", "myxtts config --help"},
+    {{"train", "--batch", "3"}, "'--batch'", "did you mean --batch-size?"},
+    {{"train", "--gradient-accumulation", "3"},
+     "'--gradient-accumulation'",
+     "did you mean --grad-accum?"},
+    {{"train", "--learning-rate", "3"}, "'--learning-rate'", "did you mean --lr?"},
+    {{"train", "--data", "x"}, "'--data'", "did you mean --train-data?"},
+    {{"synthesize", "--ref", "x"}, "'--ref'", "did you mean --reference?"},
+    {{"config", "--enable-static-shapes", "--disable-static-shapes"},
+     "--enable-static-shapes and --disable-static-shapes contradict each other",
+     "leave one of the two out"},
+    {{"config", "--strict", "--no-strict"},
+     "--strict and --no-strict contradict each other",
+     "leave one of the two out"},
     {{"config", "extra"}, "'extra'", "myxtts config --help"},
     {{"config", "config"}, "'config'", "myxtts config --help"},
     {{"config", ""}, "''", "myxtts config --help"},
@@ -77,7 +90,7 @@ const std::vector<BadCommandLine> kBadCommandLines = {
     {{"config", "--model-size", "huge"}, "'huge'", "tiny, small, normal, big or xtts-v2"},
     {{"config", "--cache-dataset=maybe"}, "'maybe'", "true or false"},
     {{"config", "--split-gpu", "0:0"}, "'0:0'", "as in 0:16"},
-    {{"config", "--train-data", "\xff\xfe"}, "'\\xff\\xfe'", "the path of a folder"},
+    {{"config", "--train-data", "\xff\xfe"}, "'\\xff\\xfe'", "which is not UTF-8; rename"},
     {{"config", "--language", "English"}, "'English'", "such as en"},
     {{"config", "--preset", "two-gpus"}, "'two-gpus'", "did you mean two-gpu?"},
     {{"config", "--format", "xml"}, "'xml'", "yaml, reference or markdown"},
@@ -92,10 +105,54 @@ const std::vector<BadCommandLine> kBadCommandLines = {
 
 INSTANTIATE_TEST_SUITE_P(CommandLine, BadCommandLines, testing::ValuesIn(kBadCommandLines));
 
+// Every flag that names something to write, of every command, with inputs that are not there: what
+// is tested first is what is to be written.
+TEST(CommandLine, WhatIsToBeWrittenIsTestedBeforeTheWork) {
+  const TemporaryFolder folder;
+  const std::string out = folder / "none" / "out.wav";
+  const std::string file = folder / "file";
+  std::ofstream(file) << "a file";
+  const std::string below = file + "/out";
+  const std::vector<std::string> speak = {
+      "synthesize", "--model", "m", "--language", "en", "--text", "Hi.", "--reference", "r.wav"};
+  const auto with = [](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const std::vector<std::vector<std::string>> commands = {
+      with(speak, {"--out", out}),
+      with(speak, {"--out", file + ".wav", "--dump", out}),
+      with(speak, {"--out", file + ".wav", "--save-voice", out}),
+      {"encode", "--model", "m", "x.wav", "--out", out},
+      {"prepare", "corpus", "--report", out},
+      {"evaluate", "--model", "m", "--data", "corpus", "--cache-dir", below},
+      {"doctor", "--bundle", out},
+      {"profile", "--model-size", "tiny", "--json", out},
+      {"profile", "--model-size", "tiny", "--html", out},
+      {"profile", "--model-size", "tiny", "--apply", out},
+      {"profile", "--model-size", "tiny", "--trace", out},
+      {"train", "--train-data", "corpus", "--checkpoint-dir", below},
+      {"train", "--train-data", "corpus", "--checkpoint-dir", folder / "run", "--trace", out},
+      {"import", "--from", "m", "--out", below},
+      {"vocab", "extend", "--vocab", "v", "--text", "t", "--language", "fa", "--out", out},
+      {"demo", "--out", below}};
+  for (const auto& command : commands) {
+    const auto result = run_program(command);
+    const std::string& flag = command[command.size() - 2];
+    EXPECT_EQ(result.exit_code, 3) << result.err;
+    EXPECT_TRUE(result.err.starts_with("myxtts: " + flag + " " + command.back())) << result.err;
+    EXPECT_NE(result.err.find(command.back() == out ? "mkdir -p" : "is not a folder"),
+              std::string::npos)
+        << result.err;
+  }
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1)
+      << "nothing was left behind";
+}
+
 TEST(CommandLine, GlobalFlagsMayStandBeforeAndAfterTheCommand) {
   const TemporaryFile file("data:\n  pin_memory: true\n");
   const std::vector<std::string> command = {"config", "--config", file.string()};
-  EXPECT_NE(run_program(command).err.find("data.pin_memory is no longer needed"),
+  EXPECT_NE(run_program(command).err.find("data.pin_memory has no meaning here"),
             std::string::npos);
   auto before = command;
   before.insert(before.begin(), "--quiet");
@@ -115,7 +172,7 @@ TEST(CommandLine, TheLogFileGetsWhatQuietHides) {
   EXPECT_EQ(result.err, "");
   std::ostringstream content;
   content << std::ifstream(log).rdbuf();
-  EXPECT_NE(content.str().find("data.pin_memory is no longer needed"), std::string::npos)
+  EXPECT_NE(content.str().find("data.pin_memory has no meaning here"), std::string::npos)
       << content.str();
 }
 

@@ -59,7 +59,9 @@ const std::vector<BadFile> kBadFiles = {
     {"data:\n  num_worker: 4\n", 2, "'data.num_worker'", "did you mean data.num_workers?"},
     {"dtaa:\n  num_workers: 4\n", 1, "'dtaa'", "did you mean data?"},
     {"num_workers: 4\n", 1, "'num_workers'", "did you mean data.num_workers?"},
-    {"data:\n  batch_size: 4\n", 2, "'data.batch_size'", "did you mean train.batch_size?"},
+    {"data:\n  seed: 4\n", 2, "'data.seed'", "did you mean train.seed?"},
+    {"data:\n  buffer_size: 4\n", 2, "'data.buffer_size'", "mean data.pipeline_buffer_size?"},
+    {"gradient_accumulation_steps: 4\n", 1, "'gradient_accumulation_steps'", "train.grad_accum?"},
     {"giraffes: 4\n", 1, "'giraffes'", "--format reference"},
     {"data:\n  num_workers: many\n", 2, "'many'", "a whole number from 1 to 1024, or auto"},
     {"data:\n  num_workers: 4.5\n", 2, "'4.5'", "a whole number"},
@@ -130,7 +132,8 @@ TEST(Config, EachValueShowsWhereItCameFrom) {
         "  num_workers: 8                  # " + file.string() + ":2\n",
         std::string("  seed: 7                         # flag --seed\n"),
         std::string("  resume: latest                  # flag --resume\n"),
-        std::string("  enable_static_shapes: false     # flag --enable-static-shapes\n"),
+        std::string("  enable_static_shapes: false     # flag --disable-static-shapes\n"),
+        std::string("  lr: 0.0002                      # default: the part starts from nothing\n"),
         std::string("  epochs: 100                     # default\n")}) {
     EXPECT_NE(result.out.find(line), std::string::npos) << line << "not in\n" << result.out;
   }

@@ -17,6 +17,7 @@
 #include "model/network_specs.h"
 #include "model/speaker_encoder.h"
 #include "support/program.h"
+#include "support/stand_in_ffmpeg.h"
 #include "support/temporary_folder.h"
 #include "weights/tensor_files.h"
 
@@ -124,6 +125,26 @@ TEST_F(Encode, AveragesTheReferenceOverPiecesAndFiles) {
   expect_close(tensors.at("all.latents"), expected);
   expect_close(tensors.at("all.speaker"), (speaker(low) + speaker(high)) / 2);
   EXPECT_LT(tensors.at("all.speaker").norm().item<float>(), 1.0F) << "scaled to length one again";
+}
+
+TEST_F(Encode, HearsAnM4aThroughFfmpegAsTheWavItHoldsAndNamesItWhereThatIsMissing) {
+  std::ofstream(file("-low.m4a"), std::ios::binary) << kM4aHead;
+  const std::vector<std::string> words = {
+      "encode",        "--model", model_folder().string(), "--out", file("m4a.safetensors"),
+      file("-low.m4a")};
+  const auto path = write_stand_in_ffmpeg(file("bin"), file("low.wav"), file("calls"));
+  const auto heard = run_program(words, {.environment = {path}});
+  ASSERT_EQ(heard.exit_code, 0) << heard.err;
+  expect_close(read_tensors(file("m4a.safetensors")).at("-low.speaker"),
+               speaker(read_clip(file("low.wav"), 22050)));
+  const auto calls = contents_of(file("calls"));
+  EXPECT_EQ(calls.find("-low.m4a"), calls.rfind("-low.m4a")) << "decoded once\n" << calls;
+  const auto missing = run_program(words, {.environment = {"PATH=/nonexistent"}});
+  EXPECT_EQ(missing.exit_code, 3);
+  EXPECT_NE(missing.err.find("-low.m4a is AAC (M4A), which is read through ffmpeg: install it (apt "
+                             "install ffmpeg), or convert the file"),
+            std::string::npos)
+      << missing.err;
 }
 
 TEST_F(Encode, NamesTheFileThatIsTooShort) {

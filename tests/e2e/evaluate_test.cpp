@@ -131,6 +131,7 @@ TEST_F(Evaluate, ColumnsForPeopleEndInTheSums) {
   const auto result = evaluate({});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_NE(result.out.find("all tokens of 5 clips"), std::string::npos) << result.out;
+  EXPECT_EQ(result.out.rfind("text     codes    sum      clip\n", 0), 0U) << result.out;
 }
 
 TEST_F(Evaluate, AModelWithoutAFileIsAnErrorWithItsName) {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -256,6 +260,15 @@ TEST_F(ImportExport, APublicModelComesBackFromExportAsItWas) {
   voices.commit();
   ASSERT_EQ(import().exit_code, 0);
   const fs::path back = folder_ / "back";
+  StartedProgram given_up({"export", "--model", out_, "--format", "coqui", "--out", back});
+  const auto is_staged = [&] {
+    return std::distance(fs::directory_iterator(folder_.path()), {}) > 2;
+  };
+  while (!is_staged() && !given_up.ends_within(std::chrono::milliseconds(0))) {
+  }
+  given_up.send(SIGINT);
+  EXPECT_EQ(given_up.finish().exit_code, 130);
+  EXPECT_FALSE(is_staged()) << "Ctrl-C leaves no temporary folder";
   const auto result = run_program(
       {"export", "--model", out_.string(), "--format", "coqui", "--out", back.string()});
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -277,6 +290,40 @@ TEST_F(ImportExport, APublicModelComesBackFromExportAsItWas) {
   const auto ana = read_voices.tree().find(read_voices.tree().root(), "Ana B. Clark");
   ASSERT_TRUE(ana);
   EXPECT_EQ(read_voices.items(*ana)[0].first, "gpt_cond_latent") << "the peer takes them by order";
+}
+
+// The sentence's own command, word by word.
+TEST_F(ImportExport, AFolderThatWasNotImportedNamesTheCommandThatWorks) {
+  write_checkpoint(from_ / "model.pth", model_.views());
+  const auto speak = [&](const fs::path& model) {
+    return run_program({"synthesize", "--model", model, "--reference", folder_ / "me.wav",
+                        "--language", "en", "--text", "Hi.", "--out", folder_ / "a.wav"});
+  };
+  for (const fs::path& given : {from_, from_ / "", from_ / "model.pth"}) {
+    const auto refused = speak(given);
+    EXPECT_EQ(refused.exit_code, 3);
+    const std::string type = "type: myxtts import --from " + from_.string() + " --out ";
+    ASSERT_TRUE(contains(refused.err, type)) << refused.err;
+    std::istringstream words(refused.err.substr(refused.err.find("import --from")));
+    const std::vector<std::string> typed(std::istream_iterator<std::string>(words), {});
+    ASSERT_EQ(typed.size(), 5U);
+    const auto imported = run_program(typed);
+    EXPECT_EQ(imported.exit_code, 0) << imported.err;
+    const auto spoken = speak(typed.back());
+    EXPECT_TRUE(contains(spoken.err, "me.wav")) << "only the clip is missing now: " << spoken.err;
+  }
+}
+
+TEST_F(ImportExport, CtrlCWhileImportingLeavesNothing) {
+  write_checkpoint(from_ / "model.pth", model_.views());
+  const fs::path parent = folder_ / "new";
+  StartedProgram program({"import", "--from", from_, "--out", parent / "deep" / "ours"});
+  while (!fs::exists(parent) && !program.ends_within(std::chrono::milliseconds(0))) {
+  }
+  program.send(SIGINT);
+  const auto result = program.finish();
+  EXPECT_EQ(result.exit_code, 130) << result.err;
+  EXPECT_FALSE(fs::exists(parent)) << "neither the staged folder nor those above it";
 }
 
 TEST_F(ImportExport, HostileFilesEndWithOneSentenceAndTheirOwnExitCode) {

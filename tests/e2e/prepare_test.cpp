@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -14,7 +16,9 @@
 #include "data/corpus.h"
 #include "model/dvae.h"
 #include "pipeline/feature_writer.h"
+#include "support/one_sentence.h"
 #include "support/program.h"
+#include "support/stand_in_ffmpeg.h"
 #include "support/temporary_folder.h"
 #include "support/tone_corpus.h"
 
@@ -125,6 +129,171 @@ TEST_F(Prepare, WithoutAModelTokensAreThoseOfALearntVocabulary) {
   const auto learnt = prepare({});
   EXPECT_EQ(learnt.exit_code, 0) << learnt.err;
   EXPECT_NE(learnt.err.find("vocabulary learnt from these texts"), std::string::npos) << learnt.err;
+}
+
+std::size_t count_of(const std::string& text, const std::string& words) {
+  std::size_t count = 0;
+  for (auto at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) ++count;
+  return count;
+}
+
+TEST_F(Prepare, ReadsWhatLibsndfileCannotThroughFfmpegAndNamesItWhereThatIsMissing) {
+  const auto corpus = folder_ / "phone";
+  write_tone_corpus(corpus, 1);
+  for (const char* name : {"-rf $(x) 'y'", "broken", "second"}) {
+    std::ofstream(corpus / "wavs" / (std::string(name) + ".m4a"), std::ios::binary) << kM4aHead;
+    add_line(corpus, name, "sixteen letters or so");
+  }
+  // A recording that was converted and kept is one clip.
+  std::ofstream(corpus / "wavs/clip00.m4a", std::ios::binary) << kM4aHead;
+  const auto calls = folder_ / "calls";
+  const auto path = write_stand_in_ffmpeg(folder_ / "bin", corpus / "wavs/clip00.wav", calls);
+  const std::vector<std::string> words = {"prepare",     corpus.string(),
+                                          "--model",     model(),
+                                          "--cache-dir", (folder_ / "phone-cache").string(),
+                                          "--json"};
+  const auto result = run_program(words, {.environment = {path}});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(Json::parse(result.out).at("clips"), 3) << result.out;
+  const auto skipped = contents_of(folder_ / "phone-cache/skipped.jsonl");
+  EXPECT_NE(skipped.find("AAC (M4A), and ffmpeg cannot read it: moov atom not found"),
+            std::string::npos)
+      << skipped;
+  const auto said = contents_of(calls);
+  // Once for the length, once for the sound; the name is one argument, and no playlist is followed.
+  EXPECT_EQ(count_of(said, "second.m4a\n"), 2U) << said;
+  EXPECT_NE(said.find("file:" + (corpus / "wavs/-rf $(x) 'y'.m4a\n").string()), std::string::npos);
+  EXPECT_NE(said.find("-protocol_whitelist\nfile\n-format_whitelist\nmov,"), std::string::npos);
+  EXPECT_EQ(said.find("clip00.m4a"), std::string::npos) << said;
+
+  fs::remove_all(folder_ / "phone-cache");
+  const auto without = run_program(words, {.environment = {"PATH=/nonexistent"}});
+  ASSERT_EQ(without.exit_code, 0) << without.err;
+  EXPECT_NE(without.err.find("m4a is AAC (M4A), which is read through ffmpeg: install it (apt "
+                             "install ffmpeg), or convert the file"),
+            std::string::npos)
+      << without.err;
+  EXPECT_EQ(Json::parse(without.out).at("clips"), 1) << without.out;
+  const auto installed = run_program(words, {.environment = {path}});
+  EXPECT_EQ(Json::parse(installed.out).at("clips"), 3) << "the index is not the last word";
+}
+
+TEST_F(Prepare, ReadsM4aWithTheRealFfmpegWhereItIsInstalled) {
+  const auto corpus = folder_ / "phone";
+  write_tone_corpus(corpus, 2);
+  const auto wav = (corpus / "wavs/clip00.wav").string();
+  const auto m4a = (corpus / "wavs/-clip.m4a").string();
+  if (std::system(("ffmpeg -v error -i '" + wav + "' 'file:" + m4a + "' 2>/dev/null").c_str()) !=
+      0) {
+    GTEST_SKIP() << "there is no ffmpeg";
+  }
+  fs::remove(wav);
+  std::ofstream(corpus / "wavs/list.m4a") << "#EXTM3U\n#EXTINF:5,\nclip01.wav\n#EXT-X-ENDLIST\n";
+  std::ofstream(corpus / "metadata.csv")
+      << "-clip|sixteen letters or so\nclip01|sixteen letters or "
+         "so\nlist|sixteen letters or so\n";
+  const auto result = run_program({"prepare", corpus.string(), "--model", model(), "--json",
+                                   "--cache-dir", (folder_ / "phone-cache").string()});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto json = Json::parse(result.out);
+  EXPECT_EQ(json.at("clips"), 2) << "a playlist is no recording" << result.err;
+  EXPECT_EQ(json.at("skipped_by_reason").at("unreadable"), 1);
+  EXPECT_NEAR(json.at("hours").get<double>() * 3600.0, 1.2 + 1.21, 0.15);
+}
+
+TEST_F(Prepare, NamesWhatKeepsACorpusFromBeingReadAndLeavesNothingBehind) {
+  const auto said = [this](const std::string& corpus, int code = 3, bool is_corpus = false) {
+    const auto cache = folder_ / "unused";
+    const auto result =
+        run_program({"prepare", corpus, "--model", model(), "--cache-dir", cache.string()});
+    EXPECT_EQ(result.exit_code, code) << result.err;
+    expect_one_sentence(result.err);
+    EXPECT_TRUE(is_corpus || !fs::exists(cache)) << corpus;
+    fs::remove_all(cache);
+    return result.err;
+  };
+  const auto folder = folder_ / "odd";
+  fs::create_directories(folder / "wavs");
+  add_line(folder, "clip00", "sixteen letters or so");
+  const auto expect = [](const std::string& text, const std::string& words) {
+    EXPECT_NE(text.find(words), std::string::npos) << text;
+  };
+  expect(said(folder.string(), 3, true),
+         "odd/metadata.csv names was found, such as clip00: the folder");
+  expect(said(folder.string(), 3, true), "odd/wavs is empty");
+  fs::remove(folder / "wavs");
+  expect(said(folder.string(), 3, true), "there is no folder " + (folder / "wavs").string());
+  fs::remove(folder / "metadata.csv");
+  write_tone(folder / "my talk.wav", 200.0, 30.0);
+  expect(said(folder.string()), "my talk.wav is a recording without a transcript");
+  expect(said((folder / "my talk.wav").string()),
+         "ffmpeg -i '" + (folder / "my talk.wav").string() + "' -f segment -segment_time 10");
+  expect(said("caf\xe9", 2), "'caf\\xe9', which is not UTF-8");
+  expect(said((folder_ / "mistyped").string()), "There is no corpus");
+}
+
+TEST_F(Prepare, AClipThatIsTooLongIsNamedWithTheCommandThatCutsIt) {
+  write_tone(folder_ / "corpus/wavs/talk.wav", 200.0, 30.0);
+  add_line(folder_ / "corpus", "talk",
+           "a long talk that nobody cut into clips yet, with many words");
+  const auto result = prepare({"--model", model()});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(result.err.find("talk.wav is too long to learn from (30.00 s, at most 11.61 s). Cut it "
+                            "(ffmpeg -i "),
+            std::string::npos)
+      << result.err;
+}
+
+TEST_F(Prepare, TheReportLiesBesideTheIndexNamesTheClipsAndPlaysThem) {
+  const auto corpus = folder_ / "a & <b>";
+  write_tone_corpus(corpus, 24);
+  write_tone(corpus / "wavs/odd \"one\".wav", 500.0, 5.0);
+  add_line(corpus, "odd \"one\"", "seventeen letters here");  // four a second
+  write_tone(corpus / "wavs/silent.wav", 500.0, 1.3, 0.0);
+  add_line(corpus, "silent", "sixteen letters or so");
+  const auto cache = folder_ / "pages";
+  const auto result =
+      run_program({"prepare", corpus.string(), "--model", model(), "--cache-dir", cache.string()});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  std::vector<fs::path> pages;
+  for (const auto& entry : fs::directory_iterator(cache)) {
+    if (entry.path().string().ends_with(".report.html")) pages.push_back(entry.path());
+  }
+  ASSERT_EQ(pages.size(), 1U);
+  EXPECT_TRUE(pages[0].filename().string().starts_with("a & <b>-")) << pages[0];
+  EXPECT_NE(result.err.find(pages[0].string()), std::string::npos) << result.err;
+  const auto page = contents_of(pages[0]);
+  EXPECT_NE(page.find("src=\"file:///"), std::string::npos);
+  EXPECT_NE(page.find("/a%20%26%20%3Cb%3E/wavs/odd%20%22one%22.wav\"></audio>"), std::string::npos);
+  EXPECT_NE(page.find("silent.wav"), std::string::npos) << "clips that are left out are named";
+  EXPECT_EQ(page.find("& <b>"), std::string::npos);
+  EXPECT_EQ(page.find("odd \"one"), std::string::npos);
+}
+
+TEST_F(Prepare, AScriptThatIsNotTheLanguagesIsAWarningWithTheFlagThatMendsIt) {
+  const auto corpus = folder_ / "persian";
+  write_tone_corpus(corpus, 10);
+  std::ofstream(corpus / "metadata.csv");
+  for (int clip = 0; clip < 10; ++clip) {
+    add_line(corpus, "clip0" + std::to_string(clip),
+             clip == 0 ? "sixteen letters or so" : "گربه کوچک پنجره را دید");
+  }
+  for (const std::vector<std::string>& model_words :
+       {std::vector<std::string>{}, {"--model", model()}}) {
+    std::vector<std::string> words = {"prepare", corpus.string(), "--cache-dir",
+                                      (folder_ / "fa-cache").string()};
+    words.insert(words.end(), model_words.begin(), model_words.end());
+    const auto warned = run_program(words);
+    EXPECT_NE(warned.err.find("9 of 10 transcripts of " + corpus.string() +
+                              " are written in Arabic script, which en does not use: give "
+                              "--language fa"),
+              std::string::npos)
+        << warned.err;
+  }
+  const auto mended = run_program({"prepare", corpus.string(), "--cache-dir",
+                                   (folder_ / "fa-cache").string(), "--language", "fa"});
+  EXPECT_EQ(mended.exit_code, 0) << mended.err;
+  EXPECT_EQ(mended.err.find("9 of 10 transcripts"), std::string::npos) << mended.err;
 }
 
 TEST_F(Prepare, SaysWhatItNeeds) {

@@ -26,6 +26,30 @@ TEST_F(Recipes, EveryFileOfConfigsIsReadByTheProgram) {
   EXPECT_GE(read, 5);
 }
 
+TEST_F(Recipes, FineTuningWithoutAModelIsRefusedWithWhatToType) {
+  for (const char* recipe : {"fine-tune-public.yaml", "persian.yaml"}) {
+    const auto result =
+        run_program({"train", "--quiet", "--device", "cpu", "--config", recipes() / recipe,
+                     "--train-data", path("corpus"), "--checkpoint-dir", path("run")});
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_TRUE(has(result.err, "--init MODEL") && has(result.err, "myxtts import")) << result.err;
+    EXPECT_FALSE(fs::exists(path("run")));
+  }
+}
+
+TEST_F(Recipes, StepsFollowTheAmountOfSpeechAndAreToldForEveryStage) {
+  const auto result =
+      run_program({"train", "--dry-run", "--quiet", "--device", "cpu", "--config",
+                   recipes() / "one-voice-from-nothing.yaml", "--model-size", "tiny",
+                   "--train-data", path("corpus"), "--checkpoint-dir", path("run")});
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+  for (const char* words :
+       {"Stage 1 of 3: dvae", "Stage 3 of 3: decoder", "--stage-budget lets "}) {
+    EXPECT_TRUE(has(result.out, words)) << words << "\n" << result.out;
+  }
+  EXPECT_FALSE(has(result.out, "lets 6,000 run")) << "that is for an hour\n" << result.out;
+}
+
 TEST_F(Recipes, OneVoiceFromNothingMakesAModelInAFewSteps) {
   const auto result = run_program({"train",
                                    "--config",

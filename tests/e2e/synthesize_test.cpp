@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cmath>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <thread>
 
 #include <ATen/ATen.h>
@@ -199,11 +202,76 @@ TEST_F(Synthesize, LinesBecomeNumberedFilesThatSoundAsTheyDoAlone) {
   ASSERT_EQ(dump.at("pieces").size(0), 3) << "a row for each text";
   EXPECT_EQ(dump.at("pieces").select(1, 0).sum().item<std::int64_t>(), dump.at("text_ids").size(0));
   EXPECT_EQ(dump.at("pieces").select(1, 1).sum().item<std::int64_t>(), dump.at("codes").size(0));
+  EXPECT_NE(result.err.find(file("out-0001.wav") + " to " + file("out-0004.wav") + " (3 files): "),
+            std::string::npos)
+      << result.err;
+  EXPECT_EQ(result.err.find(file("out.wav")), std::string::npos) << "there is no such file";
   EXPECT_TRUE(fs::exists(file("out-0001.wav")));
   EXPECT_FALSE(fs::exists(file("out-0002.wav"))) << "a blank line is nothing to say";
   EXPECT_TRUE(fs::exists(file("out-0004.wav")));
   ASSERT_EQ(say("One more line here.").exit_code, 0);
   EXPECT_EQ(contents_of(file("out-0003.wav")), contents_of(file("a.wav")));
+}
+
+// From standard input, by a model that is named by its run.
+TEST_F(Synthesize, LinesAreJoinedIntoOneFileWithPausesBetweenThem) {
+  fs::create_directory(file("run"));
+  fs::create_directory_symlink(model_folder(), file("run/latest"));
+  const auto join = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = {
+        "synthesize", "--model",     file("run"), "--reference", file("me.wav"), "--language",
+        "en",         "--text-file", "-",         "--join",      "--threads",    "1"};
+    all.insert(all.end(), more.begin(), more.end());
+    return run_program(all, {.standard_input = "Good morning.\n\nOne more line here.\nThird.\n"});
+  };
+  const auto result = join({"--out", file("chapter.wav"), "--dump", file("d")});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(result.err.starts_with("model: --model " + file("run") + " means " +
+                                     file("run/latest") + ", model\nsynthesize: loading "))
+      << result.err;
+  EXPECT_NE(result.err.find("synthesize: " + file("chapter.wav") + ": "), std::string::npos)
+      << result.err;
+  const auto sound = read_audio(file("chapter.wav"));
+  const auto dump = read_tensors(file("d"));
+  ASSERT_EQ(dump.at("pieces").size(0), 3);
+  EXPECT_EQ(sound.frames(), dump.at("wav").size(0) + 2 * 9600) << "two pauses of 0.4 s";
+  const auto first_line = dump.at("pieces")[0][3].item<std::int64_t>();
+  for (std::int64_t i = 0; i < 9600; ++i) {
+    ASSERT_EQ(sound.samples[static_cast<std::size_t>(first_line + i)], 0.0F) << i;
+  }
+
+  fs::create_directory_symlink(model_folder(), file("run/best"));
+  const auto raw = join({"--out", "-"});
+  ASSERT_EQ(raw.exit_code, 0) << raw.err;
+  EXPECT_NE(raw.err.find("means " + file("run/best")), std::string::npos) << raw.err;
+  EXPECT_EQ(raw.out.size(), 2 * sound.samples.size()) << "one sound may go to a pipe";
+}
+
+// The other end of a terminal, as whoever sits before it has it.
+class Terminal {
+ public:
+  Terminal() : end_(posix_openpt(O_RDWR | O_NOCTTY)) {
+    if (end_ < 0 || grantpt(end_) != 0 || unlockpt(end_) != 0) throw std::runtime_error("no pty");
+  }
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+  ~Terminal() { close(end_); }
+  std::string name() const { return ptsname(end_); }
+
+ private:
+  int end_;
+};
+
+TEST_F(Synthesize, RawSoundIsNotWrittenToATerminal) {
+  const Terminal terminal;
+  const std::string command = std::string("timeout 60 " MYXTTS_PROGRAM " synthesize --model ") +
+                              model_folder().string() + " --reference " + file("me.wav") +
+                              " --language en --text Hi. --stream --out - > " + terminal.name() +
+                              " 2> " + file("err");
+  const int status = std::system(command.c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 2);
+  EXPECT_NE(contents_of(file("err")).find("which a terminal cannot play"), std::string::npos)
+      << contents_of(file("err"));
 }
 
 TEST_F(Synthesize, LongTextHasNoJumpsAtItsSeams) {
@@ -289,6 +357,41 @@ TEST_F(Synthesize, CtrlCBeforeTheFirstSoundLeavesNoDump) {
   EXPECT_FALSE(fs::exists(file("d.safetensors")));
 }
 
+TEST_F(Synthesize, CtrlCKeepsTheFilesThatAreDoneAndSaysHowMany) {
+  std::ofstream lines(file("lines.txt"));
+  for (int i = 0; i < 400; ++i) lines << "Number " << i << " is said aloud here.\n";
+  lines.close();
+  for (const bool joins : {false, true}) {
+    std::vector<std::string> flags = {"--reference", file("me.wav"),    "--language", "en",
+                                      "--text-file", file("lines.txt"), "--batch",    "1",
+                                      "--out",       file("a.wav")};
+    if (joins) flags.emplace_back("--join");
+    StartedProgram program(arguments(flags));
+    // A joined file is there under another name until it is whole.
+    const auto has_begun = [&] {
+      if (!joins) return fs::exists(file("a-0002.wav"));
+      for (const auto& entry : fs::directory_iterator(folder_.path())) {
+        std::error_code gone;
+        if (entry.path().extension() == ".part" && entry.file_size(gone) > 100'000) return true;
+      }
+      return false;
+    };
+    while (!has_begun() && !program.ends_within(std::chrono::milliseconds(1))) {
+    }
+    program.send(SIGINT);
+    const auto result = program.finish();
+    EXPECT_EQ(result.exit_code, 130) << result.err;
+    EXPECT_NE(result.err.find(" of 400 texts are done"), std::string::npos) << result.err;
+    EXPECT_NE(result.err.find(joins ? file("a.wav") + ": " : file("a-0001.wav") + " to "),
+              std::string::npos)
+        << result.err;
+    EXPECT_GT(read_audio(file(joins ? "a.wav" : "a-0001.wav")).frames(), 4000);
+  }
+  for (const auto& entry : fs::directory_iterator(folder_.path())) {
+    EXPECT_NE(entry.path().extension(), ".part") << entry.path();
+  }
+}
+
 TEST_F(Synthesize, BadInputIsAnsweredWithASentence) {
   write_tone("short.wav", 200.0, 0.2);
   write_tone("silent.wav", 200.0, 2.0, 0.0);
@@ -315,10 +418,12 @@ TEST_F(Synthesize, BadInputIsAnsweredWithASentence) {
        "blank.txt is empty",
        {"--reference", me, "--language", "en", "--text-file", file("blank.txt"), "--out", out}},
       {2, "There is no voice", usual},
-      {2, "Use one of: en", {"--reference", me, "--language", "xx", "--text", "Hi.", "--out", out}},
+      {2, "it knows en, ", {"--reference", me, "--language", "xx", "--text", "Hi.", "--out", out}},
       {2,
-       ".wav, .flac or .ogg",
+       ".wav, .flac, .ogg",
        {"--reference", me, "--language", "en", "--text", "Hi.", "--out", "a.mp4"}},
+      {2, "--join joins the lines", with(usual, {"--reference", me, "--join"})},
+      {3, "type --reference " + me + " in its place", with(usual, {"--voice", me})},
       {3, "there is no such file", with(usual, {"--reference", file("none.wav")})},
       {3, "short.wav is 0.20 s long", with(usual, {"--reference", file("short.wav")})},
       {3, "silent.wav is silent", with(usual, {"--reference", file("silent.wav")})},

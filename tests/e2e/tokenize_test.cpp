@@ -66,8 +66,11 @@ TEST(Tokenize, StrictNamesTheLineAndTheByte) {
 TEST(Tokenize, AnUnknownLanguageListsTheKnownOnes) {
   const auto result = run_program({"tokenize", "--language", "xx", "--vocab", vocabulary()});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_NE(result.err.find("'xx'"), std::string::npos) << result.err;
-  EXPECT_NE(result.err.find("en es fr de"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("'xx'; it knows en, "), std::string::npos) << result.err;
+  const auto no_code = run_program({"tokenize", "--language", "english", "--vocab", vocabulary()});
+  EXPECT_EQ(no_code.exit_code, 2);
+  EXPECT_NE(no_code.err.find("'english'"), std::string::npos) << no_code.err;
+  EXPECT_NE(no_code.err.find("en es fr de"), std::string::npos) << no_code.err;
 }
 
 TEST(Tokenize, ALanguageTheVocabularyLacksSaysHowToAddIt) {

@@ -9,6 +9,7 @@
 #include "e2e/training_bench.h"
 #include "support/corpus_maker.h"
 #include "support/one_sentence.h"
+#include "support/tone_corpus.h"
 
 namespace myxtts::test::train_chain_test {
 namespace {
@@ -29,6 +30,25 @@ class TrainChain : public TrainingBench {
     return words;
   }
 
+  // The words behind `name` of the commands that a run ends with, as a shell takes them.
+  static Words printed_command(const std::string& out, const std::string& name) {
+    const std::string program = "myxtts ";
+    const auto start = out.find(program, out.find("  " + name));
+    if (start == std::string::npos) return {};
+    Words words(1);
+    bool quoted = false;
+    for (auto at = start + program.size(); at < out.size() && out[at] != '\n'; ++at) {
+      if (out[at] == '\'') {
+        quoted = !quoted;
+      } else if (out[at] == ' ' && !quoted) {
+        words.emplace_back();
+      } else {
+        words.back() += out[at];
+      }
+    }
+    return words;
+  }
+
   std::int64_t step_of(const std::string& run) const {
     return nlohmann::json::parse(latest(run, "state.json")).at("step");
   }
@@ -43,8 +63,12 @@ class TrainChain : public TrainingBench {
     }
     for (const char* sound :
          {"gpt/samples/step-0000003/02.wav", "decoder/samples/step-0000002/01.wav",
-          "decoder/samples/step-0000002/01-original.wav"}) {
+          "decoder/samples/step-0000002/01-original.wav",
+          "gpt/samples/step-0000003/02-original.wav"}) {
       EXPECT_GT(in(sound).size(), 10'000u) << sound;
+    }
+    for (const char* stage : {"gpt/samples/step-0000003", "decoder/samples/step-0000002"}) {
+      EXPECT_GT(in(std::string(stage) + "/01.txt").size(), 5U) << stage;
     }
     bool has_events = false;
     for (const auto& entry : fs::directory_iterator(path(run) / "decoder" / "samples")) {
@@ -68,14 +92,21 @@ TEST_F(TrainChain, ThreeStagesFromNothingMakeOneModelThatSpeaksAndLeaveSoundsAnd
   EXPECT_EQ(step_of("run/dvae"), 3);
   EXPECT_EQ(step_of("run/gpt"), 3);
   EXPECT_EQ(step_of("run"), 2) << "RUN/latest is the last stage's";
+  EXPECT_EQ(fs::canonical(path("run") / "best"), fs::canonical(path("run/decoder") / "best"));
   EXPECT_EQ(latest("run", "dvae.safetensors"), latest("run/dvae", "dvae.safetensors"));
   EXPECT_EQ(latest("run", "vocab.json"), latest("run/dvae", "vocab.json"));
   EXPECT_NE(latest("run", "model.safetensors"), latest("run/gpt", "model.safetensors"));
-  const auto spoken =
-      run_program({"synthesize", "--quiet", "--device", "cpu", "--model", path("run") / "latest",
-                   "--language", "en", "--reference", path("corpus") / "wavs" / "clip00.wav",
-                   "--text", "a test", "--out", path("said.wav")});
-  EXPECT_EQ(spoken.exit_code, 0) << spoken.err;
+  Words hear = printed_command(result.out, "hear it");
+  ASSERT_FALSE(hear.empty()) << result.out;
+  ASSERT_EQ(hear.back(), "hello.wav") << result.out;
+  hear.back() = path("said.wav").string();
+  for (Words words : {hear, printed_command(result.out, "measure it")}) {
+    words.insert(words.end(), {"--quiet", "--device", "cpu"});
+    const auto typed = run_program(words);
+    EXPECT_EQ(typed.exit_code, 0) << words.front() << ": " << typed.err;
+  }
+  EXPECT_TRUE(fs::exists(path("said.wav")));
+  EXPECT_FALSE(has(result.out, "export it")) << "the peer has no model of this size";
   const auto again = trained("run", three_stages({"--samples", "2", "--resume"}));
   EXPECT_FALSE(has(again.err, "stage 1 of 3")) << "nothing is repeated";
   expect_samples("run");
@@ -118,6 +149,58 @@ TEST_F(TrainChain, AFolderThatWasUsedIsRefusedWithoutResume) {
     EXPECT_TRUE(has(stage.err, "a run of several stages")) << stage.err;
     expect_one_sentence(stage.err);
   }
+}
+
+TEST_F(TrainChain, TheFolderSaysWhatItIsFromTheFirstStepOn) {
+  {
+    StartedProgram program(command("run", {"--stages", "dvae,gpt", "--stage-budget",
+                                           "dvae=100000,gpt=1", "--max-steps", "100000"}));
+    ASSERT_TRUE(program.has_said("Model training starting now"));
+    program.send(SIGKILL);
+    program.finish();
+  }
+  const std::string run = path("run");
+  const std::string command_of_chain = "myxtts train --config " + run + "/config.yaml --resume";
+  const auto alone = train("run", {"--quiet", "--stage", "gpt"});
+  EXPECT_EQ(alone.exit_code, 2) << alone.err;
+  EXPECT_TRUE(has(alone.err, "a run of several stages")) << alone.err;
+  const auto resumed = train("other", {"--quiet", "--resume", run});
+  EXPECT_EQ(resumed.exit_code, 3) << resumed.err;
+  const auto spoken =
+      run_program({"synthesize", "--quiet", "--device", "cpu", "--model", run, "--language", "en",
+                   "--reference", path("corpus") / "wavs" / "clip00.wav", "--text", "a test",
+                   "--out", path("said.wav")});
+  EXPECT_EQ(spoken.exit_code, 3) << spoken.err;
+  for (const auto& result : {resumed, spoken}) {
+    EXPECT_TRUE(has(result.err, "a run of several stages that has saved no model yet"))
+        << result.err;
+    EXPECT_TRUE(has(result.err, command_of_chain)) << result.err;
+    expect_one_sentence(result.err);
+  }
+}
+
+// It comes when the last step of a stage is done.
+TEST_F(TrainChain, ASignalAtTheEndOfAStageStopsTheChain) {
+  write_tone_corpus(path("many"), 60);
+  StartedProgram program(command(
+      "run", {"--stages", "dvae,gpt", "--stage-budget", "dvae=2,gpt=100000", "--max-steps",
+              "100000", "--train-data", path("many"), "--val-fraction", "0", "--samples", "60"}));
+  ASSERT_TRUE(program.has_said("the last samples are being made"));
+  program.send(SIGTERM);
+  ASSERT_TRUE(program.ends_soon());
+  const auto result = program.finish();
+  EXPECT_EQ(result.exit_code, 143) << result.err;
+  EXPECT_FALSE(has(result.err, "stage 2 of 2")) << result.err;
+  EXPECT_TRUE(has(result.err, "interrupted at step 2; to continue, type: myxtts train --config " +
+                                  path("run").string() + "/config.yaml --resume"))
+      << result.err;
+  EXPECT_EQ(step_of("run"), 2);
+}
+
+TEST_F(TrainChain, ARaisedNumberOfStepsCountsWhenTheChainIsContinued) {
+  trained("run", {"--stages", "gpt", "--max-steps", "1"});
+  trained("run", {"--stages", "gpt", "--max-steps", "2", "--resume"});
+  EXPECT_EQ(step_of("run/gpt"), 2);
 }
 
 TEST_F(TrainChain, ItsOwnConfigYamlContinuesItWithWhatEachStageHas) {

@@ -3,11 +3,13 @@
 // What disks do to a training run, and what the run makes of it.
 #include <sys/mount.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "e2e/training_bench.h"
 #include "support/one_sentence.h"
 #include "support/small_disk.h"
+#include "support/tone_corpus.h"
 
 namespace myxtts::test::train_faults_test {
 namespace {
@@ -88,6 +90,19 @@ TEST_F(TrainFaults, AFullDiskDoesNotStopTrainingAndTheRunGoesOnOnceThereIsRoom) 
   expect_same_weights(disk / "run", path("whole"));
 }
 
+TEST_F(TrainFaults, AChainOnAFullDiskNamesTheCommandThatContinuesTheChain) {
+  // Room for what a stage begins with, but for no checkpoint.
+  const SmallDisk disk(30 * 1024);
+  if (!disk.mounted()) GTEST_SKIP() << "this user may not mount a small disk";
+  const auto full = train("run", steps(2, {"--stages", "gpt", "--checkpoint-dir", disk / "run"}));
+  EXPECT_EQ(full.exit_code, 3) << full.err;
+  EXPECT_TRUE(has(full.err, "The last checkpoint, of step 2, could not be written")) << full.err;
+  EXPECT_TRUE(has(
+      full.err, "type: myxtts train --config " + (disk / "run").string() + "/config.yaml --resume"))
+      << full.err;
+  EXPECT_FALSE(has(full.err, "run/gpt/config.yaml")) << full.err;
+}
+
 TEST_F(TrainFaults, AReadOnlyRunDirectoryIsRefusedInOneSentence) {
   SmallDisk disk(100);
   if (!disk.mounted() || !disk.make_read_only()) {
@@ -97,6 +112,35 @@ TEST_F(TrainFaults, AReadOnlyRunDirectoryIsRefusedInOneSentence) {
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_TRUE(has(result.err, "read-only") && has(result.err, "--checkpoint-dir")) << result.err;
   expect_one_sentence(result.err);
+}
+
+TEST_F(TrainFaults, ClipsThatOnlyDecodingShowsToBeBadAreListedThoseToMeasureOnToo) {
+  write_tone_corpus(path("held back"), 12);
+  for (const char* folder : {"corpus", "held back"}) {  // silence is not in a header
+    write_tone(path(folder) / "wavs/silent.wav", 500.0, 1.3, 0.0);
+    add_line(path(folder), "silent", "sixteen letters or so");
+  }
+  trained("run", {"--val-data", path("held back"), "--max-steps", "5", "--eval-steps", "5",
+                  "--max-skipped", "0.5"});
+  const auto list = contents_of(path("run") / "skipped.jsonl");
+  EXPECT_EQ(std::count(list.begin(), list.end(), '\n'), 2) << list;
+  for (const char* folder : {"corpus", "held back"}) {
+    EXPECT_TRUE(has(list, (path(folder) / "wavs/silent.wav").string())) << list;
+  }
+}
+
+TEST_F(TrainFaults, AMistypedCorpusLeavesNothingBehind) {
+  for (const Words& more :
+       {Words{"--train-data", path("corpsu")}, Words{"--val-data", path("corpsu")},
+        Words{"--stages", "dvae,gpt", "--train-data", path("corpsu")}}) {
+    const auto result = train("run", more);
+    EXPECT_EQ(result.exit_code, 3) << result.err;
+    EXPECT_TRUE(has(result.err, "There is no corpus " + path("corpsu").string())) << result.err;
+    EXPECT_FALSE(fs::exists(path("run"))) << more[0];
+  }
+  const auto odd = train("run", {"--train-data", "caf\xe9"});
+  EXPECT_EQ(odd.exit_code, 2) << odd.err;
+  EXPECT_TRUE(has(odd.err, "--train-data was given 'caf\\xe9', which is not UTF-8")) << odd.err;
 }
 
 }  // namespace

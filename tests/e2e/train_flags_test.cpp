@@ -2,6 +2,7 @@
 //
 // Every flag of train does something that can be seen.
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 
 #include <fmt/format.h>
@@ -49,6 +50,32 @@ TEST_F(TrainFlags, TheRateFollowsScheduleAndWarmUp) {
   const auto cosine = curve("cosine", "lr");
   EXPECT_GT(cosine[0], 0.0018);
   EXPECT_GT(cosine[1], cosine[3]);
+}
+
+TEST_F(TrainFlags, ARateThatNobodyChoseFollowsFromWhatThePartStartsFrom) {
+  const auto result = trained("run", {"--lr", "auto", "--max-steps", "1"});
+  EXPECT_TRUE(has(result.err, "lr 0.0002 for gpt: the part starts from nothing")) << result.err;
+  EXPECT_TRUE(has(result.err, "--buffer-size auto takes ")) << result.err;
+  EXPECT_EQ(curve("run", "lr"), std::vector<double>{0.0002});
+  EXPECT_TRUE(has(contents_of(path("run") / "config.yaml"), "lr: 0.0002 "));
+  EXPECT_TRUE(has(contents_of(path("run") / "log.txt"), "the part starts from nothing"));
+
+  const auto shown = [](const fs::path& init) {
+    return run_program({"config", "--init", init}).out;
+  };
+  EXPECT_TRUE(
+      has(shown(path("run") / "latest"), "# default: the part starts from trained weights"));
+  EXPECT_TRUE(has(shown(path("run") / "latest"), "  lr: 5e-06 "));
+  trained("dvae", {"--stage", "dvae", "--max-steps", "1"});  // which has no trained GPT
+  EXPECT_TRUE(has(shown(path("dvae") / "latest"), "# default: the part starts from nothing"));
+
+  // The run's own rate, whatever would follow from the settings now.
+  trained("mine", {"--lr", "0.003", "--max-steps", "1"});
+  const auto resumed = trained("mine", {"--lr", "auto", "--max-steps", "2", "--resume"});
+  EXPECT_TRUE(has(resumed.err, "lr 0.003 for gpt: it is the run's own")) << resumed.err;
+  EXPECT_EQ(curve("mine", "lr"), (std::vector<double>{0.003, 0.003}));
+  const auto checked = train("new", {"--lr", "auto", "--dry-run"});
+  EXPECT_TRUE(has(checked.out, "lr 0.0002 for gpt: the part starts from nothing")) << checked.out;
 }
 
 // Each of the first changes the arithmetic, so the second step is another one.
@@ -150,6 +177,7 @@ struct BadInput {
 
 TEST_F(TrainFlags, WhatCannotBeTrainedIsRefusedInOneSentence) {
   const std::string nowhere = path("nowhere");
+  const fs::path golden = fs::path(std::getenv("MYXTTS_TEST_DATA")) / "golden";
   std::ofstream(path("file")) << "x";
   std::ofstream(path("empty.txt")) << "\n";
   const std::vector<BadInput> table{
@@ -163,7 +191,8 @@ TEST_F(TrainFlags, WhatCannotBeTrainedIsRefusedInOneSentence) {
       {{"--freeze", "gpt.nothing.*"}, 2, "gpt.nothing.*"},
       {{"--test-sentences", nowhere}, 3, "nowhere"},
       {{"--test-sentences", path("empty.txt")}, 3, "holds no sentence"},
-      {{"--language", "xx"}, 2, "xx"},
+      {{"--language", "english"}, 2, "--language takes a language code"},
+      {{"--language", "xx", "--vocab", golden / "text/vocab.json"}, 2, "no token [xx]"},
       {{"--lr", "nan"}, 2, "--lr"},
       {{"--lr", "2"}, 2, "--lr"},
       {{"--trace", path("file") / "x.json"}, 3, "x.json"},

@@ -2,10 +2,15 @@
 //
 // Whole training runs: what they leave, that they continue, and that nothing but the settings
 // decides what is trained.
+#include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 
 #include "e2e/training_bench.h"
+#include "run/sealed_folder.h"
+#include "run/training_state.h"
 #include "support/one_sentence.h"
 
 namespace myxtts::test::train_run_test {
@@ -29,14 +34,22 @@ TEST_F(TrainRun, SixStepsFromNothingLeaveAWholeRunDirectoryThatIsRefusedWithoutR
   EXPECT_LT(losses.back(), losses.front());
   EXPECT_EQ(curve("run", "step").back(), 6);
   EXPECT_TRUE(has(result.out, "6 steps, 1 to 6")) << result.out;
-  EXPECT_TRUE(has(result.out, "The pipeline ")) << result.out;
+
+  // What it can do next, and how its stages did for those who ask: the log has that always.
+  EXPECT_TRUE(has(result.out, "cannot speak: its dvae and decoder were not trained")) << result.out;
+  EXPECT_TRUE(has(result.out, "myxtts train --stages dvae,gpt,decoder --train-data "))
+      << result.out;
+  EXPECT_FALSE(has(result.out + result.err, "collator")) << result.out << result.err;
+  EXPECT_TRUE(has(contents_of(path("run") / "log.txt"), "collator"));
 
   // The start is told in the words of the original, and in the log too.
   const std::string log = contents_of(path("run") / "log.txt");
-  for (const char* words : {"Configuring CPU Mode", "CPU configuration completed successfully",
-                            "Intelligent GPU Pipeline: CPU Mode", "Model will be placed on cpu",
-                            "Waiting for data pipeline to warm up", "Model training starting now",
-                            "cannot be heard until those stages are trained"}) {
+  for (const char* words :
+       {"Configuring CPU Mode", "CPU configuration completed successfully",
+        "Intelligent GPU Pipeline: CPU Mode", "Model will be placed on cpu",
+        "Creating model on device: cpu", "Smart Prefetching: Enabled",
+        "buffer_size=", "Waiting for data pipeline to warm up", "Model training starting now",
+        "Starting training", "cannot be heard until those stages are trained"}) {
     EXPECT_TRUE(has(result.err, words)) << words << "\n" << result.err;
     EXPECT_TRUE(has(log, words)) << words;
   }
@@ -45,6 +58,47 @@ TEST_F(TrainRun, SixStepsFromNothingLeaveAWholeRunDirectoryThatIsRefusedWithoutR
   EXPECT_EQ(again.exit_code, 3);
   EXPECT_TRUE(has(again.err, "--resume") && has(again.err, "--checkpoint-dir")) << again.err;
   expect_one_sentence(again.err);
+}
+
+TEST_F(TrainRun, ASmallCorpusIsMeasuredTheBestModelIsKeptAndTheLastSamplesAreThere) {
+  const auto result =
+      trained("run", {"--val-fraction", "0.00001", "--eval-steps", "1", "--max-steps", "4", "--lr",
+                      "0.05", "--keep-last", "1", "--samples", "1"});
+  const auto losses = curve("run", "loss", "validation");
+  ASSERT_EQ(losses.size(), 4U);
+  const auto best = nlohmann::json::parse(contents_of(path("run") / "best" / "state.json"));
+  EXPECT_EQ(best.at("validation_loss"), *std::ranges::min_element(losses));
+  EXPECT_TRUE(has(result.err, (path("run") / "best").string() + " is the checkpoint of step "))
+      << result.err;
+  EXPECT_FALSE(has(result.err, "NO CLIPS")) << result.err;
+  for (const char* file : {"01.wav", "01.png", "01.txt", "01-original.wav"}) {
+    EXPECT_GT(contents_of(path("run") / "samples/step-0000004" / file).size(), 5U) << file;
+  }
+
+  const auto blind = trained("blind", {"--val-fraction", "0", "--max-steps", "1", "--warmup-steps",
+                                       "0", "--save-steps", "7", "--samples", "1"});
+  EXPECT_TRUE(has(blind.err, "NO CLIPS ARE KEPT BACK TO MEASURE ON")) << blind.err;
+  EXPECT_TRUE(has(blind.err, "Give --save-steps 1")) << blind.err;
+  EXPECT_FALSE(fs::exists(fs::symlink_status(path("blind") / "best")));
+  EXPECT_FALSE(has(blind.err + blind.out, "best is")) << blind.err;
+  EXPECT_TRUE(fs::exists(path("blind") / "samples/step-0000001/01.wav"));
+}
+
+// Such a run trained on every clip that its share did not meet: here on all.
+TEST_F(TrainRun, ARunOfAnOlderProgramGoesOnWithItsOwnSplit) {
+  trained("run", {"--val-fraction", "0", "--max-steps", "2"});
+  const fs::path checkpoint = fs::canonical(path("run") / "latest");
+  TrainingState state = read_training_state(checkpoint / "state.json");
+  const std::string word = " held_back=clips";
+  ASSERT_TRUE(state.rows.ends_with(word)) << state.rows;
+  state.rows.resize(state.rows.size() - word.size());
+  write_training_state(checkpoint / "state.json", state);
+  fs::remove(checkpoint / kChecksums);
+  seal_folder({.folder = checkpoint, .step = 2});
+  const auto result = trained("run", {"--val-fraction", "0.00001", "--max-steps", "3", "--resume"});
+  EXPECT_TRUE(has(result.err, "continuing at step 2")) << result.err;
+  EXPECT_FALSE(has(result.err, "changed")) << result.err;
+  EXPECT_TRUE(has(result.err, " 0 clips are for validation")) << result.err;
 }
 
 TEST_F(TrainRun, OutputThatIsPipedHoldsNoControlCharacters) {
@@ -97,7 +151,16 @@ TEST_F(TrainRun, ARunGoesOnWithoutTheModelThatItBeganWith) {
   trained("first", {"--max-steps", "1"});
   std::filesystem::copy(std::filesystem::canonical(path("first") / "latest"), path("model"),
                         std::filesystem::copy_options::recursive);
+  // A large file that training leaves alone is its owner's to change afterwards, and the run's own.
+  const auto voices = path("model") / "voices.safetensors";
+  std::ofstream(voices) << "voices";
+  std::filesystem::resize_file(voices, 17 << 20);
   trained("run", {"--init", path("model"), "--max-steps", "1"});
+  EXPECT_EQ(std::filesystem::hard_link_count(voices), 1U) << "no checkpoint shares it";
+  EXPECT_EQ(std::filesystem::hard_link_count(path("run") / "latest" / "voices.safetensors"), 2U)
+      << "checkpoints of one run do, with its start";
+  std::fstream(voices, std::ios::in | std::ios::out) << "others";
+  EXPECT_TRUE(latest("run", "voices.safetensors").starts_with("voices"));
   std::filesystem::remove_all(path("model"));
   trained("run", {"--init", path("model"), "--max-steps", "2", "--resume"});
   EXPECT_EQ(curve("run", "loss").size(), 2U);
@@ -120,7 +183,10 @@ TEST_F(TrainRun, NeitherThreadsNorBuffersNorTheCacheChangeWhatIsTrained) {
 TEST_F(TrainRun, ACheckpointIsAModelThatIsMeasuredAndFineTunedAndBringsItsOwnVocabulary) {
   trained("first", {"--max-steps", "2"});
   const std::string model = path("first") / "latest";
-  trained("second", {"--max-steps", "2", "--init", model});
+  const auto second = trained("second", {"--max-steps", "2", "--init", path("first")});
+  EXPECT_TRUE(has(second.err,
+                  "--init " + path("first").string() + " means " + path("first").string() + "/"))
+      << second.err;
   EXPECT_EQ(latest("second", "vocab.json"), latest("first", "vocab.json"));
   EXPECT_EQ(latest("second", "dvae.safetensors"), latest("first", "dvae.safetensors"));
   const auto wrong = train("third", {"--quiet", "--init", model, "--model-size", "small"});

@@ -6,6 +6,7 @@
 
 #include "e2e/training_bench.h"
 #include "run/open_model.h"
+#include "support/corpus_maker.h"
 
 namespace myxtts::test::train_stages_test {
 namespace {
@@ -67,6 +68,30 @@ TEST_F(TrainStages, TheDvaeIsTrainedFromNothingAndOnItsResultTheDecoder) {
   const auto other = train("dvae-whole", stage("decoder", {"--quiet", "--resume"}));
   EXPECT_EQ(other.exit_code, 2) << other.err;
   EXPECT_TRUE(has(other.err, "trains the stage dvae, and --stage is decoder")) << other.err;
+}
+
+TEST_F(TrainStages, SpeakersAreMeasuredThatWereNotTrainedAndOthersAreRefusedOnResume) {
+  auto clips = made_clips(12);
+  for (std::size_t i = 0; i < clips.size(); ++i) clips[i].speaker = "p" + std::to_string(i % 4);
+  const std::string corpus = make_corpus(path("voices"), CorpusLayout::CoquiCsv, clips).string();
+  for (auto& clip : clips) clip.speaker = clip.speaker == "p0" ? "anna" : clip.speaker;
+  for (auto& clip : clips) clip.speaker = clip.speaker == "p1" ? "bert" : clip.speaker;
+  const std::string other = make_corpus(path("others"), CorpusLayout::CoquiCsv, clips).string();
+  const auto words = [](const std::string& data, const Words& more) {
+    Words all{"--stage", "speaker", "--train-data", data, "--val-fraction", "0.01"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  trained("run", words(corpus, {"--max-steps", "2"}));
+  const auto names = nlohmann::json::parse(latest("run", "trained_speakers.json"));
+  EXPECT_EQ(names.size(), 3U) << names << ": one of four is held back";
+  EXPECT_EQ(metrics("run", "validation").back().at("clips"), 3);
+
+  const auto refused = train("run", words(other, {"--quiet", "--max-steps", "4", "--resume"}));
+  EXPECT_EQ(refused.exit_code, 3) << refused.err;
+  EXPECT_TRUE(has(refused.err, "; new: ") && has(refused.err, "; missing: p")) << refused.err;
+  EXPECT_TRUE(has(refused.err, "--stage speaker --init")) << refused.err;
+  trained("run", words(corpus, {"--max-steps", "3", "--resume"}));
 }
 
 TEST_F(TrainStages, WhatAStageCannotHaveIsRefused) {

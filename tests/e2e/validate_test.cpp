@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <map>
 
@@ -73,6 +76,44 @@ TEST(Validate, AMissingSoundLibraryFailsWithItsRemedy) {
   EXPECT_NE(result.out.find("apt install libsndfile1"), std::string::npos) << result.out;
   EXPECT_NE(result.out.find("PASS  data to model"), std::string::npos) << result.out;
   EXPECT_NE(result.out.find("This placement does not work:"), std::string::npos) << result.out;
+}
+
+TEST(Validate, ATmpdirThatIsMissingIsNamedAndNoDeviceIsBlamed) {
+  const TemporaryFolder folder;
+  const std::string missing = folder / "missing";
+  const auto result = validate({"--device", "cpu"}, {"TMPDIR=" + missing});
+  EXPECT_EQ(result.exit_code, 3) << result.out;
+  EXPECT_NE(result.err.find("TMPDIR names the folder " + missing), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("mkdir -p '" + missing + "'"), std::string::npos) << result.err;
+  EXPECT_EQ(result.out.find("Report it"), std::string::npos) << result.out;
+}
+
+TEST(Validate, CtrlCLeavesNoTemporaryFolders) {
+  const TemporaryFolder folder;
+  std::vector<std::string> environment = kNoGpu;
+  environment.push_back("TMPDIR=" + folder.path().string());
+  StartedProgram program({"validate", "--device", "cpu"}, {.environment = environment});
+  while (std::filesystem::is_empty(folder.path()) &&
+         !program.ends_within(std::chrono::milliseconds(2))) {
+  }
+  program.send(SIGINT);
+  const auto result = program.finish();
+  EXPECT_EQ(result.exit_code, 130) << result.err;
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+// The stand-in for CUDA has a second card that fails its test.
+TEST(Validate, AGpuThatComputesWronglyFails) {
+  const std::vector<std::string> two{
+      "MYXTTS_NVML_LIBRARY=" FAKE_NVML, "FAKE_NVML_NAMES=NVIDIA L4;NVIDIA L4",
+      "MYXTTS_CUDA_PLUGIN=" FAKE_CUDA_PLUGIN, "MYXTTS_CUDA_DRIVER=" FAKE_NVML};
+  const auto result = validate({"--data-gpu", "0", "--model-gpu", "1"}, two);
+  EXPECT_EQ(result.exit_code, 1) << result.out << result.err;
+  EXPECT_NE(result.out.find("PASS  GPU 0 "), std::string::npos) << result.out;
+  const auto failed = result.out.find("FAIL  GPU 1 ");
+  ASSERT_NE(failed, std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("it computes wrongly", failed), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("Do not train on it"), std::string::npos) << result.out;
 }
 
 TEST(Validate, FlagsThatCannotBeFollowedAreErrorsAsElsewhere) {

@@ -16,6 +16,7 @@
 #include "support/program.h"
 #include "support/random_tensors.h"
 #include "support/temporary_folder.h"
+#include "support/tone_corpus.h"
 #include "text/vocabulary.h"
 #include "weights/safetensors.h"
 
@@ -72,16 +73,54 @@ TEST(VocabExtend, WhatIsWrongWithTheRequestIsSaid) {
   EXPECT_FALSE(std::filesystem::exists(folder / "out.json"));
 }
 
-TEST(VocabExtend, ALanguageThatNothingElseTakesIsWarnedOf) {
+TEST(VocabExtend, ALanguageWithoutACleanerOfItsOwnIsTakenAndSaid) {
   test::TemporaryFolder folder;
-  std::ofstream(folder / "text.txt") << "un text scurt și încă un text scurt\n";
-  for (const auto& [language, warned] : {std::pair{"ro", true}, {"fa", false}}) {
-    const auto result = run_program({"vocab", "extend", "--vocab", vocabulary(), "--language",
-                                     language, "--text", (folder / "text.txt").string(), "--out",
-                                     (folder / language).string() + ".json"});
+  std::ofstream(folder / "text.txt") << "Un text scurt „și” încă un text scurt\n";
+  for (const auto& [language, said] : {std::pair{"ro", true}, {"fa", false}}) {
+    const std::string out = (folder / language).string() + ".json";
+    const auto result =
+        run_program({"vocab", "extend", "--vocab", vocabulary(), "--language", language, "--text",
+                     (folder / "text.txt").string(), "--out", out});
     EXPECT_EQ(result.exit_code, 0) << result.err;
-    EXPECT_EQ(result.err.find("serves other programs") != std::string::npos, warned) << result.err;
+    EXPECT_EQ(result.err.find("has no cleaner of its own") != std::string::npos, said)
+        << result.err;
   }
+  const auto spoken =
+      run_program({"tokenize", "--language", "ro", "--vocab", (folder / "ro.json").string()},
+                  {.standard_input = "ȘI „Text” – 12…\n"});
+  ASSERT_EQ(spoken.exit_code, 0) << spoken.err;
+  const auto line = nlohmann::json::parse(spoken.out);
+  EXPECT_EQ(line["clean"], "și text - 12...");
+  EXPECT_EQ(line["pieces"][0], "[ro]");
+}
+
+TEST(VocabExtend, TheAdviceToExtendIsACommandThatWorksAsTyped) {
+  test::TemporaryFolder folder;
+  fs::create_directory(folder / "my model");
+  fs::copy_file(vocabulary(), folder / "my model/vocab.json");
+  std::ofstream(folder / "my model/config.json") << "{}";
+  const auto advice = [](const std::vector<std::string>& source) {
+    std::vector<std::string> words = {"tokenize", "--language", "ro"};
+    words.insert(words.end(), source.begin(), source.end());
+    const auto refused = run_program(words, {.standard_input = "text\n"});
+    EXPECT_EQ(refused.exit_code, 2);
+    test::expect_one_sentence(refused.err);
+    return refused.err;
+  };
+  const std::string model = (folder / "my model").string();
+  const auto of_model = advice({"--model", model});
+  EXPECT_NE(of_model.find("myxtts vocab extend --model '" + model +
+                          "' --language ro --text sentences.txt --out '" + model + "-ro'"),
+            std::string::npos)
+      << of_model;
+  fs::remove(folder / "my model/config.json");
+  const auto of_file = advice({"--vocab", model + "/vocab.json"});
+  EXPECT_NE(of_file.find("--vocab '" + model +
+                         "/vocab.json' --language ro --text sentences.txt "
+                         "--out '" +
+                         model + "/vocab-ro.json'"),
+            std::string::npos)
+      << of_file;
 }
 
 // A model of the smallest size with the vocabulary of the golden texts.
@@ -222,6 +261,65 @@ TEST_F(VocabExtendModel, EitherAVocabularyOrAModelIsExtended) {
   test::expect_one_sentence(neither.err);
   EXPECT_NE(neither.err.find("--model DIR"), std::string::npos) << neither.err;
   EXPECT_FALSE(fs::exists(grown_));
+}
+
+TEST(VocabExtend, ALanguageOutsideTheEighteenIsPreparedTrainedAndSpoken) {
+  test::TemporaryFolder folder;
+  const auto path = [&folder](const char* name) { return (folder / name).string(); };
+  test::write_tiny_model(folder / "model");
+  test::write_tone_corpus(folder / "corpus", 12);
+  std::ofstream table(folder / "corpus/metadata.csv");
+  for (int clip = 0; clip < 12; ++clip) {
+    table << fmt::format("clip{:02}|Și încă „zece” vorbe\n", clip);
+  }
+  table.close();
+  std::ofstream(folder / "ro.txt") << "Și încă zece vorbe.\n";
+  const auto run = [](const std::vector<std::string>& words) {
+    const auto result = run_program(words);
+    EXPECT_EQ(result.exit_code, 0) << words.front() << ": " << result.err;
+    return result;
+  };
+  run({"vocab", "extend", "--model", path("model"), "--language", "ro", "--text", path("ro.txt"),
+       "--out", path("ro")});
+  const auto looked = run({"prepare", path("corpus"), "--model", path("ro"), "--language", "ro",
+                           "--cache-dir", path("cache"), "--json"});
+  EXPECT_EQ(nlohmann::json::parse(looked.out).at("languages").at("ro").at("clips"), 12);
+  run({"train",
+       "--init",
+       path("ro"),
+       "--train-data",
+       path("corpus"),
+       "--language",
+       "ro",
+       "--checkpoint-dir",
+       path("run"),
+       "--device",
+       "cpu",
+       "--batch-size",
+       "4",
+       "--max-steps",
+       "2",
+       "--samples",
+       "0",
+       "--model-threads",
+       "1",
+       "--data-threads",
+       "1"});
+  run({"synthesize", "--model", path("run/latest"), "--reference", path("corpus/wavs/clip11.wav"),
+       "--language", "ro-RO", "--text", "Și zece.", "--out", path("a.wav"), "--device", "cpu",
+       "--threads", "1"});
+  EXPECT_GT(fs::file_size(folder / "a.wav"), 44U);
+
+  // From nothing its tag is learnt with its letters.
+  const auto learnt =
+      run({"prepare", path("corpus"), "--language", "ro", "--cache-dir", path("cache"), "--json"});
+  EXPECT_EQ(nlohmann::json::parse(learnt.out).at("clips"), 12);
+  EXPECT_NE(learnt.err.find("ro has no cleaner of its own"), std::string::npos) << learnt.err;
+  // A model that was not taught it does not take it.
+  const auto refused = run_program({"prepare", path("corpus"), "--model", path("model"),
+                                    "--language", "ro", "--cache-dir", path("cache")});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("no token [ro]"), std::string::npos) << refused.err;
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares `myxtts evaluate` with the Python peer's own evaluation, clip by clip.
+"""Compares `myxtts evaluate` with coqui-tts' own evaluation, clip by clip.
 
     python tests/golden/check_evaluate.py --myxtts build/release/bin/myxtts --data LJSPEECH [--clips 10]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trains all stages of a model of an exportable size for a few steps, exports it and lets the Python peer speak with it.
+"""Trains all stages of a model of an exportable size for a few steps, exports it and lets coqui-tts speak with it.
 
     python tests/golden/check_from_scratch_export.py --myxtts build/release/bin/myxtts --work DIR [--size normal] [--steps 2]
 

@@ -4,7 +4,7 @@
 
     python tests/golden/check_full_size.py --myxtts build/release/bin/myxtts --work DIR
 
-Needs the Python peer and about 8 GB in DIR. Makes a public layout there with random weights (about 2.1 GB),
+Needs coqui-tts and about 8 GB in DIR. Makes a public layout there with random weights (about 2.1 GB),
 imports it, exports it again, loads the result with the peer (strict) and compares every tensor and what the
 GPT and the decoder make of the same input. Prints the time and the peak memory of each step.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the parity program beside the Python peer on a random model and batch, and compares every number.
+"""Runs the parity program beside coqui-tts on a random model and batch, and compares every number.
 
 Usage: python tests/golden/check_parity.py build/release/bin/parity [--seed 1] [--layers 3] [--width 96] [--heads 4]
 

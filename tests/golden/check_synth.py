@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Speaks many texts with random models, by the Python peer and by our program, and compares codes, latents and samples.
+"""Speaks many texts with random models, by coqui-tts and by our program, and compares codes, latents and samples.
 
 Usage: python tests/golden/check_synth.py build/release/bin/myxtts VOCAB.json [--seed 1] [--models 3] [--texts 20]
 

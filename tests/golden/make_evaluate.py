@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes evaluate.safetensors: what the Python peer's evaluation says of four clips and a small model.
+"""Writes evaluate.safetensors: what coqui-tts' evaluation says of four clips and a small model.
 
 Usage: python make_evaluate.py        (needs coqui-tts 0.28.0; nothing else in the project does)
 

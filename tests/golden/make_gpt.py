@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes gpt.safetensors: what the Python peer's GPT computes with a small model of formula weights.
+"""Writes gpt.safetensors: what coqui-tts' GPT computes with a small model of formula weights.
 
 Usage: python make_gpt.py        (needs coqui-tts 0.28.0, torch 2.11; nothing else in the project does)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the small .pth files of tests/golden/weights, with the PyTorch that the Python peer runs on.
+"""Makes the small .pth files of tests/golden/weights, with the PyTorch that coqui-tts runs on.
 
     python tests/golden/make_weights.py
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random models of the Python peer that speak: never one code again and again, and some come to an end."""
+"""Random models of coqui-tts that speak: never one code again and again, and some come to an end."""
 import contextlib
 import json
 import pathlib

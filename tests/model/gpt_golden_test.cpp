@@ -17,7 +17,7 @@
 #include "support/adamw.h"
 #include "support/golden.h"
 
-// Every number of the GPT beside the Python peer's, fp32 on the CPU.
+// Every number of the GPT beside coqui-tts', fp32 on the CPU.
 
 namespace myxtts::test::gpt_golden_test {
 namespace {

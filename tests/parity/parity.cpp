@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Computes with our network what the Python peer's trainer computes, for anyone to compare: takes
+// Computes with our network what coqui-tts' trainer computes, for anyone to compare: takes
 // and gives named tensors in safetensors files. docs/internals/network.md lists the names.
 #include <exception>
 #include <filesystem>
@@ -139,7 +139,7 @@ TensorsByName compute(const ParityModel& model, const TensorsByName& inputs) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Computes what the Python peer's trainer computes on a batch, to be compared.");
+  CLI::App app("Computes what coqui-tts' trainer computes on a batch, to be compared.");
   std::filesystem::path model_path;
   std::filesystem::path inputs_path;
   std::filesystem::path out_path;

@@ -184,7 +184,8 @@ TEST(CorpusBatches, AFileThatBreaksAfterTheScanIsListedOnceAndTheOthersGoOn) {
   test::write_text(broken, "no sound at all");
   const BatchPlan plan(*disk.corpus, disk.gpt, {.batch_size = 4});
   const auto list = disk.folder / "skipped.jsonl";
-  CorpusBatches batches(*disk.corpus, plan, disk.vocabulary, disk.config, {.skipped_file = list});
+  SkipList left_out(disk.config, disk.corpus->skipped(), list);
+  CorpusBatches batches(*disk.corpus, plan, disk.vocabulary, disk.config, {.left_out = &left_out});
   const auto seen = run(batches, disk, 2, {}, {2, 0});
   std::size_t clips = 0;
   for (const Seen& batch : seen) clips += batch.sounds.size();
@@ -199,8 +200,8 @@ TEST(CorpusBatches, AFileThatBreaksAfterTheScanIsListedOnceAndTheOthersGoOn) {
 TEST(CorpusBatches, ADiskThatIsGoneInMidEpochBecomesAnErrorThatCounts) {
   const DiskCorpus disk(40);
   const BatchPlan plan(*disk.corpus, disk.gpt, {.batch_size = 4});
-  CorpusBatches batches(*disk.corpus, plan, disk.vocabulary, disk.config,
-                        {.skipped_file = disk.folder / "skipped.jsonl"});
+  SkipList left_out(disk.config, disk.corpus->skipped(), disk.folder / "skipped.jsonl");
+  CorpusBatches batches(*disk.corpus, plan, disk.vocabulary, disk.config, {.left_out = &left_out});
   std::size_t seen = 0;
   try {
     FakeFeatures features(disk.gpt.text_ids);

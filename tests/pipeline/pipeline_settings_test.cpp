@@ -22,22 +22,23 @@ TEST(PipelineSettings, NumbersThatWereAskedForAreNotTuned) {
   EXPECT_EQ(options.buffer.bytes, 10'000'000'000U);
 }
 
-TEST(PipelineSettings, AutoBeginsSmallAndMayGrow) {
-  const auto options =
-      pipeline_options({.pipeline_buffer_size = std::nullopt}, {}, {}, kSixteenCores, kMemory);
+TEST(PipelineSettings, WhatNobodyAskedForIsTuned) {
+  const auto options = pipeline_options({}, {}, {}, kSixteenCores, kMemory);
   EXPECT_EQ(options.workers, 4U);
   EXPECT_EQ(options.most_workers, 16U);
-  EXPECT_EQ(options.buffer.batches, kFirstBuffer);
   EXPECT_TRUE(options.tune_buffer);
+  const auto small =
+      pipeline_options({}, {}, {}, {.logical_cores = 1, .physical_cores = 1}, kMemory);
+  EXPECT_EQ(small.workers, 1U);
+  EXPECT_EQ(small.most_workers, 1U);
 }
 
-TEST(PipelineSettings, TheDefaultBufferIsFiftyAndStays) {
-  const auto options =
-      pipeline_options({}, {}, {}, {.logical_cores = 1, .physical_cores = 1}, kMemory);
-  EXPECT_EQ(options.buffer.batches, 50U);
-  EXPECT_FALSE(options.tune_buffer);
-  EXPECT_EQ(options.workers, 1U);
-  EXPECT_EQ(options.most_workers, 1U);
+TEST(PipelineSettings, AutoBuffersWhatFreeMemoryAndTheCorpusGive) {
+  const std::int64_t megabyte = 1'000'000;
+  EXPECT_EQ(first_buffer(40'000 * megabyte, 10 * megabyte, 1000), 50U) << "fifty are enough";
+  EXPECT_EQ(first_buffer(1'200 * megabyte, 10 * megabyte, 1000), 30U) << "a quarter of the memory";
+  EXPECT_EQ(first_buffer(40'000 * megabyte, 10 * megabyte, 12), 12U) << "an epoch";
+  EXPECT_EQ(first_buffer(40 * megabyte, 10 * megabyte, 12), 4U) << "the least";
 }
 
 TEST(PipelineSettings, TheTrainersSettingsReachTheRows) {

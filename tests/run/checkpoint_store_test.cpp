@@ -69,6 +69,35 @@ TEST(CheckpointStore, TheBestCheckpointHasTheLowestLossOfThoseThatWereMeasured) 
   EXPECT_EQ(contents_of(best_checkpoint(run.path())->folder / "model"), "weights of 20");
 }
 
+TEST(CheckpointStore, BestIsALinkToTheLowestLossThatOutlivesOldOnesAndIsSaidWhenItMoves) {
+  const TemporaryFolder run;
+  testing::internal::CaptureStderr();
+  {
+    CheckpointStore store(run.path(), {.last = 1, .best = 1});
+    save(store, 5);
+    EXPECT_FALSE(fs::exists(fs::symlink_status(run / "best"))) << "nothing was measured";
+    save(store, 10, 4.5);
+    save(store, 20, 3.5);
+    for (const std::int64_t step : {30, 40, 50}) save(store, step, 4.0);
+    EXPECT_EQ(contents_of(run / "best" / "model"), "weights of 20");
+    EXPECT_EQ(contents_of(run / "latest" / "model"), "weights of 50");
+  }
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("best is the checkpoint of step 20 now, with a validation loss of 3.5"),
+            std::string::npos)
+      << said;
+  EXPECT_EQ(said.find("checkpoint of step 30 now"), std::string::npos) << said;
+  CheckpointStore resumed(run.path(), {.last = 1, .best = 1});
+  EXPECT_EQ(resumed.newest_valid()->step, 50);
+  save(resumed, 60, 3.7);
+  EXPECT_EQ(contents_of(run / "best" / "model"), "weights of 20") << "it is compared with that";
+  save(resumed, 15, 9.0);  // goes on from before 20
+  EXPECT_EQ(contents_of(run / "best" / "model"), "weights of 15");
+  CheckpointStore none_kept(run.path(), {.last = 2, .best = 0});
+  save(none_kept, 70, 1.0);
+  EXPECT_FALSE(fs::exists(fs::symlink_status(run / "best"))) << "--keep-best 0";
+}
+
 TEST(CheckpointStore, WithoutACommitNothingIsLeft) {
   const TemporaryFolder run;
   CheckpointStore store(run.path());
@@ -161,7 +190,7 @@ TEST(CheckpointStore, AFileThatNeverChangesTakesRoomOnce) {
 
 void save_some(const fs::path& run, std::int64_t step, std::int64_t end) {
   CheckpointStore store(run);
-  for (; step < end; ++step) save(store, step);
+  for (; step < end; ++step) save(store, step, 1.0 + static_cast<double>(step * 7 % 11));
 }
 
 TEST(CheckpointStore, AKillAtAnyMomentLeavesAWholeLatestThatNeverGoesBack) {
@@ -181,10 +210,15 @@ TEST(CheckpointStore, AKillAtAnyMomentLeavesAWholeLatestThatNeverGoesBack) {
     }
     if (!fs::exists(run / "latest")) continue;  // killed before the very first one
     ASSERT_EQ(find_damage(run / "latest"), "") << "after kill " << kill_number;
+    if (fs::exists(fs::symlink_status(run / "best"))) {
+      ASSERT_EQ(find_damage(run / "best"), "") << "after kill " << kill_number;
+    }
     const CheckpointStore store(run.path());
     const auto found = store.newest_valid();
     ASSERT_TRUE(found.has_value());
     ASSERT_GE(found->step, newest);
+    ASSERT_EQ(fs::canonical(run / "best").filename(),
+              best_checkpoint(run.path())->folder.filename());
     newest = found->step;
   }
   EXPECT_TRUE(met()) << unfinished << " kills while saving, newest step " << newest;

@@ -98,6 +98,47 @@ TEST_F(Chain, ARaisedBudgetLetsAStageGoOnUntilALaterOneHasBegun) {
   EXPECT_EQ(PartChain(more, folder_.path()).next(), 1u);
 }
 
+TEST_F(Chain, ARaisedNumberOfStepsCountsLikeABudget) {
+  EffectiveConfig config = settings("dvae=100");
+  config.values.train.max_steps = 5;
+  PartChain(config, folder_.path()).finish(0, 5, 2.5, {});
+  EXPECT_EQ(PartChain(config, folder_.path()).next(), 1u);
+  config.values.train.max_steps = 7;
+  EXPECT_EQ(PartChain(config, folder_.path()).next(), 0u);
+  begin("gpt");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(PartChain(config, folder_.path()).next(), 1u);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("The stage dvae stays as it is, with 5 steps"), std::string::npos) << said;
+  // A record that names no steps is one of an older program.
+  std::ofstream(folder_ / "chain.json")
+      << R"({"version": 1, "finished": [{"stage": "dvae", "budget": "100", "steps": 5,)"
+      << R"( "seconds": 2.5, "validation_loss": null}]})";
+  EXPECT_EQ(PartChain(config, folder_.path()).next(), 1u);
+}
+
+TEST_F(Chain, TheFolderIsThatOfAChainFromTheFirstStepOn) {
+  const EffectiveConfig config = settings();
+  const PartChain chain(config, folder_.path());
+  chain.begin();
+  EXPECT_TRUE(fs::exists(folder_ / "chain.json"));
+  EXPECT_FALSE(fs::exists(folder_ / "latest")) << "there is no model yet";
+  begin("dvae");
+  EXPECT_TRUE(fs::exists(folder_ / "latest")) << "there is one as soon as the stage saves it";
+  EXPECT_EQ(PartChain(config, folder_.path()).next(), 0u);
+}
+
+TEST_F(Chain, BestIsThatOfTheStageThatWasTrainedLastOrNone) {
+  const EffectiveConfig config = settings();
+  const PartChain chain(config, folder_.path());
+  CheckpointStore(folder_ / "dvae").write(1, 0.5).commit();
+  chain.show_models(0);
+  EXPECT_EQ(fs::read_symlink(folder_ / "best"), "dvae/best");
+  begin("gpt");
+  chain.show_models(1);
+  EXPECT_FALSE(fs::exists(fs::symlink_status(folder_ / "best"))) << "it was not measured";
+}
+
 TEST_F(Chain, WithoutResumeAFolderThatWasUsedIsRefused) {
   EffectiveConfig config = settings();
   config.values.run.resume.reset();
@@ -118,13 +159,13 @@ TEST_F(Chain, AStageBeforeWhatWasTrainedWithoutItIsRefused) {
 TEST_F(Chain, LatestIsTheNewestModelOfTheStageThatWasTrainedLast) {
   const EffectiveConfig config = settings();
   const PartChain chain(config, folder_.path());
-  chain.show_latest(0);
+  chain.show_models(0);
   EXPECT_FALSE(fs::exists(folder_ / "latest")) << "it has none yet";
   begin("dvae");
-  chain.show_latest(0);
+  chain.show_models(0);
   EXPECT_EQ(fs::read_symlink(folder_ / "latest"), "dvae/latest");
   begin("gpt");
-  chain.show_latest(1);
+  chain.show_models(1);
   EXPECT_EQ(fs::canonical(folder_ / "latest"),
             fs::canonical(folder_ / "gpt" / "checkpoints" / "step-0000001"));
 }

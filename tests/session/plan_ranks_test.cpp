@@ -149,5 +149,14 @@ TEST(PlanRanks, CardsWithRoomForDifferentBatchesAreNamed) {
   }
 }
 
+// Without it, as many ranks as cores would each take all of the host's memory for theirs.
+TEST(PlanRanks, RanksOfAHostPlanWithTheirShareOfItsMemory) {
+  RunConfig config;
+  config.devices.device = DeviceKind::Cpu;
+  const ModelConfig model = model_preset("tiny");
+  constexpr int kMany = 1 << 20;  // to each of so many any machine leaves next to nothing
+  EXPECT_LT(plan_run(config, model, kMany).batch_size, plan_run(config, model).batch_size);
+}
+
 }  // namespace
 }  // namespace myxtts::plan_ranks_test

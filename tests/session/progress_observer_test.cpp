@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "support/captured_screen.h"
+#include "support/environment.h"
 #include "support/fake_clock.h"
 
 namespace myxtts::test::progress_observer_test {
@@ -37,8 +38,8 @@ TEST(ProgressObserver, TellsStepEpochLossRateSpeedAndReadiness) {
   clock.advance(5s);
   observer.stepped(step_of(10, 4.25));
   EXPECT_EQ(captured.take(),
-            "Training:  10 %  10 of 100  2.0/s  45 s left  epoch 3  loss 4.2500  lr 5e-06  8.0 "
-            "clips/s  40 h/h  ready 50.0 %\n");
+            "Training:  10 %  45 s left  loss 4.2500  ready 50 %  10 of 100  2.0/s  epoch 3\n"
+            "    lr 5e-06  8.0 clips/s  40 h/h\n");
 }
 
 TEST(ProgressObserver, RatesAreThoseSinceTheLastLineAndOfThisProcess) {
@@ -53,8 +54,72 @@ TEST(ProgressObserver, RatesAreThoseSinceTheLastLineAndOfThisProcess) {
   clock.advance(5s);
   observer.stepped(step_of(92, 3.5));
   EXPECT_EQ(captured.take(),
-            "Training:  92 %  92 of 100  0.2/s  40 s left  epoch 3  loss 3.5000  lr 5e-06  0.8 "
-            "clips/s  4 h/h  ready 50.0 %\n");
+            "Training:  92 %  40 s left  loss 3.5000  ready 50 %  92 of 100  0.2/s  epoch 3\n"
+            "    lr 5e-06  0.8 clips/s  4 h/h\n");
+}
+
+// What one look at a run on the cards of a stand-in driver shows.
+std::string shown_on(const DevicePlan& plan) {
+  const Environment machine{{"MYXTTS_NVML_LIBRARY", FAKE_NVML},
+                            {"FAKE_NVML_NAMES", "NVIDIA H200;NVIDIA L4"}};
+  CapturedScreen captured(0);
+  Screen screen(captured.file(), kPlain);
+  FakeClock clock;
+  const auto memory = [](Role role) -> std::int64_t {
+    return role == Role::Data ? 1'200'000'000 : 19'600'000'000;
+  };
+  ProgressObserver observer(plan, {.last_step = 100, .meters = half_ready, .memory = memory},
+                            screen, clock);
+  clock.advance(5s);
+  observer.stepped(step_of(1, 4.25));
+  return captured.take();
+}
+
+DevicePlan plan_of(Mode mode, int data, int model) {
+  const Environment machine{{"FAKE_NVML_NAMES", "NVIDIA H200;NVIDIA L4"}};
+  const auto gpus = discover_gpus(FAKE_NVML).gpus;
+  const auto role = [&gpus](int number) {
+    const GpuInfo& gpu = gpus.at(static_cast<std::size_t>(number));
+    return RolePlan{.gpu = PlannedGpu{.physical = number, .listed = number, .uuid = gpu.uuid}};
+  };
+  return {.mode = mode, .data = role(data), .model = role(model)};
+}
+
+bool has(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
+
+TEST(ProgressObserver, TwoGpusAreBothShownWithUseAndMemory) {
+  const std::string shown = shown_on(plan_of(Mode::Dual, 1, 0));
+  for (const char* role : {"data GPU 1: ", "model GPU 0: "}) {
+    const auto at = shown.find(role);
+    ASSERT_NE(at, std::string::npos) << shown;
+    const std::string figure = shown.substr(at, shown.find("  ", at) - at);
+    EXPECT_TRUE(has(figure, " % ") && has(figure, "B")) << figure;
+  }
+}
+
+TEST(ProgressObserver, ASplitGpuShowsItsUseAndTheMemoryOfBothRoles) {
+  const std::string shown = shown_on(plan_of(Mode::Split, 0, 0));
+  EXPECT_TRUE(has(shown, "GPU 0: ")) << shown;
+  EXPECT_TRUE(has(shown, "data: 1.2 GB  model: 19.6 GB") ||
+              has(shown, "data: 1.2 GB\n    model: 19.6 GB"))
+      << shown;
+}
+
+TEST(ProgressObserver, ABatchThatWasLateIsNeverRoundedAway) {
+  CapturedScreen captured(0);
+  Screen screen(captured.file(), kPlain);
+  FakeClock clock;
+  const auto nearly = [] {
+    PipelineReading reading;
+    reading.readiness = {.steps = 100'000, .ready = 99'999};
+    return reading;
+  };
+  ProgressObserver observer({}, {.last_step = 100, .meters = nearly}, screen, clock);
+  clock.advance(5s);
+  observer.stepped(step_of(1, 4.25));
+  EXPECT_TRUE(has(captured.take(), "ready 99.9 %"));
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ TEST(PipelineVerdict, TheCacheIsAdvisedOnlyWhereItIsAllowed) {
     EXPECT_FALSE(has(without, "--cache-dataset")) << without;
     EXPECT_TRUE(
         has(describe(RunSummary{.pipeline = reading(100, 60, name), .advice = {.cache = false}}),
-            without));
+            without));  // what held training up is said without being asked for
   }
 }
 
@@ -95,6 +95,48 @@ TEST(RunSummary, TellsStepsSpeedAndLosses) {
                             "6.5000 at first, 4.2500 at last", "4.5000 at best", "2 steps that"}) {
     EXPECT_TRUE(has(text, words)) << words << "\n" << text;
   }
+}
+
+TEST(RunSummary, StagesThatKeptUpAreOnlyForThoseWhoAsk) {
+  const RunSummary summary{.last_step = 100, .seconds = 50, .pipeline = reading(1000, 0, "reader")};
+  EXPECT_FALSE(has(describe(summary), "collator")) << describe(summary);
+  EXPECT_FALSE(has(describe(summary), "The pipeline")) << describe(summary);
+  EXPECT_TRUE(has(plumbing(summary), "collator")) << plumbing(summary);
+  EXPECT_TRUE(has(plumbing(summary), "The pipeline kept up")) << plumbing(summary);
+}
+
+RunConfig trained_on(const char* corpus) {
+  RunConfig config;
+  config.data.train_data = {{.path = corpus}};
+  config.data.language = "fa";
+  return config;
+}
+
+TEST(NextCommands, AModelThatSpeaksIsHeardMeasuredAndExported) {
+  RunConfig config = trained_on("my corpus");
+  config.train.init = "models/xtts-v2";
+  const ExampleClip clip{.audio = "my corpus/1.wav", .text = "it's late", .language = "fa"};
+  EXPECT_EQ(next_commands(config, "runs/a", clip, true),
+            "runs/a/latest is a model now.\n"
+            "  hear it     myxtts synthesize --model runs/a/latest --reference 'my corpus/1.wav' "
+            "--language fa --text 'it'\\''s late' --out hello.wav\n"
+            "  measure it  myxtts evaluate --model runs/a/latest --data 'my corpus,language=fa'\n"
+            "  export it   myxtts export --model runs/a/latest --format coqui --out "
+            "runs/a/export\n");
+  EXPECT_FALSE(has(next_commands(config, "runs/a", clip, false), "export"));
+  config.train.init.reset();
+  config.train.stages = {ModelPart::Dvae, ModelPart::Gpt, ModelPart::Decoder};
+  config.data.val_data = {{.path = "held-out"}};
+  EXPECT_TRUE(has(next_commands(config, "runs/a", clip, true), "--data held-out,language=fa"));
+}
+
+TEST(NextCommands, AModelThatCannotSpeakNamesTheStagesThatMakeItSpeak) {
+  const std::string text = next_commands(trained_on("corpora/anna"), "runs/a", {}, true);
+  EXPECT_EQ(text,
+            "runs/a/latest cannot speak: its dvae and decoder were not trained. To train all that "
+            "speaks, type:\n"
+            "  myxtts train --stages dvae,gpt,decoder --train-data corpora/anna,language=fa "
+            "--checkpoint-dir runs/a-whole\n");
 }
 
 TEST(RunTally, MeansAreOfTheFirstAndLastStepsThatCounted) {

@@ -66,5 +66,26 @@ TEST(ValidationSamples, AfterAnyFailureTheNextMeasurementHasItsSamples) {
   EXPECT_EQ(log.find("frame #0"), std::string::npos);
 }
 
+// Takes its time, and says a text.
+class SlowMaker final : public SampleMaker {
+ public:
+  void make(const OpenModel&, const Take& take, const Wanted&) override {
+    std::this_thread::sleep_for(200ms);
+    take({.name = "01", .text = "What is said."});
+  }
+};
+
+TEST(ValidationSamples, TheLastOnesAreMadeWhateverIsStillAtWorkWithTheirText) {
+  const TemporaryFolder run;
+  const auto device = open_role_device(Role::Model, RolePlan{});
+  NoTraining training(*device);
+  const OpenModel start{};
+  ValidationSamples samples(run.path(), training, start, std::make_unique<SlowMaker>());
+  samples.evaluated({.step = 1});
+  samples.finish(2);
+  EXPECT_EQ(contents_of(run / "samples/step-0000001/01.txt"), "What is said.\n");
+  EXPECT_EQ(contents_of(run / "samples/step-0000002/01.txt"), "What is said.\n");
+}
+
 }  // namespace
 }  // namespace myxtts::test::validation_samples_test

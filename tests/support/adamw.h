@@ -11,7 +11,7 @@
 
 namespace myxtts::test {
 
-// The Python peer's values, but for the learning rate, which its recipe sets to 5e-6.
+// coqui-tts' values, but for the learning rate, which its recipe sets to 5e-6.
 struct AdamWOptions {
   double learning_rate = 5e-6;
   double beta1 = 0.9;

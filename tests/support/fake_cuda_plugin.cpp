@@ -42,7 +42,8 @@ class FakeBackend final : public myxtts::CudaBackend {
   }
   int libtorch_device_count() const override { return 2; }
   void self_test(int device) const override {
-    if (device == 1) throw myxtts::DeviceError("GPU 1 computes wrongly.");
+    if (device == 1)
+      throw myxtts::DeviceError("it computes wrongly: number 7 of a test kernel is 0, not 9");
   }
   std::unique_ptr<myxtts::RoleDevice> open_role(myxtts::Role,
                                                 const myxtts::RolePlan&) const override {

@@ -92,5 +92,12 @@ TEST(CleanText, ManyThreadsMayCleanAtOnce) {
   EXPECT_EQ(wrong, std::vector<int>(kThreads, 0));
 }
 
+TEST(CleanText, ALanguageOutsideTheEighteenIsCleanedPlainly) {
+  const Language romanian = Language::other("ro");
+  EXPECT_EQ(clean_text("  „S\u0326i”\t12 % –  L’Étage…\n", romanian), "și 12 % - l'étage...");
+  EXPECT_EQ(clean_text("«Ба\xff»", romanian), "ба\uFFFD");
+  EXPECT_EQ(clean_text(" \n", romanian), "");
+}
+
 }  // namespace
 }  // namespace myxtts::cleaner_test

@@ -24,8 +24,20 @@ TEST(Language, ARegionIsCutAndCaseDoesNotMatter) {
   EXPECT_EQ(parse_language("zh-cn"), Language::Zh);
 }
 
-TEST(Language, AnUnknownNameIsRefusedWithTheKnownOnes) {
-  for (const std::string name : {"xx", "", "-", "english", "e"}) {
+TEST(Language, AnotherIsKnownByItsCodeAlone) {
+  const Language romanian = parse_language("RO-md");
+  EXPECT_TRUE(romanian.is_other());
+  EXPECT_EQ(romanian, Language::other("ro"));
+  EXPECT_NE(romanian, parse_language("sw"));
+  EXPECT_NE(parse_language("yo"), parse_language("yor"));
+  EXPECT_EQ(language_code(romanian), "ro");
+  EXPECT_EQ(language_tag(parse_language("yor")), "[yor]");
+  EXPECT_EQ(length_limit(romanian), 150U);
+  EXPECT_FALSE(Language(Language::Fa).is_other());
+}
+
+TEST(Language, WhatIsNoCodeIsRefusedWithTheKnownOnes) {
+  for (const std::string name : {"", "-", "english", "e", "r2"}) {
     try {
       parse_language(name);
       FAIL() << name << " was taken for a language";

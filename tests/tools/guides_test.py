@@ -147,8 +147,27 @@ class Guides(unittest.TestCase):
             self.assertEqual(outline(ENGLISH / f"{name}.md"), outline(PERSIAN / f"{name}.md"), name)
 
 
+class Symptoms(unittest.TestCase):
+    """What people come with, in the words they know it by, is a heading in both languages."""
+
+    WORDS = ["Only one GPU shows activity", "The model starts too early",
+             '"Physical devices cannot be modified after being initialized"', "Low use of one GPU",
+             "Out of memory on either role", "Oscillating use", "A slow first epoch"]
+
+    def test_each_is_a_heading_with_its_cause_and_what_to_type(self):
+        for folder, parts in {ENGLISH: ("**Cause.**", "**See it:**", "**Type**"),
+                              PERSIAN: ("**علت.**", "**راه دیدن:**", "**بنویسید**")}.items():
+            text = (folder / "guides/troubleshooting.md").read_text(encoding="utf-8")
+            for words in self.WORDS:
+                heading = re.search(rf"^### {re.escape(words)}.*$", text, re.M)
+                self.assertIsNotNone(heading, f"{folder}: {words}")
+                section = re.split(r"^##", text[heading.end():], maxsplit=1, flags=re.M)[0]
+                for part in parts:
+                    self.assertIn(part, section, f"{folder}: {words}")
+
+
 class PersianText(unittest.TestCase):
-    PAGES = ["README", *NAMES]
+    PAGES = ["README", "guides/devices", "reference/machine-checks", *NAMES]
 
     def prose(self, page):
         text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)

@@ -93,7 +93,7 @@ TEST(StartingPoint, AModelSizeThatTheModelDoesNotHaveIsRefused) {
   const TemporaryFolder folder;
   const auto ids = ids_of(test::write_tiny_model(folder / "model").config.gpt);
   const auto said = complaint<ConfigError>(folder / "model", ids, "small");
-  EXPECT_NE(said.find("--model-size is small"), std::string::npos) << said;
+  EXPECT_NE(said.find("--model-size small was asked for"), std::string::npos) << said;
   EXPECT_NE(said.find("tiny, 4 layers of width 128"), std::string::npos) << said;
 }
 

@@ -52,16 +52,6 @@ std::optional<Fault> check_text(std::string_view text) {
   return std::nullopt;
 }
 
-std::variant<Language, Fault> check_language(std::string_view code, const Vocabulary& vocabulary) {
-  const auto known = std::ranges::find_if(all_languages(), [code](Language language) {
-    const std::string_view name = language_code(language);
-    return name == code || name.substr(0, name.find('-')) == code.substr(0, code.find('-'));
-  });
-  if (known != all_languages().end() && vocabulary.find(language_tag(*known))) return *known;
-  return Fault{SkipReason::UnknownLanguage,
-               fmt::format("'{}' is not in the vocabulary", one_line(code))};
-}
-
 std::optional<Fault> check_tokens(std::span<const TokenId> ids, const Vocabulary& vocabulary,
                                   const DataConfig& limits) {
   const auto is_unknown = [&vocabulary](TokenId id) {

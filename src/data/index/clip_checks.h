@@ -6,11 +6,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 
 #include "config/run_config.h"
 #include "data/skipped.h"
-#include "text/language.h"
 #include "text/vocabulary.h"
 
 namespace myxtts {
@@ -31,9 +29,6 @@ std::int64_t most_samples(const DataConfig& limits);
 
 // The text as the manifest has it: UTF-8, something in it, and no book.
 std::optional<Fault> check_text(std::string_view text);
-
-// The language a clip's words are in, by its code; a fault where the vocabulary lacks it.
-std::variant<Language, Fault> check_language(std::string_view code, const Vocabulary& vocabulary);
 
 // The text's tokens, the language's tag among them: known, and not too many.
 std::optional<Fault> check_tokens(std::span<const TokenId> ids, const Vocabulary& vocabulary,

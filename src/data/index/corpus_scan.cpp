@@ -17,8 +17,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "audio/ffmpeg.h"
 #include "audio/phase_filter.h"
 #include "base/checksum.h"
+#include "base/child_process.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/message_text.h"
@@ -316,8 +318,14 @@ IndexChanges changes_since(const ClipIndex& index) {
   for (const Witness& witness : index.witnesses()) {
     if (stamp_of(witness.path) != witness.stamp) changes.manifest_changed = true;
   }
+  const bool has_ffmpeg = !find_program("ffmpeg").empty();
   for (const SkippedFile& file : index.skipped()) {
     const bool has_stamp = file.stamp != FileStamp{};
+    // What was left out for want of a program is looked at again once that is there.
+    if (has_ffmpeg && file.skipped.measured.find(kInstallFfmpeg) != std::string::npos) {
+      ++changes.changed;
+      continue;
+    }
     if (has_stamp && stamp_of(file.skipped.file.string()) != file.stamp) ++changes.changed;
   }
   constexpr std::size_t kChunk = 256;

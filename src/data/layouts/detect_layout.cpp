@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "config/value_text.h"
+#include "data/layouts/corpus_faults.h"
 #include "data/layouts/layout.h"
 #include "data/layouts/manifest_builder.h"
 #include "data/layouts/manifest_lines.h"
@@ -136,12 +136,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string names_of_layouts() {
-  std::string names;
-  for (const auto& [name, layout] : corpus_layouts()) names += (names.empty() ? "" : ", ") + name;
-  return names;
-}
-
 bool is_folder(const fs::path& path) {
   std::error_code ignored;
   return fs::is_directory(path, ignored);
@@ -208,10 +202,7 @@ CorpusLayout detect_layout(const LayoutFiles& files) {
   const auto layout =
       is_file ? layout_of_file(files.folder, files.manifest) : layout_of_folder(files.folder);
   if (layout) return *layout;
-  throw DataError(fmt::format(
-      "The layout of {} is not known: it is none of {}; give the right one with --format, or write "
-      "a file of lines path|text and name that.",
-      (is_file ? files.manifest : files.folder).string(), names_of_layouts()));
+  throw DataError(no_layout_found(files));
 }
 
 fs::path first_file(const fs::path& folder, std::initializer_list<const char*> names) {

@@ -53,8 +53,7 @@ void add_clips_with_text_beside(const std::vector<std::string>& files, std::stri
     if (file.ends_with(text_ending)) texts.insert(file);
   }
   std::unordered_set<std::string> used;
-  for (const std::string& file : files) {
-    if (!has_audio_extension(file)) continue;
+  for (const std::string& file : recordings_among(files)) {
     const std::string_view stem = without_audio_extension(file);
     const std::string text_file = std::string(stem).append(text_ending);
     if (!texts.contains(text_file)) {
@@ -117,8 +116,7 @@ std::string name_below(std::string_view file, std::size_t folder) {
 // The first microphone's recording of each utterance, and the second's where there is no first.
 std::map<std::string, std::string> recordings_below(const std::filesystem::path& folder) {
   std::map<std::string, std::string> recordings;
-  for (const std::string& file : files_below(folder)) {
-    if (!has_audio_extension(file)) continue;
+  for (const std::string& file : recordings_among(files_below(folder))) {
     std::string name = name_below(file, folder.string().size());
     for (const char* microphone : {"_mic1", "_mic2"}) {
       if (name.ends_with(microphone)) name.resize(name.size() - 5);

@@ -2,7 +2,9 @@
 #include "data/layouts/manifest.h"
 
 #include "base/error.h"
+#include "base/message_text.h"
 #include "config/value_text.h"
+#include "data/layouts/corpus_faults.h"
 #include "data/layouts/layout.h"
 
 namespace myxtts {
@@ -24,6 +26,11 @@ LayoutFiles files_of(const CorpusSource& source, CorpusPart part) {
   if (fs::is_regular_file(status)) {
     const fs::path folder = path.parent_path();
     return {.folder = folder.empty() ? fs::path(".") : folder, .manifest = path, .part = part};
+  }
+  if (status.type() == fs::file_type::none) {
+    throw DataError(fmt::format(
+        "The corpus {} cannot be read: {}. Type chmod -R u+rX {} to be allowed to.",
+        source.path.string(), failed.message(), shell_word(source.path.parent_path().string())));
   }
   throw DataError(
       fmt::format("There is no corpus {}; give the path of its folder or of its manifest.",
@@ -60,20 +67,32 @@ Manifest read_layout(CorpusLayout layout, const LayoutFiles& files) {
   return {};
 }
 
+CorpusLayout layout_of(const CorpusSource& source, const LayoutFiles& files) {
+  return source.layout ? *source.layout : detect_layout(files);
+}
+
 }  // namespace
+
+void check_corpora(const DataConfig& config) {
+  for (const auto* sources : {&config.train_data, &config.val_data}) {
+    for (CorpusSource source : *sources) {
+      if (!source.layout) source.layout = config.format;
+      layout_of(source, files_of(source, CorpusPart::Train));
+    }
+  }
+}
 
 Manifest read_manifest(const CorpusSource& source, CorpusPart part) {
   const LayoutFiles files = files_of(source, part);
-  const CorpusLayout layout = source.layout ? *source.layout : detect_layout(files);
+  const CorpusLayout layout = layout_of(source, files);
   if (is_of_folders(layout) && !files.manifest.empty()) {
     throw DataError(
         fmt::format("{} is a file, but the layout {} is one of folders; name the folder.",
                     source.path.string(), name_of(layout)));
   }
   Manifest manifest = read_layout(layout, files);
-  if (part == CorpusPart::Train && manifest.entries.empty() && manifest.skipped.empty()) {
-    throw DataError(fmt::format("The corpus {} (layout {}) names no clips.", source.path.string(),
-                                name_of(layout)));
+  if (part == CorpusPart::Train && manifest.entries.empty()) {
+    throw DataError(no_clip_found(files, manifest));
   }
   return manifest;
 }

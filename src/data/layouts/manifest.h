@@ -32,6 +32,10 @@ struct Manifest {
 // train.tsv and dev.tsv).
 enum class CorpusPart { Train, Validation };
 
+// Throws DataError where a corpus of the settings is not there, cannot be read or has no layout
+// that is known, without reading its clips.
+void check_corpora(const DataConfig& config);
+
 // Reads the clips a folder or a manifest file names, in the layout asked for or found by looking.
 // A corpus without parts of its own is all Train, and its Validation is empty.
 //

@@ -4,14 +4,15 @@
 #include <sys/stat.h>
 #include <algorithm>
 #include <array>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "audio/ffmpeg.h"
+
 namespace myxtts {
 namespace {
-
-constexpr std::array<std::string_view, 5> kExtensions = {".wav", ".flac", ".mp3", ".ogg", ".opus"};
 
 bool ends_with_letters(std::string_view name, std::string_view small) {
   if (name.size() <= small.size()) return false;
@@ -40,11 +41,30 @@ bool is_normal(std::string_view path) {
 
 bool has_audio_extension(std::string_view name) {
   return std::ranges::any_of(
-      kExtensions, [name](std::string_view known) { return ends_with_letters(name, known); });
+      audio_endings(), [name](std::string_view known) { return ends_with_letters(name, known); });
 }
 
 std::string_view without_audio_extension(std::string_view name) {
   return has_audio_extension(name) ? name.substr(0, name.rfind('.')) : name;
+}
+
+std::vector<std::string> recordings_among(const std::vector<std::string>& files) {
+  const auto is_read_by_ffmpeg = [](std::string_view name) {
+    return std::ranges::any_of(audio_endings(), [name](std::string_view known) {
+      return is_ffmpeg_ending(known) && ends_with_letters(name, known);
+    });
+  };
+  std::vector<std::string> recordings;
+  std::unordered_set<std::string_view> converted;  // names without ending
+  for (const std::string& file : files) {
+    if (!has_audio_extension(file)) continue;
+    recordings.push_back(file);
+    if (!is_read_by_ffmpeg(file)) converted.insert(without_audio_extension(file));
+  }
+  std::erase_if(recordings, [&](const std::string& file) {
+    return is_read_by_ffmpeg(file) && converted.contains(without_audio_extension(file));
+  });
+  return recordings;
 }
 
 bool is_file(const std::string& path) {
@@ -77,7 +97,7 @@ std::optional<std::string> ClipFinder::find_below(std::string_view folder,
   path.append(folder).append(name);
   const std::size_t bare = path.size();
   if (!has_audio_extension(name)) {
-    for (const std::string_view extension : kExtensions) {
+    for (const std::string_view extension : audio_endings()) {
       path.append(extension);
       if (is_file(path)) return path;
       path.resize(bare);

@@ -35,9 +35,13 @@ class ClipFinder {
   std::vector<std::string> folders_;
 };
 
-// .wav, .flac, .mp3, .ogg and .opus, in letters of either case.
+// The endings of audio_endings(), in letters of either case.
 bool has_audio_extension(std::string_view name);
 std::string_view without_audio_extension(std::string_view name);
+
+// Those of `files`, which are sorted, that are recordings. One that ffmpeg would read is left out
+// where libsndfile reads another of the same name: it was converted.
+std::vector<std::string> recordings_among(const std::vector<std::string>& files);
 
 bool is_file(const std::string& path);
 

@@ -15,7 +15,7 @@ namespace myxtts {
 namespace {
 
 CudaDevice describe(int index) {
-  const std::string doing = fmt::format("asking GPU {} for its properties", index);
+  const std::string doing = fmt::format("asking cuda:{} for its properties", index);
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, index), doing);
   std::array<char, 32> bus_id{};
@@ -60,12 +60,11 @@ class Backend final : public CudaBackend {
   void self_test(int device) const override {
     const DeviceScope on(device);
     std::vector<std::uint32_t> numbers(100'000);
-    check(run_self_test_kernel(numbers), fmt::format("running a kernel on GPU {}", device));
+    check(run_self_test_kernel(numbers), "running a test kernel");
     for (std::uint32_t index = 0; index < numbers.size(); ++index) {
       if (numbers[index] == expected_self_test_number(index)) continue;
-      throw DeviceError(fmt::format(
-          "GPU {} computes wrongly: number {} of a test kernel is {}, not {}. Do not train on it.",
-          device, index, numbers[index], expected_self_test_number(index)));
+      throw DeviceError(fmt::format("it computes wrongly: number {} of a test kernel is {}, not {}",
+                                    index, numbers[index], expected_self_test_number(index)));
     }
   }
 
@@ -77,7 +76,7 @@ class Backend final : public CudaBackend {
     const DeviceScope on(stream.gpu);
     std::vector<int> found;
     check(probe_multiprocessors(static_cast<cudaStream_t>(stream.native), found),
-          fmt::format("looking which multiprocessors of GPU {} work", stream.gpu));
+          fmt::format("looking which multiprocessors of cuda:{} work", stream.gpu));
     return found;
   }
 

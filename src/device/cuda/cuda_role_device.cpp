@@ -128,9 +128,9 @@ CUdevResource taken_from(const CUdevResource& all, int gpu, int multiprocessors)
       &part, &groups, &all, &rest, 0, static_cast<unsigned>(multiprocessors));
   if (result != CUDA_SUCCESS || groups != 1) {
     throw DeviceError(
-        fmt::format("GPU {} cannot give {} of its {} multiprocessors to the data role. Type: "
-                    "--split-gpu {}:16",
-                    gpu, multiprocessors, all.sm.smCount, gpu));
+        fmt::format("cuda:{} cannot give {} of its {} multiprocessors to the data role; give "
+                    "another number of them, as in --split-gpu N:16.",
+                    gpu, multiprocessors, all.sm.smCount));
   }
   return part;
 }
@@ -140,16 +140,16 @@ CUdevResource taken_from(const CUdevResource& all, int gpu, int multiprocessors)
 // process ends, as its streams do. Throws DeviceError when the GPU has fewer or cannot be split.
 CUgreenCtx make_green_context(int gpu, int multiprocessors) {
   const DeviceScope on(gpu);
-  check(cudaFree(nullptr), fmt::format("opening GPU {}", gpu));  // its primary context
+  check(cudaFree(nullptr), fmt::format("opening cuda:{}", gpu));  // its primary context
   CUdevice device{};
-  check(MYXTTS_DRIVER(cuDeviceGet)(&device, gpu), fmt::format("finding GPU {}", gpu));
+  check(MYXTTS_DRIVER(cuDeviceGet)(&device, gpu), fmt::format("finding cuda:{}", gpu));
   CUdevResource part = taken_from(all_multiprocessors(device), gpu, multiprocessors);
   CUdevResourceDesc description{};
   check(MYXTTS_DRIVER(cuDevResourceGenerateDesc)(&description, &part, 1),
-        fmt::format("describing a part of GPU {}", gpu));
+        fmt::format("describing a part of cuda:{}", gpu));
   CUgreenCtx context = nullptr;
   check(MYXTTS_DRIVER(cuGreenCtxCreate)(&context, description, device, CU_GREEN_CTX_DEFAULT_STREAM),
-        fmt::format("splitting GPU {}", gpu));
+        fmt::format("splitting cuda:{}", gpu));
   return context;
 }
 

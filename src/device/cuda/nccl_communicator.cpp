@@ -93,7 +93,7 @@ class NcclCommunicator final : public GpuCommunicator {
   ~NcclCommunicator() override {
     abort();
     if (ended_.wait_for(kTimeToEnd) == std::future_status::ready) return;
-    log_warning("device", "NCCL does not let go of GPU {}.", gpu_);
+    log_warning("device", "NCCL does not let go of cuda:{}.", gpu_);
   }
 
   void sum(const Stream& stream, const GpuArray& numbers) override {

@@ -69,7 +69,7 @@ void log_failure(cudaError_t result, const std::string& doing) noexcept {
 
 DeviceScope::DeviceScope(int device) {
   check(cudaGetDevice(&before_), "asking for the current device");
-  check(cudaSetDevice(device), fmt::format("turning to GPU {}", device));
+  check(cudaSetDevice(device), fmt::format("turning to cuda:{}", device));
 }
 
 DeviceScope::~DeviceScope() {

@@ -105,9 +105,7 @@ Row row_of(const std::string& role, const RolePlan& plan) {
   const std::string cap = plan.memory_cap_bytes ? megabytes(*plan.memory_cap_bytes) : "none";
   const std::string need = megabytes(plan.estimated_bytes);
   if (!plan.gpu) {
-    return {
-        role, "CPU", "cpu", fmt::format("{} thread{}", plan.threads, plan.threads == 1 ? "" : "s"),
-        "",   cap,   need};
+    return {role, "CPU", "cpu", counted(plan.threads, "thread"), "", cap, need};
   }
   const std::string share = plan.multiprocessors
                                 ? fmt::format("{} multiprocessors", *plan.multiprocessors)
@@ -157,10 +155,9 @@ std::string way(BatchPath path) {
 }
 
 std::string batches(const DevicePlan& plan) {
-  std::string text =
-      plan.batch_tokens
-          ? fmt::format("  {} tokens a batch", human_count(*plan.batch_tokens))
-          : fmt::format("  {} clip{} a batch", plan.batch_size, plan.batch_size == 1 ? "" : "s");
+  std::string text = plan.batch_tokens
+                         ? fmt::format("  {} tokens a batch", human_count(*plan.batch_tokens))
+                         : fmt::format("  {} a batch", counted(plan.batch_size, "clip"));
   if (plan.grad_accum > 1) text += fmt::format(", {} batches a step", plan.grad_accum);
   return text + fmt::format(", {}; {} slots in the ring, filled {}\n", name_of(plan.precision),
                             plan.ring_slots, way(plan.path));

@@ -2,6 +2,7 @@
 #include "device/plan/gpu_choice.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <optional>
@@ -29,6 +30,14 @@ std::string label(const PlannedGpu& gpu) {
   return fmt::format("GPU {} (nvidia-smi's {}, {})", gpu.listed, gpu.physical, gpu.name);
 }
 
+std::string short_bus_id(std::string id) {
+  const auto colon = id.find(':');
+  if (colon != std::string::npos && colon > 4) id.erase(0, colon - 4);
+  std::transform(id.begin(), id.end(), id.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return id;
+}
+
 namespace {
 
 // "0 (NVIDIA L4, 23,034 MB)": every GPU with the number a person would type.
@@ -50,8 +59,7 @@ std::string list_entries(const std::vector<GpuInfo>& gpus) {
 // "1 GPU: 0 (NVIDIA L4, 23,034 MB)", or "no GPU".
 std::string list_numbered(const std::vector<GpuInfo>& gpus) {
   if (gpus.empty()) return "no GPU";
-  return fmt::format("{} {}: {}", gpus.size(), gpus.size() == 1 ? "GPU" : "GPUs",
-                     list_entries(gpus));
+  return fmt::format("{}: {}", counted(std::ssize(gpus), "GPU"), list_entries(gpus));
 }
 
 constexpr const char* kVariable = "CUDA_VISIBLE_DEVICES";
@@ -217,12 +225,12 @@ std::string GpuChoice::why_none() const {
                      inventory_.visible_devices.value_or(""));
 }
 
-void GpuChoice::require_two() const {
+void GpuChoice::require_two(const std::string& flags) const {
   if (gpus_.size() >= 2) return;
   throw DeviceError(fmt::format(
-      "Multi-GPU requires at least 2 GPUs, found {}: {}; use it alone with --mode single, or as "
-      "two with --split-gpu 0.",
-      gpus_.size(), list_entries(gpus_)));
+      "{}: it requires at least 2 GPUs, found {}: {}; leave out {} to use it alone, or give "
+      "--split-gpu 0 in their place to use it as two.",
+      kTooFewGpus, gpus_.size(), list_entries(gpus_), flags));
 }
 
 PlannedGpu GpuChoice::gpu(const std::string& flag, std::int64_t number,

@@ -15,11 +15,18 @@ namespace myxtts {
 // Memory as a person types it for a cap and nvidia-smi shows it: MB of 1,048,576 bytes.
 inline constexpr std::int64_t kMegabyte = 1 << 20;
 
+// How every error about two roles that have no GPU each begins.
+inline constexpr const char* kTooFewGpus = "Insufficient GPUs for Multi-GPU Mode";
+
 // "1,234 MB", rounded up: a cap of the printed size is enough.
 std::string megabytes(std::int64_t bytes);
 
 // "GPU 0 (NVIDIA L4)"; "GPU 0 (nvidia-smi's 2, NVIDIA L4)" where the two numbers differ.
 std::string label(const PlannedGpu& gpu);
+
+// A card's place as CUDA writes it. NVML writes the domain with eight digits, CUDA with four:
+// "00000000:19:00.0" is "0000:19:00.0".
+std::string short_bus_id(std::string id);
 
 // The GPUs a person may name, in the order their numbers count: all of them, or those of
 // CUDA_VISIBLE_DEVICES where that is set (numbers, UUIDs or beginnings of UUIDs; -1 ends the list).
@@ -55,10 +62,10 @@ class GpuChoice {
   std::string why_none() const;
 
   // Throws DeviceError unless there are two.
-  void require_two() const;
+  void require_two(const std::string& flags) const;
 
-  // The GPU a flag names. Throws DeviceError when it cannot be used, or is not there: then with
-  // `remedy`, flags that would work.
+  // The GPU a flag names, with which the sentence begins. Throws DeviceError when it cannot be
+  // used, or is not there: then with `remedy`, flags that would work.
   PlannedGpu gpu(const std::string& flag, std::int64_t number, const std::string& remedy) const;
   PlannedGpu first() const { return usable(0); }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/message_text.h"
 #include "device/plan/gpu_choice.h"
 
 namespace myxtts {
@@ -200,10 +201,8 @@ class MemoryShare {
           plan_.grad_accum / config_.train.grad_accum, plan_.grad_accum, defaults_->least_batch,
           defaults_->gigabytes);
     }
-    plan_.notes.push_back(fmt::format(
-        "{} in a batch: {}; --batch-size sets it.",
-        plan_.batch_size == 1 ? std::string("1 clip") : fmt::format("{} clips", plan_.batch_size),
-        why));
+    plan_.notes.push_back(fmt::format("{} in a batch: {}; --batch-size sets it.",
+                                      counted(plan_.batch_size, "clip"), why));
   }
 
   // Now that the batch is known: caps left open get a value, the others must be enough.
@@ -238,8 +237,7 @@ class MemoryShare {
     throw ConfigError(fmt::format(
         "{} {} is less than {} needs by estimate: {} for --model-size {} and {} in a batch; {}.",
         flag, *cap, data ? "data work" : "training", megabytes(role.estimated_bytes),
-        config_.train.model_size,
-        plan_.batch_size == 1 ? "1 clip" : fmt::format("{} clips", plan_.batch_size), remedy));
+        config_.train.model_size, counted(plan_.batch_size, "clip"), remedy));
   }
 
   // On one card data work gets what it needs and a quarter more, training the rest.

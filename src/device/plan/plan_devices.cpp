@@ -2,7 +2,6 @@
 #include "device/plan/plan_devices.h"
 
 #include <algorithm>
-#include <cctype>
 #include <string>
 
 #include <fmt/format.h>
@@ -88,10 +87,13 @@ DevicePlan place_dual(const RunConfig& config, const GpuChoice& choice) {
         *config.data.data_gpu));
   }
   DevicePlan plan{.mode = Mode::Dual};
-  choice.require_two();
+  choice.require_two(gpu_flags(config));
   constexpr const char* kPair = "--data-gpu 0 --model-gpu 1";
-  plan.data.gpu = choice.gpu("--data-gpu", *config.data.data_gpu, kPair);
-  plan.model.gpu = choice.gpu("--model-gpu", *config.data.model_gpu, kPair);
+  const auto gpu = [&choice](const char* flag, std::int64_t number) {
+    return choice.gpu(fmt::format("{}: {}", kTooFewGpus, flag), number, kPair);
+  };
+  plan.data.gpu = gpu("--data-gpu", *config.data.data_gpu);
+  plan.model.gpu = gpu("--model-gpu", *config.data.model_gpu);
   plan.model.gpu->logical = 1;
   plan.path = choice.path_between(*plan.data.gpu, *plan.model.gpu, config.devices.transfer_path,
                                   plan.notes);
@@ -140,15 +142,6 @@ DevicePlan place_roles(const RunConfig& config, const Machine& machine,
   refuse_threads(devices, plan.mode);
   choice.warn_of_order(plan.warnings);
   return plan;
-}
-
-// NVML writes the domain with eight digits, CUDA with four: "00000000:19:00.0" is "0000:19:00.0".
-std::string short_bus_id(std::string id) {
-  const auto colon = id.find(':');
-  if (colon != std::string::npos && colon > 4) id.erase(0, colon - 4);
-  std::transform(id.begin(), id.end(), id.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-  return id;
 }
 
 const CudaDevice& device_of(const PlannedGpu& gpu, std::span<const CudaDevice> devices) {

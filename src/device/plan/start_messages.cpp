@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/plan/start_messages.h"
 
-#include <fmt/format.h>
+#include <algorithm>
+#include <utility>
+
+#include <fmt/ranges.h>
 
 #include "base/message_text.h"
 #include "device/plan/gpu_choice.h"
@@ -30,22 +33,33 @@ std::string torch_name(const RolePlan& role) {
   return role.gpu ? fmt::format("cuda:{}", role.gpu->logical) : "cpu";
 }
 
-std::string counted(std::int64_t count, const char* one, const char* many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
+// "0 (NVIDIA L4)": label() where "GPU" has been said.
+std::string numbered(const PlannedGpu& gpu) {
+  return label(gpu).substr(std::string_view("GPU ").size());
+}
+
+// "GPU 0 and GPU 1", in the order of their logical numbers.
+std::string visible_numbers(std::span<const DevicePlan> plans) {
+  std::vector<std::string> gpus;
+  for (const DevicePlan& plan : plans) {
+    for (const RolePlan& role : {plan.data, plan.model}) {
+      std::string gpu = fmt::format("GPU {}", role.gpu->listed);
+      if (std::ranges::find(gpus, gpu) == gpus.end()) gpus.push_back(std::move(gpu));
+    }
+  }
+  return fmt::format("{}", fmt::join(gpus, " and "));
 }
 
 Lines role_lines(const DevicePlan& plan) {
   if (!plan.model.gpu) {
-    return {fmt::format("  Data processing: the CPU, {}",
-                        counted(plan.data.threads, "thread", "threads")),
-            fmt::format("  Model training: the CPU, {}",
-                        counted(plan.model.threads, "thread", "threads"))};
+    return {fmt::format("  Data processing: the CPU, {}", counted(plan.data.threads, "thread")),
+            fmt::format("  Model training: the CPU, {}", counted(plan.model.threads, "thread"))};
   }
-  std::string data = fmt::format("  Data processing GPU: {}", label(*plan.data.gpu));
+  std::string data = fmt::format("  Data Processing GPU: {}", numbered(*plan.data.gpu));
   if (plan.data.multiprocessors) {
     data += fmt::format(", {} of its multiprocessors", *plan.data.multiprocessors);
   }
-  return {data, fmt::format("  Model training GPU: {}", label(*plan.model.gpu))};
+  return {data, fmt::format("  Model Training GPU: {}", numbered(*plan.model.gpu))};
 }
 
 std::string memory_line(const DevicePlan& plan) {
@@ -84,10 +98,12 @@ Lines configuring(const DevicePlan& plan) {
   return lines;
 }
 
-Lines configured(const DevicePlan& plan, const std::string& visible_devices) {
+Lines configured(std::span<const DevicePlan> plans, const std::string& visible_devices) {
+  const DevicePlan& plan = plans.front();
   Lines lines;
   if (plan.model.gpu) {
-    lines.push_back(fmt::format("  Visible devices set: {}", visible_devices));
+    lines.push_back(
+        fmt::format("  Set visible devices: {} ({})", visible_numbers(plans), visible_devices));
     lines.push_back(memory_line(plan));
   }
   lines.push_back(fmt::format("{} configuration completed successfully", title(plan.mode)));
@@ -96,18 +112,24 @@ Lines configured(const DevicePlan& plan, const std::string& visible_devices) {
 
 Lines pipeline_made(const DevicePlan& plan, const PipelineFacts& facts) {
   return {fmt::format("Intelligent GPU Pipeline: {} Mode", pipeline_title(plan.mode)),
-          fmt::format("  Buffer size: up to {} decoded in host memory by {}",
+          fmt::format("  Buffer Size: {} at most, decoded in host memory by {}",
                       counted(facts.buffer_batches, "batch", "batches"),
-                      counted(facts.workers, "worker", "workers")),
-          fmt::format("  Prefetching to {}{}: buffer of {}, filled {}", torch_name(plan.model),
-                      plan.model.gpu ? " on " + label(*plan.model.gpu) : "",
-                      counted(facts.ring_slots, "batch", "batches"), way(plan))};
+                      counted(facts.workers, "worker")),
+          fmt::format("  Smart Prefetching: Enabled, {} ahead of training, filled {}",
+                      counted(facts.ring_slots, "batch", "batches"), way(plan)),
+          fmt::format("  Prefetching to {}{} with buffer_size={}", torch_name(plan.model),
+                      plan.model.gpu ? " on " + label(*plan.model.gpu) : "", facts.buffer_batches)};
 }
 
 Lines placing_model(const DevicePlan& plan) {
-  if (!plan.model.gpu) return {"Model will be placed on cpu"};
-  return {fmt::format("Model will be placed on {} (original GPU {})", torch_name(plan.model),
-                      plan.model.gpu->physical)};
+  const std::string device = torch_name(plan.model);
+  const std::string creating = fmt::format("Creating model on device: {}", device);
+  if (!plan.model.gpu) return {"Model will be placed on cpu", creating};
+  const PlannedGpu& gpu = *plan.model.gpu;
+  return {
+      fmt::format("Model will be placed on {} (original GPU {}{})", device, gpu.listed,
+                  gpu.listed == gpu.physical ? "" : fmt::format(", nvidia-smi's {}", gpu.physical)),
+      creating};
 }
 
 Lines waiting(const DevicePlan& plan, const PipelineFacts& facts, std::chrono::nanoseconds delay) {
@@ -129,7 +151,8 @@ Lines training_starts(const DevicePlan& plan, const StartWait& wait) {
             ? ", which took longer than --model-start-delay"
             : fmt::format(" and {} more for --model-start-delay", human_duration(wait.for_delay));
   }
-  return {waited, "Model training starting now"};
+  return {waited, "Model training starting now",
+          fmt::format("Starting training on {}", torch_name(plan.model))};
 }
 
 }  // namespace myxtts

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,9 @@ using Lines = std::vector<std::string>;
 // Before the devices are opened: what is about to be set up.
 Lines configuring(const DevicePlan& plan);
 
-// After open_devices(): `visible_devices` is CUDA_VISIBLE_DEVICES as CUDA found it.
-Lines configured(const DevicePlan& plan, const std::string& visible_devices);
+// After open_devices(): `plans` are those of the ranks of this process, `visible_devices` is
+// CUDA_VISIBLE_DEVICES as CUDA found it.
+Lines configured(std::span<const DevicePlan> plans, const std::string& visible_devices);
 
 // The pipeline as it was made.
 struct PipelineFacts {
@@ -29,7 +31,7 @@ struct PipelineFacts {
 };
 Lines pipeline_made(const DevicePlan& plan, const PipelineFacts& facts);
 
-// Before the model's weights are moved.
+// Where the model is made on its device, as its weights are moved there.
 Lines placing_model(const DevicePlan& plan);
 
 // After the pipeline was started; `delay` is what training waits at least.

@@ -93,7 +93,8 @@ std::string describe(const CorpusReport& report);  // for people, in lines
 std::string to_json(const CorpusReport& report);   // one object on a line
 
 // The report as one page that needs nothing else: pictures are inline SVG, there is no script, and
-// whatever the corpus holds is shown as text. Reads well from a telephone to a wide screen.
+// whatever the corpus holds is shown as text. Clips that are suspicious or left out are named and
+// can be played, from where they lie on this machine. Reads well from a telephone to a wide screen.
 std::string to_html(const CorpusReport& report);
 
 }  // namespace myxtts

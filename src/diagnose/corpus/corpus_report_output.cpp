@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
 #include <vector>
 
@@ -128,6 +129,19 @@ std::string group_table(std::string_view heading, const std::map<std::string, Cl
                     rows);
 }
 
+// A player of a recording on this machine's disk: every byte of its path that could end the address
+// or mean something in it is written as %XX.
+std::string player(const std::filesystem::path& audio) {
+  std::string address = "file://";
+  for (const char c : std::filesystem::absolute(audio).string()) {
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                          (c >= '0' && c <= '9') ||
+                          std::string_view("/-_.~").find(c) != std::string_view::npos;
+    address += is_plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return fmt::format("<audio controls preload=\"none\" src=\"{}\"></audio>", address);
+}
+
 std::string suspicious_table(const CorpusReport& report) {
   if (report.suspicious.empty()) return {};
   Rows rows;
@@ -136,14 +150,14 @@ std::string suspicious_table(const CorpusReport& report) {
     rows.push_back({html_cell(escaped(clip.audio)),
                     number_cell(fmt::format("{:.1f}", clip.chars_per_second)),
                     number_cell(fmt::format("{:.1f}", clip.usual)),
-                    html_cell(escaped(clip.text), "dir=\"auto\"")});
+                    html_cell(escaped(clip.text), "dir=\"auto\""), html_cell(player(clip.audio))});
   }
-  return html_table(
-      "Suspicious clips",
-      "<p>Their text is likely another clip's: far from the usual number of "
-      "characters a second.</p>\n",
-      {html_cell("file"), number_cell("characters/s"), number_cell("usual"), html_cell("text")},
-      rows);
+  return html_table("Suspicious clips",
+                    "<p>Their text is likely another clip's: far from the usual number of "
+                    "characters a second.</p>\n",
+                    {html_cell("file"), number_cell("characters/s"), number_cell("usual"),
+                     html_cell("text"), html_cell("listen")},
+                    rows);
 }
 
 std::string skipped_table(const CorpusReport& report) {
@@ -152,7 +166,34 @@ std::string skipped_table(const CorpusReport& report) {
   for (const auto& [reason, count] : report.skipped_by_reason()) {
     rows.push_back({html_cell(escaped(reason)), number_cell(human_count(count))});
   }
-  return html_table("Clips left out", {}, {html_cell("reason"), number_cell("clips")}, rows);
+  return html_table("Reasons", {}, {html_cell("reason"), number_cell("clips")}, rows);
+}
+
+// Whether a clip that was left out can be heard all the same.
+bool is_sound(SkipReason reason) {
+  return reason != SkipReason::BadLine && reason != SkipReason::MissingFile &&
+         reason != SkipReason::Empty && reason != SkipReason::Unreadable;
+}
+
+std::string skipped_clips_table(const CorpusReport& report) {
+  if (report.skipped.empty()) return {};
+  Rows rows;
+  for (const Skipped& clip : report.skipped) {
+    if (rows.size() == kMostRows) break;
+    const std::string place =
+        clip.line > 0 ? fmt::format("{}:{}", clip.manifest.string(), clip.line) : "";
+    rows.push_back({html_cell(escaped(clip.file.string())), html_cell(escaped(place)),
+                    html_cell(escaped(name_of(clip.reason))), html_cell(escaped(clip.measured)),
+                    html_cell(is_sound(clip.reason) ? player(clip.file) : "")});
+  }
+  const std::string more =
+      report.skipped.size() > rows.size()
+          ? fmt::format("<p>The first {}; skipped.jsonl has all.</p>\n", rows.size())
+          : "";
+  return html_table("Clips left out", more,
+                    {html_cell("file"), html_cell("line"), html_cell("reason"),
+                     html_cell("measured"), html_cell("listen")},
+                    rows);
 }
 
 std::string figures(const CorpusReport& report) {
@@ -173,8 +214,8 @@ std::string figures(const CorpusReport& report) {
 }  // namespace
 
 std::string describe(const CorpusReport& report) {
-  std::string text = fmt::format("{}: {} clips, {:.2f} hours\n", report.title,
-                                 human_count(report.all.clips), report.all.hours);
+  std::string text = fmt::format("{}: {}, {:.2f} hours\n", report.title,
+                                 counted(report.all.clips, "clip"), report.all.hours);
   text += fmt::format("languages     {}\n", groups_line(report.languages));
   text += fmt::format("speakers      {} ({})\n",
                       human_count(static_cast<std::int64_t>(report.speakers.size())),
@@ -190,8 +231,8 @@ std::string describe(const CorpusReport& report) {
                       report.suspicious.size());
   text += suspicious_lines(report.suspicious);
 
-  text += fmt::format("an epoch      {} steps of {} clips; {:.1f} % of all tokens useful\n",
-                      human_count(report.steps_per_epoch), report.batch_size,
+  text += fmt::format("an epoch      {} of {}; {:.1f} % of all tokens useful\n",
+                      counted(report.steps_per_epoch, "step"), counted(report.batch_size, "clip"),
                       100.0 * report.useful_share);
   text += fmt::format("token counts  {}\n", fmt::join(report.token_counts, ", "));
   text += fmt::format("a cache       {}", human_size(report.cache_bytes));
@@ -234,14 +275,15 @@ std::string to_html(const CorpusReport& report) {
   for (const auto& [rate, group] : report.sample_rates) {
     rates.emplace(fmt::format("{} Hz", rate), group);
   }
-  return html_page(
-      report.title,
-      "<h1>" + escaped(report.title) + "</h1>\n" + figures(report) + "<div class=\"pictures\">\n" +
-          picture(report.seconds, "Length, seconds") +
-          picture(report.loudness, "Loudness, dB below full scale (RMS)") +
-          picture(report.pace, "Characters a second") + "</div>\n" + suspicious_table(report) +
-          skipped_table(report) + group_table("Languages", report.languages) +
-          group_table("Speakers", report.speakers) + group_table("Sample rates", rates));
+  return html_page(report.title,
+                   "<h1>" + escaped(report.title) + "</h1>\n" + figures(report) +
+                       "<div class=\"pictures\">\n" + picture(report.seconds, "Length, seconds") +
+                       picture(report.loudness, "Loudness, dB below full scale (RMS)") +
+                       picture(report.pace, "Characters a second") + "</div>\n" +
+                       suspicious_table(report) + skipped_clips_table(report) +
+                       skipped_table(report) + group_table("Languages", report.languages) +
+                       group_table("Speakers", report.speakers) +
+                       group_table("Sample rates", rates));
 }
 
 }  // namespace myxtts

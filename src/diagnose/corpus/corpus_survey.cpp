@@ -15,7 +15,9 @@
 
 #include <fmt/format.h>
 
+#include "base/checksum.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/log.h"
 #include "base/message_text.h"
 #include "base/progress.h"
@@ -39,7 +41,7 @@ std::filesystem::path user_cache_folder() {
   if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
     return std::filesystem::path(home) / ".cache" / "myxtts";
   }
-  return std::filesystem::temp_directory_path() / "myxtts-cache";
+  return temporary_folder() / "myxtts-cache";
 }
 
 constexpr std::int64_t kSurveyedBatch = 8;  // clips, where no batch size is asked for
@@ -163,6 +165,9 @@ std::vector<CorpusSource> parse_corpora(const std::vector<std::string>& corpora,
   std::vector<CorpusSource> sources;
   for (const auto& corpus : corpora) {
     auto source = parse_corpus_source(corpus);
+    if (!source && !is_text(corpus)) {
+      throw ConfigError(fmt::format("{} was given {}, {}", flag, quote(corpus), kNotUtf8));
+    }
     if (!source) {
       throw ConfigError(fmt::format(
           "{} takes the path of a folder or of a manifest, alone or with ',language=CODE' or "
@@ -175,14 +180,18 @@ std::vector<CorpusSource> parse_corpora(const std::vector<std::string>& corpora,
 }
 
 std::filesystem::path index_folder(const DataConfig& config) {
-  const auto folder = config.cache_dir.value_or(user_cache_folder());
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!std::filesystem::is_directory(folder)) {
-    throw DataError(fmt::format("The folder {} cannot be made: {}. Give another with --cache-dir.",
-                                folder.string(), error.message()));
+  return config.cache_dir.value_or(user_cache_folder());
+}
+
+std::filesystem::path report_path(const DataConfig& config) {
+  FastChecksum checksum;  // corpora of the same name in other places have other pages
+  for (const auto& source : config.train_data) {
+    checksum.add(bytes_of(std::filesystem::weakly_canonical(source.path).string() + "\n"));
   }
-  return folder;
+  const auto path = std::filesystem::weakly_canonical(config.train_data.front().path);
+  const auto named = std::filesystem::is_directory(path) ? path : path.parent_path();
+  return index_folder(config) / fmt::format("{}-{:08x}.report.html", named.filename().string(),
+                                            static_cast<std::uint32_t>(checksum.value()));
 }
 
 CorpusReport survey_corpus(const RunConfig& config, const Vocabulary& vocabulary,
@@ -219,8 +228,8 @@ CorpusReport survey_corpus(const RunConfig& config, const Vocabulary& vocabulary
   }
   add_cache(report, corpus, data);
   if (cache) {
-    log_info("prepare", "{} holds {} clips, {}.", cache->folder().string(), cache->size(),
-             human_size(cache->bytes()));
+    log_info("prepare", "{} holds {}, {}.", cache->folder().string(),
+             counted(static_cast<std::int64_t>(cache->size()), "clip"), human_size(cache->bytes()));
   }
   return report;
 }

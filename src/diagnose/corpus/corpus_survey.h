@@ -21,8 +21,12 @@ std::vector<CorpusSource> parse_corpora(const std::vector<std::string>& corpora,
                                         const std::string& flag);
 
 // Where the index and skipped.jsonl of a corpus go: data.cache_dir, otherwise a folder of the
-// user's own that is kept. Made where there is none; throws DataError when that fails.
+// user's own that is kept. Opening the corpus makes it where there is none.
 std::filesystem::path index_folder(const DataConfig& config);
+
+// Where the page about the corpora of data.train_data goes when nobody says: beside their index,
+// under a name of their own.
+std::filesystem::path report_path(const DataConfig& config);
 
 // Opens the corpora of data.train_data, decodes every clip once, and reports what was found. The
 // sizes of `model` count, or those of the public one; `fill_cache` needs it, and data.cache_dir.

@@ -75,12 +75,13 @@ void test_devices(const CudaBackend& backend, CudaFacts& facts) {
                                [&backend, index = device.index] { backend.self_test(index); }));
   }
   for (std::size_t index = 0; index < tests.size(); ++index) {
+    TestedGpu tested{.pci_bus_id = devices[index].pci_bus_id};
     try {
       tests[index].get();
-      facts.working_devices.push_back(devices[index].index);
     } catch (const std::exception& error) {
-      facts.faults.emplace_back(error.what());
+      tested.fault = error.what();
     }
+    facts.tested.push_back(std::move(tested));
   }
 }
 

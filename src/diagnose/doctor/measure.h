@@ -21,15 +21,21 @@ struct LibraryFacts {
   std::string fault = {};          // why it cannot be used; empty: it can
 };
 
+// A GPU that CUDA shows, and whether it ran our test kernel.
+struct TestedGpu {
+  std::string pci_bus_id = {};
+  std::string fault = {};  // empty: it did
+};
+
 // The CUDA plugin, and what it says of the GPUs once it is open.
 struct CudaFacts {
   bool plugin_present = false;  // the file is there
   std::string reason = {};      // why it is not open; empty: it is
   std::string remedy = {};
-  int runtime_version = 0;                // 13000 is 13.0
-  int libtorch_devices = 0;               // how many GPUs LibTorch can compute on
-  std::vector<int> working_devices = {};  // ran our test kernel
-  std::vector<std::string> faults = {};   // what failed after the plugin was opened
+  int runtime_version = 0;   // 13000 is 13.0
+  int libtorch_devices = 0;  // how many GPUs LibTorch can compute on
+  std::vector<TestedGpu> tested = {};
+  std::vector<std::string> faults = {};  // what failed for all after the plugin was opened
 };
 
 // A folder of files that a language needs.

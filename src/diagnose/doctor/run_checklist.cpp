@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include "base/message_text.h"
+#include "config/effective_config.h"
+#include "config/part_settings.h"
 #include "device/plan/gpu_choice.h"
 #include "model/checkpoint_specs.h"
 #include "model/gpt_specs.h"
@@ -18,13 +20,8 @@
 namespace myxtts {
 namespace {
 
-std::string counted(std::int64_t count, const char* one, const char* many) {
-  return fmt::format("{} {}", human_count(count), count == 1 ? one : many);
-}
-
 std::string place(const RolePlan& role) {
-  return role.gpu ? fmt::format("GPU {} ({})", role.gpu->physical, role.gpu->name)
-                  : fmt::format("the CPU ({})", counted(role.threads, "thread", "threads"));
+  return role.gpu ? label(*role.gpu) : fmt::format("the CPU ({})", counted(role.threads, "thread"));
 }
 
 Check check_devices(const RunFacts& facts) {
@@ -60,15 +57,14 @@ Check check_corpus(const RunFacts& facts) {
       .name = "corpus",
       .found = fmt::format("{} ({}) to train on, {} to measure on, {} left "
                            "out",
-                           counted(corpus.training_clips, "clip", "clips"), length,
+                           counted(corpus.training_clips, "clip"), length,
                            human_count(corpus.validation_clips), human_count(corpus.left_out))};
   if (corpus.training_clips == 0) {
     check.verdict = Verdict::Fail;
     check.remedy = "Name a corpus with clips that can be used: --train-data DIR";
-  } else if (facts.plan && corpus.training_clips < facts.plan->batch_size) {
+  } else if (corpus.validation_clips == 0) {
     check.verdict = Verdict::Warn;
-    check.remedy = fmt::format("One batch would hold more than all of them; give --batch-size {}",
-                               corpus.training_clips);
+    check.remedy = kNothingMeasured;
   }
   return check;
 }
@@ -79,7 +75,7 @@ std::pair<std::int64_t, std::string> model_limit(const RunFacts& facts) {
   if (model.memory_cap_bytes) return {*model.memory_cap_bytes, "allowed by --model-gpu-memory"};
   const std::int64_t shared = facts.plan->mode == Mode::Dual ? 0 : facts.plan->data.estimated_bytes;
   if (!model.gpu) return {facts.machine.memory.available_bytes - shared, "of memory available"};
-  return {model.gpu->free_bytes - shared, fmt::format("free on GPU {}", model.gpu->physical)};
+  return {model.gpu->free_bytes - shared, "free on " + label(*model.gpu)};
 }
 
 StepKind kind_of(const RunFacts& facts) {
@@ -104,24 +100,38 @@ Check check_windows(const RunFacts& facts) {
   Check check{
       .id = "batch",
       .name = "batch",
-      .found = fmt::format("{} clips: {} MB by a rough estimate, {} MB {}", facts.plan->batch_size,
-                           human_count(need / kMegabyte), human_count(limit / kMegabyte), set_by)};
+      .found = fmt::format("{}: {} MB by a rough estimate, {} MB {}",
+                           counted(facts.plan->batch_size, "clip"), human_count(need / kMegabyte),
+                           human_count(limit / kMegabyte), set_by)};
   if (need <= limit) return check;
   check.verdict = Verdict::Warn;
   check.remedy = "Give a smaller --batch-size or --windows-per-clip if it does not fit";
   return check;
 }
 
+// Its memory is not judged: no step has so many clips.
+Check check_larger_than_corpus(const RunFacts& facts) {
+  const std::int64_t clips = facts.corpus->training_clips;
+  return {.id = "batch",
+          .name = "batch",
+          .verdict = Verdict::Warn,
+          .found = fmt::format("a batch of {} is larger than the corpus, which has {} to train on",
+                               counted(facts.plan->batch_size, "clip"), human_count(clips)),
+          .remedy = fmt::format("Give --batch-size {}", clips)};
+}
+
 Check check_batch(const RunFacts& facts) {
+  if (facts.corpus->training_clips < facts.plan->batch_size) return check_larger_than_corpus(facts);
   if (facts_of(facts.config.train.stage).on_windows) return check_windows(facts);
   const std::int64_t need = batch_need(facts);
   const auto [limit, set_by] = model_limit(facts);
   Check check{
       .id = "batch",
       .name = "batch",
-      .found = fmt::format("{} clips, {} tokens at most ({:.1f} % useful): {} MB by "
+      .found = fmt::format("{}, {} tokens at most ({:.1f} % useful): {} MB by "
                            "estimate, {} MB {}",
-                           facts.plan->batch_size, human_count(facts.corpus->largest_batch.tokens),
+                           counted(facts.plan->batch_size, "clip"),
+                           human_count(facts.corpus->largest_batch.tokens),
                            100.0 * facts.corpus->useful_share, human_count(need / kMegabyte),
                            human_count(limit / kMegabyte), set_by)};
   if (need <= limit) return check;
@@ -141,15 +151,19 @@ Check check_batch(const RunFacts& facts) {
 Check check_host_memory(const RunFacts& facts) {
   const std::int64_t clip =
       facts.corpus->source_bytes / std::max<std::int64_t>(1, facts.corpus->training_clips);
-  const std::int64_t batches = std::min(
-      facts.config.data.pipeline_buffer_size.value_or(static_cast<std::int64_t>(kFirstBuffer)),
-      std::max<std::int64_t>(1, facts.corpus->batches_per_epoch * facts.config.train.epochs));
-  const std::int64_t need = batches * facts.plan->batch_size * clip;
   const std::int64_t there = facts.machine.memory.available_bytes;
+  const std::int64_t epoch = facts.corpus->batches_per_epoch;
+  const auto& asked = facts.config.data.pipeline_buffer_size;
+  const std::int64_t batches = std::min(
+      asked ? *asked
+            : static_cast<std::int64_t>(first_buffer(there, facts.plan->batch_size * clip, epoch)),
+      std::max<std::int64_t>(1, epoch * facts.config.train.epochs));
+  const std::int64_t need = batches * facts.plan->batch_size * clip;
   Check check{.id = "host_memory",
               .name = "host memory",
-              .found = fmt::format("{} for {} decoded batches, {} available", human_size(need),
-                                   batches, human_size(there))};
+              .found = fmt::format("{} for {} decoded batches ({}), {} available", human_size(need),
+                                   batches, asked ? "--buffer-size" : "--buffer-size auto",
+                                   human_size(there))};
   if (need > there / 2) {
     check.verdict = Verdict::Warn;
     check.remedy = "The buffer will hold fewer batches; give a smaller --buffer-size";
@@ -163,13 +177,18 @@ std::int64_t steps_of_run(const RunFacts& facts) {
   return facts.config.train.epochs * ((facts.corpus->batches_per_epoch + accum - 1) / accum);
 }
 
+// The same, as far as --max-steps and the stage's budget let it run.
+std::int64_t allowed_steps(const RunFacts& facts) {
+  const std::int64_t whole = steps_of_run(facts);
+  return std::min(whole,
+                  most_steps(facts.config.train, facts.corpus->training_hours).value_or(whole));
+}
+
 // Checkpoints that lie side by side at most, besides the one being written.
 std::int64_t kept_checkpoints(const RunFacts& facts) {
   const std::int64_t kept = facts.config.run.keep_last + facts.config.run.keep_best;
   if (!facts.plan || !facts.corpus) return kept;
-  const std::int64_t steps =
-      std::min(steps_of_run(facts), facts.config.train.max_steps.value_or(kept));
-  return std::clamp<std::int64_t>(steps, 1, kept);
+  return std::clamp<std::int64_t>(allowed_steps(facts), 1, kept);
 }
 
 Check check_disk(const RunFacts& facts) {
@@ -199,17 +218,31 @@ Check check_disk(const RunFacts& facts) {
 Check check_length(const RunFacts& facts) {
   const TrainConfig& train = facts.config.train;
   const std::int64_t whole = steps_of_run(facts);
-  const std::int64_t steps = std::min(whole, train.max_steps.value_or(whole));
-  std::string found = fmt::format("{} of {}", counted(train.epochs, "epoch", "epochs"),
+  const std::int64_t steps = allowed_steps(facts);
+  std::string found = fmt::format("{} of {}", counted(train.epochs, "epoch"),
                                   counted(facts.corpus->batches_per_epoch, "batch", "batches"));
   if (facts.plan->grad_accum > 1) {
     found += fmt::format(", {} batches a step", facts.plan->grad_accum);
   }
-  found += ": " + counted(whole, "step", "steps");
-  if (steps < whole) found += fmt::format(", of which --max-steps lets {} run", human_count(steps));
+  found += ": " + counted(whole, "step");
+  if (steps < whole) {
+    const bool by_budget = steps != train.max_steps;
+    found += fmt::format(", of which {} lets {} run", by_budget ? "--stage-budget" : "--max-steps",
+                         human_count(steps));
+  }
   return {.id = "length",
           .name = "length",
           .found = found + "; how long they take is not known before the first are measured"};
+}
+
+void add_cautions_of_length(const RunFacts& facts, Checks& checks) {
+  for (const LengthCaution& caution : cautions_of_length(facts.config, allowed_steps(facts))) {
+    checks.push_back({.id = caution.name,
+                      .name = caution.name,
+                      .verdict = Verdict::Warn,
+                      .found = caution.finding,
+                      .remedy = caution.remedy});
+  }
 }
 
 }  // namespace
@@ -221,6 +254,7 @@ Checks check_run(const RunFacts& facts) {
   if (planned) checks.push_back(check_host_memory(facts));
   if (facts.model) checks.push_back(check_disk(facts));
   if (planned) checks.push_back(check_length(facts));
+  if (planned) add_cautions_of_length(facts, checks);
   return checks;
 }
 

@@ -13,13 +13,14 @@ std::string speed(const Profile& profile) {
   const StepStatistics& steps = profile.steps;
   std::string text = fmt::format(
       "speed     {:.4g} clips/s, {:.3g} hours of speech an hour\n"
-      "step      {:.3g} ms on average, half below {:.3g}, 99 % below {:.3g}; variation {:.1f} % "
+      "step      {} on average, half below {}, 99 % below {}; variation {:.1f} % "
       "({:.1f} % at equal work)\n",
-      profile.clips_per_second, profile.audio_hours_per_hour, 1000 * steps.mean, 1000 * steps.p50,
-      1000 * steps.p99, 100 * steps.variation, 100 * profile.variation);
+      profile.clips_per_second, profile.audio_hours_per_hour, human_milliseconds(steps.mean),
+      human_milliseconds(steps.p50), human_milliseconds(steps.p99), 100 * steps.variation,
+      100 * profile.variation);
   if (profile.ceiling_seconds) {
-    text += fmt::format("ceiling   {:.3g} ms: the same step on batches that stay on the device\n",
-                        1000 * *profile.ceiling_seconds);
+    text += fmt::format("ceiling   {}: the same step on batches that stay on the device\n",
+                        human_milliseconds(*profile.ceiling_seconds));
   }
   return text + fmt::format("padding   {:.1f} % of the tokens\n", 100 * profile.padding_share);
 }
@@ -66,9 +67,9 @@ std::string finding_text(const Finding& finding, const char* rank, double clips_
   if (finding.knob) {
     text += fmt::format("  type      {}\n", finding.knob->flag);
     text +=
-        fmt::format("  predicted {:.4g} clips/s ({:+.0f} %), a step of {:.3g} ms\n",
+        fmt::format("  predicted {:.4g} clips/s ({:+.0f} %), a step of {}\n",
                     finding.predicted_clips_per_second, 100 * finding.predicted_gain(clips_before),
-                    1000 * finding.predicted_step_seconds);
+                    human_milliseconds(finding.predicted_step_seconds));
     if (!finding.remark.empty()) text += fmt::format("  note      {}\n", finding.remark);
   } else if (finding.cause != Cause::ModelBound) {
     text += "  no setting of this program changes that\n";

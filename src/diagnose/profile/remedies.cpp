@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/message_text.h"
 #include "config/field.h"
 
 namespace myxtts {
@@ -102,7 +103,8 @@ Remedy reading(const Profile& profile, const StepModel& model) {
   remedy.reason = fmt::format(
       "asking for files takes the reader {} a step, and waiting for them takes each of {:.0f} "
       "decoders {}",
-      in_milliseconds(model.listing), model.workers, in_milliseconds(model.files / model.workers));
+      human_milliseconds(model.listing), model.workers,
+      human_milliseconds(model.files / model.workers));
   add_cache(remedy, profile, model);
   return remedy;
 }
@@ -133,8 +135,8 @@ Remedy decoding(const Profile& profile, const StepModel& model) {
   remedy.without.decoding_cpu = 0;
   remedy.without = with_holes_scaled(remedy.without, model);
   remedy.reason = fmt::format("decoding keeps each of {:.0f} decoders busy for {} of a step of {}",
-                              model.workers, in_milliseconds(model.decoding / model.workers),
-                              in_milliseconds(model.step()));
+                              model.workers, human_milliseconds(model.decoding / model.workers),
+                              human_milliseconds(model.step()));
   StepModel others = model;
   others.files = 0;
   others.decoding = 0;
@@ -159,11 +161,11 @@ Remedy features(const Profile& profile, const StepModel& model) {
   remedy.without = with_holes_scaled(remedy.without, model);
   remedy.reason =
       fmt::format("codes take the data device {} a step and prompts {}, of a step of {}",
-                  in_milliseconds(model.encoding), in_milliseconds(model.prompts),
-                  in_milliseconds(model.step()));
+                  human_milliseconds(model.encoding), human_milliseconds(model.prompts),
+                  human_milliseconds(model.step()));
   if (beside > 0) {
-    remedy.reason +=
-        fmt::format("; the model's own work takes {} longer beside them", in_milliseconds(beside));
+    remedy.reason += fmt::format("; the model's own work takes {} longer beside them",
+                                 human_milliseconds(beside));
   }
   add_cache(remedy, profile, model);
   return remedy;
@@ -225,8 +227,8 @@ Remedy transfer(const Profile& profile, const StepModel& model) {
   remedy.without = with_holes_scaled(remedy.without, model);
   remedy.reason = fmt::format(
       "copies to the model device take {} a step, by {}, and those to the data device {}",
-      in_milliseconds(model.transfer), name_of(profile.setup.plan.path),
-      in_milliseconds(model.upload));
+      human_milliseconds(model.transfer), name_of(profile.setup.plan.path),
+      human_milliseconds(model.upload));
   remedy.after = remedy.without;
   if (profile.setup.host_path_was_asked) {
     remedy.knob = Knob{"--transfer-path auto", "devices.transfer_path", "auto"};
@@ -248,7 +250,7 @@ Remedy oscillation(const Profile& profile, const StepModel& model) {
   remedy.reason = fmt::format(
       "steps differ by {:.0f} % (the longest took {}), although no stage is busy all the time: "
       "batches come in bursts",
-      100 * profile.steps.variation, in_milliseconds(profile.steps.highest));
+      100 * profile.steps.variation, human_milliseconds(profile.steps.highest));
   const double batches = static_cast<double>(profile.setup.plan.grad_accum) *
                          profile.steps.highest / std::max(1e-9, remedy.without.step());
   const auto more = static_cast<std::int64_t>(std::ceil(kHeadroom * batches));

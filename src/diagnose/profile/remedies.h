@@ -36,11 +36,6 @@ struct Remedy {
   StepModel after = {};    // with the knob turned: what is gained
 };
 
-// "12.3 ms"
-inline std::string in_milliseconds(double seconds) {
-  return fmt::format("{:.3g} ms", 1000 * seconds);
-}
-
 // One for each cause that the model shows any sign of; whether it is worth the trouble is not asked
 // here.
 std::vector<Remedy> remedies(const Profile& profile, const StepModel& model);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/message_text.h"
 #include "diagnose/profile/remedies.h"
 #include "diagnose/profile/verdict.h"
 
@@ -53,8 +54,8 @@ std::optional<Remedy> launch(const Profile& profile, const StepModel& model) {
   return Remedy{.cause = Cause::Launch,
                 .reason = fmt::format("the host takes {} to hand a step over, and {} later the "
                                       "device has done it: it waits for the host all the time",
-                                      in_milliseconds(lone.host_seconds),
-                                      in_milliseconds(lone.after_seconds)),
+                                      human_milliseconds(lone.host_seconds),
+                                      human_milliseconds(lone.after_seconds)),
                 .knob = graphs->knob,
                 .remark = "measured: the same steps, recorded as graphs",
                 .without = after,

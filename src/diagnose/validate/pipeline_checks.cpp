@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/message_text.h"
+
 namespace myxtts {
 namespace {
 
@@ -33,8 +35,9 @@ double overlap(const TrialReading& trial) {
 }
 
 Check check_batches(const TrialReading& trial) {
-  const std::string found = fmt::format("{} batches, {} clips in {:.1f} s", trial.batches,
-                                        trial.clips, trial.wall_seconds);
+  const std::string found =
+      fmt::format("{}, {} in {:.1f} s", counted(trial.batches, "batch", "batches"),
+                  counted(trial.clips, "clip"), trial.wall_seconds);
   if (trial.batches < kPipelineSteps || trial.clips == 0) {
     return failed("pipeline.batches", "batches",
                   fmt::format("{}, but {} batches were asked for", found, kPipelineSteps),

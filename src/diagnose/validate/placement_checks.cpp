@@ -2,7 +2,6 @@
 #include "diagnose/validate/placement_checks.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include <ATen/ATen.h>
 #include <c10/util/Exception.h>
@@ -10,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/message_text.h"
 #include "device/plan/gpu_choice.h"
 
 namespace myxtts {
@@ -19,20 +19,10 @@ constexpr const char* kRestart =
     "Start the program anew, without setting CUDA_VISIBLE_DEVICES after its start; if it stays so, "
     "report it with: myxtts doctor --bundle FILE";
 
-// "00000000:19:00.0" as NVML writes it and "0000:19:00.0" as CUDA does are one place.
-std::string short_place(std::string place) {
-  const auto colon = place.find(':');
-  if (colon != std::string::npos && colon > 4) place.erase(0, colon - 4);
-  std::ranges::transform(place, place.begin(), [](unsigned char letter) {
-    return static_cast<char>(std::tolower(letter));
-  });
-  return place;
-}
-
 std::vector<std::string> planned_places(const DevicePlan& plan) {
   std::vector<std::string> places;
   for (const RolePlan* role : {&plan.data, &plan.model}) {
-    const std::string place = short_place(role->gpu->pci_bus_id);
+    const std::string place = short_bus_id(role->gpu->pci_bus_id);
     if (std::ranges::find(places, place) == places.end()) places.push_back(place);
   }
   return places;
@@ -40,7 +30,7 @@ std::vector<std::string> planned_places(const DevicePlan& plan) {
 
 std::string place_of(const RolePlan& plan) {
   return plan.gpu ? fmt::format("{}, cuda:{} to LibTorch", label(*plan.gpu), plan.gpu->logical)
-                  : fmt::format("the CPU, {} thread{}", plan.threads, plan.threads == 1 ? "" : "s");
+                  : "the CPU, " + counted(plan.threads, "thread");
 }
 
 }  // namespace
@@ -61,7 +51,7 @@ Check check_visible(const DevicePlan& plan, const std::string& variable,
     return failed(id, name, "CUDA was opened for a run on the CPU", kRestart);
   }
   std::vector<std::string> places;
-  for (const std::string& place : shown) places.push_back(short_place(place));
+  for (const std::string& place : shown) places.push_back(short_bus_id(place));
   if (places != planned_places(plan)) {
     return failed(id, name,
                   fmt::format("CUDA shows the cards at {}, but those at {} were chosen",

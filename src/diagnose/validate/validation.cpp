@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnose/validate/validation.h"
 
+#include <optional>
+
 #include <ATen/ATen.h>
 #include <c10/util/Exception.h>
 
@@ -14,7 +16,18 @@ namespace myxtts {
 namespace {
 
 bool is_of_gpus(const Check& check) {
-  return check.id == "driver" || check.id == "cuda_plugin" || check.id.starts_with("gpu");
+  return check.id == "driver" || check.id == "cuda_plugin" || check.id == "gpus";
+}
+
+// Doctor's row of a card that the plan takes, under the plan's number for it; nothing: of a card
+// that stays untouched.
+std::optional<Check> planned_gpu(Check check, const DevicePlan& plan) {
+  for (const RolePlan& role : {plan.data, plan.model}) {
+    if (!role.gpu || check.id != fmt::format("gpu{}", role.gpu->physical)) continue;
+    check.name = fmt::format("GPU {}", role.gpu->listed);
+    return check;
+  }
+  return std::nullopt;
 }
 
 Check judged(const Check& check) {
@@ -28,12 +41,14 @@ Check judged(const Check& check) {
 }
 
 // The rows of doctor's checklist that a run depends on: everything that the CPU needs and, where
-// `with_gpu`, driver, plugin and cards; those are skipped otherwise. What a language alone needs is
-// left to doctor.
-Checks check_prerequisites(const Checks& checklist, bool with_gpu) {
+// the plan has a GPU, driver, plugin and the planned cards; those are skipped otherwise. What a
+// language alone needs is left to doctor.
+Checks check_prerequisites(const Checks& checklist, const DevicePlan& plan) {
   Checks results;
+  const bool with_gpu = plan.model.gpu.has_value();
   for (const Check& check : checklist) {
     if (check.cpu_run_needs_it || (with_gpu && is_of_gpus(check))) results.push_back(judged(check));
+    if (const auto gpu = planned_gpu(check, plan)) results.push_back(judged(*gpu));
   }
   if (!with_gpu) {
     results.push_back(skipped("prerequisites.gpus", "driver, plugin, GPUs",
@@ -120,10 +135,7 @@ std::vector<ValidationStep> validation_steps(const ValidationParts& parts) {
       {.id = "prerequisites",
        .name = "Prerequisites",
        .remedy = kReport,
-       .checks =
-           [parts] {
-             return check_prerequisites(parts.checklist, parts.plan.model.gpu.has_value());
-           }},
+       .checks = [parts] { return check_prerequisites(parts.checklist, parts.plan); }},
       {.id = "placement",
        .name = "Placement",
        .remedy = "Type: myxtts doctor",

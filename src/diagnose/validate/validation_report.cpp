@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/interruption.h"
 #include "base/progress.h"
 #include "diagnose/report/markup.h"
 
@@ -54,7 +55,7 @@ std::vector<StepResult> run_steps(const std::vector<ValidationStep>& steps) {
   std::string broken;  // the step that threw
   Progress progress({.title = "Validating", .total = steps.size()});
   for (const ValidationStep& step : steps) {
-    progress.set_note(step.name);
+    progress.set_note({.then = {step.name}});
     const auto start = system_clock().now();
     StepResult result{.id = step.id, .name = step.name};
     if (!broken.empty()) {
@@ -68,6 +69,7 @@ std::vector<StepResult> run_steps(const std::vector<ValidationStep>& steps) {
         result.checks = {failed(step.id + ".all", "everything", error.what(), step.remedy)};
       }
     }
+    stop_if_interrupted();
     result.seconds = seconds_since(start);
     results.push_back(std::move(result));
     progress.advance();

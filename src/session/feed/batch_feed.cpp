@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
+#include "base/message_text.h"
 #include "device/machine.h"
 
 namespace myxtts {
@@ -19,10 +21,30 @@ std::vector<BatchTarget> targets_of(const FeedParts& parts) {
   return {{.model = *parts.devices.model, .path = parts.plan.path}};
 }
 
+// Decoded samples of a batch of average training clips.
+std::int64_t batch_bytes(const RunData& data) {
+  std::int64_t frames = 0;
+  for (const ClipNumber clip : data.corpus().training()) {
+    frames += data.corpus().clip(clip).source_frames;
+  }
+  const auto clips = static_cast<std::int64_t>(data.corpus().training().size());
+  return 2 * frames / std::max<std::int64_t>(1, clips) * data.training().batches.slots();
+}
+
+// What --buffer-size auto means for these clips and this memory.
+std::size_t first_buffer_of(const FeedParts& parts, const MemoryInfo& memory) {
+  const std::int64_t bytes = batch_bytes(parts.data);
+  const std::int64_t epoch = parts.data.training().batches.steps_per_epoch();
+  const auto ranks = static_cast<std::int64_t>(std::max<std::size_t>(1, parts.ranks.size()));
+  return first_buffer(memory.available_bytes / ranks, bytes, epoch);
+}
+
 PipelineOptions options_for(const FeedParts& parts, const RunData::Part& part) {
   SystemProbe probe;
-  PipelineOptions options = pipeline_options(parts.config.data, parts.config.train, parts.plan,
-                                             probe.cpu(), probe.memory());
+  const MemoryInfo memory = probe.memory();
+  PipelineOptions options =
+      pipeline_options(parts.config.data, parts.config.train, parts.plan, probe.cpu(), memory);
+  if (options.tune_buffer) options.buffer.batches = first_buffer_of(parts, memory);
   RoleDevice& data = *parts.devices.data;
   options.rows.gpt = parts.gpt;
   options.rows.windows = part.windows;
@@ -63,6 +85,10 @@ std::shared_ptr<Pipeline> make_pipeline(const FeedParts& parts, const RunData::P
 std::shared_ptr<Pipeline> training_pipeline(const FeedParts& parts) {
   PipelineOptions options = options_for(parts, parts.data.training());
   options.end = DataPosition{parts.config.train.epochs, 0};
+  if (options.tune_buffer) {
+    log_info("pipeline", "--buffer-size auto takes {} batches of about {}", options.buffer.batches,
+             human_size(static_cast<std::uint64_t>(batch_bytes(parts.data))));
+  }
   return make_pipeline(parts, parts.data.training(), options);
 }
 

@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/message_text.h"
+#include "config/part_settings.h"
 #include "pipeline/feature_writer.h"
 
 namespace myxtts {
@@ -52,7 +54,8 @@ std::unique_ptr<FeatureCache> open_cache(const RunConfig& config, const Starting
   auto cache = std::make_unique<FeatureCache>(
       config.data.cache_dir.value_or(run),
       model_key(network.dvae, network.model.at("mel_stats"), dvae_mel_config()));
-  log_info("train", "the feature cache {} holds {} clips", cache->folder().string(), cache->size());
+  log_info("train", "the feature cache {} holds {}", cache->folder().string(),
+           counted(static_cast<std::int64_t>(cache->size()), "clip"));
   return cache;
 }
 
@@ -77,6 +80,48 @@ void check_prompts(const RunConfig& config, const DevicePlan& plan) {
 // The decoder hears the GPT's states of codes as they are.
 double noise_of(const RunConfig& config) {
   return facts_of(config.train.stage).on_windows ? 0 : config.train.code_noise;
+}
+
+// A word of TrainingState::rows, so that a resumed run keeps its own split; runs that began before
+// there were such words have none.
+const char* name_of(HoldBack rule) {
+  switch (rule) {
+    case HoldBack::Share:
+      return "";
+    case HoldBack::Clips:
+      return " held_back=clips";
+    case HoldBack::Speakers:
+      return " held_back=speakers";
+  }
+  return "?";
+}
+
+HoldBack rule_of(const RunConfig& config, const std::optional<TrainingState>& resumed) {
+  if (!resumed) return hold_back_of(config.train.stage);
+  for (const HoldBack rule : {HoldBack::Clips, HoldBack::Speakers}) {
+    if (resumed->rows.find(name_of(rule)) != std::string::npos) return rule;
+  }
+  return HoldBack::Share;
+}
+
+double hours_of(const Corpus& corpus) {
+  double samples = 0;
+  for (const ClipNumber number : corpus.training()) {
+    samples += static_cast<double>(corpus.lengths(number).samples);
+  }
+  return samples / (3600.0 * kModelRate);
+}
+
+std::optional<std::int64_t> steps_allowed(const RunConfig& config, const Corpus& corpus) {
+  const double hours = hours_of(corpus);
+  const auto steps = most_steps(config.train, hours);
+  const auto& budgets = config.train.stage_budget;
+  const auto own = budgets ? budgets->find(config.train.stage) : PartBudgets::const_iterator{};
+  if (budgets && own != budgets->end() && own->second.hours) {
+    log_info("train", "{} steps are taken: the budget {} with {:.3g} hours of speech to train on",
+             human_count(*steps), format_part_budget(own->second), hours);
+  }
+  return steps;
 }
 
 const char* name_of(PromptMask mask) {
@@ -108,8 +153,12 @@ RunData::RunData(const RunConfig& config, const DevicePlan& plan, const Starting
     : config_(config),
       settings_(settings_of(config, plan, options)),
       batches_a_step_(plan.grad_accum),
-      corpus_(Corpus::open(config.data, start.vocabulary, run)),
+      hold_back_(rule_of(config, options.resumed)),
+      corpus_(Corpus::open(config.data, start.vocabulary, run, hold_back_)),
+      most_steps_(steps_allowed(config, corpus_)),
       speakers_(corpus_),
+      left_out_(config.data, corpus_.skipped(),
+                options.rank == 0 ? run / "skipped.jsonl" : std::filesystem::path()),
       cache_(open_cache(config, start, run)),
       state_(first_state(start, options.resumed)) {
   check_prompts(config, plan);
@@ -118,19 +167,17 @@ RunData::RunData(const RunConfig& config, const DevicePlan& plan, const Starting
         fmt::format("No clip is left to train on; {} says why.", (run / "skipped.jsonl").string()));
   }
   const GptConfig& gpt = start.network.config.gpt;
-  const bool owns_run = options.rank == 0;
   training_ = std::make_unique<Part>(corpus_, gpt, settings_, state_.division);
-  training_->source = std::make_unique<CorpusBatches>(
-      corpus_, training_->batches, start.vocabulary, config.data,
-      CorpusBatchesOptions{
-          .prompt_seed = settings_.seed,
-          .swap_prompts = swaps_prompts(config),
-          .shift = config.train.shift_clips,
-          .noise = noise_of(config),
-          .cache = cache_.get(),
-          .skipped_file = owns_run ? run / "skipped.jsonl" : std::filesystem::path{},
-          .probe = options.probe,
-          .speakers = &speakers_});
+  training_->source =
+      std::make_unique<CorpusBatches>(corpus_, training_->batches, start.vocabulary, config.data,
+                                      CorpusBatchesOptions{.prompt_seed = settings_.seed,
+                                                           .swap_prompts = swaps_prompts(config),
+                                                           .shift = config.train.shift_clips,
+                                                           .noise = noise_of(config),
+                                                           .cache = cache_.get(),
+                                                           .left_out = &left_out_,
+                                                           .probe = options.probe,
+                                                           .speakers = &speakers_});
   training_->windows = windows_of(config, start, training_->batches.slots());
   if (corpus_.validation().empty()) return;
   validation_ = std::make_unique<Part>(corpus_, corpus_.validation(), gpt, in_order(settings_));
@@ -139,6 +186,7 @@ RunData::RunData(const RunConfig& config, const DevicePlan& plan, const Starting
                                       CorpusBatchesOptions{.prompt_seed = std::nullopt,
                                                            .swap_prompts = swaps_prompts(config),
                                                            .cache = cache_.get(),
+                                                           .left_out = &left_out_,
                                                            .speakers = &speakers_});
   validation_->windows = windows_of(config, start, validation_->batches.slots());
 }
@@ -160,7 +208,7 @@ std::int64_t RunData::steps_of_run() const {
   const std::int64_t by_epochs =
       state_.division_step + steps_of_epoch(began.epoch) +
       (config_.train.epochs - began.epoch - 1) * steps_of_epoch(whole_epoch);
-  return std::min(by_epochs, config_.train.max_steps.value_or(by_epochs));
+  return std::min(by_epochs, most_steps_.value_or(by_epochs));
 }
 
 // A step has the same clips for every way of sharing it out to ranks; a token budget is one rank's.
@@ -170,11 +218,12 @@ DataSettings RunData::data_settings(const StartingModel& start) const {
   return {
       .corpus = fmt::format("{:016x}", corpus_.fingerprint()),
       .rows = fmt::format(
-          "seed={} prompt_mask={}{}{}{}{}", settings_.seed, name_of(config_.train.prompt_mask),
+          "seed={} prompt_mask={}{}{}{}{}{}", settings_.seed, name_of(config_.train.prompt_mask),
           swaps_prompts(config_) ? " prompts=speaker" : "",
           config_.train.shift_clips ? " shifted" : "",
           noise_of(config_) > 0 ? fmt::format(" code_noise={}", noise_of(config_)) : "",
-          windows.empty() ? "" : fmt::format(" windows={}x{}", windows.per_clip, windows.length)),
+          windows.empty() ? "" : fmt::format(" windows={}x{}", windows.per_clip, windows.length),
+          name_of(hold_back_)),
       .batches = fmt::format("batch_size={} batch_tokens={}{} batches_a_step={} static_shapes={}",
                              settings_.batch_size * world, settings_.batch_tokens.value_or(0),
                              settings_.batch_tokens && world > 1 ? fmt::format("x{}", world) : "",

@@ -68,6 +68,8 @@ class RunData {
   // Steps of the whole run, those before it was resumed included: exact with a clip count, by the
   // first epoch with a token budget.
   std::int64_t steps_of_run() const;
+  // By --max-steps and the stage's budget; nothing: any number.
+  const std::optional<std::int64_t>& most_steps() const { return most_steps_; }
   bool steps_are_exact() const;
 
  private:
@@ -78,8 +80,11 @@ class RunData {
   const RunConfig& config_;
   const BatchSettings settings_;
   const std::int64_t batches_a_step_;
+  const HoldBack hold_back_;
   Corpus corpus_;
+  const std::optional<std::int64_t> most_steps_;
   const SpeakerTable speakers_;
+  SkipList left_out_;  // of training and validation
   std::unique_ptr<FeatureCache> cache_;
   const TrainingState state_;
   std::unique_ptr<Part> training_;

@@ -125,7 +125,8 @@ std::vector<DevicePlan> RankStart::plan(const RunConfig& config) const {
   if (has_rank_threads(config)) return plan_ranks(config, model);
   if (!world_) return {plan_run(without_auto(config), model)};
   SystemProbe probe;
-  return {plan_run(settings_of_rank(config, *world_, discover_machine(probe).gpus), model)};
+  return {plan_run(settings_of_rank(config, *world_, discover_machine(probe).gpus), model,
+                   world_->local_size)};
 }
 
 void RankStart::join(const DevicePlan& plan) {

@@ -36,7 +36,7 @@ class RankThreads {
 
   // Of the first of these ranks, once train() has returned.
   const TrainingState& state() const { return state_; }
-  const std::string& summary() const { return summary_; }
+  const RunSummary& summary() const { return summary_; }
 
  private:
   void train_in_threads();
@@ -53,7 +53,7 @@ class RankThreads {
   // Written by the thread of the first rank.
   Ending ending_ = Ending::Done;
   TrainingState state_;
-  std::string summary_;
+  RunSummary summary_;
 
   // Everything below is guarded by mutex_.
   std::mutex mutex_;

@@ -128,6 +128,7 @@ void ReconstructedClips::make(const OpenModel& model, const Take& take, const Wa
     const auto to_power = stats.view({1, -1, 1});
     take(
         {.name = numbered(index),
+         .text = clips_[index].text,
          .picture = mel_picture({(original * to_power).squeeze(0), (back * to_power).squeeze(0)})});
   }
 }
@@ -139,6 +140,7 @@ void CopiedClips::make(const OpenModel& model, const Take& take, const Wanted& w
     const auto copied = copy(clip, clips_[index].ids, wanted);
     if (!copied.samples.defined()) return;
     take({.name = numbered(index),
+          .text = clips_[index].text,
           .sound = copied.samples,
           .sample_rate = copy.sample_rate(),
           .picture = mel_picture(
@@ -149,8 +151,10 @@ void CopiedClips::make(const OpenModel& model, const Take& take, const Wanted& w
 
 // A text and whose voice says it.
 struct SpokenText {
+  std::string text = {};
   std::vector<TextPiece> pieces = {};
   std::filesystem::path reference = {};
+  bool is_recorded = false;  // the reference is a recording of this very text
   std::int64_t most_codes =
       0;  // a model that knows nothing yet does not stop; 0: as many as it can
 };
@@ -242,7 +246,8 @@ std::vector<SpokenText> sentences_of_file(const std::filesystem::path& file,
   std::istringstream lines(read_text_file(file, "file of sentences", kLargestFile));
   for (std::string line; std::getline(lines, line);) {
     auto pieces = pieces_of(line, language, model);
-    if (!pieces.empty()) texts.push_back({.pieces = std::move(pieces), .reference = reference});
+    if (pieces.empty()) continue;
+    texts.push_back({.text = line, .pieces = std::move(pieces), .reference = reference});
   }
   if (texts.empty()) {
     throw DataError(fmt::format("{} holds no sentence; write one a line.", file.string()));
@@ -255,8 +260,10 @@ std::vector<SpokenText> texts_of_clips(const std::vector<SampleClip>& clips,
                                        const SpeakingModel& model) {
   std::vector<SpokenText> texts;
   for (const SampleClip& clip : clips) {
-    texts.push_back({.pieces = pieces_of(clip.text, clip.language, model),
+    texts.push_back({.text = clip.text,
+                     .pieces = pieces_of(clip.text, clip.language, model),
                      .reference = clip.audio,
+                     .is_recorded = true,
                      .most_codes = kMuchLonger * clip.samples / kCodeStride + 1});
   }
   return texts;
@@ -277,11 +284,16 @@ void SpokenSamples::make(const OpenModel& model, const Take& take, const Wanted&
     const Voice voice = synthesizer.voice_of({texts_[number].reference}, treatment, lengths);
     if (!text.speak(voice, model_.sampling)) return;
     const auto sound = text.sound();
-    take({.name = fmt::format("{:02}", number + 1),
+    take({.name = numbered(number),
+          .text = texts_[number].text,
           .sound = sound,
           .sample_rate = synthesizer.sample_rate(),
           .picture = mel_picture({mel_of_codes(dvae, model, text.codes()),
                                   log_mel(sound, synthesizer.sample_rate())})});
+    const std::int64_t rate = model.config.decoder.input_sample_rate;
+    take({.name = numbered(number) + (texts_[number].is_recorded ? "-original" : "-voice"),
+          .sound = read_clip(texts_[number].reference, rate),
+          .sample_rate = rate});
   }
 }
 

@@ -60,8 +60,7 @@ ValidationSamples::ValidationSamples(const fs::path& run, PartTraining& training
 }
 
 ValidationSamples::~ValidationSamples() {
-  if (busy_ && !stopped_) log_info("train", "waiting for the last samples");
-  jobs_.finish();
+  if (!finished_) jobs_.finish();
 }
 
 void ValidationSamples::stop() {
@@ -74,13 +73,27 @@ void ValidationSamples::evaluated(const EvaluationReport& report) {
     log_info("train", "step {}: the samples of an earlier step are still being made", report.step);
     return;
   }
-  Job job{.step = report.step};
-  // The validation waited for the device, and the next update would change them.
+  last_ = report.step;
+  if (!jobs_.push(job_of(report.step))) busy_ = false;  // stopped
+}
+
+// The validation or the end of training waited for the device, and the next update would change
+// them.
+ValidationSamples::Job ValidationSamples::job_of(std::int64_t step) const {
+  Job job{.step = step};
   for (const auto& [name, tensor] : training_.weights()) {
     job.weights.emplace(name, tensor.to(at::kCPU, tensor.scalar_type(), /*non_blocking=*/false,
                                         /*copy=*/true));
   }
-  if (!jobs_.push(std::move(job))) busy_ = false;  // stopped
+  return job;
+}
+
+void ValidationSamples::finish(std::int64_t step) {
+  log_info("train", "step {}: the last samples are being made", step);
+  if (last_ != step && !jobs_.push(job_of(step))) return;  // stopped
+  finished_ = true;
+  jobs_.finish();
+  threads_.join();
 }
 
 void ValidationSamples::work() {
@@ -124,6 +137,9 @@ void ValidationSamples::make(const Job& job) {
 }
 
 void ValidationSamples::keep(const Sample& sample, std::int64_t step, const fs::path& folder) {
+  if (!sample.text.empty()) {
+    write_file_atomically(folder / (sample.name + ".txt"), bytes_of(sample.text + "\n"));
+  }
   if (sample.sound.defined()) {
     const fs::path path = folder / (sample.name + ".wav");
     write_sound(path, sample);

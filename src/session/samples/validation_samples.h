@@ -17,10 +17,11 @@
 
 namespace myxtts {
 
-// Makes samples with the weights of every validation: RUN/samples/step-NNNNNNN/ holds a WAV and a
-// PNG of each, and RUN/samples/events.out.tfevents.* the same for TensorBoard. That is done on the
-// CPU, by a thread of its own to which all others go first, while training goes on. A validation
-// that comes while it is still at work is left out, and that is said.
+// Makes samples with the weights of every validation and of the end: RUN/samples/step-NNNNNNN/
+// holds a WAV, a PNG and the text of each, and RUN/samples/events.out.tfevents.* the same for
+// TensorBoard. That is done on the CPU, by a thread of its own to which all others go first, while
+// training goes on. A validation that comes while it is still at work is left out, and that is
+// said.
 //
 // The trainer's thread calls it. Training and model outlive it.
 class ValidationSamples final : public TrainingObserver {
@@ -33,6 +34,10 @@ class ValidationSamples final : public TrainingObserver {
   void stepped(const StepReport&) override {}
   void evaluated(const EvaluationReport& report) override;
 
+  // Those of the last step, unless they are made already, whatever is still at work. Waits for
+  // them, or for stop(). Nothing comes after it.
+  void finish(std::int64_t step);
+
   // Whatever is being made ends within about a second. Waits for nothing.
   void stop();
 
@@ -42,6 +47,7 @@ class ValidationSamples final : public TrainingObserver {
     NamedTensors weights = {};  // on the CPU
   };
 
+  Job job_of(std::int64_t step) const;
   void work();
   void make(const Job& job);
   OpenModel model_with(const NamedTensors& weights) const;
@@ -51,6 +57,8 @@ class ValidationSamples final : public TrainingObserver {
   PartTraining& training_;
   const OpenModel& start_;
   const std::unique_ptr<SampleMaker> maker_;
+  std::int64_t last_ = -1;  // step that was handed to the thread
+  bool finished_ = false;
   std::optional<EventFile> events_;  // the thread's, from its first sample on
   std::atomic<bool> stopped_ = false;
   std::atomic<bool> busy_ = false;

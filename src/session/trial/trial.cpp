@@ -37,6 +37,7 @@ constexpr int kLoneSteps = 5;
 EffectiveConfig without_end(EffectiveConfig settings) {
   settings.values.train.epochs = std::numeric_limits<std::int32_t>::max();
   settings.values.train.max_steps.reset();
+  settings.values.train.stage_budget.reset();
   settings.values.run.early_stopping.reset();
   return settings;
 }

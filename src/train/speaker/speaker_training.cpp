@@ -125,6 +125,27 @@ at::Tensor speaker_logits(const at::Tensor& cosines, const at::Tensor& speakers,
   return at::where(speakers.unsqueeze(1).eq(all), right, cosines) * scale;
 }
 
+// The cosine of each window [W, dim] with the mean direction of the other windows of its speaker:
+// fp32 [W]; and 1 or 0 where there are such windows or not.
+std::array<at::Tensor, 2> mates_cosines(const at::Tensor& vectors, const at::Tensor& speakers,
+                                        const at::Tensor& weights) {
+  const auto units = of_length_one(vectors);
+  const auto others = 1 - at::eye(vectors.size(0), weights.options());
+  const auto same = speakers.unsqueeze(1).eq(speakers.unsqueeze(0)).to(at::kFloat);
+  const auto mates = same * others * weights.unsqueeze(0);  // [W, W]
+  const auto cosines = (units * of_length_one(at::matmul(mates, units))).sum(1);
+  return {cosines, mates.sum(1).gt(0).to(at::kFloat)};
+}
+
+// The cosines of each window with those of other speakers: fp32 [W, W], -1 in the places of others.
+at::Tensor cosines_of_others(const at::Tensor& vectors, const at::Tensor& speakers,
+                             const at::Tensor& weights) {
+  const auto units = of_length_one(vectors);
+  const auto is_other =
+      speakers.unsqueeze(1).ne(speakers.unsqueeze(0)).logical_and(weights.gt(0).unsqueeze(0));
+  return at::matmul(units, units.t()).masked_fill(is_other.logical_not(), -1);
+}
+
 // The mean cosine of two different windows of one speaker, less that of windows of two speakers:
 // fp32 scalar; windows of weight 0 do not count. 0 where there are no two such windows.
 at::Tensor cosine_gap(const at::Tensor& vectors, const at::Tensor& speakers,
@@ -220,7 +241,7 @@ class SpeakerTraining final : public WindowTraining {
 
  private:
   // Of each window [W] its loss, and 1 or 0 where its nearest direction is right or not; and the
-  // cosine gap of the batch.
+  // cosine gap of the batch. All speakers are trained on.
   std::array<at::Tensor, 3> measured(const at::Tensor& vectors, const SoundWindows& windows,
                                      double margin) const {
     const auto cosines = speaker_cosines(vectors, parameters().tensors().at(kHead));
@@ -240,13 +261,28 @@ class SpeakerTraining final : public WindowTraining {
     return {.trained = loss, .reported = at::stack({loss.detach(), right.dot(shares), gap})};
   }
 
-  // With stored statistics, as the encoder is used.
+  // With stored statistics, as the encoder is used. A stranger, whose number is below 0, has no
+  // direction: that of the other windows of the same voice takes its place, beside those of all
+  // speakers that were trained on and the windows of other voices, as an encoder that hears no
+  // difference must not look good.
   at::Tensor measure_windows(const SoundWindows& windows) const override {
     const SpeakerEncoder frozen(config_, parameters().tensors());
-    const auto [each, right, gap] = measured(frozen.unscaled(windows.sound), windows, /*margin=*/0);
-    const auto seen = windows.weights.sum();
-    const auto sums =
-        at::stack({each.dot(windows.weights), right.dot(windows.weights), gap * seen});
+    const auto vectors = frozen.unscaled(windows.sound);
+    const auto known = windows.speakers.ge(0);
+    SoundWindows trained = windows;
+    trained.speakers = windows.speakers.clamp_min(0);
+    const auto [known_loss, known_right, unused] = measured(vectors, trained, /*margin=*/0);
+    const auto cosines = at::cat({speaker_cosines(vectors, parameters().tensors().at(kHead)),
+                                  cosines_of_others(vectors, windows.speakers, windows.weights)},
+                                 1);
+    const auto [own, has_mates] = mates_cosines(vectors, windows.speakers, windows.weights);
+    const auto logits = at::cat({own.unsqueeze(1), cosines}, 1) * settings_.scale;
+    const auto losses = at::where(known, known_loss, -at::log_softmax(logits, 1).select(1, 0));
+    const auto right = at::where(known, known_right, own.gt(cosines.amax(1)).to(at::kFloat));
+    const auto weights = at::where(known, windows.weights, windows.weights * has_mates);
+    const auto seen = weights.sum();
+    const auto gap = cosine_gap(vectors, windows.speakers, weights);
+    const auto sums = at::stack({losses.dot(weights), right.dot(weights), gap * seen});
     return at::stack({sums, seen.expand_as(sums)});
   }
 

@@ -69,12 +69,15 @@ TEST(Checklist, DictionariesTakenAwayChangeTheirRowsAndACpuRunIsStillPossible) {
   EXPECT_TRUE(can_run_on_cpu(make_checklist(examine(machine))));
 }
 
-TEST(Checklist, ThePluginRowNamesTheGpusOurKernelRanOnAndTheOneItFailedOn) {
+TEST(Checklist, ThePluginRowNamesTheGpusOurKernelRanOnAndTheirRowsTheOneItFailedOn) {
+  const test::Environment shown{{"CUDA_VISIBLE_DEVICES", "GPU-00000000,GPU-00000001"}};
   test::FakeMachine machine;
-  const auto row = rows(examine(machine, FAKE_CUDA_PLUGIN, "libm.so.6")).at("cuda_plugin");
-  EXPECT_EQ(row,
-            "WARN: CUDA 13.0; our kernels run on GPU 0; LibTorch sees 2 GPUs; GPU 1 computes "
-            "wrongly.");
+  machine.facts.gpus = {.driver_found = true, .gpus = {test::fake_l4(0), test::fake_l4(1)}};
+  const auto found = rows(examine(machine, FAKE_CUDA_PLUGIN, "libm.so.6"));
+  EXPECT_EQ(found.at("cuda_plugin"), "PASS: CUDA 13.0; our kernels run on GPU 0");
+  EXPECT_TRUE(found.at("gpu0").starts_with("PASS: ")) << found.at("gpu0");
+  EXPECT_TRUE(found.at("gpu1").starts_with("FAIL: ")) << found.at("gpu1");
+  EXPECT_NE(found.at("gpu1").find("it computes wrongly"), std::string::npos) << found.at("gpu1");
 }
 
 TEST(Checklist, AGpuOlderThanTuringCannotBeUsed) {

@@ -42,7 +42,7 @@ Findings with_gpus(std::vector<GpuInfo> gpus) {
   findings.cuda = {.plugin_present = true,
                    .runtime_version = 13000,
                    .libtorch_devices = static_cast<int>(gpus.size())};
-  for (const GpuInfo& gpu : gpus) findings.cuda.working_devices.push_back(gpu.index);
+  for (const GpuInfo& gpu : gpus) findings.cuda.tested.push_back({.pci_bus_id = gpu.pci_bus_id});
   findings.machine.gpus.gpus = std::move(gpus);
   return findings;
 }
@@ -72,8 +72,7 @@ TEST(Report, TwoUnequalGpusWithNvLinkAndOneThatComputesWrongly) {
   Findings findings = with_gpus({test::fake_h200(0), test::fake_l4(1)});
   findings.machine.gpus.links = {{.first = 0, .second = 1, .path = GpuPath::NvLink, .nvlinks = 4}};
   findings.machine.gpus.visible_devices = "1,0";
-  findings.cuda.working_devices = {0};
-  findings.cuda.faults = {"GPU 1 computes wrongly: number 7 of a test kernel is 0, not 9."};
+  findings.cuda.tested.front().fault = "it computes wrongly: number 7 of a test kernel is 0, not 9";
   EXPECT_EQ(text_of(findings), golden("two_unequal_gpus.txt"));
 }
 
@@ -81,7 +80,7 @@ TEST(Report, ADriverThatIsTooOldAndLittleOfEverything) {
   Findings findings = with_gpus({test::fake_l4(0)});
   findings.machine.gpus.driver_version = "535.183.01";
   findings.machine.gpus.cuda_version = 12020;
-  findings.cuda.working_devices = {};
+  findings.cuda.tested = {};
   findings.cuda.libtorch_devices = 0;
   findings.cuda.faults = {
       "CUDA failed while counting the GPUs: CUDA driver version is insufficient for CUDA runtime "

@@ -120,6 +120,43 @@ TEST(RunChecklist, ABatchIsHeldAgainstTheCapOrTheFreeMemory) {
   EXPECT_NE(rows(facts)["batch"].remedy.find("Not even one clip fits"), std::string::npos);
 }
 
+TEST(RunChecklist, WarmUpMeasuringAndSavingAreHeldAgainstTheLength) {
+  RunFacts facts = good_run();
+  facts.corpus->batches_per_epoch = 2;  // 200 steps
+  EXPECT_FALSE(rows(facts).contains("saving")) << "a default that minutes make good";
+  facts.config.train.warmup_steps = 1000;
+  facts.config.run.eval_steps = 500;
+  facts.config.run.save_minutes.reset();
+  auto found = rows(facts);
+  for (const auto& [name, remedy] : {std::pair("warm-up", "Give --warmup-steps 20"),
+                                     std::pair("measuring", "Give --eval-steps 20"),
+                                     std::pair("saving", "Give --save-steps 50")}) {
+    EXPECT_EQ(found[name].verdict, Verdict::Warn) << name;
+    EXPECT_NE(found[name].found.find("the run's 200 steps"), std::string::npos)
+        << found[name].found;
+    EXPECT_TRUE(found[name].remedy.starts_with(remedy)) << found[name].remedy;
+  }
+  EXPECT_TRUE(all_passed(check_run(facts))) << "they are warnings";
+  facts.corpus->batches_per_epoch = 406;
+  EXPECT_EQ(check_run(facts).size(), 7u);
+}
+
+TEST(RunChecklist, WithoutClipsToMeasureOnItWarnsInCapitals) {
+  RunFacts facts = good_run();
+  facts.corpus->validation_clips = 0;
+  EXPECT_EQ(rows(facts)["corpus"].verdict, Verdict::Warn);
+  EXPECT_TRUE(rows(facts)["corpus"].remedy.starts_with("NO CLIPS ARE KEPT BACK TO MEASURE ON"));
+}
+
+TEST(RunChecklist, ABudgetForHoursOfSpeechIsToldInSteps) {
+  RunFacts facts = good_run();
+  facts.corpus->training_hours = 4;
+  facts.config.train.stage_budget = {{ModelPart::Gpt, {.steps = 6000, .hours = 1.0}}};
+  EXPECT_NE(rows(facts)["length"].found.find("of which --stage-budget lets 12,000 run"),
+            std::string::npos)
+      << rows(facts)["length"].found;
+}
+
 TEST(RunChecklist, StepsFollowAccumulationAndTheirLimit) {
   RunFacts facts = good_run();
   facts.plan->grad_accum = 4;
@@ -132,6 +169,10 @@ TEST(RunChecklist, StepsFollowAccumulationAndTheirLimit) {
 TEST(RunChecklist, ALargeBufferOfDecodedBatchesIsAWarning) {
   RunFacts facts = good_run();
   facts.machine.memory.available_bytes = 500'000'000;
+  const Check by_itself = rows(facts)["host memory"];  // takes what there is room for
+  EXPECT_EQ(by_itself.verdict, Verdict::Pass);
+  EXPECT_NE(by_itself.found.find("(--buffer-size auto)"), std::string::npos) << by_itself.found;
+  facts.config.data.pipeline_buffer_size = 50;
   EXPECT_EQ(rows(facts)["host memory"].verdict, Verdict::Warn);
   EXPECT_TRUE(all_passed(check_run(facts)));
 }
@@ -153,7 +194,10 @@ TEST(RunChecklist, WhatIsMissingFailsAndWhatDependsOnItIsLeftOut) {
 TEST(RunChecklist, ACorpusSmallerThanABatchIsAWarningAndAnEmptyOneAFailure) {
   RunFacts facts = good_run();
   facts.corpus->training_clips = 20;
-  EXPECT_EQ(rows(facts)["corpus"].verdict, Verdict::Warn);
+  facts.machine.memory.available_bytes = 0;  // its memory is not what is wrong
+  facts.plan->model.memory_cap_bytes = 1;
+  EXPECT_EQ(rows(facts)["batch"].verdict, Verdict::Warn);
+  EXPECT_EQ(rows(facts)["batch"].remedy, "Give --batch-size 20");
   facts.corpus->training_clips = 0;
   EXPECT_EQ(rows(facts)["corpus"].verdict, Verdict::Fail);
 }

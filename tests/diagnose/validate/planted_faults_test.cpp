@@ -80,6 +80,25 @@ TEST(PlantedFaults, AMissingLibraryIsAMissingPrerequisite) {
   EXPECT_EQ(failures(parts), "prerequisites.sound");
 }
 
+// One that the plan takes; of another one it is doctor's matter.
+TEST(PlantedFaults, AGpuThatComputesWronglyIsAMissingPrerequisite) {
+  ValidationParts parts = sound_parts();
+  for (const char* id : {"gpu0", "gpu3"}) {
+    parts.checklist.push_back({.id = id,
+                               .name = "GPU",
+                               .verdict = Verdict::Fail,
+                               .found = "it computes wrongly",
+                               .remedy = "Take another"});
+  }
+  parts.plan.model.gpu = PlannedGpu{.physical = 3, .listed = 1};
+  const auto steps = validation_steps(parts);
+  std::string failed;
+  for (const Check& check : steps.front().checks()) {
+    if (check.verdict == Verdict::Fail) failed += check.id + " " + check.name;
+  }
+  EXPECT_EQ(failed, "prerequisites.gpu3 GPU 1");
+}
+
 TEST(PlantedFaults, ADeviceThatShouldNotBeVisibleIsSeen) {
   ValidationParts parts = sound_parts();
   parts.visible_devices = "GPU-7";

@@ -138,6 +138,26 @@ TEST_F(ThreeVoices, AreToldApartInSoundThatWasNeverHeard) {
   EXPECT_LE(means[SpeakerLoss].item<double>(), std::log(3.0) / 2);
 }
 
+TEST_F(ThreeVoices, AVoiceThatIsNotTrainedIsMeasuredByWhetherItsWindowsAreAlike) {
+  auto training = make({.speakers = 2});
+  auto held_back = batch(100, 12);
+  held_back.windows.speakers =
+      held_back.windows.speakers.masked_fill(held_back.windows.speakers.eq(2), -1);
+  const auto measured = training->evaluate(held_back);
+  EXPECT_EQ(measured[1][SpeakerLoss].item<double>(), 12) << "every window counts";
+  EXPECT_TRUE(at::isfinite(measured).all().item<bool>());
+}
+
+TEST_F(ThreeVoices, StrangersThatSoundAlikeToTheEncoderAreNotToldApart) {
+  auto training = make({.speakers = 2});
+  auto held_back = batch(100, 12);
+  held_back.windows.speakers = -1 - held_back.windows.speakers;
+  held_back.windows.sound = held_back.windows.sound[0].expand_as(held_back.windows.sound).clone();
+  const auto measured = training->evaluate(held_back);
+  const double loss = (measured[0] / measured[1])[SpeakerLoss].item<double>();
+  EXPECT_GT(loss, std::log(8.0)) << "eight windows of other voices are as near as its own voice";
+}
+
 TEST_F(ThreeVoices, ContinueBitForBitWhenRestored) {
   auto one = batch(1, 6);
   auto two = batch(2, 6);

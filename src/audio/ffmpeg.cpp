@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "audio/ffmpeg.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "base/child_process.h"
+#include "base/error.h"
+#include "base/message_text.h"
+
+namespace myxtts {
+namespace {
+
+// libsndfile's, then ffmpeg's.
+constexpr std::array<std::string_view, 17> kEndings = {
+    ".wav", ".flac", ".mp3", ".ogg", ".opus", ".m4a", ".aac", ".webm", ".mp4",
+    ".m4b", ".mka",  ".mkv", ".mov", ".wma",  ".amr", ".3gp", ".ac3"};
+constexpr std::size_t kOfSndfile = 5;
+
+constexpr std::pair<std::string_view, std::string_view> kFormats[] = {{".m4a", "AAC (M4A)"},
+                                                                      {".m4b", "AAC (M4B)"},
+                                                                      {".mp4", "sound in MP4"},
+                                                                      {".mov", "sound in MOV"},
+                                                                      {".3gp", "sound in 3GP"},
+                                                                      {".aac", "AAC"},
+                                                                      {".webm", "sound in WebM"},
+                                                                      {".mka", "sound in Matroska"},
+                                                                      {".mkv", "sound in Matroska"},
+                                                                      {".wma", "WMA"},
+                                                                      {".amr", "AMR"},
+                                                                      {".ac3", "AC-3"}};
+
+// Containers and streams that name no other file; playlists are not among them.
+constexpr const char* kContainers = "mov,mp4,m4a,3gp,matroska,webm,aac,asf,amr,ac3";
+
+std::string ending_of(const std::filesystem::path& path) {
+  std::string ending = path.extension().string();
+  for (char& c : ending) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return ending;
+}
+
+std::string_view format_of_ending(std::string_view ending) {
+  for (const auto& [known, format] : kFormats) {
+    if (known == ending) return format;
+  }
+  return {};
+}
+
+// Whether libsndfile's formats begin so.
+bool is_of_sndfile(std::string_view bytes) {
+  return bytes.starts_with("RIFF") || bytes.starts_with("fLaC") || bytes.starts_with("OggS") ||
+         bytes.starts_with("ID3") || bytes.starts_with("FORM");
+}
+
+// By the marks that containers begin with.
+std::string_view format_of_bytes(std::string_view bytes) {
+  if (bytes.size() >= 8 && bytes.substr(4, 4) == "ftyp") return "AAC (M4A)";
+  if (bytes.starts_with("\x1a\x45\xdf\xa3")) return "sound in WebM";
+  if (bytes.starts_with("\x30\x26\xb2\x75")) return "WMA";
+  if (bytes.starts_with("#!AMR")) return "AMR";
+  if (bytes.starts_with("\xff\xf1") || bytes.starts_with("\xff\xf9")) return "AAC";
+  return {};
+}
+
+std::vector<std::string> command_for(const std::string& program,
+                                     const std::filesystem::path& path) {
+  // "file:" keeps a name that begins with a dash or holds a colon from being anything else.
+  return {program,
+          "-nostdin",
+          "-hide_banner",
+          "-v",
+          "error",
+          "-xerror",
+          "-protocol_whitelist",
+          "file",
+          "-format_whitelist",
+          kContainers,
+          "-i",
+          "file:" + path.string(),
+          "-map",
+          "0:a:0",
+          "-vn",
+          "-sn",
+          "-dn",
+          "-map_metadata",
+          "-1",
+          "-c:a",
+          "pcm_f32le",
+          "-f",
+          "wav",
+          "pipe:1"};
+}
+
+// What ffmpeg said, on one line.
+std::string said(const UnnamedFile& errors) {
+  constexpr std::size_t kMost = 300;
+  std::string text(kMost, '\0');
+  const auto got = ::pread(errors.get(), text.data(), text.size(), 0);
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  std::ranges::replace(text, '\n', ' ');
+  return text.empty() ? "it gave no reason" : printable(text);
+}
+
+}  // namespace
+
+bool is_ffmpeg_ending(std::string_view ending) {
+  const auto others = std::span(kEndings).subspan(kOfSndfile);
+  return std::ranges::find(others, ending) != others.end();
+}
+
+std::span<const std::string_view> audio_endings() {
+  return kEndings;
+}
+
+std::string_view ffmpeg_format_of(const std::filesystem::path& path, int file) {
+  std::array<char, 12> bytes{};
+  const auto got = ::pread(file, bytes.data(), bytes.size(), 0);
+  const std::string_view head(bytes.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
+  if (is_of_sndfile(head)) return {};
+  const std::string_view by_name = format_of_ending(ending_of(path));
+  return by_name.empty() ? format_of_bytes(head) : by_name;
+}
+
+UnnamedFile::UnnamedFile(const char* name) : file_(::memfd_create(name, MFD_CLOEXEC)) {
+  if (file_ < 0) {
+    throw DataError(fmt::format("No memory for sound could be had: {}.", std::strerror(errno)));
+  }
+}
+
+UnnamedFile::~UnnamedFile() {
+  if (file_ >= 0) ::close(file_);
+}
+
+std::int64_t UnnamedFile::size() const {
+  struct stat status {};
+  return ::fstat(file_, &status) == 0 ? status.st_size : 0;
+}
+
+std::variant<UnnamedFile, FfmpegFault> decode_with_ffmpeg(const std::filesystem::path& path,
+                                                          std::string_view format,
+                                                          const FfmpegLimits& limits) {
+  const std::string program = find_program("ffmpeg");
+  if (program.empty()) {
+    return FfmpegFault{
+        fmt::format("{}, which is {} (apt install ffmpeg), or convert the file to WAV, "
+                    "FLAC, OGG, Opus or MP3",
+                    format, kInstallFfmpeg)};
+  }
+  UnnamedFile sound("sound");
+  const UnnamedFile errors("errors");
+  std::optional<int> code;
+  {
+    ChildProcess ffmpeg(
+        command_for(program, path),
+        {.output = sound.get(), .errors = errors.get(), .most_bytes = limits.bytes});
+    code = ffmpeg.wait_for(limits.time);
+    if (!code) ffmpeg.send(SIGKILL);
+  }
+  if (!code) {
+    return FfmpegFault{fmt::format("{}, and ffmpeg was not done with it after {}", format,
+                                   human_duration(limits.time))};
+  }
+  if (sound.size() >= limits.bytes) {
+    return FfmpegFault{.what = fmt::format("{}, and holds more than {} samples", format,
+                                           human_count(limits.bytes / 4)),
+                       .is_too_long = true};
+  }
+  if (*code != 0 || errors.size() > 0) {
+    return FfmpegFault{fmt::format("{}, and ffmpeg cannot read it: {}", format, said(errors))};
+  }
+  ::lseek(sound.get(), 0, SEEK_SET);
+  return sound;
+}
+
+}  // namespace myxtts

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace myxtts {
+
+// The endings of names of sound files, in small letters: ".wav" and others that libsndfile reads,
+// and behind them ".m4a" and others that are read through ffmpeg.
+std::span<const std::string_view> audio_endings();
+bool is_ffmpeg_ending(std::string_view ending);
+
+// What an open file is, where ffmpeg reads it: by its first bytes, or else by its name. "AAC
+// (M4A)"; empty for everything else, damaged files of libsndfile's formats among it.
+std::string_view ffmpeg_format_of(const std::filesystem::path& path, int file);
+
+// In every sentence about a format that was not read because ffmpeg is missing.
+inline constexpr std::string_view kInstallFfmpeg = "read through ffmpeg: install it";
+
+// An open file without a name, closed at the end of scope.
+class UnnamedFile {
+ public:
+  explicit UnnamedFile(const char* name);  // throws DataError where the system has no memory for it
+  UnnamedFile(UnnamedFile&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
+  UnnamedFile& operator=(UnnamedFile&&) = delete;
+  ~UnnamedFile();
+
+  int get() const { return file_; }
+  int release() { return std::exchange(file_, -1); }
+  std::int64_t size() const;
+
+ private:
+  int file_;
+};
+
+// Why a file could not be decoded: "AAC (M4A), which is read through ffmpeg: install it ...".
+struct FfmpegFault {
+  std::string what;
+  bool is_too_long = false;
+};
+
+struct FfmpegLimits {
+  std::int64_t bytes = 0;  // of sound that comes out, four for each sample
+  std::chrono::milliseconds time = std::chrono::minutes(5);
+};
+
+// Decodes a file's first stream of sound in one run of ffmpeg: a WAV of 32-bit floats at the file's
+// own rate and channels, in memory. The file is `format` by ffmpeg_format_of().
+//
+// ffmpeg is started with its arguments as they are, without a shell; it may open files alone, and
+// only as containers that name no other file, so that a playlist in the place of a recording leads
+// nowhere. It ends at the limits. A fault has its own words where it fails, and what to install
+// where there is none in PATH. Any thread.
+std::variant<UnnamedFile, FfmpegFault> decode_with_ffmpeg(const std::filesystem::path& path,
+                                                          std::string_view format,
+                                                          const FfmpegLimits& limits);
+
+}  // namespace myxtts

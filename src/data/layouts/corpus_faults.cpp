@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/layouts/corpus_faults.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "audio/ffmpeg.h"
+#include "base/message_text.h"
+#include "config/value_text.h"
+#include "data/layouts/manifest_builder.h"
+
+namespace myxtts {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string names_of_layouts() {
+  std::string names;
+  for (const auto& [name, layout] : corpus_layouts()) names += (names.empty() ? "" : ", ") + name;
+  return names;
+}
+
+// Why a file or folder cannot be opened; empty: it can.
+std::string refusal(const fs::path& path) {
+  const int opened = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (opened < 0) return std::strerror(errno);
+  ::close(opened);
+  return {};
+}
+
+std::string unreadable(const fs::path& path, const std::string& why) {
+  return fmt::format("{} cannot be read: {}. Type chmod -R u+rX {} to be allowed to.",
+                     path.string(), why, shell_word(path.string()));
+}
+
+bool is_manifest_name(const fs::path& path) {
+  constexpr std::string_view kEndings[] = {".csv", ".tsv", ".psv", ".list", ".json", ".jsonl"};
+  const std::string name = path.filename().string();
+  return std::ranges::any_of(kEndings,
+                             [&name](std::string_view ending) { return name.ends_with(ending); });
+}
+
+// The sentence for a manifest that is there and may not be read; empty where there is none.
+std::string unreadable_manifest(const fs::path& folder) {
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    if (!is_manifest_name(entry.path())) continue;
+    if (const auto why = refusal(entry.path()); !why.empty()) return unreadable(entry.path(), why);
+  }
+  return {};
+}
+
+// Pieces of ten seconds, at the rate that training works with.
+std::string cutting_command(const fs::path& recording) {
+  fs::path pieces = recording;
+  pieces.replace_extension();
+  return fmt::format("ffmpeg -i {} -f segment -segment_time 10 -ac 1 -ar 22050 {}",
+                     shell_word(recording.string()), shell_word(pieces.string() + "-%03d.wav"));
+}
+
+std::string without_texts(const fs::path& recording, const fs::path& manifest) {
+  return fmt::format(
+      "{} is a recording without a transcript, and training needs the text of every clip. Cut a "
+      "long one into clips of at most 11 seconds first ({}), then write a line path|text for each "
+      "clip into {}.",
+      recording.string(), cutting_command(recording), manifest.string());
+}
+
+// A recording in a tree that has nothing else to learn from; empty: there is none.
+fs::path recording_below(const fs::path& folder) {
+  constexpr std::size_t kEnough = 20'000;
+  for (const std::string& file : some_files_below(folder, kEnough)) {
+    if (has_audio_extension(file)) return file;
+  }
+  return {};
+}
+
+// Where the recordings of the layout lie.
+fs::path recordings_of(const LayoutFiles& files, CorpusLayout layout) {
+  switch (layout) {
+    case CorpusLayout::LjSpeech:
+    case CorpusLayout::Original:
+      return files.folder / "wavs";
+    case CorpusLayout::CommonVoice:
+      return files.folder / "clips";
+    default:
+      return files.folder;
+  }
+}
+
+// What is the matter with a folder in which no recording was found.
+std::string state_of(const fs::path& folder) {
+  const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (opened < 0 && errno == ENOENT) return fmt::format("there is no folder {}.", folder.string());
+  if (opened < 0) return unreadable(folder, std::strerror(errno));
+  ::close(opened);
+  if (::access(folder.c_str(), X_OK) != 0) return unreadable(folder, std::strerror(errno));
+  std::error_code failed;
+  if (fs::is_empty(folder, failed)) return fmt::format("the folder {} is empty.", folder.string());
+  return fmt::format("they are not in {}.", folder.string());
+}
+
+bool is_too_long(const Skipped& skipped) {
+  return skipped.reason == SkipReason::AudioTooLong;
+}
+
+bool wants_ffmpeg(const Skipped& skipped) {
+  return skipped.measured.find(kInstallFfmpeg) != std::string::npos;
+}
+
+}  // namespace
+
+std::string no_layout_found(const LayoutFiles& files) {
+  if (!files.manifest.empty()) {
+    if (const auto why = refusal(files.manifest); !why.empty()) {
+      return unreadable(files.manifest, why);
+    }
+    if (has_audio_extension(files.manifest.string())) {
+      return without_texts(files.manifest, files.folder / "metadata.csv");
+    }
+  } else if (auto fault = unreadable_manifest(files.folder); !fault.empty()) {
+    return fault;
+  } else if (const auto recording = recording_below(files.folder); !recording.empty()) {
+    return without_texts(recording, files.folder / "metadata.csv");
+  }
+  return fmt::format(
+      "The layout of {} is not known: it is none of {}; give the right one with --format, or write "
+      "a file of lines path|text and name that.",
+      (files.manifest.empty() ? files.folder : files.manifest).string(), names_of_layouts());
+}
+
+std::string no_clip_found(const LayoutFiles& files, const Manifest& manifest) {
+  const fs::path corpus = files.manifest.empty() ? files.folder : files.manifest;
+  const auto& skipped = manifest.skipped;
+  if (skipped.empty()) {
+    return fmt::format("The corpus {} (layout {}) names no clips.", corpus.string(),
+                       name_of(manifest.layout));
+  }
+  const auto count = human_count(static_cast<std::int64_t>(skipped.size()));
+  const bool all_missing = std::ranges::all_of(skipped, [](const Skipped& clip) {
+    return clip.reason == SkipReason::MissingFile && clip.line > 0;
+  });
+  if (all_missing) {
+    return fmt::format("None of the {} recordings that {} names was found, such as {}: {}", count,
+                       skipped.front().manifest.string(), one_line(skipped.front().file.string()),
+                       state_of(recordings_of(files, manifest.layout)));
+  }
+  std::map<SkipReason, std::int64_t> counts;
+  for (const Skipped& clip : skipped) ++counts[clip.reason];
+  const Skipped& first = skipped.front();
+  return fmt::format("None of the {} clips of {} can be used ({}); the first is {}{}: {}.", count,
+                     corpus.string(), summary_of(counts), one_line(first.file.string()),
+                     first.line > 0 ? fmt::format(", line {}", first.line) : "", first.measured);
+}
+
+std::vector<std::string> remedies_of(std::span<const Skipped> skipped) {
+  std::vector<std::string> remedies;
+  if (const auto clip = std::ranges::find_if(skipped, is_too_long); clip != skipped.end()) {
+    remedies.push_back(fmt::format(
+        "{} is too long to learn from ({}). Cut it ({}), and give each piece the line of its own "
+        "words in place of the old one.",
+        clip->file.string(), clip->measured, cutting_command(clip->file)));
+  }
+  if (const auto clip = std::ranges::find_if(skipped, wants_ffmpeg); clip != skipped.end()) {
+    remedies.push_back(fmt::format("{} is {}.", clip->file.string(), clip->measured));
+  }
+  return remedies;
+}
+
+}  // namespace myxtts

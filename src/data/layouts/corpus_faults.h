@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/layouts/layout.h"
+
+namespace myxtts {
+
+// Why nothing of a corpus can be used, as sentences that name what is to be mended and how.
+
+// Of a folder or file whose layout is not known: a manifest that may not be read, recordings
+// without texts, or none of what the layouts look for.
+std::string no_layout_found(const LayoutFiles& files);
+
+// Of a manifest without an entry.
+std::string no_clip_found(const LayoutFiles& files, const Manifest& manifest);
+
+// What to do about clips that were left out, a sentence for each remedy; none for those where
+// skipped.jsonl says it all.
+std::vector<std::string> remedies_of(std::span<const Skipped> skipped);
+
+}  // namespace myxtts
