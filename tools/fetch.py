@@ -328,7 +328,7 @@ def plan(extra_groups):
     """The groups to fetch, and what to tell CMake."""
     wish = cuda_wish()
     runs_cuda = wish == "ON" or (wish == "AUTO" and driver_found())
-    groups = {"text", "format", *extra_groups}
+    groups = {"text", "format", "package", *extra_groups}
     arguments = [f"-DMYXTTS_CUDA={wish}"]
 
     libtorch = given_libtorch()
@@ -367,7 +367,7 @@ def write_arguments(arguments):
 
 def main():
     parser = argparse.ArgumentParser(prog="tools/setup", description="Makes this checkout ready to build.")
-    parser.add_argument("--with", dest="groups", action="append", default=[], choices=["package", "cuda", "nvcc"],
+    parser.add_argument("--with", dest="groups", action="append", default=[], choices=["cuda", "nvcc"],
                         help="also fetch this group of tools/dependencies.lock")
     options = parser.parse_args()
     DOWNLOADS.mkdir(parents=True, exist_ok=True)
