@@ -279,6 +279,7 @@ ProgressObserver::ProgressObserver(const DevicePlan& plan, const TrainingProgres
     : options_(options),
       clock_(clock),
       plan_(plan),
+      is_one_line_(screen.abilities().terminal),
       data_gpu_(plan.mode == Mode::Dual ? meter_of(plan.data) : nullptr),
       model_gpu_(meter_of(plan.model)),
       progress_(std::in_place,
@@ -325,6 +326,26 @@ void ProgressObserver::add_gpus(std::vector<std::string>& figures) const {
   }
 }
 
+// "GPU 12/98 %", "3.1/31.0 GB": the data role's before the model role's.
+void ProgressObserver::add_gpus_in_short(std::vector<std::string>& figures) const {
+  const auto gigabytes = [](std::uint64_t bytes) { return static_cast<double>(bytes) / 1e9; };
+  const auto model = model_gpu_ ? model_gpu_->read() : std::nullopt;
+  const auto data = data_gpu_ ? data_gpu_->read() : std::nullopt;
+  if (!model) return;
+  figures.push_back(data ? fmt::format("GPU {}/{} %", data->percent, model->percent)
+                         : fmt::format("GPU {} %", model->percent));
+  std::optional<std::uint64_t> of_data;
+  std::uint64_t of_model = model->used_bytes;
+  if (data) of_data = data->used_bytes;
+  if (plan_.mode == Mode::Split && options_.memory) {
+    of_data = static_cast<std::uint64_t>(options_.memory(Role::Data));
+    of_model = static_cast<std::uint64_t>(options_.memory(Role::Model));
+  }
+  figures.push_back(of_data
+                        ? fmt::format("{:.1f}/{:.1f} GB", gigabytes(*of_data), gigabytes(of_model))
+                        : fmt::format("{:.1f} GB", gigabytes(of_model)));
+}
+
 ProgressNote ProgressObserver::note(const StepReport& report) {
   const auto now = clock_.now();
   const double seconds = std::max(1e-9, seconds_in(now - since_));
@@ -342,7 +363,11 @@ ProgressNote ProgressObserver::note(const StepReport& report) {
                                   human_duration(std::chrono::ceil<std::chrono::seconds>(left)),
                                   *options_.most_seconds / 60));
   }
-  add_gpus(made.first);
+  if (is_one_line_) {
+    add_gpus_in_short(made.first);
+  } else {
+    add_gpus(made.first);
+  }
   since_ = now;
   clips_ = 0;
   audio_seconds_ = 0;

@@ -137,10 +137,12 @@ class ProgressObserver final : public TrainingObserver {
  private:
   ProgressNote note(const StepReport& report);
   void add_gpus(std::vector<std::string>& figures) const;
+  void add_gpus_in_short(std::vector<std::string>& figures) const;
 
   const TrainingProgressOptions options_;
   const Clock& clock_;
   const DevicePlan plan_;
+  const bool is_one_line_;              // a terminal's, with little room
   std::unique_ptr<GpuMeter> data_gpu_;  // null: the role has no card of its own
   std::unique_ptr<GpuMeter> model_gpu_;
   std::optional<Progress> progress_;  // until finish()

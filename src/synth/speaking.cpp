@@ -55,7 +55,26 @@ Speaking::Speaking(Synthesizer& synthesizer, const Voice& voice, const SpeakSett
 bool Speaking::speak(const std::vector<SpeakingJob>& jobs, std::int64_t batch) {
   const auto pieces = all_pieces(jobs);
   for (const SpeakingJob& job : jobs) texts_ += std::max<std::size_t>(job.ends.size(), 1);
+  std::map<std::size_t, SpokenPiece> waiting;  // for the piece before it, by its place
   std::map<std::size_t, std::unique_ptr<SoundWriter>> writers;
+  std::vector<std::size_t> next(jobs.size(), 0);  // the piece that a job's file goes on with
+  // Writes what a job has up to its first piece that is still spoken; `first` is its first place.
+  const auto write_job = [&](std::size_t job, std::size_t first) {
+    while (next[job] < jobs[job].pieces.size()) {
+      auto spoken = waiting.extract(first + next[job]);
+      if (!spoken) return;
+      auto& writer = writers[job];
+      if (!writer) {
+        writer = open_sound_writer(jobs[job].out, synthesizer_.sample_rate(), Appears::Whole);
+      }
+      add_piece(jobs[job], next[job], spoken.mapped(), *writer);
+      end_text(jobs[job], next[job], *writer);
+      ++next[job];
+      if (keeps_) kept_.insert(std::move(spoken));
+    }
+    finish(*writers[job], jobs[job]);
+    writers.erase(job);
+  };
   const auto on_codes = [this](std::int64_t count) {
     codes_ += count;
     progress_.advance(static_cast<std::uint64_t>(count));
@@ -67,24 +86,17 @@ bool Speaking::speak(const std::vector<SpeakingJob>& jobs, std::int64_t batch) {
     for (const auto& [job, piece] : std::span(pieces).subspan(at, count)) {
       texts.push_back(jobs[job].pieces[piece]);
     }
-    auto spoken = synthesizer_.speak(texts, voice_, settings_, on_codes);
+    synthesizer_.speak(texts, voice_, settings_, on_codes,
+                       [&](std::size_t place, SpokenPiece spoken) {
+                         const auto [job, piece] = pieces[at + place];
+                         waiting.emplace(at + place, std::move(spoken));
+                         write_job(job, at + place - piece);
+                       });
     if (interruption_.came()) {
       for (const auto& [job, writer] : writers) {
         if (!jobs[job].ends.empty()) finish(*writer, jobs[job]);
       }
       return false;
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto [job, piece] = pieces[at + i];
-      auto& writer = writers[job];
-      if (!writer) {
-        writer = open_sound_writer(jobs[job].out, synthesizer_.sample_rate(), Appears::Whole);
-      }
-      add_piece(jobs[job], piece, std::move(spoken[i]), *writer);
-      end_text(jobs[job], piece, *writer);
-      if (piece + 1 < jobs[job].pieces.size()) continue;
-      finish(*writer, jobs[job]);
-      writers.erase(job);
     }
   }
   return true;
@@ -104,15 +116,14 @@ void Speaking::end_text(const SpeakingJob& job, std::size_t piece, SoundWriter& 
 
 void Speaking::finish(SoundWriter& writer, const SpeakingJob& job) {
   writer.finish();
-  written_.push_back(job.out);
+  written_.insert(job.out);
 }
 
-void Speaking::add_piece(const SpeakingJob& job, std::size_t piece, SpokenPiece spoken,
+void Speaking::add_piece(const SpeakingJob& job, std::size_t piece, const SpokenPiece& spoken,
                          SoundWriter& writer) {
   judge(job, piece, spoken);
   fade(values_of(spoken.samples), job, piece, true, true);
   write(writer, values_of(spoken.samples));
-  if (keeps_) kept_.push_back(std::move(spoken));
 }
 
 bool Speaking::stream(const SpeakingJob& job, const StreamSettings& settings) {
@@ -133,7 +144,7 @@ bool Speaking::stream(const SpeakingJob& job, const StreamSettings& settings) {
     if (!interruption_.came()) judge(job, piece, spoken);
     if (!keeps_) continue;
     spoken.samples = at::tensor(sent, at::kFloat);
-    kept_.push_back(std::move(spoken));
+    kept_.emplace(piece, std::move(spoken));
   }
   finish(*writer, job);
   return !interruption_.came();
@@ -177,12 +188,12 @@ void Speaking::write_dump(const std::filesystem::path& path,
   std::vector<at::Tensor> samples;
   std::vector<std::int64_t> counts;
   const auto pieces = all_pieces(jobs);
-  for (std::size_t i = 0; i < kept_.size(); ++i) {
-    const auto [job, piece] = pieces[i];
+  for (const auto& [place, spoken] : kept_) {
+    const auto [job, piece] = pieces[place];
     ids.push_back(at::tensor(jobs[job].pieces[piece].ids, at::kLong));
-    codes.push_back(at::tensor(kept_[i].codes, at::kLong));
-    latents.push_back(kept_[i].latents);
-    samples.push_back(kept_[i].samples);
+    codes.push_back(at::tensor(spoken.codes, at::kLong));
+    latents.push_back(spoken.latents);
+    samples.push_back(spoken.samples);
     counts.insert(counts.end(), {ids.back().size(0), codes.back().size(0), latents.back().size(0),
                                  samples.back().size(0)});
   }
@@ -196,9 +207,9 @@ void Speaking::write_dump(const std::filesystem::path& path,
 // Those that are there.
 std::string Speaking::files() const {
   if (written_.empty()) return "no file was written";
-  const std::string first = written_.front().string();
+  const std::string first = written_.begin()->string();
   if (written_.size() == 1) return first == "-" ? "standard output" : first;
-  return fmt::format("{} to {} ({} files)", first, written_.back().string(), written_.size());
+  return fmt::format("{} to {} ({} files)", first, written_.rbegin()->string(), written_.size());
 }
 
 std::string Speaking::summary() const {

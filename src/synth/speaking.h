@@ -4,7 +4,9 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,7 +34,8 @@ class Speaking {
   Speaking(Synthesizer& synthesizer, const Voice& voice, const SpeakSettings& settings,
            const Interruption& interruption);
 
-  // All pieces of all jobs, `batch` at a time; each file appears when its last piece was spoken.
+  // All pieces of all jobs, `batch` at a time; each file appears as soon as it was spoken to its
+  // end, whatever is still spoken beside it.
   // False: interrupted. Files that were whole stay, and of joined texts those that were spoken.
   bool speak(const std::vector<SpeakingJob>& jobs, std::int64_t batch);
 
@@ -57,7 +60,7 @@ class Speaking {
   void finish(SoundWriter& writer, const SpeakingJob& job);
   void end_text(const SpeakingJob& job, std::size_t piece, SoundWriter& writer);
   std::string files() const;
-  void add_piece(const SpeakingJob& job, std::size_t piece, SpokenPiece spoken,
+  void add_piece(const SpeakingJob& job, std::size_t piece, const SpokenPiece& spoken,
                  SoundWriter& writer);
   void judge(const SpeakingJob& job, std::size_t piece, const SpokenPiece& spoken) const;
   void fade(std::span<float> samples, const SpeakingJob& job, std::size_t piece, bool starts,
@@ -74,9 +77,9 @@ class Speaking {
   std::int64_t codes_ = 0;
   std::size_t texts_ = 0;  // that are to be spoken
   std::size_t texts_done_ = 0;
-  std::vector<std::filesystem::path> written_;
+  std::set<std::filesystem::path> written_;
   bool keeps_ = false;
-  std::vector<SpokenPiece> kept_;
+  std::map<std::size_t, SpokenPiece> kept_;  // by its place among the pieces of all jobs
 };
 
 }  // namespace myxtts

@@ -128,14 +128,6 @@ at::Tensor with_speed(const at::Tensor& states, double speed) {
   return change_speed(states.unsqueeze(0), speed).squeeze(0);
 }
 
-// Reports how many codes came since the last call, over all rows.
-CodeListener count_codes(const Synthesizer::OnCodes& on_codes, std::vector<std::size_t>& reported) {
-  return {.every = kCodesBetweenReports, .hear = [&](const RowSoFar& row) {
-            const auto before = std::exchange(reported[row.row], row.codes.size());
-            return !on_codes || on_codes(static_cast<std::int64_t>(row.codes.size() - before));
-          }};
-}
-
 }  // namespace
 
 Synthesizer::Synthesizer(const SpeakingModel& model, c10::Device device, std::int64_t rows)
@@ -177,25 +169,33 @@ SpokenPiece Synthesizer::finish(GeneratedRow row, const Voice& voice, double spe
   return {std::move(row.codes), to_host(latents), to_host(samples), row.stopped};
 }
 
-std::vector<SpokenPiece> Synthesizer::speak(std::span<const TextPiece> pieces, const Voice& voice,
-                                            const SpeakSettings& settings,
-                                            const OnCodes& on_codes) {
+void Synthesizer::speak(std::span<const TextPiece> pieces, const Voice& voice,
+                        const SpeakSettings& settings, const OnCodes& on_codes,
+                        const OnPiece& on_piece) {
   const c10::AutoGradMode no_gradients(false);
   std::vector<DecodePrefix> prefixes;
   for (const auto& piece : pieces) prefixes.push_back({voice.latents, piece.ids, piece.number});
-  std::vector<GeneratedRow> rows;
   if (settings.sampling.beams > 1) {
-    for (const auto& prefix : prefixes) {
-      rows.push_back(generate_with_beams(*engine_, prefix, settings.sampling));
-      if (on_codes && !on_codes(static_cast<std::int64_t>(rows.back().codes.size()))) break;
+    for (std::size_t place = 0; place < prefixes.size(); ++place) {
+      auto row = generate_with_beams(*engine_, prefixes[place], settings.sampling);
+      const auto codes = static_cast<std::int64_t>(row.codes.size());
+      on_piece(place, finish(std::move(row), voice, settings.speed));
+      if (on_codes && !on_codes(codes)) return;
     }
-  } else {
-    std::vector<std::size_t> reported(pieces.size(), 0);
-    rows = engine_->generate(prefixes, settings.sampling, count_codes(on_codes, reported));
+    return;
   }
-  std::vector<SpokenPiece> spoken;
-  for (auto& row : rows) spoken.push_back(finish(std::move(row), voice, settings.speed));
-  return spoken;
+  std::vector<std::size_t> reported(pieces.size(), 0);
+  const auto hear = [&](const RowSoFar& row) {
+    if (row.ended) {
+      on_piece(row.row, finish({.codes = {row.codes.begin(), row.codes.end()},
+                                .states = row.states,
+                                .stopped = row.codes.back() == model_.config.gpt.stop_audio},
+                               voice, settings.speed));
+    }
+    const auto before = std::exchange(reported[row.row], row.codes.size());
+    return !on_codes || on_codes(static_cast<std::int64_t>(row.codes.size() - before));
+  };
+  engine_->generate(prefixes, settings.sampling, {.every = kCodesBetweenReports, .hear = hear});
 }
 
 SpokenPiece Synthesizer::stream(const TextPiece& piece, const Voice& voice,

@@ -69,6 +69,8 @@ class Synthesizer {
  public:
   // Hears of each few new codes; false ends the work early, with what there is.
   using OnCodes = std::function<bool(std::int64_t count)>;
+  // Takes a piece as soon as it is spoken, with its place among those asked for.
+  using OnPiece = std::function<void(std::size_t place, SpokenPiece spoken)>;
   // Takes the next samples; false ends the stream.
   using OnSound = std::function<bool(std::span<const float> samples, bool is_last)>;
 
@@ -79,8 +81,10 @@ class Synthesizer {
                  const ReferenceTreatment& treatment, const ReferenceLengths& lengths) const;
 
   // At most rows() pieces, or any number with beams, which are searched one piece after another.
-  std::vector<SpokenPiece> speak(std::span<const TextPiece> pieces, const Voice& voice,
-                                 const SpeakSettings& settings, const OnCodes& on_codes);
+  // Pieces that are spoken together come in the order in which they end; of those that on_codes
+  // ended early nothing comes.
+  void speak(std::span<const TextPiece> pieces, const Voice& voice, const SpeakSettings& settings,
+             const OnCodes& on_codes, const OnPiece& on_piece);
 
   // The same sound up to the fades, handed out as it is made. Beams are not possible here.
   SpokenPiece stream(const TextPiece& piece, const Voice& voice, const SpeakSettings& settings,

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <csignal>
@@ -22,6 +23,7 @@
 #include "model/speaker_encoder.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
+#include "synth/synthesizer.h"
 #include "text/vocabulary.h"
 #include "weights/tensor_files.h"
 
@@ -193,6 +195,47 @@ TEST_F(Synthesize, APieceThatStopsAtOnceIsSilentAtHighSpeedAndSaid) {
   }
 }
 
+// Or a file would wait for the longest text that is spoken beside it.
+TEST_F(Synthesize, APieceIsHandedOverWhenItEndsAndNotWhenAllDo) {
+  auto tensors = new_model();
+  tensors.at("gpt.mel_head.bias")[config_.gpt.stop_audio] = 6.0;
+  write_tensors(model_folder() / "model.safetensors", tensors);
+  const SpeakingModel model = open_speaking_model(model_folder());
+  Synthesizer synthesizer(model, at::kCPU, 8);
+  const Voice voice{.latents = at::randn({config_.gpt.perceiver_latents, config_.gpt.width}),
+                    .speaker = at::randn({config_.decoder.speaker_dim})};
+  std::vector<TextPiece> pieces;
+  for (std::uint32_t number = 0; number < 8; ++number) {
+    pieces.push_back({.text = "a", .ids = {30, 31, 32}, .number = number});
+  }
+  std::vector<std::size_t> lengths(pieces.size(), 0);
+  std::int64_t codes_after_the_first = 0;
+  synthesizer.speak(
+      pieces, voice, {.sampling = model.sampling},
+      [&](std::int64_t count) {
+        const bool has_first = std::ranges::any_of(lengths, [](auto length) { return length > 0; });
+        if (has_first) codes_after_the_first += count;
+        return true;
+      },
+      [&](std::size_t place, const SpokenPiece& spoken) {
+        EXPECT_EQ(lengths.at(place), 0U) << "each comes once";
+        lengths.at(place) = spoken.codes.size();
+      });
+  const auto [shortest, longest] = std::ranges::minmax(lengths);
+  ASSERT_GT(shortest, 0U);
+  ASSERT_GT(longest, shortest + 10) << "the model does not stop at random";
+  EXPECT_GT(codes_after_the_first, static_cast<std::int64_t>(longest - shortest));
+}
+
+TEST_F(Synthesize, AnMp3IsWrittenWhereDoctorSaysSo) {
+  const bool is_known = run_program({"doctor"}).out.find(", MP3") != std::string::npos;
+  const auto result = speak({"--reference", file("me.wav"), "--language", "en", "--text", "Hello.",
+                             "--out", file("hello.mp3")});
+  ASSERT_EQ(result.exit_code, is_known ? 0 : 2) << result.err;
+  if (is_known) EXPECT_GT(read_audio(file("hello.mp3")).frames(), 4000);
+  EXPECT_EQ(fs::exists(file("hello.mp3")), is_known);
+}
+
 TEST_F(Synthesize, LinesBecomeNumberedFilesThatSoundAsTheyDoAlone) {
   std::ofstream(file("lines.txt")) << "Good morning.\n\nOne more line here.\nThe third.\n";
   const auto result = speak({"--reference", file("me.wav"), "--language", "en", "--text-file",
@@ -362,8 +405,8 @@ TEST_F(Synthesize, CtrlCKeepsTheFilesThatAreDoneAndSaysHowMany) {
   for (int i = 0; i < 400; ++i) lines << "Number " << i << " is said aloud here.\n";
   lines.close();
   for (const bool joins : {false, true}) {
-    std::vector<std::string> flags = {"--reference", file("me.wav"),    "--language", "en",
-                                      "--text-file", file("lines.txt"), "--batch",    "1",
+    std::vector<std::string> flags = {"--reference", file("me.wav"), "--language",
+                                      "en",          "--text-file",  file("lines.txt"),
                                       "--out",       file("a.wav")};
     if (joins) flags.emplace_back("--join");
     StartedProgram program(arguments(flags));

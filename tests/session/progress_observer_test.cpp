@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/run_report.h"
 
+#include <regex>
+
 #include <gtest/gtest.h>
 
 #include "support/captured_screen.h"
@@ -59,11 +61,11 @@ TEST(ProgressObserver, RatesAreThoseSinceTheLastLineAndOfThisProcess) {
 }
 
 // What one look at a run on the cards of a stand-in driver shows.
-std::string shown_on(const DevicePlan& plan) {
+std::string shown_on(const DevicePlan& plan, const ScreenAbilities& abilities = kPlain) {
   const Environment machine{{"MYXTTS_NVML_LIBRARY", FAKE_NVML},
                             {"FAKE_NVML_NAMES", "NVIDIA H200;NVIDIA L4"}};
-  CapturedScreen captured(0);
-  Screen screen(captured.file(), kPlain);
+  CapturedScreen captured(abilities.terminal ? 80 : 0);
+  Screen screen(captured.file(), abilities);
   FakeClock clock;
   const auto memory = [](Role role) -> std::int64_t {
     return role == Role::Data ? 1'200'000'000 : 19'600'000'000;
@@ -97,6 +99,17 @@ TEST(ProgressObserver, TwoGpusAreBothShownWithUseAndMemory) {
     const std::string figure = shown.substr(at, shown.find("  ", at) - at);
     EXPECT_TRUE(has(figure, " % ") && has(figure, "B")) << figure;
   }
+}
+
+TEST(ProgressObserver, BothGpusFitIntoALineOfEightyColumns) {
+  const ScreenAbilities terminal{.terminal = true, .colours = false};
+  const std::string two = shown_on(plan_of(Mode::Dual, 1, 0), terminal);
+  EXPECT_TRUE(
+      std::regex_search(two, std::regex(R"(ready 50 %  GPU \d+/\d+ %  \d+\.\d/\d+\.\d GB)")))
+      << two;
+  const std::string split = shown_on(plan_of(Mode::Split, 0, 0), terminal);
+  EXPECT_TRUE(std::regex_search(split, std::regex(R"(ready 50 %  GPU \d+ %  1\.2/19\.6 GB)")))
+      << split;
 }
 
 TEST(ProgressObserver, ASplitGpuShowsItsUseAndTheMemoryOfBothRoles) {

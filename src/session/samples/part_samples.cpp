@@ -207,15 +207,11 @@ class OneText {
   // False: nobody wants it any more.
   bool speak(const Voice& voice, const SamplingSettings& sampling) {
     for (std::size_t piece = 0; piece < text_.pieces.size(); ++piece) {
-      auto spoken = synthesizer_.speak({&text_.pieces[piece], 1}, voice, {.sampling = sampling},
-                                       [this](std::int64_t count) { return go_on(count); });
+      synthesizer_.speak(
+          {&text_.pieces[piece], 1}, voice, {.sampling = sampling},
+          [this](std::int64_t count) { return go_on(count); },
+          [&](std::size_t, const SpokenPiece& spoken) { add(piece, spoken); });
       if (!wanted_()) return false;
-      const auto length = seam_length(synthesizer_.sample_rate());
-      const auto samples = values_of(spoken.front().samples);
-      if (piece > 0) fade_in(samples, length);
-      if (piece + 1 < text_.pieces.size()) fade_out(samples, length);
-      sound_.push_back(spoken.front().samples);
-      codes_.insert(codes_.end(), spoken.front().codes.begin(), spoken.front().codes.end());
     }
     return true;
   }
@@ -224,6 +220,15 @@ class OneText {
   const std::vector<std::int64_t>& codes() const { return codes_; }
 
  private:
+  void add(std::size_t piece, const SpokenPiece& spoken) {
+    const auto length = seam_length(synthesizer_.sample_rate());
+    const auto samples = values_of(spoken.samples);
+    if (piece > 0) fade_in(samples, length);
+    if (piece + 1 < text_.pieces.size()) fade_out(samples, length);
+    sound_.push_back(spoken.samples);
+    codes_.insert(codes_.end(), spoken.codes.begin(), spoken.codes.end());
+  }
+
   bool go_on(std::int64_t count) {
     made_ += count;
     return wanted_() && (text_.most_codes == 0 || made_ < text_.most_codes);
