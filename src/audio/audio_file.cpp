@@ -16,6 +16,7 @@
 #include "audio/ffmpeg.h"
 #include "audio/sndfile_library.h"
 #include "base/error.h"
+#include "base/files.h"
 
 namespace myxtts {
 namespace {
@@ -98,33 +99,28 @@ std::int64_t first_frame(int file) {
   return at;
 }
 
-// What the encoder wrote in place of the first frame's sound.
-struct EncoderTag {
-  std::int64_t frame = 0;  // where its frame starts
-  bool counts_frames = false;
-  std::uint32_t bytes = 0;  // of the stream; 0: not said
-};
-
-std::optional<EncoderTag> encoder_tag(int file) {
-  EncoderTag tag{.frame = first_frame(file)};
-  const Piece frame(file, tag.frame, 64);
+// Where the first frame holds what the encoder wrote in place of its sound; nothing: it wrote none.
+std::optional<std::size_t> encoder_tag(const Piece& frame) {
   if (frame.byte(0) != 0xff || (frame.byte(1) & 0xe0U) != 0xe0U) return std::nullopt;
   const bool is_first_version = (frame.byte(1) & 0x18U) == 0x18U;
   const bool is_mono = (frame.byte(3) & 0xc0U) == 0xc0U;
   const std::size_t side_bytes = is_first_version ? (is_mono ? 17 : 32) : (is_mono ? 9 : 17);
   const std::size_t at = 4 + side_bytes;
   const std::string_view name = frame.text(at, 4);
-  if (name != "Xing" && name != "Info") return std::nullopt;
-  const std::uint32_t flags = frame.big_endian(at + 4);
-  tag.counts_frames = (flags & 1U) != 0;
-  if ((flags & 2U) != 0) tag.bytes = frame.big_endian(at + 8 + (tag.counts_frames ? 4 : 0));
-  return tag;
+  return name == "Xing" || name == "Info" ? std::optional(at) : std::nullopt;
+}
+
+bool counts_frames(const Piece& frame, std::size_t tag) {
+  return (frame.big_endian(tag + 4) & 1U) != 0;
 }
 
 std::int64_t missing_of_mp3(int file, std::int64_t size) {
-  const auto tag = encoder_tag(file);
-  if (!tag || tag->bytes == 0) return 0;
-  return std::max<std::int64_t>(0, tag->frame + tag->bytes - size);
+  const std::int64_t first = first_frame(file);
+  const Piece frame(file, first, 64);
+  const auto tag = encoder_tag(frame);
+  if (!tag || (frame.big_endian(*tag + 4) & 2U) == 0) return 0;
+  const std::uint32_t bytes = frame.big_endian(*tag + 8 + (counts_frames(frame, *tag) ? 4 : 0));
+  return bytes == 0 ? 0 : std::max<std::int64_t>(0, first + bytes - size);
 }
 
 }  // namespace
@@ -138,8 +134,9 @@ std::int64_t missing_bytes(int file, std::int64_t size) {
 }
 
 bool has_frame_count(int file) {
-  const auto tag = encoder_tag(file);
-  return tag && tag->counts_frames;
+  const Piece frame(file, first_frame(file), 64);
+  const auto tag = encoder_tag(frame);
+  return tag && counts_frames(frame, *tag);
 }
 
 namespace {
@@ -151,32 +148,18 @@ constexpr int kHighestRate = 768000;
 using CloseFile = decltype([](SNDFILE* file) { sndfile_library().close(file); });
 using SoundFile = std::unique_ptr<SNDFILE, CloseFile>;
 
-// An open file of the operating system.
-struct Descriptor {
-  explicit Descriptor(const std::filesystem::path& path)
-      : file(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (file >= 0) ::close(file);
-  }
-
-  int file;
-};
-
 // The file as libsndfile reads it, or as ffmpeg does where it is of such a format.
 SoundFile open_sound(const std::filesystem::path& path, SF_INFO& info) {
   const auto& library = sndfile_library();
-  const Descriptor opened(path);
-  const auto format = opened.file < 0 ? "" : ffmpeg_format_of(path, opened.file);
+  const OpenFile opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const auto format = opened.get() < 0 ? "" : ffmpeg_format_of(path, opened.get());
   if (format.empty()) return SoundFile(library.open(path.c_str(), SFM_READ, &info));
-  auto decoded =
-      decode_with_ffmpeg(path, format, {.bytes = kMaxAudioSamples * std::int64_t{sizeof(float)}});
+  auto decoded = decode_with_ffmpeg(path, format, kMaxAudioSamples * std::int64_t{sizeof(float)});
   if (const auto* fault = std::get_if<FfmpegFault>(&decoded)) {
     throw DataError(fmt::format("{} is {}.", path.string(), fault->what));
   }
   return SoundFile(
-      library.open_fd(std::get<UnnamedFile>(decoded).release(), SFM_READ, &info, SF_TRUE));
+      library.open_fd(std::get<OpenFile>(decoded).release(), SFM_READ, &info, SF_TRUE));
 }
 
 SoundFile open_for_reading(const std::filesystem::path& path, SF_INFO& info) {
@@ -199,11 +182,11 @@ SoundFile open_for_reading(const std::filesystem::path& path, SF_INFO& info) {
 }
 
 std::int64_t missing_bytes_of(const std::filesystem::path& path) {
-  const Descriptor opened(path);
-  if (opened.file < 0) return 0;
+  const OpenFile opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (opened.get() < 0) return 0;
   std::error_code failed;
   const auto size = std::filesystem::file_size(path, failed);
-  return failed ? 0 : missing_bytes(opened.file, static_cast<std::int64_t>(size));
+  return failed ? 0 : missing_bytes(opened.get(), static_cast<std::int64_t>(size));
 }
 
 void check_format(const std::filesystem::path& path, const SF_INFO& info) {
@@ -259,14 +242,6 @@ void check_samples(const std::filesystem::path& path, const AudioData& audio, co
   }
 }
 
-std::vector<short> to_16_bits(std::span<const float> samples) {
-  std::vector<short> values(samples.size());
-  std::ranges::transform(samples, values.begin(), [](float value) {
-    return static_cast<short>(std::lround(std::clamp(value, -1.0F, 1.0F) * 32767.0F));
-  });
-  return values;
-}
-
 }  // namespace
 
 AudioData read_audio(const std::filesystem::path& path) {
@@ -278,6 +253,14 @@ AudioData read_audio(const std::filesystem::path& path) {
                   .sample_rate = info.samplerate};
   check_samples(path, audio, info);
   return audio;
+}
+
+std::vector<short> to_16_bits(std::span<const float> samples) {
+  std::vector<short> values(samples.size());
+  std::ranges::transform(samples, values.begin(), [](float value) {
+    return static_cast<short>(std::lround(std::clamp(value, -1.0F, 1.0F) * 32767.0F));
+  });
+  return values;
 }
 
 void write_wav(const std::filesystem::path& path, std::span<const float> samples,

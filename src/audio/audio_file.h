@@ -23,6 +23,9 @@ struct AudioData {
 // `kMaxAudioSamples`, or with values that are not numbers.
 AudioData read_audio(const std::filesystem::path& path);
 
+// Samples as files of 16 bits have them; values beyond ±1 are clipped.
+std::vector<short> to_16_bits(std::span<const float> samples);
+
 // Values of all channels together: 1 GiB in memory, three hours of mono at 22,050 Hz.
 inline constexpr std::int64_t kMaxAudioSamples = std::int64_t{1} << 28;
 

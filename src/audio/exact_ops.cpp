@@ -7,9 +7,9 @@
 namespace myxtts {
 
 at::Tensor exact_conv1d(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,
-                        const Conv1dOptions& options) {
+                        std::int64_t stride, std::int64_t padding) {
   const auto& context = at::globalContext();
-  return at::_convolution(input, weight, bias, options.stride, options.padding, options.dilation,
+  return at::_convolution(input, weight, bias, stride, padding, /*dilation=*/1,
                           /*transposed=*/false, /*output_padding=*/0, /*groups=*/1,
                           context.benchmarkCuDNN(),
                           context.deterministicCuDNN() || context.deterministicAlgorithms(),

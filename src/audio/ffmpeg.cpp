@@ -99,8 +99,22 @@ std::vector<std::string> command_for(const std::string& program,
           "pipe:1"};
 }
 
+// A file in memory.
+OpenFile unnamed_file(const char* name) {
+  OpenFile file(::memfd_create(name, MFD_CLOEXEC));
+  if (file.get() < 0) {
+    throw DataError(fmt::format("No memory for sound could be had: {}.", std::strerror(errno)));
+  }
+  return file;
+}
+
+std::int64_t size_of(const OpenFile& file) {
+  struct stat status {};
+  return ::fstat(file.get(), &status) == 0 ? status.st_size : 0;
+}
+
 // What ffmpeg said, on one line.
-std::string said(const UnnamedFile& errors) {
+std::string said(const OpenFile& errors) {
   constexpr std::size_t kMost = 300;
   std::string text(kMost, '\0');
   const auto got = ::pread(errors.get(), text.data(), text.size(), 0);
@@ -130,24 +144,10 @@ std::string_view ffmpeg_format_of(const std::filesystem::path& path, int file) {
   return by_name.empty() ? format_of_bytes(head) : by_name;
 }
 
-UnnamedFile::UnnamedFile(const char* name) : file_(::memfd_create(name, MFD_CLOEXEC)) {
-  if (file_ < 0) {
-    throw DataError(fmt::format("No memory for sound could be had: {}.", std::strerror(errno)));
-  }
-}
-
-UnnamedFile::~UnnamedFile() {
-  if (file_ >= 0) ::close(file_);
-}
-
-std::int64_t UnnamedFile::size() const {
-  struct stat status {};
-  return ::fstat(file_, &status) == 0 ? status.st_size : 0;
-}
-
-std::variant<UnnamedFile, FfmpegFault> decode_with_ffmpeg(const std::filesystem::path& path,
-                                                          std::string_view format,
-                                                          const FfmpegLimits& limits) {
+std::variant<OpenFile, FfmpegFault> decode_with_ffmpeg(const std::filesystem::path& path,
+                                                       std::string_view format,
+                                                       std::int64_t most_bytes,
+                                                       std::chrono::milliseconds most_time) {
   const std::string program = find_program("ffmpeg");
   if (program.empty()) {
     return FfmpegFault{
@@ -155,26 +155,24 @@ std::variant<UnnamedFile, FfmpegFault> decode_with_ffmpeg(const std::filesystem:
                     "FLAC, OGG, Opus or MP3",
                     format, kInstallFfmpeg)};
   }
-  UnnamedFile sound("sound");
-  const UnnamedFile errors("errors");
+  OpenFile sound = unnamed_file("sound");
+  const OpenFile errors = unnamed_file("errors");
   std::optional<int> code;
   {
-    ChildProcess ffmpeg(
-        command_for(program, path),
-        {.output = sound.get(), .errors = errors.get(), .most_bytes = limits.bytes});
-    code = ffmpeg.wait_for(limits.time);
+    ChildProcess ffmpeg(command_for(program, path), sound.get(), errors.get(), most_bytes);
+    code = ffmpeg.wait_for(most_time);
     if (!code) ffmpeg.send(SIGKILL);
   }
   if (!code) {
     return FfmpegFault{fmt::format("{}, and ffmpeg was not done with it after {}", format,
-                                   human_duration(limits.time))};
+                                   human_duration(most_time))};
   }
-  if (sound.size() >= limits.bytes) {
+  if (size_of(sound) >= most_bytes) {
     return FfmpegFault{.what = fmt::format("{}, and holds more than {} samples", format,
-                                           human_count(limits.bytes / 4)),
+                                           human_count(most_bytes / 4)),
                        .is_too_long = true};
   }
-  if (*code != 0 || errors.size() > 0) {
+  if (*code != 0 || size_of(errors) > 0) {
     return FfmpegFault{fmt::format("{}, and ffmpeg cannot read it: {}", format, said(errors))};
   }
   ::lseek(sound.get(), 0, SEEK_SET);

@@ -7,8 +7,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
+
+#include "base/files.h"
 
 namespace myxtts {
 
@@ -24,31 +25,10 @@ std::string_view ffmpeg_format_of(const std::filesystem::path& path, int file);
 // In every sentence about a format that was not read because ffmpeg is missing.
 inline constexpr std::string_view kInstallFfmpeg = "read through ffmpeg: install it";
 
-// An open file without a name, closed at the end of scope.
-class UnnamedFile {
- public:
-  explicit UnnamedFile(const char* name);  // throws DataError where the system has no memory for it
-  UnnamedFile(UnnamedFile&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
-  UnnamedFile& operator=(UnnamedFile&&) = delete;
-  ~UnnamedFile();
-
-  int get() const { return file_; }
-  int release() { return std::exchange(file_, -1); }
-  std::int64_t size() const;
-
- private:
-  int file_;
-};
-
 // Why a file could not be decoded: "AAC (M4A), which is read through ffmpeg: install it ...".
 struct FfmpegFault {
   std::string what;
   bool is_too_long = false;
-};
-
-struct FfmpegLimits {
-  std::int64_t bytes = 0;  // of sound that comes out, four for each sample
-  std::chrono::milliseconds time = std::chrono::minutes(5);
 };
 
 // Decodes a file's first stream of sound in one run of ffmpeg: a WAV of 32-bit floats at the file's
@@ -56,10 +36,13 @@ struct FfmpegLimits {
 //
 // ffmpeg is started with its arguments as they are, without a shell; it may open files alone, and
 // only as containers that name no other file, so that a playlist in the place of a recording leads
-// nowhere. It ends at the limits. A fault has its own words where it fails, and what to install
-// where there is none in PATH. Any thread.
-std::variant<UnnamedFile, FfmpegFault> decode_with_ffmpeg(const std::filesystem::path& path,
-                                                          std::string_view format,
-                                                          const FfmpegLimits& limits);
+// nowhere. It ends at both limits: of the bytes of sound, four for each sample, and of time. A
+// fault has its own words where it fails, and what to install where there is none in PATH. Any
+// thread.
+//
+// Throws DataError where the system has no memory for the sound.
+std::variant<OpenFile, FfmpegFault> decode_with_ffmpeg(
+    const std::filesystem::path& path, std::string_view format, std::int64_t most_bytes,
+    std::chrono::milliseconds most_time = std::chrono::minutes(5));
 
 }  // namespace myxtts

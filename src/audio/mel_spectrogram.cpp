@@ -16,12 +16,11 @@ constexpr double kPowerFloor = 1e-9;
 
 }  // namespace
 
-at::Tensor magnitudes(const at::Tensor& waveforms, const at::Tensor& window,
-                      const SpectrumSizes& sizes) {
-  MYXTTS_CHECK(waveforms.dim() == 2 && waveforms.size(1) > sizes.fft_size / 2,
-               "a spectrum of {} samples needs [B, S] with more than {}", sizes.fft_size,
-               sizes.fft_size / 2);
-  const auto spectrum = at::stft(waveforms, sizes.fft_size, sizes.hop, sizes.fft_size, window,
+at::Tensor magnitudes(const at::Tensor& waveforms, const at::Tensor& window) {
+  const std::int64_t fft_size = window.size(0);
+  MYXTTS_CHECK(waveforms.dim() == 2 && waveforms.size(1) > fft_size / 2,
+               "a spectrum of {} samples needs [B, S] with more than {}", fft_size, fft_size / 2);
+  const auto spectrum = at::stft(waveforms, fft_size, fft_size / 4, fft_size, window,
                                  /*center=*/true, /*pad_mode=*/"reflect", /*normalized=*/false,
                                  /*onesided=*/true, /*return_complex=*/true);
   return at::view_as_real(spectrum).square().sum(-1).add_(kPowerFloor).sqrt_();

@@ -116,7 +116,7 @@ at::Tensor Resampler::filter(const at::Tensor& rows) const {  // [rows, resample
 
 // Gives [rows, blocks, to]: each block of `from` samples becomes `to` samples.
 at::Tensor Resampler::convolve(const at::Tensor& rows) const {
-  return exact_conv1d(rows.unsqueeze(1), kernel_, {}, {.stride = from_}).transpose(1, 2);
+  return exact_conv1d(rows.unsqueeze(1), kernel_, {}, from_).transpose(1, 2);
 }
 
 at::Tensor Resampler::add_taps(const at::Tensor& rows) const {

@@ -58,11 +58,11 @@ struct Files {
                                        O_WRONLY | O_CREAT | O_TRUNC, 0644);
     ::posix_spawn_file_actions_adddup2(&value, STDOUT_FILENO, STDERR_FILENO);
   }
-  explicit Files(const ChildFiles& files) {
+  Files(int output, int errors) {
     ::posix_spawn_file_actions_init(&value);
     ::posix_spawn_file_actions_addopen(&value, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    ::posix_spawn_file_actions_adddup2(&value, files.output, STDOUT_FILENO);
-    ::posix_spawn_file_actions_adddup2(&value, files.errors, STDERR_FILENO);
+    ::posix_spawn_file_actions_adddup2(&value, output, STDOUT_FILENO);
+    ::posix_spawn_file_actions_adddup2(&value, errors, STDERR_FILENO);
   }
   Files(const Files&) = delete;
   Files& operator=(const Files&) = delete;
@@ -78,11 +78,12 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command, const std::s
   start(command, &files.value);
 }
 
-ChildProcess::ChildProcess(const std::vector<std::string>& command, const ChildFiles& files) {
-  const Files actions(files);
+ChildProcess::ChildProcess(const std::vector<std::string>& command, int output, int errors,
+                           std::int64_t most_bytes) {
+  const Files actions(output, errors);
   start(command, &actions.value);
-  const rlimit most{.rlim_cur = static_cast<rlim_t>(files.most_bytes),
-                    .rlim_max = static_cast<rlim_t>(files.most_bytes)};
+  const rlimit most{.rlim_cur = static_cast<rlim_t>(most_bytes),
+                    .rlim_max = static_cast<rlim_t>(most_bytes)};
   ::prlimit(process_, RLIMIT_FSIZE, &most, nullptr);
 }
 

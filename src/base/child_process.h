@@ -10,21 +10,16 @@
 
 namespace myxtts {
 
-// Open files that a program gets in place of ours, and how much it may write to each.
-struct ChildFiles {
-  int output = -1;
-  int errors = -1;
-  std::int64_t most_bytes = 0;  // what would go beyond ends it
-};
-
 // Another program, started with our own input, output and errors. One thread.
 class ChildProcess {
  public:
   // `command` is a program, looked for in PATH, and its arguments. What it writes goes to the file
   // `output` where that is given. Throws DataError when it cannot be started.
   explicit ChildProcess(const std::vector<std::string>& command, const std::string& output = {});
-  // The same with open files, and without input.
-  ChildProcess(const std::vector<std::string>& command, const ChildFiles& files);
+  // The same with open files in place of ours, and without input. What would go beyond `most_bytes`
+  // in one of them ends it.
+  ChildProcess(const std::vector<std::string>& command, int output, int errors,
+               std::int64_t most_bytes);
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
   ~ChildProcess();  // waits for its end

@@ -23,20 +23,6 @@
 namespace myxtts {
 namespace {
 
-class OpenFile {
- public:
-  explicit OpenFile(int file) : file_(file) {}
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  ~OpenFile() {
-    if (file_ >= 0) close(file_);
-  }
-  int get() const { return file_; }
-
- private:
-  const int file_;
-};
-
 [[noreturn]] void fail_read(const std::string& named, int code) {
   switch (code) {
     case ENOENT:
@@ -152,6 +138,10 @@ fs::path temporary_folder() {
         name, value));
   }
   return "/tmp";
+}
+
+OpenFile::~OpenFile() {
+  if (file_ >= 0) ::close(file_);
 }
 
 ScratchFolder::ScratchFolder(const std::string& name) {

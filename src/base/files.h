@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace myxtts {
 
@@ -50,6 +51,21 @@ void copy_apart(const std::filesystem::path& from, const std::filesystem::path& 
 // The system's place for temporary files: what TMPDIR names, else /tmp. Throws DataError that names
 // the variable when there is no such folder.
 std::filesystem::path temporary_folder();
+
+// An open file of the operating system, closed at the end of scope; -1 is none.
+class OpenFile {
+ public:
+  explicit OpenFile(int file) : file_(file) {}
+  OpenFile(OpenFile&& other) noexcept : file_(other.release()) {}
+  OpenFile& operator=(OpenFile&&) = delete;
+  ~OpenFile();
+
+  int get() const { return file_; }
+  int release() { return std::exchange(file_, -1); }
+
+ private:
+  int file_;
+};
 
 // A folder of one's own below the system's place for temporary files, gone with everything in it at
 // the end of scope.

@@ -164,11 +164,11 @@ spdlog::sink_ptr open_asked_file(const std::filesystem::path& path) {
   }
 }
 
-std::shared_ptr<spdlog::logger> make_logger(const LogOptions& options) {
+std::shared_ptr<spdlog::logger> make_logger(LogLevel least, const std::filesystem::path& file) {
   auto screen = std::make_shared<ScreenSink>();
-  screen->set_level(to_spdlog(options.level));
+  screen->set_level(to_spdlog(least));
   std::vector<spdlog::sink_ptr> sinks{std::move(screen)};
-  if (!options.file.empty()) sinks.push_back(open_asked_file(options.file));
+  if (!file.empty()) sinks.push_back(open_asked_file(file));
   auto logger = std::make_shared<spdlog::logger>("myxtts", sinks.begin(), sinks.end());
   logger->set_level(spdlog::level::debug);
   logger->flush_on(spdlog::level::debug);  // a crash must not take the last lines with it
@@ -181,15 +181,15 @@ std::shared_ptr<spdlog::logger> make_logger(const LogOptions& options) {
 thread_local bool quiet = false;
 
 std::shared_ptr<spdlog::logger>& current_logger() {
-  static std::shared_ptr<spdlog::logger> logger = make_logger({});
+  static std::shared_ptr<spdlog::logger> logger = make_logger(LogLevel::Info, {});
   return logger;
 }
 
 }  // namespace
 
-void configure_log(const LogOptions& options) {
-  current_logger() = make_logger(options);
-  standard_screen().set_abilities(ScreenAbilities::of(STDERR_FILENO, options.progress));
+void configure_log(LogLevel least, const std::filesystem::path& file, bool progress) {
+  current_logger() = make_logger(least, file);
+  standard_screen().set_abilities(ScreenAbilities::of(STDERR_FILENO, progress));
 }
 
 void add_log_file(const std::filesystem::path& path) {

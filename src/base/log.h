@@ -75,21 +75,16 @@ Screen& standard_screen();
 
 enum class LogLevel { Debug, Info, Warning, Error };
 
-// What is shown where. Lines go to standard error, in colours on a terminal (not with NO_COLOR),
-// and never into a progress bar. A log file, when asked for, gets every level with time stamps,
-// after what it already holds.
-struct LogOptions {
-  LogLevel level = LogLevel::Info;  // the least that is shown on standard error
-  std::filesystem::path file = {};  // empty: no log file
-  bool progress = true;             // false (--quiet): progress is not shown
-};
+// Sets up logging for the whole process. Lines from `least` on go to standard error, in colours on
+// a terminal (not with NO_COLOR), and never into a progress bar; without `progress` (--quiet) no
+// progress is shown. A log file, when asked for, gets every level with time stamps, after what it
+// already holds. Call it once, before other threads start; throws ConfigError when the log file
+// cannot be opened. Without it, Info and above go to standard error.
+void configure_log(LogLevel least = LogLevel::Info, const std::filesystem::path& file = {},
+                   bool progress = true);
 
-// Sets up logging for the whole process. Call it once, before other threads start; throws
-// ConfigError when the log file cannot be opened. Without it, Info and above go to standard error.
-void configure_log(const LogOptions& options);
-
-// Every line also goes to this file from now on, as with LogOptions::file. For the log of a run,
-// whose folder is known late: call it before other threads start. Throws DataError.
+// Every line also goes to this file from now on, as to that of configure_log(). For the log of a
+// run, whose folder is known late: call it before other threads start. Throws DataError.
 void add_log_file(const std::filesystem::path& path);
 
 // A line for the log files alone, where the person is told in another way.

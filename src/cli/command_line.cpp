@@ -154,7 +154,7 @@ int run_command_line(int argument_count, char** arguments) {
                              : format_help(program));
     return 0;
   }
-  configure_log({.level = log_level(flags), .file = flags.log_file, .progress = !flags.quiet});
+  configure_log(log_level(flags), flags.log_file, !flags.quiet);
   return action();
 }
 

@@ -14,34 +14,26 @@
 namespace myxtts {
 namespace {
 
-struct ConfigArguments {
-  explicit ConfigArguments(CLI::App& app) : flags(app) {}
-
-  ConfigFlags flags;
-  std::string format = "yaml";
-};
-
-std::string formatted(const ConfigArguments& arguments, const EffectiveConfig& config) {
-  if (arguments.format == "yaml") return print_config(config);
-  if (arguments.format == "reference") return print_reference();
-  if (arguments.format == "markdown") return print_markdown();
-  throw ConfigError(fmt::format("--format takes yaml, reference or markdown, but was given {}.",
-                                quote(arguments.format)));
-}
-
-int run_config(const ConfigArguments& arguments) {
-  print(formatted(arguments, make_effective_config(arguments.flags.sources())));
-  return 0;
+std::string formatted(const std::string& format, const EffectiveConfig& config) {
+  if (format == "yaml") return print_config(config);
+  if (format == "reference") return print_reference();
+  if (format == "markdown") return print_markdown();
+  throw ConfigError(
+      fmt::format("--format takes yaml, reference or markdown, but was given {}.", quote(format)));
 }
 
 std::function<int()> declare_config(CLI::App& app) {
-  const auto arguments = std::make_shared<ConfigArguments>(app);
-  app.add_option("--format", arguments->format,
+  const auto flags = std::make_shared<ConfigFlags>(app);
+  const auto format = std::make_shared<std::string>("yaml");
+  app.add_option("--format", *format,
                  "yaml prints what a run would use; reference every setting explained, with its "
                  "default; markdown the same as tables. [yaml]")
       ->type_name("NAME")
       ->group("Configuration");
-  return [arguments] { return run_config(*arguments); };
+  return [flags, format] {
+    print(formatted(*format, make_effective_config(flags->sources())));
+    return 0;
+  };
 }
 
 }  // namespace

@@ -84,10 +84,10 @@ int run_encode(const EncodeArguments& arguments) {
   for (const auto& file : arguments.files) {
     const auto name = file.stem().string();
     clips.push_back(read_long_enough(file, encoder));
-    const auto features = encoder.features(clips.back());
-    tensors[name + ".mel_dvae"] = features.mel_dvae;
-    tensors[name + ".mel_cond"] = features.mel_cond;
-    tensors[name + ".codes"] = features.codes;
+    const auto mel = encoder.mel_dvae(clips.back());
+    tensors[name + ".mel_dvae"] = mel;
+    tensors[name + ".mel_cond"] = encoder.mel_cond(clips.back());
+    tensors[name + ".codes"] = encoder.codes(mel);
     add_voice(tensors, name, encoder.voice({clips.back()}));
     clips.back() =
         clips.back().narrow(0, 0, std::min(lengths.of_each, clips.back().size(0))).clone();

@@ -91,59 +91,40 @@ void print_sum(const EvaluateArguments& arguments, const ScoreSum& sum) {
                     weighted_text(clips) + clips.audio));
 }
 
-// The ids of texts in any language of a corpus.
-class TextIdsOf {
- public:
-  explicit TextIdsOf(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {}
+// The ids of a clip's text; `encoders` are those of the languages so far.
+std::vector<std::int64_t> ids_of(const ClipView& clip, const Vocabulary& vocabulary,
+                                 std::map<Language, TextEncoder>& encoders) {
+  const auto language = parse_language(clip.language);
+  const auto& encoder = encoders.try_emplace(language, vocabulary, language).first->second;
+  const auto ids = encoder.encode(clip.text).ids;
+  return {ids.begin(), ids.end()};
+}
 
-  std::vector<std::int64_t> operator()(const ClipView& clip) {
-    const auto language = parse_language(clip.language);
-    const auto& encoder = encoders_.try_emplace(language, vocabulary_, language).first->second;
-    const auto ids = encoder.encode(clip.text).ids;
-    return {ids.begin(), ids.end()};
+// What the corpus left out already. What --strict is about was judged when it was opened.
+SkipList left_out_of(const Corpus& corpus, DataConfig config) {
+  config.strict = false;
+  SkipList left_out(std::move(config));
+  for (const Skipped& skipped : corpus.skipped()) left_out.add(skipped);
+  return left_out;
+}
+
+// The sound of a clip [S] fp32; nothing: it cannot be decoded and is left out, as in a training,
+// until there is more of it than data.max_skipped.
+std::optional<at::Tensor> sound_of(const ClipView& clip, std::int64_t sample_rate,
+                                   const Corpus& corpus, SkipList& left_out) {
+  const std::filesystem::path path(clip.audio);
+  try {
+    return read_clip(path, sample_rate);
+  } catch (const DataError& error) {
+    log_warning("evaluate", "{} is left out: {}", path.string(), error.what());
+    left_out.add({.file = path,
+                  .manifest = std::filesystem::path(clip.manifest),
+                  .line = clip.line,
+                  .measured = error.what()});
   }
-
- private:
-  const Vocabulary& vocabulary_;
-  std::map<Language, TextEncoder> encoders_;
-};
-
-// The clips of a corpus as the evaluator takes them. What cannot be decoded is left out, as in a
-// training, until there is more of it than data.max_skipped.
-class SoundOf {
- public:
-  SoundOf(const Corpus& corpus, DataConfig config, std::int64_t sample_rate)
-      : corpus_(corpus), sample_rate_(sample_rate), left_out_(lenient(std::move(config))) {
-    for (const Skipped& skipped : corpus.skipped()) left_out_.add(skipped);
-  }
-
-  // [S] fp32; nothing: it is left out.
-  std::optional<at::Tensor> operator()(const ClipView& clip) {
-    const std::filesystem::path path(clip.audio);
-    try {
-      return read_clip(path, sample_rate_);
-    } catch (const DataError& error) {
-      log_warning("evaluate", "{} is left out: {}", path.string(), error.what());
-      left_out_.add({.file = path,
-                     .manifest = std::filesystem::path(clip.manifest),
-                     .line = clip.line,
-                     .measured = error.what()});
-    }
-    left_out_.check_limit(static_cast<std::int64_t>(corpus_.size() + corpus_.skipped().size()), {});
-    return std::nullopt;
-  }
-
- private:
-  // What --strict is about was judged when the corpus was opened.
-  static DataConfig lenient(DataConfig config) {
-    config.strict = false;
-    return config;
-  }
-
-  const Corpus& corpus_;
-  const std::int64_t sample_rate_;
-  SkipList left_out_;
-};
+  left_out.check_limit(static_cast<std::int64_t>(corpus.size() + corpus.skipped().size()), {});
+  return std::nullopt;
+}
 
 int run_evaluate(const EvaluateArguments& arguments) {
   auto config = make_effective_config(arguments.flags.sources()).values;
@@ -158,17 +139,18 @@ int run_evaluate(const EvaluateArguments& arguments) {
   const auto corpus = Corpus::open(config.data, vocabulary, index_folder(config.data));
 
   const ClipEvaluator evaluate(model, device);
-  TextIdsOf ids(vocabulary);
-  SoundOf sound(corpus, config.data, evaluate.sample_rate());
+  std::map<Language, TextEncoder> encoders;
+  SkipList left_out = left_out_of(corpus, config.data);
   ScoreSum sum;
   print_head(arguments);
   Progress progress({.title = "Evaluating", .total = corpus.size()});
   for (ClipNumber number = 0; number < corpus.size(); ++number) {
     const auto clip = corpus.clip(number);
     progress.advance();
-    const auto samples = sound(clip);
+    const auto samples = sound_of(clip, evaluate.sample_rate(), corpus, left_out);
     if (!samples) continue;
-    const auto score = evaluate(*samples, evaluation_prompt(samples->size(0)), ids(clip));
+    const auto score =
+        evaluate(*samples, evaluation_prompt(samples->size(0)), ids_of(clip, vocabulary, encoders));
     print_clip(arguments, clip.id, score);
     sum.add(score);
   }

@@ -36,46 +36,34 @@
 namespace myxtts {
 namespace {
 
-// What a profile is measured on: the corpora that were named, with their indexes in the user's own
-// folder, or one that is generated, which is gone at the end.
-class ProfileCorpus {
- public:
-  // Throws DataError, ConfigError.
-  ProfileCorpus(const DataConfig& data, const DevicePlan& plan);
-
-  const DataConfig& settings() const { return settings_; }
-  std::string name() const;  // "generated", or the folders
-
- private:
-  DataConfig settings_;
-  std::optional<ScratchFolder> generated_;
-};
-
 constexpr std::int64_t kFewest = 64;  // clips
 constexpr std::int64_t kMost = 512;
 
-ProfileCorpus::ProfileCorpus(const DataConfig& data, const DevicePlan& plan) : settings_(data) {
-  if (!settings_.train_data.empty()) {
+// What a profile is measured on: the corpora that were named, with their indexes in the user's own
+// folder, or one that is made in `generated`, which is gone with it. Throws DataError, ConfigError.
+DataConfig corpus_to_profile(DataConfig data, const DevicePlan& plan,
+                             std::optional<ScratchFolder>& generated) {
+  if (!data.train_data.empty()) {
     // A cache of features belongs where the person wants it, an index where it is found again.
-    if (!settings_.cache_dataset) settings_.cache_dir = index_folder(settings_);
-    return;
+    if (!data.cache_dataset) data.cache_dir = index_folder(data);
+    return data;
   }
-  generated_.emplace("corpus");
+  generated.emplace("corpus");
   const std::int64_t clips = std::clamp(8 * plan.batch_size, kFewest, kMost);
   log_info("profile",
            "there is no --train-data, so {} clips of 1.5 to 11 s are generated; real ones may "
            "decode more slowly",
            clips);
-  generate_corpus(generated_->path(), {.clips = clips});
-  settings_.train_data = {{.path = generated_->path()}};
-  settings_.val_data.clear();
-  settings_.val_fraction = 0;
+  generate_corpus(generated->path(), {.clips = clips});
+  data.train_data = {{.path = generated->path()}};
+  data.val_data.clear();
+  data.val_fraction = 0;
+  return data;
 }
 
-std::string ProfileCorpus::name() const {
-  if (generated_) return "generated";
+std::string folder_names(const std::vector<CorpusSource>& corpora) {
   std::string names;
-  for (const CorpusSource& source : settings_.train_data) {
+  for (const CorpusSource& source : corpora) {
     names += (names.empty() ? "" : ", ") + source.path.string();
   }
   return names;
@@ -160,8 +148,8 @@ int compare(EffectiveConfig settings, const ProfileArguments& arguments) {
   refuse_a_placement(settings.values);
   settings.values = without_auto(settings.values);
   const DevicePlan usual = plan_run(settings.values, sizes_to_train(settings.values.train));
-  const ProfileCorpus corpus(settings.values.data, usual);
-  settings.values.data = corpus.settings();
+  std::optional<ScratchFolder> generated;
+  settings.values.data = corpus_to_profile(settings.values.data, usual, generated);
   const ScratchFolder folder("compare");
   const RunOutline outline = outline_run(settings, std::nullopt, folder.path(), folder.path());
   SystemProbe probe;
@@ -232,8 +220,8 @@ int profile(const ProfileArguments& arguments, const EffectiveConfig& asked) {
     return compare(settings, arguments);
   }
   const DevicePlan planned = plan_run(settings.values, sizes_to_train(settings.values.train));
-  const ProfileCorpus corpus(settings.values.data, planned);
-  settings.values.data = corpus.settings();
+  std::optional<ScratchFolder> generated;
+  settings.values.data = corpus_to_profile(settings.values.data, planned, generated);
 
   if (settings.values.run.trace) start_trace(*settings.values.run.trace);
   const Interruption interruption;
@@ -249,7 +237,7 @@ int profile(const ProfileArguments& arguments, const EffectiveConfig& asked) {
   }
   ProfileSetup setup = profile_setup(settings, planned);
   setup.warm_up = arguments.warm_up_steps;
-  setup.corpus = corpus.name();
+  setup.corpus = generated ? "generated" : folder_names(settings.values.data.train_data);
   print_profile(arguments, asked, make_profile(setup, std::move(reading)));
   return interruption.came() ? kExitBySignal + interruption.signal() : 0;
 }

@@ -93,21 +93,15 @@ void warn_of_unknown_signs(const std::vector<SpeakingJob>& jobs, std::int64_t un
               found, repair_utf8(std::string_view(*first).substr(0, kShownBytes)));
 }
 
-// A text of its own, or a line of --text-file.
-struct Line {
-  std::size_t number = 0;  // from 1
-  std::string text;
-};
-
-std::vector<Line> lines_of(const fs::path& file) {
+std::vector<std::string> lines_of(const fs::path& file) {
   const bool is_input = file == "-";
   if (is_input && ::isatty(STDIN_FILENO) != 0) {
     log_info("synthesize", "type what to say, a text on each line, and Ctrl-D at the end");
   }
   std::istringstream text(
       read_text_file(is_input ? fs::path("/dev/stdin") : file, "text", kLargestTextFile));
-  std::vector<Line> lines;
-  for (std::string line; std::getline(text, line);) lines.push_back({lines.size() + 1, line});
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
   return lines;
 }
 
@@ -118,7 +112,9 @@ std::vector<SpeakingJob> separate_jobs(const SpeakingFlags& flags, const CutText
   std::vector<SpeakingJob> jobs;
   std::map<fs::path, std::size_t> written;  // the line that each file is of
   const bool in_folder = goes_into_folder(flags);
-  for (const auto& [number, line] : lines_of(flags.text_file)) {
+  std::size_t number = 0;
+  for (const std::string& line : lines_of(flags.text_file)) {
+    ++number;
     const auto [id, text] = in_folder ? named_line(line, number) : std::pair(std::string(), line);
     jobs.push_back({fmt::format("line {}", number),
                     in_folder ? flags.out / (id + ".wav") : numbered(flags.out, number),
@@ -131,8 +127,8 @@ std::vector<SpeakingJob> separate_jobs(const SpeakingFlags& flags, const CutText
 // One file of all lines.
 SpeakingJob joined_job(const SpeakingFlags& flags, const CutText& cut) {
   SpeakingJob job{.name = "", .out = flags.out, .pieces = {}};
-  for (const Line& line : lines_of(flags.text_file)) {
-    const auto pieces = cut(line.text);
+  for (const std::string& line : lines_of(flags.text_file)) {
+    const auto pieces = cut(line);
     if (pieces.empty()) continue;
     job.pieces.insert(job.pieces.end(), pieces.begin(), pieces.end());
     job.ends.push_back(job.pieces.size() - 1);
@@ -204,50 +200,33 @@ std::vector<ManifestEntry> clips_of(const SpeakingFlags& flags) {
   return with_short_names(read_manifest({.path = path}).entries);
 }
 
-class Resynthesis {
- public:
-  explicit Resynthesis(const SpeakingFlags& flags)
-      : flags_(flags),
-        device_(speaking_device(flags)),
-        vocabulary_(Vocabulary::load(flags.model / files::kVocabulary)),
-        copy_(open_model(flags.model), device_) {}
-
-  void say(const ManifestEntry& clip) {
-    const auto copied = copy_(read_clip(clip.audio, copy_.input_rate()), ids_of(clip));
-    const fs::path out = flags_.out / (clip.id + ".wav");
-    fs::create_directories(out.parent_path());
-    const auto writer = open_sound_writer(out, copy_.sample_rate(), Appears::Whole);
-    writer->write(
-        {copied.samples.const_data_ptr<float>(), static_cast<std::size_t>(copied.samples.numel())});
-    writer->finish();
-    seconds_ +=
-        static_cast<double>(copied.samples.numel()) / static_cast<double>(copy_.sample_rate());
+std::vector<std::int64_t> text_ids(const ManifestEntry& clip, const SpeakingFlags& flags,
+                                   const Vocabulary& vocabulary) {
+  if (clip.text.empty()) {
+    log_warning("synthesize",
+                "No text is known of {}: the GPT is told its codes and reads a full stop in place "
+                "of the text; give --text for a fair copy.",
+                clip.audio);
   }
+  const std::string& text = clip.text.empty() ? kNoText : clip.text;
+  const std::string& language = clip.language.empty() ? flags.language : clip.language;
+  const TextEncoder encoder(vocabulary, parse_language(language));
+  const auto ids = encoder.encode(text).ids;
+  return {ids.begin(), ids.end()};
+}
 
-  double seconds() const { return seconds_; }  // of sound
-
- private:
-  std::vector<std::int64_t> ids_of(const ManifestEntry& clip) const {
-    if (clip.text.empty()) {
-      log_warning(
-          "synthesize",
-          "No text is known of {}: the GPT is told its codes and reads a full stop in place "
-          "of the text; give --text for a fair copy.",
-          clip.audio);
-    }
-    const std::string& text = clip.text.empty() ? kNoText : clip.text;
-    const std::string& language = clip.language.empty() ? flags_.language : clip.language;
-    const TextEncoder encoder(vocabulary_, parse_language(language));
-    const auto ids = encoder.encode(text).ids;
-    return {ids.begin(), ids.end()};
-  }
-
-  const SpeakingFlags& flags_;
-  c10::Device device_;
-  Vocabulary vocabulary_;
-  CopySynthesis copy_;
-  double seconds_ = 0;
-};
+// Writes what the model makes of a clip; gives its seconds.
+double say_again(const ManifestEntry& clip, const SpeakingFlags& flags,
+                 const Vocabulary& vocabulary, const CopySynthesis& copy) {
+  const at::Tensor sound =
+      copy(read_clip(clip.audio, copy.input_rate()), text_ids(clip, flags, vocabulary));
+  const fs::path out = flags.out / (clip.id + ".wav");
+  fs::create_directories(out.parent_path());
+  const auto writer = open_sound_writer(out, copy.sample_rate(), Appears::Whole);
+  writer->write({sound.const_data_ptr<float>(), static_cast<std::size_t>(sound.numel())});
+  writer->finish();
+  return static_cast<double>(sound.numel()) / static_cast<double>(copy.sample_rate());
+}
 
 // synthesize --resynthesize: says recorded clips again through DVAE, GPT and decoder into a folder.
 // The exit code. Throws DataError when a clip could not be said; the others are there then.
@@ -255,15 +234,18 @@ int resynthesize(const SpeakingFlags& flags) {
   const auto began = std::chrono::steady_clock::now();
   const auto clips = clips_of(flags);
   if (flags.threads) at::set_num_threads(*flags.threads);
-  Resynthesis resynthesis(flags);
+  const auto device = speaking_device(flags);
+  const auto vocabulary = Vocabulary::load(flags.model / files::kVocabulary);
+  const CopySynthesis copy(open_model(flags.model), device);
   const Interruption interruption;
   std::size_t failed = 0;
+  double seconds = 0;  // of sound
   {
     Progress progress({.title = "Saying again", .total = clips.size()});
     for (const ManifestEntry& clip : clips) {
       if (interruption.came()) return kExitBySignal + interruption.signal();
       try {
-        resynthesis.say(clip);
+        seconds += say_again(clip, flags, vocabulary, copy);
       } catch (const DataError& error) {  // counted, and said at the end
         log_warning("synthesize", "{} was left out: {}", clip.audio, error.what());
         ++failed;
@@ -273,8 +255,7 @@ int resynthesize(const SpeakingFlags& flags) {
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
   log_info("synthesize", "{}: {} of {} clips said again, {:.2f} s of speech in {:.2f} s.",
-           flags.out.string(), clips.size() - failed, clips.size(), resynthesis.seconds(),
-           took.count());
+           flags.out.string(), clips.size() - failed, clips.size(), seconds, took.count());
   if (failed > 0) {
     throw DataError(fmt::format("{} of {} clips could not be said again; the reasons are above.",
                                 failed, clips.size()));
@@ -288,10 +269,7 @@ Voice make_voice(const SpeakingFlags& flags, const SpeakingModel& model,
   if (!flags.speaker.empty()) return read_speaker(model.folder, flags.speaker, model.config);
   const auto lengths =
       reference_lengths(flags.reference, model.reference, model.config.decoder.input_sample_rate);
-  const ReferenceTreatment treatment{.most_samples = lengths.of_each,
-                                     .even_loudness = model.reference.sound_norm_refs,
-                                     .trim_db = flags.trim_db};
-  const auto voice = synthesizer.voice_of(flags.references, treatment, lengths);
+  const auto voice = synthesizer.voice_of(flags.references, lengths, flags.trim_db);
   if (!flags.save_voice.empty()) {
     write_voice(flags.save_voice, voice);
     log_info("synthesize", "{} holds the voice.", flags.save_voice.string());
@@ -327,9 +305,8 @@ int run_synthesize(SpeakingFlags flags) {
   const Interruption interruption;
   Speaking speaking(synthesizer, voice, settings, interruption);
   if (!flags.dump.empty()) speaking.keep_everything();
-  const bool is_whole = flags.stream
-                            ? speaking.stream(jobs.front(), {.chunk_codes = flags.stream_chunk})
-                            : speaking.speak(jobs, synthesizer.rows());
+  const bool is_whole = flags.stream ? speaking.stream(jobs.front(), flags.stream_chunk)
+                                     : speaking.speak(jobs, synthesizer.rows());
   if (!flags.dump.empty() && speaking.kept_any()) speaking.write_dump(flags.dump, jobs);
   log_info("synthesize", "{}.", speaking.summary());
   return is_whole ? 0 : kExitBySignal + interruption.signal();

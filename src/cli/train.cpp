@@ -35,13 +35,6 @@
 namespace myxtts {
 namespace {
 
-struct TrainArguments {
-  explicit TrainArguments(CLI::App& app) : flags(app) {}
-
-  ConfigFlags flags;
-  bool dry_run = false;
-};
-
 // Of several stages each, and of several ranks in this process the first.
 std::vector<RunConfig> settings_to_check(const EffectiveConfig& settings) {
   const auto& stages = settings.values.train.stages;
@@ -253,18 +246,19 @@ int train_or_check(EffectiveConfig settings, bool dry_run) {
   }
 }
 
-int run_train(const TrainArguments& arguments) {
-  const EffectiveConfig settings = make_effective_config(arguments.flags.sources());
-  return with_named_origins(settings, [&] { return train_or_check(settings, arguments.dry_run); });
-}
-
 std::function<int()> declare_train(CLI::App& app) {
-  const auto arguments = std::make_shared<TrainArguments>(app);
-  app.add_flag("--dry-run", arguments->dry_run,
-               "Checks devices, model, corpus, memory and disk, prints what would be done, and "
-               "ends with 0 if the run can start, with 1 if not.")
-      ->group("Run");
-  return [arguments] { return run_train(*arguments); };
+  const auto flags = std::make_shared<ConfigFlags>(app);
+  const CLI::Option* dry_run =
+      app.add_flag("--dry-run")
+          ->description(
+              "Checks devices, model, corpus, memory and disk, prints what would be done, and ends "
+              "with 0 if the run can start, with 1 if not.")
+          ->group("Run");
+  return [flags, dry_run] {
+    const EffectiveConfig settings = make_effective_config(flags->sources());
+    return with_named_origins(settings,
+                              [&] { return train_or_check(settings, dry_run->count() > 0); });
+  };
 }
 
 }  // namespace

@@ -33,13 +33,6 @@ const std::vector<std::string_view> kFields = {"data.data_gpu",
                                                "train.precision",
                                                "train.enable_static_shapes"};
 
-struct ValidateArguments {
-  explicit ValidateArguments(CLI::App& app) : flags(app, kFields) {}
-
-  ConfigFlags flags;
-  bool json = false;
-};
-
 int validate(const EffectiveConfig& settings, bool json) {
   if (settings.values.devices.mode == Mode::Auto) {
     throw ConfigError(
@@ -52,15 +45,13 @@ int validate(const EffectiveConfig& settings, bool json) {
   return all_passed(found.steps) ? 0 : 1;
 }
 
-int run_validate(const ValidateArguments& arguments) {
-  const EffectiveConfig settings = make_effective_config(arguments.flags.sources());
-  return with_named_origins(settings, [&] { return validate(settings, arguments.json); });
-}
-
 std::function<int()> declare_validate(CLI::App& app) {
-  const auto arguments = std::make_shared<ValidateArguments>(app);
-  app.add_flag("--json", arguments->json, "Prints the table as JSON.");
-  return [arguments] { return run_validate(*arguments); };
+  const auto flags = std::make_shared<ConfigFlags>(app, kFields);
+  const CLI::Option* json = app.add_flag("--json")->description("Prints the table as JSON.");
+  return [flags, json] {
+    const EffectiveConfig settings = make_effective_config(flags->sources());
+    return with_named_origins(settings, [&] { return validate(settings, json->count() > 0); });
+  };
 }
 
 }  // namespace

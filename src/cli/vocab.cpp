@@ -41,11 +41,10 @@ struct ExtendOptions {
 
 ExtendedVocabulary extend_file(const fs::path& vocabulary, const ExtendOptions& options) {
   const Language language = parse_language(options.language);
-  const ExtensionRequest request{.language = language_code(language),
-                                 .sentences = read_learning_text(options.text, language),
-                                 .pieces = options.pieces};
+  const auto sentences = read_learning_text(options.text, language);
   const std::string json = read_text_file(vocabulary, "vocabulary", kLargestVocabulary);
-  return extend_vocabulary(json, vocabulary.string(), request);
+  return extend_vocabulary(json, vocabulary.string(), language_code(language), sentences,
+                           options.pieces);
 }
 
 void write_vocabulary(const ExtendOptions& options) {

@@ -135,11 +135,6 @@ namespace {
 
 constexpr const char* kRate = "train.lr";
 
-struct UsualRate {
-  double rate;
-  std::string why;
-};
-
 // What the run that is continued was begun with. Files of runs from before rates were settled say
 // "auto", which was the rate for trained weights then.
 std::optional<double> rate_of_resumed(const RunConfig& values, ModelPart part) {
@@ -160,35 +155,35 @@ std::optional<double> rate_of_resumed(const RunConfig& values, ModelPart part) {
   return begun.train.lr.value_or(facts_of(part).learning_rate);
 }
 
-UsualRate usual_rate(const EffectiveConfig& config, ModelPart part, const ConfigSources& sources) {
-  if (const auto own = rate_of_resumed(config.values, part)) return {*own, "it is the run's own"};
+Setting usual_rate(const EffectiveConfig& config, ModelPart part, const ConfigSources& sources) {
+  const auto setting = [](double rate, const char* why) {
+    return Setting{.field = find_field(kRate),
+                   .value = {format_number(rate), false},
+                   .origin = {Origin::Kind::Default, why}};
+  };
+  if (const auto own = rate_of_resumed(config.values, part)) {
+    return setting(*own, "it is the run's own");
+  }
   const PartFacts& facts = facts_of(part);
   if (facts.learning_rate == facts.rate_from_nothing) {
-    return {facts.learning_rate, "usual for this part, whatever it starts from"};
+    return setting(facts.learning_rate, "usual for this part, whatever it starts from");
   }
   const auto& init = config.values.train.init;
   if (!init || (sources.is_untrained && sources.is_untrained(*init, part))) {
-    return {facts.rate_from_nothing, "the part starts from nothing"};
+    return setting(facts.rate_from_nothing, "the part starts from nothing");
   }
-  return {facts.learning_rate, "the part starts from trained weights"};
+  return setting(facts.learning_rate, "the part starts from trained weights");
 }
 
 // Of several stages each has its own.
 void settle_rates(EffectiveConfig& config, const ConfigSources& sources) {
   TrainConfig& train = config.values.train;
   if (train.lr) return;
-  const Field& field = *find_field(kRate);
-  const auto setting_for = [&](ModelPart part) {
-    const UsualRate usual = usual_rate(config, part, sources);
-    return Setting{.field = &field,
-                   .value = {format_number(usual.rate), false},
-                   .origin = {Origin::Kind::Default, usual.why}};
-  };
   for (const ModelPart part : train.stages.value_or(std::vector{train.stage})) {
     if (settings_of_part(config, part).values.train.lr) continue;
-    Setting setting = setting_for(part);
+    Setting setting = usual_rate(config, part, sources);
     std::erase_if(config.stage_settings, [&](const Setting& each) {  // an "auto"
-      return each.stage == part && each.field == &field;
+      return each.stage == part && each.field == setting.field;
     });
     if (!train.stages) return apply_setting(setting, config);
     setting.stage = part;

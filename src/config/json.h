@@ -15,16 +15,14 @@ namespace myxtts {
 template <typename Json>
 Json parse_shallow_json(std::string_view text) {
   constexpr int kDeepest = 100;
-  struct TooDeep {};
-  const auto limit = [](int depth, typename Json::parse_event_t, Json&) {
-    if (depth > kDeepest) throw TooDeep();
-    return true;
+  bool is_too_deep = false;
+  const auto limit = [&](int depth, typename Json::parse_event_t, Json&) {
+    is_too_deep = is_too_deep || depth > kDeepest;
+    return !is_too_deep;
   };
-  try {
-    return Json::parse(text, limit, /*allow_exceptions=*/false);
-  } catch (const TooDeep&) {
-    return Json(Json::value_t::discarded);
-  }
+  Json json = Json::parse(text, limit, /*allow_exceptions=*/false);
+  if (is_too_deep) json = Json(Json::value_t::discarded);
+  return json;
 }
 
 // Reads JSON in which the words Infinity, -Infinity and NaN may stand bare, as Python writes them;

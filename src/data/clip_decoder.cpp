@@ -126,12 +126,12 @@ std::variant<SoundFile, Skipped> SoundFile::open(const std::filesystem::path& pa
   }
   const auto format = ffmpeg_format_of(path, descriptor.get());
   if (format.empty()) return read_by_sndfile(path, std::move(descriptor));
-  auto decoded = decode_with_ffmpeg(path, format, {.bytes = kMostDecodedBytes});
+  auto decoded = decode_with_ffmpeg(path, format, kMostDecodedBytes);
   if (const auto* fault = std::get_if<FfmpegFault>(&decoded)) {
     return skip(fault->is_too_long ? SkipReason::AudioTooLong : SkipReason::Unreadable,
                 fault->what);
   }
-  return read_by_sndfile(path, Descriptor(std::get<UnnamedFile>(decoded).release()));
+  return read_by_sndfile(path, Descriptor(std::get<OpenFile>(decoded).release()));
 }
 
 std::variant<SoundFile, Skipped> SoundFile::read_by_sndfile(const std::filesystem::path& path,

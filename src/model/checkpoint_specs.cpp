@@ -45,46 +45,48 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
-}  // namespace
-
-SpecFaults compare_with_specs(const TensorSpecs& specs, const FoundTensors& found) {
-  SpecFaults faults;
+std::vector<std::string> unknown_names(const TensorSpecs& specs, const FoundTensors& found) {
   std::set<std::string_view> known;
-  for (const TensorSpec& spec : specs) {
-    known.insert(spec.name);
-    const bool counter = spec.role == TensorRole::Counter;
-    const auto tensor = found.find(spec.name);
-    if (tensor == found.end()) {
-      if (!counter) faults.missing.push_back(&spec);
-    } else if (tensor->second.shape != spec.shape || tensor->second.floating == counter) {
-      faults.different.push_back(&spec);
-    }
-  }
+  for (const TensorSpec& spec : specs) known.insert(spec.name);
+  std::vector<std::string> unknown;
   for (const auto& [name, tensor] : found) {
-    if (!known.contains(name)) faults.unknown.push_back(name);
+    if (!known.contains(name)) unknown.push_back(name);
   }
-  return faults;
+  return unknown;
 }
+
+}  // namespace
 
 void require_specs(const TensorSpecs& specs, const FoundTensors& found, const std::string& file,
                    const std::function<std::string(const std::string&)>& field_name) {
-  const SpecFaults faults = compare_with_specs(specs, found);
-  if (faults.empty()) return;
+  std::vector<const TensorSpec*> missing;
+  std::vector<const TensorSpec*> different;  // in shape, or in being whole numbers
+  for (const TensorSpec& spec : specs) {
+    const bool counter = spec.role == TensorRole::Counter;
+    const auto tensor = found.find(spec.name);
+    if (tensor == found.end()) {
+      if (!counter) missing.push_back(&spec);
+    } else if (tensor->second.shape != spec.shape || tensor->second.floating == counter) {
+      different.push_back(&spec);
+    }
+  }
+  const std::vector<std::string> unknown = unknown_names(specs, found);
+  if (missing.empty() && unknown.empty() && different.empty()) return;
   const auto because = [&](const TensorSpec& spec) {
     return spec.explained_by.empty() ? "" : fmt::format(" ({})", field_name(spec.explained_by));
   };
   std::string message = fmt::format(
       "{} does not fit its config.json: {} tensors are missing, {} are not known, {} have another "
       "shape or type than the config asks for.",
-      file, faults.missing.size(), faults.unknown.size(), faults.different.size());
-  for (const TensorSpec* spec : faults.missing) {
+      file, missing.size(), unknown.size(), different.size());
+  for (const TensorSpec* spec : missing) {
     message +=
         fmt::format("\n  missing    {} {}{}", spec->name, shape_text(spec->shape), because(*spec));
   }
-  for (const std::string& name : faults.unknown) {
+  for (const std::string& name : unknown) {
     message += fmt::format("\n  not known  {} {}", name, shape_text(found.at(name).shape));
   }
-  for (const TensorSpec* spec : faults.different) {
+  for (const TensorSpec* spec : different) {
     const FoundTensor& tensor = found.at(spec->name);
     message += fmt::format("\n  different  {} is {} of {}, the config asks for {} of {}{}",
                            spec->name, shape_text(tensor.shape),

@@ -23,21 +23,9 @@ struct FoundTensor {
 };
 using FoundTensors = std::map<std::string, FoundTensor, std::less<>>;
 
-// What is wrong with a file of weights, tensor by tensor.
-struct SpecFaults {
-  std::vector<const TensorSpec*> missing;
-  std::vector<std::string> unknown;
-  std::vector<const TensorSpec*> different;  // in shape, or in being whole numbers
-
-  bool empty() const { return missing.empty() && unknown.empty() && different.empty(); }
-};
-
 // Compares by name, shape and kind of number. Counters, which older versions of PyTorch did not
-// write, may be missing. The faults refer to `specs`.
-SpecFaults compare_with_specs(const TensorSpecs& specs, const FoundTensors& found);
-
-// Throws DataError if anything is wrong, with every tensor at fault, one to a line, and what sets
-// its shape as `field_name` puts it. `file` opens the message.
+// write, may be missing. Throws DataError if anything is wrong, with every tensor at fault, one to
+// a line, and what sets its shape as `field_name` puts it. `file` opens the message.
 void require_specs(const TensorSpecs& specs, const FoundTensors& found, const std::string& file,
                    const std::function<std::string(const std::string& field)>& field_name);
 

@@ -21,33 +21,30 @@ std::int64_t conditioning_groups(std::int64_t channels) {
 
 at::Tensor conditioning_norm(const at::Tensor& x, const at::Tensor& weight,
                              const at::Tensor& bias) {
-  return group_norm(x, {.weight = weight, .bias = bias, .groups = conditioning_groups(x.size(2))});
+  return group_norm(x, {.weight = weight, .bias = bias}, conditioning_groups(x.size(2)));
 }
 
 ConditioningEncoder::Block::Block(const TensorScope& scope)
     : norm_weight(scope["norm.weight"]),
       norm_bias(scope["norm.bias"]),
-      qkv(scope.part("qkv")),
-      projection(scope.part("proj_out")) {}
+      qkv(linear_weights(scope.part("qkv"))),
+      projection(linear_weights(scope.part("proj_out"))) {}
 
 ConditioningEncoder::ConditioningEncoder(const GptConfig& config, const TensorScope& scope)
-    : heads_(config.heads), entry_(scope.part("init")) {
+    : heads_(config.heads), entry_(linear_weights(scope.part("init"))) {
   for (std::int64_t block = 0; block < config.conditioning_blocks; ++block) {
     blocks_.emplace_back(scope.part(fmt::format("attn.{}", block)));
   }
 }
 
 at::Tensor ConditioningEncoder::operator()(const at::Tensor& mel) const {
-  auto x = entry_(mel.transpose(1, 2));  // [B, F, D]
+  auto x = linear(mel.transpose(1, 2), entry_);  // [B, F, D]
   for (const auto& block : blocks_) {
     // The residual is the normalised input, as in coqui-tts, not the input itself.
     const auto normed = conditioning_norm(x, block.norm_weight, block.norm_bias);
-    const auto qkv = split_project(normed.flatten(0, 1),  // [B · F, D]
-                                   {.weight = block.qkv.weight, .bias = block.qkv.bias});
+    const auto qkv = split_project(normed.flatten(0, 1), block.qkv);  // [B · F, D]
     const auto mixed = frame_attention(qkv.branch, x.size(0), heads_);
-    x = linear_onto(qkv.past, mixed,
-                    {.weight = block.projection.weight, .bias = block.projection.bias})
-            .view(x.sizes());
+    x = linear_onto(qkv.past, mixed, block.projection).view(x.sizes());
   }
   return x;
 }
@@ -99,8 +96,8 @@ Perceiver::Layer::Layer(const TensorScope& scope)
     : to_q(scope["0.to_q.weight"]),
       to_kv(scope["0.to_kv.weight"]),
       to_out(scope["0.to_out.weight"]),
-      gate_in(scope.part("1.0")),
-      gate_out(scope.part("1.2")) {}
+      gate_in(linear_weights(scope.part("1.0"))),
+      gate_out(linear_weights(scope.part("1.2"))) {}
 
 Perceiver::Perceiver(const GptConfig& config, const TensorScope& scope)
     : heads_(config.perceiver_heads),
@@ -117,7 +114,7 @@ at::Tensor Perceiver::operator()(const at::Tensor& frames) const {
   for (const auto& layer : layers_) {
     latents =
         latents + linear(attend(layer, latents, frames), {.weight = layer.to_out, .bias = {}});
-    latents = latents + layer.gate_out(gated(layer.gate_in(latents)));
+    latents = latents + linear(gated(linear(latents, layer.gate_in)), layer.gate_out);
   }
   return scale_to_length(latents, gamma_);
 }

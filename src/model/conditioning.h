@@ -37,12 +37,12 @@ class ConditioningEncoder {
 
     at::Tensor norm_weight;  // [D]
     at::Tensor norm_bias;    // [D]
-    Linear qkv;
-    Linear projection;
+    LinearWeights qkv;
+    LinearWeights projection;
   };
 
   std::int64_t heads_;
-  Linear entry_;
+  LinearWeights entry_;
   std::vector<Block> blocks_;
 };
 
@@ -58,11 +58,11 @@ class Perceiver {
   struct Layer {
     explicit Layer(const TensorScope& scope);
 
-    at::Tensor to_q;    // [heads · head width, D]
-    at::Tensor to_kv;   // [2 · heads · head width, D], keys first
-    at::Tensor to_out;  // [D, heads · head width]
-    Linear gate_in;     // D -> 2 · hidden
-    Linear gate_out;    // hidden -> D
+    at::Tensor to_q;         // [heads · head width, D]
+    at::Tensor to_kv;        // [2 · heads · head width, D], keys first
+    at::Tensor to_out;       // [D, heads · head width]
+    LinearWeights gate_in;   // D -> 2 · hidden
+    LinearWeights gate_out;  // hidden -> D
   };
 
   at::Tensor attend(const Layer& layer, const at::Tensor& latents, const at::Tensor& frames) const;

@@ -19,7 +19,7 @@ constexpr std::int64_t kFewestChannels = 4;
 constexpr std::size_t kSpectrumLayers = 5;
 
 void append(TensorSpecs& specs, const std::string& name, const std::vector<std::int64_t>& shape) {
-  append_weight_normed(specs, {name, shape, "decoder.initial_channels"}, shape[0]);
+  append_weight_normed(specs, name, shape, "decoder.initial_channels", shape[0]);
 }
 
 // Kernels reach over every so many samples, one residue of the period at a time.
@@ -135,9 +135,7 @@ Judgement Discriminators::operator()(const at::Tensor& sound, at::ScalarType dty
     judge(network, folded(sound, network.size).to(dtype), judgement);
   }
   for (const auto& network : spectra_) {
-    const SpectrumSizes sizes = {.fft_size = network.size, .hop = network.size / 4};
-    judge(network, grouped(magnitudes(sound, network.window, sizes), spectrum_bins_).to(dtype),
-          judgement);
+    judge(network, grouped(magnitudes(sound, network.window), spectrum_bins_).to(dtype), judgement);
   }
   return judgement;
 }

@@ -17,7 +17,7 @@ at::Tensor convolve(const ConvTensors& layer, const at::Tensor& x, std::int64_t 
   if (at::GradMode::is_enabled() && layer.weight.requires_grad()) {
     return at::conv1d(x, layer.weight, layer.bias, stride, kernel / 2);
   }
-  return exact_conv1d(x, layer.weight, layer.bias, {.stride = stride, .padding = kernel / 2});
+  return exact_conv1d(x, layer.weight, layer.bias, stride, kernel / 2);
 }
 
 // A convolution pads with zeros; behind the end of a short row it must find zeros too.

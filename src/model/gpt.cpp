@@ -27,10 +27,10 @@ Gpt::Gpt(const GptConfig& config, const TensorScope& tensors)
       audio_embedding_(tensors["mel_embedding.weight"]),
       text_positions_(tensors["text_pos_embedding.emb.weight"]),
       audio_positions_(tensors["mel_pos_embedding.emb.weight"]),
-      last_layer_norm_(tensors.part("gpt.ln_f")),
-      final_norm_(tensors.part("final_norm")),
-      text_head_(tensors.part("text_head")),
-      audio_head_(tensors.part("mel_head")) {
+      last_layer_norm_(norm_weights(tensors.part("gpt.ln_f"))),
+      final_norm_(norm_weights(tensors.part("final_norm"))),
+      text_head_(linear_weights(tensors.part("text_head"))),
+      audio_head_(linear_weights(tensors.part("mel_head"))) {
   for (std::int64_t layer = 0; layer < config.layers; ++layer) {
     blocks_.emplace_back(config.heads, tensors.part(fmt::format("gpt.h.{}", layer)));
   }
@@ -98,16 +98,14 @@ at::Tensor Gpt::states(const GptBatch& batch, const at::Tensor& latents, double 
   // Two norms in a row, as in the checkpoint.
   const auto normed =
       stream(batch, latents, dropout, guide).add_and_norm(last_layer_norm_, dropout);
-  return selected_norm(normed, batch.target_rows, final_norm_.weights());
+  return selected_norm(normed, batch.target_rows, final_norm_);
 }
 
 GptLogits Gpt::logits(const GptBatch& batch, const at::Tensor& states) const {
   const auto parts =
       states.split_with_sizes({batch.text_targets.size(0), batch.audio_targets.size(0)});
-  return {.text = text_head_(parts[0]), .audio = audio_head_(parts[1])};
+  return {.text = linear(parts[0], text_head_), .audio = linear(parts[1], audio_head_)};
 }
-
-namespace {}  // namespace
 
 GptLosses gpt_losses(const GptBatch& batch, const GptLogits& logits) {
   GptLosses losses;

@@ -74,10 +74,10 @@ class Gpt {
   at::Tensor text_positions_;   // [text positions, D]
   at::Tensor audio_positions_;  // [audio positions, D]
   std::vector<GptBlock> blocks_;
-  LayerNorm last_layer_norm_;
-  LayerNorm final_norm_;
-  Linear text_head_;
-  Linear audio_head_;
+  NormWeights last_layer_norm_;
+  NormWeights final_norm_;
+  LinearWeights text_head_;
+  LinearWeights audio_head_;
   RememberRandom remember_random_;  // empty: layers keep what they computed
 };
 

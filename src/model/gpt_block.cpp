@@ -84,9 +84,9 @@ TensorPair recomputed(const Part& part, const TensorPair& in, const RememberRand
   return {out.at(0), out.at(1)};
 }
 
-at::Tensor ResidualStream::add_and_norm(const LayerNorm& norm, double dropout) {
-  if (!pending.rows.defined()) return norm(x);
-  auto both = residual_norm(x, pending, norm.weights(), dropout);
+at::Tensor ResidualStream::add_and_norm(const NormWeights& norm, double dropout) {
+  if (!pending.rows.defined()) return layer_norm(x, norm);
+  auto both = residual_norm(x, pending, norm, dropout);
   x = std::move(both.sum);
   pending = {};
   return both.normed;
@@ -100,22 +100,22 @@ at::Tensor ResidualStream::sum(double dropout) const {
 
 GptBlock::GptBlock(std::int64_t heads, const TensorScope& scope)
     : heads_(heads),
-      before_attention_(scope.part("ln_1")),
-      qkv_(scope.part("attn.c_attn")),
-      attention_out_(scope.part("attn.c_proj")),
-      before_mlp_(scope.part("ln_2")),
-      mlp_in_(scope.part("mlp.c_fc")),
-      mlp_out_(scope.part("mlp.c_proj")) {}
+      before_attention_(norm_weights(scope.part("ln_1"))),
+      qkv_(linear_weights(scope.part("attn.c_attn"), WeightLayout::InOut)),
+      attention_out_(linear_weights(scope.part("attn.c_proj"), WeightLayout::InOut)),
+      before_mlp_(norm_weights(scope.part("ln_2"))),
+      mlp_in_(linear_weights(scope.part("mlp.c_fc"), WeightLayout::InOut)),
+      mlp_out_(linear_weights(scope.part("mlp.c_proj"), WeightLayout::InOut)) {}
 
 ResidualStream GptBlock::operator()(ResidualStream stream, const GptBatch& batch, double dropout,
                                     at::Tensor* qkv) const {
   const auto seen = stream.add_and_norm(before_attention_, dropout);
-  const Projection asked = qkv_.project(seen);
+  const Projection asked = project(seen, qkv_);
   if (qkv != nullptr) *qkv = asked.rows;
   const auto mixed = packed_attention(asked, heads_, batch, dropout);
-  stream.pending = attention_out_.project(mixed);
+  stream.pending = project(mixed, attention_out_);
   const auto attended = stream.add_and_norm(before_mlp_, dropout);
-  stream.pending = gelu_mlp(attended, mlp_in_.weights(), mlp_out_.weights());
+  stream.pending = gelu_mlp(attended, mlp_in_, mlp_out_);
   return stream;
 }
 

@@ -35,7 +35,7 @@ struct ResidualStream {
   Projection pending;  // [N, D], or undefined: nothing
 
   // The norm of the sum, which becomes x: nothing is pending then. [N, D]
-  at::Tensor add_and_norm(const LayerNorm& norm, double dropout);
+  at::Tensor add_and_norm(const NormWeights& norm, double dropout);
   // The sum alone. [N, D]
   at::Tensor sum(double dropout) const;
 };
@@ -52,12 +52,12 @@ class GptBlock {
 
  private:
   std::int64_t heads_;
-  LayerNorm before_attention_;
-  TransposedLinear qkv_;
-  TransposedLinear attention_out_;
-  LayerNorm before_mlp_;
-  TransposedLinear mlp_in_;
-  TransposedLinear mlp_out_;
+  NormWeights before_attention_;
+  LinearWeights qkv_;
+  LinearWeights attention_out_;
+  NormWeights before_mlp_;
+  LinearWeights mlp_in_;
+  LinearWeights mlp_out_;
 };
 
 }  // namespace myxtts

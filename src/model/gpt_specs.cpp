@@ -36,13 +36,12 @@ class SpecList {
   }
 
   // The weight's first dimension is the output.
-  void linear(const std::string& name, Shape shape, const char* field = kWidth) {
-    append_layer(specs_, {.name = name, .shape = std::move(shape), .explained_by = field});
+  void linear(const std::string& name, const Shape& shape, const char* field = kWidth) {
+    append_layer(specs_, name, shape, field);
   }
 
   void linear_without_bias(const std::string& name, std::int64_t outputs, std::int64_t inputs) {
-    append_layer_without_bias(specs_,
-                              {.name = name, .shape = {outputs, inputs}, .explained_by = kWidth});
+    append_layer_without_bias(specs_, name, {outputs, inputs}, kWidth);
   }
 
   // GPT-2's layer, stored [inputs, outputs].

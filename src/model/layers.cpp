@@ -8,27 +8,12 @@
 
 namespace myxtts {
 
-LayerNorm::LayerNorm(const TensorScope& scope) : weight(scope["weight"]), bias(scope["bias"]) {}
-
-at::Tensor LayerNorm::operator()(const at::Tensor& x) const {
-  return layer_norm(x, weights());
+NormWeights norm_weights(const TensorScope& scope) {
+  return {.weight = scope["weight"], .bias = scope["bias"]};
 }
 
-Linear::Linear(const TensorScope& scope) : weight(scope["weight"]), bias(scope["bias"]) {}
-
-at::Tensor Linear::operator()(const at::Tensor& x) const {
-  return linear(x, {.weight = weight, .bias = bias});
-}
-
-TransposedLinear::TransposedLinear(const TensorScope& scope)
-    : weight(scope["weight"]), bias(scope["bias"]) {}
-
-at::Tensor TransposedLinear::operator()(const at::Tensor& x) const {
-  return linear(x, weights());
-}
-
-Projection TransposedLinear::project(const at::Tensor& x) const {
-  return myxtts::project(x, weights());
+LinearWeights linear_weights(const TensorScope& scope, WeightLayout layout) {
+  return {.weight = scope["weight"], .bias = scope["bias"], .layout = layout};
 }
 
 ConvTensors conv_tensors(const TensorScope& scope) {

@@ -12,37 +12,9 @@
 
 namespace myxtts {
 
-// Scale and shift after normalising the last dimension.
-struct LayerNorm {
-  explicit LayerNorm(const TensorScope& scope);
-  at::Tensor operator()(const at::Tensor& x) const;  // [..., D] -> [..., D]
-  NormWeights weights() const { return {.weight = weight, .bias = bias}; }
-
-  at::Tensor weight;  // [D]
-  at::Tensor bias;    // [D]
-};
-
-// y = x Wᵀ + b with W [out, in], or [out, in, 1] where the checkpoint has a convolution of width 1.
-struct Linear {
-  explicit Linear(const TensorScope& scope);
-  at::Tensor operator()(const at::Tensor& x) const;  // [..., in] -> [..., out]
-
-  at::Tensor weight;  // [out, in] or [out, in, 1]
-  at::Tensor bias;    // [out]
-};
-
-// GPT-2's layer: y = x W + b with W stored [in, out].
-struct TransposedLinear {
-  explicit TransposedLinear(const TensorScope& scope);
-  at::Tensor operator()(const at::Tensor& x) const;  // [N, in] -> [N, out]
-  Projection project(const at::Tensor& x) const;     // the same
-  LinearWeights weights() const {
-    return {.weight = weight, .bias = bias, .layout = WeightLayout::InOut};
-  }
-
-  at::Tensor weight;  // [in, out]
-  at::Tensor bias;    // [out]
-};
+// `weight` and `bias` of the scope. GPT-2's layers have the layout InOut.
+NormWeights norm_weights(const TensorScope& scope);
+LinearWeights linear_weights(const TensorScope& scope, WeightLayout layout = WeightLayout::OutIn);
 
 // Whether convolutions of x run faster with each place's channels together in memory: a GPU's do in
 // half precision, where the other order is copied into this one and back around each of them.

@@ -15,34 +15,30 @@ void append_blocks(TensorSpecs& specs, const std::string& side, std::int64_t fir
   const auto width = config.channels;
   for (std::int64_t block = first; block < first + config.blocks; ++block) {
     const std::string name = fmt::format("{}.{}.net.", side, block);
-    append_layer(specs, {name + "0", {width, width, 3}, "dvae.channels"});
-    append_layer(specs, {name + "2", {width, width, 3}, "dvae.channels"});
-    append_layer(specs, {name + "4", {width, width, 1}, "dvae.channels"});
+    append_layer(specs, name + "0", {width, width, 3}, "dvae.channels");
+    append_layer(specs, name + "2", {width, width, 3}, "dvae.channels");
+    append_layer(specs, name + "4", {width, width, 1}, "dvae.channels");
   }
 }
 
 void append_encoder(TensorSpecs& specs, const DvaeConfig& config) {
-  append_layer(specs, {"encoder.0.0", {config.hidden, config.mel_bands, 3}, "dvae.hidden"});
-  append_layer(specs, {"encoder.1.0", {config.channels, config.hidden, 3}, "dvae.channels"});
+  append_layer(specs, "encoder.0.0", {config.hidden, config.mel_bands, 3}, "dvae.hidden");
+  append_layer(specs, "encoder.1.0", {config.channels, config.hidden, 3}, "dvae.channels");
   append_blocks(specs, "encoder", 2, config);
-  append_layer(specs, {fmt::format("encoder.{}", config.blocks + 2),
-                       {config.codebook_dim, config.channels, 1},
-                       "dvae.codebook_dim"});
+  append_layer(specs, fmt::format("encoder.{}", config.blocks + 2),
+               {config.codebook_dim, config.channels, 1}, "dvae.codebook_dim");
 }
 
 void append_decoder(TensorSpecs& specs, const DvaeConfig& config) {
   const auto after_blocks = config.blocks + 1;
-  append_layer(specs, {"decoder.0", {config.channels, config.codebook_dim, 1}, "dvae.channels"});
+  append_layer(specs, "decoder.0", {config.channels, config.codebook_dim, 1}, "dvae.channels");
   append_blocks(specs, "decoder", 1, config);
-  append_layer(specs, {fmt::format("decoder.{}.0.conv", after_blocks),
-                       {config.channels, config.channels, 3},
-                       "dvae.channels"});
-  append_layer(specs, {fmt::format("decoder.{}.0.conv", after_blocks + 1),
-                       {config.hidden, config.channels, 3},
-                       "dvae.hidden"});
-  append_layer(specs, {fmt::format("decoder.{}", after_blocks + 2),
-                       {config.mel_bands, config.hidden, 1},
-                       "dvae.mel_bands"});
+  append_layer(specs, fmt::format("decoder.{}.0.conv", after_blocks),
+               {config.channels, config.channels, 3}, "dvae.channels");
+  append_layer(specs, fmt::format("decoder.{}.0.conv", after_blocks + 1),
+               {config.hidden, config.channels, 3}, "dvae.hidden");
+  append_layer(specs, fmt::format("decoder.{}", after_blocks + 2),
+               {config.mel_bands, config.hidden, 1}, "dvae.mel_bands");
 }
 
 void append_buffers(TensorSpecs& specs, const DvaeConfig& config) {
@@ -96,11 +92,9 @@ std::int64_t stage_channels(const DecoderConfig& config, std::size_t stage) {
 void append_upsamplers(TensorSpecs& specs, const DecoderConfig& config) {
   for (std::size_t stage = 0; stage < config.upsample_rates.size(); ++stage) {
     const auto channels = stage_channels(config, stage);
-    append_weight_normed(specs,
-                         {fmt::format("ups.{}", stage),
-                          {2 * channels, channels, config.upsample_kernels[stage]},
-                          "decoder.upsample_kernels"},
-                         channels);
+    append_weight_normed(specs, fmt::format("ups.{}", stage),
+                         {2 * channels, channels, config.upsample_kernels[stage]},
+                         "decoder.upsample_kernels", channels);
   }
 }
 
@@ -108,11 +102,8 @@ void append_resblock(TensorSpecs& specs, const std::string& name, std::int64_t c
                      std::int64_t kernel, std::size_t dilations) {
   for (const char* half : {"convs1", "convs2"}) {
     for (std::size_t index = 0; index < dilations; ++index) {
-      append_weight_normed(specs,
-                           {fmt::format("{}.{}.{}", name, half, index),
-                            {channels, channels, kernel},
-                            "decoder.resblock_kernels"},
-                           channels);
+      append_weight_normed(specs, fmt::format("{}.{}.{}", name, half, index),
+                           {channels, channels, kernel}, "decoder.resblock_kernels", channels);
     }
   }
 }
@@ -128,13 +119,11 @@ void append_resblocks(TensorSpecs& specs, const DecoderConfig& config) {
 }
 
 void append_conditioning(TensorSpecs& specs, const DecoderConfig& config) {
-  append_layer(
-      specs,
-      {"cond_layer", {config.initial_channels, config.speaker_dim, 1}, "decoder.speaker_dim"});
+  append_layer(specs, "cond_layer", {config.initial_channels, config.speaker_dim, 1},
+               "decoder.speaker_dim");
   for (std::size_t stage = 0; stage < config.upsample_rates.size(); ++stage) {
-    append_layer(specs, {fmt::format("conds.{}", stage),
-                         {stage_channels(config, stage), config.speaker_dim, 1},
-                         "decoder.speaker_dim"});
+    append_layer(specs, fmt::format("conds.{}", stage),
+                 {stage_channels(config, stage), config.speaker_dim, 1}, "decoder.speaker_dim");
   }
 }
 
@@ -142,14 +131,13 @@ void append_conditioning(TensorSpecs& specs, const DecoderConfig& config) {
 
 TensorSpecs decoder_specs(const DecoderConfig& config) {
   TensorSpecs specs;
-  append_layer(specs,
-               {"conv_pre", {config.initial_channels, config.input_dim, 7}, "decoder.input_dim"});
+  append_layer(specs, "conv_pre", {config.initial_channels, config.input_dim, 7},
+               "decoder.input_dim");
   append_upsamplers(specs, config);
   append_resblocks(specs, config);
-  append_layer_without_bias(specs,
-                            {"conv_post",
-                             {1, stage_channels(config, config.upsample_rates.size() - 1), 7},
-                             "decoder.initial_channels"});
+  append_layer_without_bias(specs, "conv_post",
+                            {1, stage_channels(config, config.upsample_rates.size() - 1), 7},
+                            "decoder.initial_channels");
   append_conditioning(specs, config);
   return specs;
 }
@@ -166,38 +154,28 @@ void append_conv2d(TensorSpecs& specs, const std::string& name,
                    .explained_by = kFilters});
 }
 
-struct Block {
-  std::string name;
-  std::int64_t inputs;
-  std::int64_t channels;
-  bool downsamples;
-};
-
-void append_block(TensorSpecs& specs, const Block& block, std::int64_t reduction) {
-  const auto channels = block.channels;
-  append_conv2d(specs, block.name + ".conv1", {channels, block.inputs, 3, 3});
-  append_batch_norm(specs, block.name + ".bn1", channels, kFilters);
-  append_conv2d(specs, block.name + ".conv2", {channels, channels, 3, 3});
-  append_batch_norm(specs, block.name + ".bn2", channels, kFilters);
-  append_layer(specs, {block.name + ".se.fc.0", {channels / reduction, channels}, kFilters});
-  append_layer(specs, {block.name + ".se.fc.2", {channels, channels / reduction}, kFilters});
-  if (block.downsamples) {
-    append_conv2d(specs, block.name + ".downsample.0", {channels, block.inputs, 1, 1});
-    append_batch_norm(specs, block.name + ".downsample.1", channels, kFilters);
-  }
+void append_block(TensorSpecs& specs, const std::string& name, std::int64_t inputs,
+                  std::int64_t channels, std::int64_t reduction) {
+  append_conv2d(specs, name + ".conv1", {channels, inputs, 3, 3});
+  append_batch_norm(specs, name + ".bn1", channels, kFilters);
+  append_conv2d(specs, name + ".conv2", {channels, channels, 3, 3});
+  append_batch_norm(specs, name + ".bn2", channels, kFilters);
+  append_layer(specs, name + ".se.fc.0", {channels / reduction, channels}, kFilters);
+  append_layer(specs, name + ".se.fc.2", {channels, channels / reduction}, kFilters);
 }
 
 void append_layers(TensorSpecs& specs, const SpeakerEncoderConfig& config) {
   auto inputs = config.filters[0];
   for (std::size_t layer = 0; layer < config.layers.size(); ++layer) {
     for (std::int64_t block = 0; block < config.layers[layer]; ++block) {
-      append_block(specs,
-                   {.name = fmt::format("layer{}.{}", layer + 1, block),
-                    .inputs = inputs,
-                    .channels = config.filters[layer],
-                    .downsamples = block == 0 && layer > 0},
-                   config.se_reduction);
-      inputs = config.filters[layer];
+      const std::string name = fmt::format("layer{}.{}", layer + 1, block);
+      const auto channels = config.filters[layer];
+      append_block(specs, name, inputs, channels, config.se_reduction);
+      if (block == 0 && layer > 0) {
+        append_conv2d(specs, name + ".downsample.0", {channels, inputs, 1, 1});
+        append_batch_norm(specs, name + ".downsample.1", channels, kFilters);
+      }
+      inputs = channels;
     }
   }
 }
@@ -219,12 +197,12 @@ void append_front_end(TensorSpecs& specs, const SpeakerEncoderConfig& config) {
 
 void append_pooling(TensorSpecs& specs, const SpeakerEncoderConfig& config) {
   const auto features = config.filters.back() * (config.mel_bands / 8);
-  append_layer(
-      specs, {"attention.0", {config.attention_dim, features, 1}, "speaker_encoder.attention_dim"});
+  append_layer(specs, "attention.0", {config.attention_dim, features, 1},
+               "speaker_encoder.attention_dim");
   append_batch_norm(specs, "attention.2", config.attention_dim, "speaker_encoder.attention_dim");
-  append_layer(
-      specs, {"attention.3", {features, config.attention_dim, 1}, "speaker_encoder.attention_dim"});
-  append_layer(specs, {"fc", {config.output_dim, 2 * features}, "speaker_encoder.output_dim"});
+  append_layer(specs, "attention.3", {features, config.attention_dim, 1},
+               "speaker_encoder.attention_dim");
+  append_layer(specs, "fc", {config.output_dim, 2 * features}, "speaker_encoder.output_dim");
 }
 
 }  // namespace

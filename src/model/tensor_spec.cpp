@@ -26,40 +26,45 @@ std::vector<std::int64_t> gain_shape(const std::vector<std::int64_t>& shape) {
 
 }  // namespace
 
-void append_layer_without_bias(TensorSpecs& specs, const LayerShape& layer) {
-  specs.push_back({.name = layer.name + ".weight",
-                   .shape = layer.shape,
+void append_layer_without_bias(TensorSpecs& specs, const std::string& name,
+                               const std::vector<std::int64_t>& shape,
+                               const std::string& explained_by) {
+  specs.push_back({.name = name + ".weight",
+                   .shape = shape,
                    .init = Init::Uniform,
-                   .scale = default_bound(layer.shape),
-                   .explained_by = layer.explained_by});
+                   .scale = default_bound(shape),
+                   .explained_by = explained_by});
 }
 
-void append_layer(TensorSpecs& specs, const LayerShape& layer) {
-  append_layer_without_bias(specs, layer);
-  specs.push_back({.name = layer.name + ".bias",
-                   .shape = {layer.shape[0]},
+void append_layer(TensorSpecs& specs, const std::string& name,
+                  const std::vector<std::int64_t>& shape, const std::string& explained_by) {
+  append_layer_without_bias(specs, name, shape, explained_by);
+  specs.push_back({.name = name + ".bias",
+                   .shape = {shape[0]},
                    .init = Init::Uniform,
-                   .scale = default_bound(layer.shape),
-                   .explained_by = layer.explained_by});
+                   .scale = default_bound(shape),
+                   .explained_by = explained_by});
 }
 
-void append_weight_normed(TensorSpecs& specs, const LayerShape& layer, std::int64_t outputs) {
-  const std::string direction = layer.name + ".parametrizations.weight.original1";
-  specs.push_back({.name = layer.name + ".bias",
+void append_weight_normed(TensorSpecs& specs, const std::string& name,
+                          const std::vector<std::int64_t>& shape, const std::string& explained_by,
+                          std::int64_t outputs) {
+  const std::string direction = name + ".parametrizations.weight.original1";
+  specs.push_back({.name = name + ".bias",
                    .shape = {outputs},
                    .init = Init::Uniform,
-                   .scale = default_bound(layer.shape),
-                   .explained_by = layer.explained_by});
-  specs.push_back({.name = layer.name + ".parametrizations.weight.original0",
-                   .shape = gain_shape(layer.shape),
+                   .scale = default_bound(shape),
+                   .explained_by = explained_by});
+  specs.push_back({.name = name + ".parametrizations.weight.original0",
+                   .shape = gain_shape(shape),
                    .init = Init::Constant,
-                   .explained_by = layer.explained_by,
+                   .explained_by = explained_by,
                    .source = direction});
   specs.push_back({.name = direction,
-                   .shape = layer.shape,
+                   .shape = shape,
                    .init = Init::Uniform,
-                   .scale = default_bound(layer.shape),
-                   .explained_by = layer.explained_by});
+                   .scale = default_bound(shape),
+                   .explained_by = explained_by});
 }
 
 void append_batch_norm(TensorSpecs& specs, const std::string& name, std::int64_t channels,

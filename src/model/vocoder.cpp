@@ -36,33 +36,27 @@ at::Tensor laid_out(const at::Tensor& x) {
   return x.unsqueeze(2).contiguous(at::MemoryFormat::ChannelsLast);
 }
 
-struct Reach {
-  std::int64_t padding = 0;
-  std::int64_t dilation = 1;
-};
-
 // Layers compute in the arithmetic of what they are given.
 at::Tensor convolve(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
-                    const Reach& reach) {
+                    std::int64_t padding, std::int64_t dilation = 1) {
   const auto dtype = x.scalar_type();
   const auto own_bias = bias.defined() ? bias.to(dtype) : bias;
   if (x.dim() == 3) {
-    return at::conv1d(x, weight.to(dtype), own_bias, /*stride=*/1, reach.padding, reach.dilation);
+    return at::conv1d(x, weight.to(dtype), own_bias, /*stride=*/1, padding, dilation);
   }
-  const std::array<std::int64_t, 2> padding = {0, reach.padding};
-  const std::array<std::int64_t, 2> dilation = {1, reach.dilation};
+  const std::array<std::int64_t, 2> paddings = {0, padding};
+  const std::array<std::int64_t, 2> dilations = {1, dilation};
   return at::conv2d(x, weight.to(dtype).unsqueeze(2), own_bias, /*stride=*/1,
-                    at::IntArrayRef(padding), dilation);
+                    at::IntArrayRef(paddings), dilations);
 }
 
 at::Tensor convolve(const WeightNormed& layer, const at::Tensor& x, std::int64_t kernel,
                     std::int64_t dilation) {
-  return convolve(x, layer.weight(), layer.bias(),
-                  {.padding = dilation * (kernel - 1) / 2, .dilation = dilation});
+  return convolve(x, layer.weight(), layer.bias(), dilation * (kernel - 1) / 2, dilation);
 }
 
 at::Tensor convolve(const ConvTensors& layer, const at::Tensor& x) {
-  return convolve(x, layer.weight, layer.bias, {.padding = layer.weight.size(2) / 2});
+  return convolve(x, layer.weight, layer.bias, layer.weight.size(2) / 2);
 }
 
 at::Tensor upsample(const WeightNormed& layer, const at::Tensor& x, std::int64_t stride,

@@ -31,8 +31,7 @@ void CheckpointSource::add(const std::string& name, PickleRef value) {
 
 void CheckpointSource::add_part(PickleRef state_dict, CheckpointPart part) {
   for (const auto& [name, value] : file_->items(state_dict)) {
-    const CheckpointName translated = public_name(name);
-    if (translated.part == part) add(translated.name, value);
+    if (const auto translated = public_name(name, part)) add(*translated, value);
   }
 }
 

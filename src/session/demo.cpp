@@ -108,7 +108,8 @@ CodeCounts count_codes(const fs::path& corpus, const OpenModel& model) {
   const auto entries = read_manifest({.path = corpus}).entries;
   Progress progress({.title = "Counting codes", .total = entries.size()});
   for (const ManifestEntry& entry : entries) {
-    const auto codes = encoder.features(read_clip(entry.audio, encoder.sample_rate())).codes;
+    const auto clip = read_clip(entry.audio, encoder.sample_rate());
+    const auto codes = encoder.codes(encoder.mel_dvae(clip));
     const auto* code = codes.const_data_ptr<std::int64_t>();
     for (std::int64_t i = 0; i < codes.numel(); ++i) ++counts[code[i]];
     counts[model.config.gpt.stop_audio] += kStops;

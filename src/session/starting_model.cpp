@@ -118,11 +118,10 @@ std::string vocabulary_of_new_model(const RunConfig& config) {
   if (config.train.vocab) {
     return read_text_file(*config.train.vocab, "vocabulary", kLargestVocabulary);
   }
-  PieceRule rule;
-  if (const auto pieces = config.train.vocab_pieces) {
-    rule = {.most = static_cast<std::size_t>(*pieces), .least_seen = 2};
-  }
-  return learn_vocabulary(training_texts(config.data), rule);
+  const auto texts = training_texts(config.data);
+  const auto pieces = config.train.vocab_pieces;
+  return pieces ? learn_vocabulary(texts, static_cast<std::size_t>(*pieces), 2)
+                : learn_vocabulary(texts);
 }
 
 StartingModel start_from_nothing(const RunConfig& config, const fs::path& run) {

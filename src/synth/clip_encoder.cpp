@@ -36,12 +36,16 @@ ClipEncoder::ClipEncoder(const OpenModel& model, const ReferenceLengths& lengths
       reference_(gpt_, speaker_encoder_, mel_stats_, sample_rate_,
                  model.config.speaker_encoder.sample_rate) {}
 
-ClipEncoder::Features ClipEncoder::features(const at::Tensor& clip) const {
-  const auto rows = clip.unsqueeze(0);
-  const auto mel = normalised_log_mel(dvae_mel_(rows), mel_stats_);
-  return {.mel_dvae = mel.squeeze(0),
-          .mel_cond = normalised_log_mel(conditioning_mel_(rows), mel_stats_).squeeze(0),
-          .codes = dvae_.quantise(dvae_.encode(mel)).squeeze(0)};
+at::Tensor ClipEncoder::mel_dvae(const at::Tensor& clip) const {
+  return normalised_log_mel(dvae_mel_(clip.unsqueeze(0)), mel_stats_).squeeze(0);
+}
+
+at::Tensor ClipEncoder::mel_cond(const at::Tensor& clip) const {
+  return normalised_log_mel(conditioning_mel_(clip.unsqueeze(0)), mel_stats_).squeeze(0);
+}
+
+at::Tensor ClipEncoder::codes(const at::Tensor& mel) const {
+  return dvae_.quantise(dvae_.encode(mel.unsqueeze(0))).squeeze(0);
 }
 
 Voice ClipEncoder::voice(const std::vector<at::Tensor>& clips) const {

@@ -25,12 +25,10 @@ class ClipEncoder {
  public:
   ClipEncoder(const OpenModel& model, const ReferenceLengths& lengths);
 
-  struct Features {
-    at::Tensor mel_dvae;  // [bands, F]
-    at::Tensor mel_cond;  // [bands, F]
-    at::Tensor codes;     // [n]
-  };
-  Features features(const at::Tensor& clip) const;  // clip [S], the whole of it
+  // Of the whole of a clip [S].
+  at::Tensor mel_dvae(const at::Tensor& clip) const;  // [bands, F]
+  at::Tensor mel_cond(const at::Tensor& clip) const;  // [bands, F]
+  at::Tensor codes(const at::Tensor& mel) const;      // of mel_dvae(): [n]
 
   Voice voice(const std::vector<at::Tensor>& clips) const;
 

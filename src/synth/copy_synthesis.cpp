@@ -35,7 +35,7 @@ std::vector<std::int64_t> CopySynthesis::codes_of(const at::Tensor& clip) const 
   return {first, first + codes.numel()};
 }
 
-CopiedClip CopySynthesis::operator()(const at::Tensor& clip, std::span<const std::int64_t> text,
+at::Tensor CopySynthesis::operator()(const at::Tensor& clip, std::span<const std::int64_t> text,
                                      const std::function<bool()>& wanted) const {
   const c10::AutoGradMode no_gradients(false);
   if (clip.size(0) < shortest_reference_piece(input_rate())) {
@@ -43,14 +43,13 @@ CopiedClip CopySynthesis::operator()(const at::Tensor& clip, std::span<const std
         fmt::format("A clip of {} samples is too short to hear a voice in.", clip.size(0)));
   }
   const auto here = clip.to(device_);
-  CopiedClip copied{.codes = codes_of(here)};
-  const GptClip row{.text = text, .codes = copied.codes};
+  const std::vector<std::int64_t> codes = codes_of(here);
+  const GptClip row{.text = text, .codes = codes};
   const auto batch = to_batch(pack_latent_rows(config_.gpt, std::span(&row, 1)), device_);
-  if (wanted && !wanted()) return copied;
+  if (wanted && !wanted()) return {};
   const Voice voice = reference_({here}, lengths_);
   const auto latents = gpt_.states(batch, voice.latents.unsqueeze(0));  // [n, D]
-  copied.samples = sound(latents, voice.speaker, wanted);
-  return copied;
+  return sound(latents, voice.speaker, wanted);
 }
 
 // A second at a time where the work can be cancelled.

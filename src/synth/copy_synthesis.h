@@ -20,12 +20,6 @@
 
 namespace myxtts {
 
-// A recorded clip as a model says it again.
-struct CopiedClip {
-  std::vector<std::int64_t> codes = {};
-  at::Tensor samples = {};  // [S] fp32 on the CPU; undefined: the work was cancelled
-};
-
 // Sends recorded clips through all of a model but its choice of codes: the result is the best that
 // the GPT could get from the vocoder.
 //
@@ -40,15 +34,18 @@ class CopySynthesis {
 
   // `clip` [S] at input_rate(), on the CPU; `text` with the language's tag, without start and stop;
   // nothing is read where it is empty. `wanted` is asked now and then; false cancels the work.
-  // Throws DataError when the clip is too short or too long for the model.
-  CopiedClip operator()(const at::Tensor& clip, std::span<const std::int64_t> text,
+  // Gives the samples [S] fp32 on the CPU, undefined where it was cancelled. Throws DataError when
+  // the clip is too short or too long for the model.
+  at::Tensor operator()(const at::Tensor& clip, std::span<const std::int64_t> text,
                         const std::function<bool()>& wanted = {}) const;
+
+  // The codes that are said for a clip [S].
+  std::vector<std::int64_t> codes_of(const at::Tensor& clip) const;
 
   std::int64_t input_rate() const { return config_.decoder.input_sample_rate; }
   std::int64_t sample_rate() const { return config_.decoder.output_sample_rate; }
 
  private:
-  std::vector<std::int64_t> codes_of(const at::Tensor& clip) const;
   at::Tensor sound(const at::Tensor& latents, const at::Tensor& speaker,
                    const std::function<bool()>& wanted) const;
 

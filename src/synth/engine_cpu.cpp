@@ -21,6 +21,12 @@ namespace {
 // With fewer weights to read for each code, threads would mostly wait for each other.
 constexpr std::int64_t kWeightsOfAThread = 2'000'000;
 
+std::size_t useful_threads(const GptConfig& config) {
+  const auto weights = config.layers * 12 * config.width * config.width;
+  const auto worthwhile = 1 + weights / kWeightsOfAThread;
+  return as_index(std::min<std::int64_t>(at::get_num_threads(), worthwhile));
+}
+
 class EngineCpu final : public DecodeEngine {
  public:
   EngineCpu(const GptConfig& config, const NamedTensors& weights, const DecodeCapacity& capacity);
@@ -33,7 +39,7 @@ class EngineCpu final : public DecodeEngine {
 
  private:
   std::int64_t rows() const { return static_cast<std::int64_t>(lengths_.size()); }
-  CpuGpt::Sizes sizes() const;
+  std::size_t most_positions() const;
   void read_prefix(std::size_t row, const DecodePrefix& prefix);
   void copy_outputs(std::size_t from, std::size_t row);
 
@@ -62,18 +68,14 @@ EngineCpu::EngineCpu(const GptConfig& config, const NamedTensors& weights,
           [&](const std::string& name) {
             return weights.at(kGptPrefix + name).const_data_ptr<float>();
           },
-          sizes()),
+          as_index(capacity.rows), most_positions(), useful_threads(config)),
       inputs_(at::empty({capacity.rows, config.width}, at::kFloat)),
       logits_(at::empty({capacity.rows, config.audio_ids}, at::kFloat)),
       states_(at::empty({capacity.rows, config.width}, at::kFloat)) {}
 
-CpuGpt::Sizes EngineCpu::sizes() const {
+std::size_t EngineCpu::most_positions() const {
   const auto prefix = config().perceiver_latents + most_text_tokens(config()) + 3;
-  const auto weights = config().layers * 12 * config().width * config().width;
-  const auto worthwhile = 1 + weights / kWeightsOfAThread;
-  return {.rows = as_index(capacity().rows),
-          .positions = as_index(prefix + capacity().codes),
-          .threads = as_index(std::min<std::int64_t>(at::get_num_threads(), worthwhile))};
+  return as_index(prefix + capacity().codes);
 }
 
 void EngineCpu::begin(std::span<const DecodePrefix> rows) {

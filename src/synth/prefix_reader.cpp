@@ -22,10 +22,12 @@ PrefixReader::PrefixReader(const GptConfig& config, const NamedTensors& weights)
   text_positions_ = scope["text_pos_embedding.emb.weight"];
   for (std::int64_t i = 0; i < config.layers; ++i) {
     const auto layer = scope.part(fmt::format("gpt.h.{}", i));
-    layers_.push_back({LayerNorm(layer.part("ln_1")), TransposedLinear(layer.part("attn.c_attn")),
-                       TransposedLinear(layer.part("attn.c_proj")), LayerNorm(layer.part("ln_2")),
-                       TransposedLinear(layer.part("mlp.c_fc")),
-                       TransposedLinear(layer.part("mlp.c_proj"))});
+    const auto weights_of = [&](const char* part) {
+      return linear_weights(layer.part(part), WeightLayout::InOut);
+    };
+    layers_.push_back({norm_weights(layer.part("ln_1")), weights_of("attn.c_attn"),
+                       weights_of("attn.c_proj"), norm_weights(layer.part("ln_2")),
+                       weights_of("mlp.c_fc"), weights_of("mlp.c_proj")});
   }
 }
 
@@ -35,11 +37,12 @@ at::Tensor PrefixReader::read(at::Tensor x, const Sink& sink) const {
   };
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
-    const auto parts = layer.qkv(layer.before_attention(x)).chunk(3, 1);
+    const auto parts = linear(layer_norm(x, layer.before_attention), layer.qkv).chunk(3, 1);
     const auto mixed = at::scaled_dot_product_attention(heads(parts[0]), heads(parts[1]),
                                                         heads(parts[2]), {}, 0.0, true);
-    x = x + layer.attention_out(mixed.transpose(1, 2).reshape(x.sizes()));
-    x = x + layer.mlp_out(at::gelu(layer.mlp_in(layer.before_mlp(x)), "tanh"));
+    x = x + linear(mixed.transpose(1, 2).reshape(x.sizes()), layer.attention_out);
+    const auto hidden = at::gelu(linear(layer_norm(x, layer.before_mlp), layer.mlp_in), "tanh");
+    x = x + linear(hidden, layer.mlp_out);
     sink(static_cast<std::int64_t>(i), parts[1].contiguous(), parts[2].contiguous());
   }
   return x;

@@ -37,12 +37,12 @@ class PrefixReader {
 
  private:
   struct Layer {
-    LayerNorm before_attention;
-    TransposedLinear qkv;
-    TransposedLinear attention_out;
-    LayerNorm before_mlp;
-    TransposedLinear mlp_in;
-    TransposedLinear mlp_out;
+    NormWeights before_attention;
+    LinearWeights qkv;
+    LinearWeights attention_out;
+    NormWeights before_mlp;
+    LinearWeights mlp_in;
+    LinearWeights mlp_out;
   };
 
   GptConfig config_;

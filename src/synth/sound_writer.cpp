@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +12,7 @@
 
 #include <fmt/ranges.h>
 
+#include "audio/audio_file.h"
 #include "audio/sndfile_library.h"
 #include "base/atomic_file.h"
 #include "base/error.h"
@@ -24,15 +24,13 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kBlock = 4096;  // samples; Vorbis encoders of old overflow on long ones
 
-struct Format {
-  const char* extension;
-  int format;
-};
-constexpr std::array kFormats = {Format{".wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16},
-                                 Format{".flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16},
-                                 Format{".ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS},
-                                 Format{".opus", SF_FORMAT_OGG | SF_FORMAT_OPUS},
-                                 Format{".mp3", SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III}};
+// By the endings of file names.
+constexpr std::array<std::pair<const char*, int>, 5> kFormats = {
+    {{".wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16},
+     {".flac", SF_FORMAT_FLAC | SF_FORMAT_PCM_16},
+     {".ogg", SF_FORMAT_OGG | SF_FORMAT_VORBIS},
+     {".opus", SF_FORMAT_OGG | SF_FORMAT_OPUS},
+     {".mp3", SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III}}};
 constexpr int kUsualRate = 24000;
 
 std::optional<int> format_of(const fs::path& path) {
@@ -40,18 +38,10 @@ std::optional<int> format_of(const fs::path& path) {
   std::ranges::transform(extension, extension.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
-  for (const Format& known : kFormats) {
-    if (extension == known.extension) return known.format;
+  for (const auto& [known, format] : kFormats) {
+    if (extension == known) return format;
   }
   return {};
-}
-
-std::vector<short> to_16_bits(std::span<const float> samples) {
-  std::vector<short> values(samples.size());
-  std::ranges::transform(samples, values.begin(), [](float value) {
-    return static_cast<short>(std::lround(std::clamp(value, -1.0F, 1.0F) * 32767.0F));
-  });
-  return values;
 }
 
 class FileWriter final : public SoundWriter {
@@ -145,8 +135,8 @@ bool can_write(int format) {
 // ".wav, .flac or .ogg".
 std::string writable_extensions() {
   std::vector<std::string> found;
-  for (const Format& known : kFormats) {
-    if (can_write(known.format)) found.emplace_back(known.extension);
+  for (const auto& [extension, format] : kFormats) {
+    if (can_write(format)) found.emplace_back(extension);
   }
   const std::string last = found.back();
   found.pop_back();

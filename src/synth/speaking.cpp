@@ -126,7 +126,7 @@ void Speaking::add_piece(const SpeakingJob& job, std::size_t piece, const Spoken
   write(writer, values_of(spoken.samples));
 }
 
-bool Speaking::stream(const SpeakingJob& job, const StreamSettings& settings) {
+bool Speaking::stream(const SpeakingJob& job, std::int64_t chunk_codes) {
   const auto writer = open_sound_writer(job.out, synthesizer_.sample_rate(), Appears::Growing);
   for (std::size_t piece = 0; piece < job.pieces.size() && !interruption_.came(); ++piece) {
     bool starts = true;
@@ -136,10 +136,10 @@ bool Speaking::stream(const SpeakingJob& job, const StreamSettings& settings) {
       fade(sound, job, piece, std::exchange(starts, starts && sound.empty()), is_last);
       write(*writer, sound);
       if (keeps_) sent.insert(sent.end(), sound.begin(), sound.end());
-      progress_.advance(static_cast<std::uint64_t>(settings.chunk_codes));
+      progress_.advance(static_cast<std::uint64_t>(chunk_codes));
       return !interruption_.came();
     };
-    auto spoken = synthesizer_.stream(job.pieces[piece], voice_, settings_, settings, on_sound);
+    auto spoken = synthesizer_.stream(job.pieces[piece], voice_, settings_, chunk_codes, on_sound);
     codes_ += static_cast<std::int64_t>(spoken.codes.size());
     if (!interruption_.came()) judge(job, piece, spoken);
     if (!keeps_) continue;

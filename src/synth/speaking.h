@@ -41,7 +41,7 @@ class Speaking {
 
   // One job, piece after piece, into a file that grows. False: interrupted, with a valid file of
   // what was made.
-  bool stream(const SpeakingJob& job, const StreamSettings& settings);
+  bool stream(const SpeakingJob& job, std::int64_t chunk_codes);
 
   // Keeps what --dump writes from now on.
   void keep_everything() { keeps_ = true; }

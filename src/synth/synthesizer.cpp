@@ -115,6 +115,7 @@ void read_ahead(const SpeakingModel& model) {
 namespace {
 
 constexpr std::int64_t kCodesBetweenReports = 10;
+constexpr std::int64_t kStreamOverlap = 1024;  // samples that pieces are faded into each other over
 
 std::span<const float> values_of(const at::Tensor& samples) {
   return {samples.const_data_ptr<float>(), static_cast<std::size_t>(samples.numel())};
@@ -152,13 +153,13 @@ std::int64_t Synthesizer::most_text_tokens() const {
 }
 
 Voice Synthesizer::voice_of(const std::vector<std::filesystem::path>& references,
-                            const ReferenceTreatment& treatment,
-                            const ReferenceLengths& lengths) const {
+                            const ReferenceLengths& lengths, std::optional<double> trim_db) const {
   const c10::AutoGradMode no_gradients(false);
   std::vector<at::Tensor> clips;
   for (const auto& path : references) {
-    clips.push_back(
-        read_reference(path, model_.config.decoder.input_sample_rate, treatment).to(device_));
+    clips.push_back(read_reference(path, model_.config.decoder.input_sample_rate, lengths.of_each,
+                                   model_.reference.sound_norm_refs, trim_db)
+                        .to(device_));
   }
   return reference_(clips, lengths);
 }
@@ -199,11 +200,11 @@ void Synthesizer::speak(std::span<const TextPiece> pieces, const Voice& voice,
 }
 
 SpokenPiece Synthesizer::stream(const TextPiece& piece, const Voice& voice,
-                                const SpeakSettings& settings, const StreamSettings& streaming,
+                                const SpeakSettings& settings, std::int64_t chunk_codes,
                                 const OnSound& on_sound) {
   const c10::AutoGradMode no_gradients(false);
   const auto speaker = voice.speaker.to(device_);
-  StreamJoiner joiner(streaming.overlap);
+  StreamJoiner joiner(kStreamOverlap);
   std::vector<at::Tensor> sent;
   const auto hear = [&](const RowSoFar& row) {
     const auto latents = with_speed(row.states, settings.speed);
@@ -214,8 +215,7 @@ SpokenPiece Synthesizer::stream(const TextPiece& piece, const Voice& voice,
   };
   const std::vector<DecodePrefix> prefixes = {{voice.latents, piece.ids, piece.number}};
   auto row = std::move(
-      engine_->generate(prefixes, settings.sampling, {.every = streaming.chunk_codes, .hear = hear})
-          .front());
+      engine_->generate(prefixes, settings.sampling, {.every = chunk_codes, .hear = hear}).front());
   const auto latents = to_host(with_speed(row.states, settings.speed));
   return {std::move(row.codes), latents, at::cat(sent), row.stopped};
 }

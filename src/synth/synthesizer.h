@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -56,11 +57,6 @@ struct SpokenPiece {
   bool stopped = false;             // by itself, not by the limit on codes
 };
 
-struct StreamSettings {
-  std::int64_t chunk_codes = 20;  // codes between two pieces of sound
-  std::int64_t overlap = 1024;    // samples that pieces are faded into each other over
-};
-
 // Speaks texts with one model on one device.
 //
 // Memory for the cache is taken once and stays. Throws what the engine throws. One thread at a
@@ -77,8 +73,9 @@ class Synthesizer {
   // Speaks up to `rows` pieces at a time.
   Synthesizer(const SpeakingModel& model, c10::Device device, std::int64_t rows);
 
+  // Of clips that are treated as read_reference() says, with the loudness that the model asks for.
   Voice voice_of(const std::vector<std::filesystem::path>& references,
-                 const ReferenceTreatment& treatment, const ReferenceLengths& lengths) const;
+                 const ReferenceLengths& lengths, std::optional<double> trim_db = {}) const;
 
   // At most rows() pieces, or any number with beams, which are searched one piece after another.
   // Pieces that are spoken together come in the order in which they end; of those that on_codes
@@ -86,9 +83,10 @@ class Synthesizer {
   void speak(std::span<const TextPiece> pieces, const Voice& voice, const SpeakSettings& settings,
              const OnCodes& on_codes, const OnPiece& on_piece);
 
-  // The same sound up to the fades, handed out as it is made. Beams are not possible here.
+  // The same sound up to the fades, handed out after each `chunk_codes` codes. Beams are not
+  // possible here.
   SpokenPiece stream(const TextPiece& piece, const Voice& voice, const SpeakSettings& settings,
-                     const StreamSettings& streaming, const OnSound& on_sound);
+                     std::int64_t chunk_codes, const OnSound& on_sound);
 
   std::int64_t rows() const { return rows_; }
   std::int64_t sample_rate() const;

@@ -61,19 +61,20 @@ ReferenceLengths reference_lengths(const ReferenceConfig& config, std::int64_t s
 }
 
 at::Tensor read_reference(const std::filesystem::path& path, std::int64_t sample_rate,
-                          const ReferenceTreatment& treatment) {
+                          std::int64_t most_samples, bool even_loudness,
+                          std::optional<double> trim_db) {
   auto clip = read_clip(path, sample_rate);
   require_length(clip, sample_rate, path, "");
-  clip = clip.narrow(0, 0, std::min(treatment.most_samples, clip.size(0)));
+  clip = clip.narrow(0, 0, std::min(most_samples, clip.size(0)));
   const auto peak = clip.abs().max();
   if (peak.item<float>() < kSilentPeak) {
     throw DataError(fmt::format(
         "{} is silent in its first {:.1f} s; a voice must be heard in a reference clip.",
         path.string(), seconds(clip, sample_rate)));
   }
-  if (treatment.even_loudness) clip = clip / peak * kEvenPeak;
-  if (treatment.trim_db) {
-    clip = trim_silence(clip, *treatment.trim_db);
+  if (even_loudness) clip = clip / peak * kEvenPeak;
+  if (trim_db) {
+    clip = trim_silence(clip, *trim_db);
     require_length(clip, sample_rate, path, " without its quiet ends (--trim-db)");
   }
   return clip.contiguous();

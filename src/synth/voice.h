@@ -14,20 +14,15 @@
 
 namespace myxtts {
 
-// What is done to each reference clip, in this order, before it is listened to.
-struct ReferenceTreatment {
-  std::int64_t most_samples = 0;       // what is taken of it, from its start
-  bool even_loudness = false;          // scale its peak to 0.75
-  std::optional<double> trim_db = {};  // cut what is this much quieter off both ends
-};
-
 // How much of reference clips a model's config.json listens to.
 ReferenceLengths reference_lengths(const ReferenceConfig& config, std::int64_t sample_rate);
 
-// The clip [S] at the sample rate. Throws DataError that names the file: missing, not audio,
-// shorter than what a voice can be heard in, or silent.
+// The first `most_samples` of a clip at the sample rate [S]; then its peak is scaled to 0.75 where
+// its loudness is to be even, and what is `trim_db` quieter is cut off both ends. Throws DataError
+// that names the file: missing, not audio, shorter than what a voice can be heard in, or silent.
 at::Tensor read_reference(const std::filesystem::path& path, std::int64_t sample_rate,
-                          const ReferenceTreatment& treatment);
+                          std::int64_t most_samples, bool even_loudness = false,
+                          std::optional<double> trim_db = {});
 
 // [S] without the ends in which every window of 2048 samples is more than `db` below the loudest.
 at::Tensor trim_silence(const at::Tensor& clip, double db);

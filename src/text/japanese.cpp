@@ -341,11 +341,6 @@ std::string join(const std::vector<Piece>& pieces) {
 
 }  // namespace
 
-struct JapaneseReader::Engine {
-  std::unique_ptr<MeCab::Model> model;
-  std::unique_ptr<MeCab::Tagger> tagger;
-};
-
 const JapaneseReader& JapaneseReader::shared() {
   static const JapaneseReader reader = [] {
     const auto folder = find_text_data("unidic");
@@ -360,15 +355,14 @@ const JapaneseReader& JapaneseReader::shared() {
   return reader;
 }
 
-JapaneseReader::JapaneseReader(const std::filesystem::path& dictionary)
-    : engine_(std::make_unique<Engine>()) {
+JapaneseReader::JapaneseReader(const std::filesystem::path& dictionary) {
   const std::string folder = dictionary.string();
   std::vector<std::string> arguments = {"myxtts", "-C", "-r", "/dev/null", "-d", folder};
   std::vector<char*> pointers;
   for (auto& argument : arguments) pointers.push_back(argument.data());
-  engine_->model.reset(MeCab::createModel(static_cast<int>(pointers.size()), pointers.data()));
-  if (engine_->model != nullptr) engine_->tagger.reset(engine_->model->createTagger());
-  if (engine_->tagger == nullptr) {
+  model_.reset(MeCab::createModel(static_cast<int>(pointers.size()), pointers.data()));
+  if (model_ != nullptr) tagger_.reset(model_->createTagger());
+  if (tagger_ == nullptr) {
     throw DataError(fmt::format(
         "{} holds no dictionary that MeCab can read. Run tools/setup to fetch unidic-lite again.",
         folder));
@@ -379,10 +373,9 @@ JapaneseReader::~JapaneseReader() = default;
 
 std::string JapaneseReader::romanise(std::string_view text) const {
   const std::string normal = normalise(text);
-  const std::unique_ptr<MeCab::Lattice> lattice(engine_->model->createLattice());
+  const std::unique_ptr<MeCab::Lattice> lattice(model_->createLattice());
   lattice->set_sentence(normal.data(), normal.size());
-  MYXTTS_CHECK(engine_->tagger->parse(lattice.get()), "MeCab could not read a text: {}",
-               lattice->what());
+  MYXTTS_CHECK(tagger_->parse(lattice.get()), "MeCab could not read a text: {}", lattice->what());
   std::vector<Word> words;
   for (const auto* node = lattice->bos_node()->next; node != nullptr && node->next != nullptr;
        node = node->next) {

@@ -9,6 +9,11 @@
 #include <string_view>
 #include <unordered_map>
 
+namespace MeCab {
+class Model;
+class Tagger;
+}  // namespace MeCab
+
 namespace myxtts {
 
 // Hangul in Latin letters, syllable by syllable, with a hyphen where two syllables could be read as
@@ -30,8 +35,8 @@ class JapaneseReader {
   std::string romanise(std::string_view text) const;
 
  private:
-  struct Engine;
-  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<MeCab::Model> model_;
+  std::unique_ptr<MeCab::Tagger> tagger_;
 };
 
 // Chinese characters to their sound in Latin letters, by the tables of phrases and of single

@@ -52,8 +52,8 @@ int indentation(std::string_view json) {
 // A vocabulary file that grows.
 class Extension {
  public:
-  Extension(std::string_view json, std::string_view origin, const ExtensionRequest& request)
-      : request_(request), origin_(origin), old_(Vocabulary::parse(json, origin)) {
+  Extension(std::string_view json, std::string_view origin, const std::string& language)
+      : language_(language), origin_(origin), old_(Vocabulary::parse(json, origin)) {
     file_ = Json::parse(json);
     result_.old_rows = old_.rows();
     indent_ = indentation(json);
@@ -65,16 +65,16 @@ class Extension {
     }
   }
 
-  ExtendedVocabulary run() {
+  ExtendedVocabulary run(const std::vector<std::string>& sentences, std::size_t pieces) {
     add_tag();
-    add_letters();
-    learn_pieces();
+    add_letters(sentences);
+    if (pieces > 0) learn_pieces(sentences, pieces);
     result_.json = file_.dump(indent_) + '\n';
     return std::move(result_);
   }
 
  private:
-  std::string tag() const { return '[' + request_.language + ']'; }
+  std::string tag() const { return '[' + language_ + ']'; }
 
   TokenId append(const std::string& token, std::vector<TokenId> from) {
     const auto id = static_cast<TokenId>(result_.new_rows());
@@ -86,7 +86,7 @@ class Extension {
   void add_tag() {
     std::vector<TokenId> from;
     const auto arabic = old_.find("[ar]");
-    if (request_.language == "fa" && arabic) from.push_back(*arabic);
+    if (language_ == "fa" && arabic) from.push_back(*arabic);
     const TokenId id = append(tag(), std::move(from));
     if (!file_["added_tokens"].is_array()) file_["added_tokens"] = Json::array();
     file_["added_tokens"].push_back({{"id", id},
@@ -98,9 +98,9 @@ class Extension {
                                      {"normalized", false}});
   }
 
-  void add_letters() {
-    std::set<char32_t> letters = spoken_letters(request_.sentences);
-    if (request_.language == "fa") {
+  void add_letters(const std::vector<std::string>& sentences) {
+    std::set<char32_t> letters = spoken_letters(sentences);
+    if (language_ == "fa") {
       letters.insert(kPersianLetters.begin(), kPersianLetters.end());
       markers_.insert(kPersianLetters.begin(), kPersianLetters.end());
     }
@@ -129,9 +129,10 @@ class Extension {
   }
 
   // The words of the sentences as the letters and the old merges leave them.
-  MergeLearner learner(const Vocabulary& vocabulary) const {
+  static MergeLearner learner(const Vocabulary& vocabulary,
+                              const std::vector<std::string>& sentences) {
     std::map<std::string, std::int64_t> counts;
-    for (const std::string& sentence : request_.sentences) {
+    for (const std::string& sentence : sentences) {
       for (const std::string_view word : split_words(sentence)) ++counts[std::string(word)];
     }
     MergeLearner result;
@@ -140,10 +141,9 @@ class Extension {
     return result;
   }
 
-  void learn_pieces() {
-    if (request_.pieces == 0) return;
+  void learn_pieces(const std::vector<std::string>& sentences, std::size_t pieces) {
     const Vocabulary letters = Vocabulary::parse(file_.dump(), origin_);
-    MergeLearner words = learner(letters);
+    MergeLearner words = learner(letters, sentences);
     std::map<TokenId, std::string> tokens;  // those that may merge
     const auto token_of = [&](TokenId id) {
       const auto learnt = tokens.find(id);
@@ -155,7 +155,7 @@ class Extension {
       const std::string joined = token_of(pair.first) + token_of(pair.second);
       return holds_marker(joined) && !letters.find(joined) && !known.contains(joined);
     };
-    for (std::size_t count = 0; count < request_.pieces; ++count) {
+    for (std::size_t count = 0; count < pieces; ++count) {
       const auto pair = words.best_pair(allowed);
       if (!pair) break;
       const std::string left = token_of(pair->first);
@@ -178,7 +178,7 @@ class Extension {
     }
   }
 
-  const ExtensionRequest& request_;
+  const std::string& language_;
   std::string_view origin_;
   Vocabulary old_;
   Json file_;
@@ -190,8 +190,10 @@ class Extension {
 }  // namespace
 
 ExtendedVocabulary extend_vocabulary(std::string_view json, std::string_view origin,
-                                     const ExtensionRequest& request) {
-  return Extension(json, origin, request).run();
+                                     const std::string& language,
+                                     const std::vector<std::string>& sentences,
+                                     std::size_t pieces) {
+  return Extension(json, origin, language).run(sentences, pieces);
 }
 
 std::string growth_json(const ExtendedVocabulary& extended, std::string_view language) {

@@ -25,13 +25,13 @@ class Learning {
     for (const char32_t letter : letters) append(utf8_of(letter));
   }
 
-  void learn(const PieceRule& rule) {
+  void learn(std::size_t pieces, std::int64_t least_seen) {
     MergeLearner words = letters_of_words();
     const auto allowed = [this](MergeLearner::Pair pair) {
       return !ids_.contains(tokens_[index(pair.first)] + tokens_[index(pair.second)]);
     };
-    for (std::size_t count = 0; count < rule.most; ++count) {
-      const auto pair = words.best_pair(allowed, rule.least_seen);
+    for (std::size_t count = 0; count < pieces; ++count) {
+      const auto pair = words.best_pair(allowed, least_seen);
       if (!pair) break;
       const std::string left = tokens_[index(pair->first)];
       const std::string right = tokens_[index(pair->second)];
@@ -114,9 +114,10 @@ class Learning {
 
 }  // namespace
 
-std::string learn_vocabulary(const SentencesByLanguage& sentences, const PieceRule& rule) {
+std::string learn_vocabulary(const SentencesByLanguage& sentences, std::size_t pieces,
+                             std::int64_t least_seen) {
   Learning learning(sentences);
-  learning.learn(rule);
+  learning.learn(pieces, least_seen);
   return learning.json();
 }
 

@@ -13,13 +13,13 @@ MetricsObserver::MetricsObserver(const std::filesystem::path& run, const Metrics
       log_(run / "metrics.jsonl",
            {.position = settings.start.metrics_position, .step = settings.start.step}),
       events_(run, settings.start.step + 1),
-      pace_{.since = settings.clock->now()},
+      since_(settings.clock->now()),
       skipped_steps_(settings.start.skipped_steps) {}
 
 void MetricsObserver::stepped(const StepReport& report) {
   const StepNumbers& numbers = report.numbers;
-  pace_.clips += static_cast<double>(report.clips.size());
-  pace_.audio_seconds += report.audio_seconds;
+  clips_ += static_cast<double>(report.clips.size());
+  audio_seconds_ += report.audio_seconds;
   if (numbers.skipped) {
     ++skipped_steps_;
     add("skipped", numbers.step, {{"loss", numbers.loss}, {"grad_norm", numbers.gradient_norm}});
@@ -47,7 +47,7 @@ void MetricsObserver::evaluated(const EvaluationReport& report) {
   metrics.push_back({"best", report.best ? 1.0 : 0.0});
   add("validation", report.step, metrics);
   if (settings_.histograms) add_histograms(report.step);
-  pace_ = {.since = settings_.clock->now()};  // no training went on meanwhile
+  pace();  // no training went on meanwhile
 }
 
 void MetricsObserver::add(const std::string& event, std::int64_t step, const Metrics& metrics) {
@@ -81,12 +81,12 @@ void MetricsObserver::add_histograms(std::int64_t step) {
 
 Metrics MetricsObserver::pace() {
   const auto now = settings_.clock->now();
-  const double seconds = std::chrono::duration<double>(now - pace_.since).count();
-  const Pace past = std::exchange(pace_, Pace{.since = now});
+  const double seconds = std::chrono::duration<double>(now - std::exchange(since_, now)).count();
+  const double clips = std::exchange(clips_, 0.0);
+  const double audio_seconds = std::exchange(audio_seconds_, 0.0);
   if (seconds <= 0) return {};
   // Seconds of sound in each second are hours of sound in each hour.
-  return {{"clips_per_second", past.clips / seconds},
-          {"audio_hours_per_hour", past.audio_seconds / seconds}};
+  return {{"clips_per_second", clips / seconds}, {"audio_hours_per_hour", audio_seconds / seconds}};
 }
 
 }  // namespace myxtts

@@ -44,13 +44,6 @@ class MetricsObserver final : public TrainingObserver {
   std::uint64_t position() const { return log_.position(); }  // for TrainingState
 
  private:
-  // Since the last line.
-  struct Pace {
-    Clock::Time since;
-    double clips = 0;
-    double audio_seconds = 0;
-  };
-
   void add(const std::string& event, std::int64_t step, const Metrics& metrics);
   void add_histograms(std::int64_t step);
   void add_losses(const std::vector<double>& losses, Metrics& metrics) const;
@@ -59,7 +52,9 @@ class MetricsObserver final : public TrainingObserver {
   const MetricsSettings settings_;
   MetricsLog log_;
   EventFile events_;
-  Pace pace_;
+  Clock::Time since_;  // the last line, and what came after it:
+  double clips_ = 0;
+  double audio_seconds_ = 0;
   std::int64_t skipped_steps_;
   bool refused_ = false;  // the disk did not take the last line
 };

@@ -39,14 +39,12 @@ std::string with_parametrizations(std::string_view name) {
 
 }  // namespace
 
-CheckpointName public_name(std::string_view name_in_file) {
+std::optional<std::string> public_name(std::string_view name_in_file, CheckpointPart part) {
   std::string_view name = name_in_file;
   if (name.starts_with(kTrainerPrefix)) name.remove_prefix(kTrainerPrefix.size());
-  if (is_surplus(name)) return {};
-  if (name.starts_with(kDvaePrefix)) {
-    return {CheckpointPart::Dvae, std::string(name.substr(kDvaePrefix.size()))};
-  }
-  return {CheckpointPart::Model, with_parametrizations(name)};
+  const bool is_dvae = name.starts_with(kDvaePrefix);
+  if (is_surplus(name) || is_dvae != (part == CheckpointPart::Dvae)) return std::nullopt;
+  return is_dvae ? std::string(name.substr(kDvaePrefix.size())) : with_parametrizations(name);
 }
 
 }  // namespace myxtts

@@ -22,18 +22,15 @@
 namespace myxtts {
 namespace {
 
-// The JSON object a safetensors file begins with.
-struct SafetensorsHeader {
-  struct Entry {
-    Dtype dtype = Dtype::F32;
-    Shape shape;
-    std::uint64_t begin = 0;  // bytes from the end of the header
-    std::uint64_t end = 0;
-  };
-
-  std::map<std::string, Entry, std::less<>> tensors;
-  std::map<std::string, std::string, std::less<>> metadata;
+// A tensor in the JSON object that a safetensors file begins with.
+struct HeaderEntry {
+  Dtype dtype = Dtype::F32;
+  Shape shape;
+  std::uint64_t begin = 0;  // bytes from the end of the header
+  std::uint64_t end = 0;
 };
+
+using HeaderEntries = std::map<std::string, HeaderEntry, std::less<>>;
 
 using Json = nlohmann::json;
 
@@ -46,7 +43,8 @@ class HeaderHandler final : public nlohmann::json_sax<Json> {
  public:
   explicit HeaderHandler(const std::string& subject) : subject_(subject) {}
 
-  SafetensorsHeader header;
+  HeaderEntries tensors;
+  TextMap metadata;
 
   bool null() override { return refuse("null"); }
   bool boolean(bool) override { return refuse("a truth value"); }
@@ -68,7 +66,7 @@ class HeaderHandler final : public nlohmann::json_sax<Json> {
   bool string(string_t& text) override {
     if (depth_ != 2 || in_array_) return refuse("text");
     if (in_metadata_) {
-      if (!header.metadata.emplace(std::move(field_), std::move(text)).second) {
+      if (!metadata.emplace(std::move(field_), std::move(text)).second) {
         return refuse("a second value for the same name");
       }
       return true;
@@ -102,7 +100,7 @@ class HeaderHandler final : public nlohmann::json_sax<Json> {
       return fail(fmt::format("describes '{}' by half", printable(name_)));
     }
     std::string shown = printable(name_);
-    if (!header.tensors.emplace(std::move(name_), std::move(entry_)).second) {
+    if (!tensors.emplace(std::move(name_), std::move(entry_)).second) {
       return fail(fmt::format("names '{}' twice", shown));
     }
     return true;
@@ -155,7 +153,7 @@ class HeaderHandler final : public nlohmann::json_sax<Json> {
   unsigned seen_ = 0;
   std::string name_;   // at depth 1
   std::string field_;  // at depth 2
-  SafetensorsHeader::Entry entry_;
+  HeaderEntry entry_;
   Shape numbers_;
 };
 
@@ -183,24 +181,24 @@ void refuse_long_tokens(std::string_view json, const std::string& subject) {
 // Reads the header as it streams by, without building a document of it, so that a hostile one
 // cannot ask for more memory than a true one of its size. Throws DataError; `subject` opens every
 // message.
-SafetensorsHeader parse_safetensors_header(std::string_view json, const std::string& subject) {
+HeaderHandler parse_safetensors_header(std::string_view json, const std::string& subject) {
   refuse_long_tokens(json, subject);
   HeaderHandler handler(subject);
   if (!json.starts_with('{')) {
     throw DataError(fmt::format("{}: its header is not a JSON object.", subject));
   }
   Json::sax_parse(json.begin(), json.end(), &handler);
-  return std::move(handler.header);
+  return handler;
 }
 
 // Checks that each tensor has the bytes its shape needs and that all of them fill `data_bytes`
 // without gap or overlap. Throws DataError.
-void check_layout(const SafetensorsHeader& header, std::uint64_t data_bytes,
+void check_layout(const HeaderEntries& tensors, std::uint64_t data_bytes,
                   const std::string& subject) {
-  using Named = std::pair<const std::string, SafetensorsHeader::Entry>;
+  using Named = HeaderEntries::value_type;
   std::vector<const Named*> by_place;
-  by_place.reserve(header.tensors.size());
-  for (const Named& named : header.tensors) {
+  by_place.reserve(tensors.size());
+  for (const Named& named : tensors) {
     const auto& [name, entry] = named;
     const auto bytes = dense_bytes(entry.dtype, entry.shape);
     if (entry.begin > entry.end || !bytes || *bytes != entry.end - entry.begin) {
@@ -228,11 +226,11 @@ void check_layout(const SafetensorsHeader& header, std::uint64_t data_bytes,
 }
 
 // Compact JSON, padded with spaces to a multiple of 64 bytes less the 8 of its length.
-std::string print_safetensors_header(const SafetensorsHeader& header) {
+std::string print_safetensors_header(const HeaderEntries& tensors, const TextMap& metadata) {
   constexpr std::size_t kAlignment = 64;
   Json json = Json::object();
-  if (!header.metadata.empty()) json[std::string(kMetadata)] = header.metadata;
-  for (const auto& [name, entry] : header.tensors) {
+  if (!metadata.empty()) json[std::string(kMetadata)] = metadata;
+  for (const auto& [name, entry] : tensors) {
     json[name] = {{"dtype", safetensors_name(entry.dtype)},
                   {"shape", entry.shape},
                   {"data_offsets", {entry.begin, entry.end}}};
@@ -254,12 +252,12 @@ SafetensorsReader::SafetensorsReader(const std::filesystem::path& path)
     throw DataError(fmt::format("{} claims a header of {} bytes; safetensors allows {}.", subject,
                                 header_bytes, kLongestHeader));
   }
-  SafetensorsHeader header = parse_safetensors_header(reader.text(header_bytes), subject);
+  HeaderHandler header = parse_safetensors_header(reader.text(header_bytes), subject);
   const auto data = reader.take(reader.remaining());
-  check_layout(header, data.size(), subject);
+  check_layout(header.tensors, data.size(), subject);
   while (!header.tensors.empty()) {
     auto node = header.tensors.extract(header.tensors.begin());
-    SafetensorsHeader::Entry& entry = node.mapped();
+    HeaderEntry& entry = node.mapped();
     const auto bytes = data.subspan(static_cast<std::size_t>(entry.begin),
                                     static_cast<std::size_t>(entry.end - entry.begin));
     tensors_.emplace_hint(tensors_.end(), std::move(node.key()),
@@ -283,18 +281,17 @@ SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path, const Te
   std::ranges::stable_sort(order_, std::ranges::greater(), [&](const std::string& name) {
     return element_bytes(tensors.at(name).dtype);
   });
-  SafetensorsHeader header;
-  header.metadata = metadata;
+  HeaderEntries entries;
   std::uint64_t place = 0;
   for (const std::string& name : order_) {
     const TensorKind& kind = tensors.at(name);
     const auto bytes = dense_bytes(kind.dtype, kind.shape);
     MYXTTS_CHECK(bytes, "the tensor {} has the shape {}", name, describe_shape(kind.shape));
-    header.tensors[name] = {kind.dtype, kind.shape, place, place + *bytes};
+    entries[name] = {kind.dtype, kind.shape, place, place + *bytes};
     sizes_.push_back(static_cast<std::size_t>(*bytes));
     place += *bytes;
   }
-  const std::string text = print_safetensors_header(header);
+  const std::string text = print_safetensors_header(entries, metadata);
   const auto length = static_cast<std::uint64_t>(text.size());
   file_.write(std::as_bytes(std::span(&length, 1)));
   file_.write(bytes_of(text));

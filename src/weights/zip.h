@@ -54,15 +54,9 @@ class ZipReader {
   void verify(const ZipEntry& entry) const;
 
  private:
-  struct Directory {
-    std::uint64_t offset = 0;
-    std::uint64_t size = 0;
-    std::uint64_t count = 0;
-  };
-
-  Directory find_directory() const;
-  Directory read_zip64_directory(std::size_t end_record) const;
-  void read_entries(const Directory& directory);
+  void read_directory();
+  void read_zip64_directory(std::size_t end_record);
+  void read_entries(std::uint64_t count, std::uint64_t size, std::uint64_t offset);
   std::span<const std::byte> locate(std::string_view name, std::uint64_t header, std::uint64_t size,
                                     std::uint64_t limit) const;
   void refuse_duplicates_and_overlaps();

@@ -61,7 +61,7 @@ CentralEntry read_central_entry(ByteReader& reader) {
 
 ZipReader::ZipReader(std::span<const std::byte> archive, std::string subject)
     : archive_(archive), subject_(std::move(subject)) {
-  read_entries(find_directory());
+  read_directory();
   refuse_duplicates_and_overlaps();
 }
 
@@ -79,7 +79,7 @@ void ZipReader::verify(const ZipEntry& entry) const {
 }
 
 // The end record is the archive's last part, before a comment of up to 65,535 bytes.
-ZipReader::Directory ZipReader::find_directory() const {
+void ZipReader::read_directory() {
   constexpr std::size_t kLongestComment = 65535;
   if (archive_.size() < zip::kEndRecordBytes) fail("is too short for a zip archive");
   const std::size_t last = archive_.size() - zip::kEndRecordBytes;
@@ -88,18 +88,18 @@ ZipReader::Directory ZipReader::find_directory() const {
     ByteReader reader(archive_.subspan(at), subject_);
     if (reader.number<std::uint32_t>() != zip::kEndRecord) continue;
     reader.take(6);  // disks
-    Directory directory;
-    directory.count = reader.number<std::uint16_t>();
-    directory.size = reader.number<std::uint32_t>();
-    directory.offset = reader.number<std::uint32_t>();
-    const bool needs_64 = directory.count == zip::kSeeRecord64 ||
-                          directory.size == zip::kSeeExtra || directory.offset == zip::kSeeExtra;
-    return needs_64 ? read_zip64_directory(at) : directory;
+    const auto count = reader.number<std::uint16_t>();
+    const auto size = reader.number<std::uint32_t>();
+    const auto offset = reader.number<std::uint32_t>();
+    if (count == zip::kSeeRecord64 || size == zip::kSeeExtra || offset == zip::kSeeExtra) {
+      return read_zip64_directory(at);
+    }
+    return read_entries(count, size, offset);
   }
   fail("is cut short or not a zip archive: it has no end record");
 }
 
-ZipReader::Directory ZipReader::read_zip64_directory(std::size_t end_record) const {
+void ZipReader::read_zip64_directory(std::size_t end_record) {
   if (end_record < zip::kEndLocator64Bytes) fail("lacks the 64-bit end record it points to");
   ByteReader locator(archive_.subspan(end_record - zip::kEndLocator64Bytes), subject_);
   if (locator.number<std::uint32_t>() != zip::kEndLocator64) {
@@ -111,32 +111,29 @@ ZipReader::Directory ZipReader::read_zip64_directory(std::size_t end_record) con
   ByteReader record(archive_.subspan(static_cast<std::size_t>(offset)), subject_);
   if (record.number<std::uint32_t>() != zip::kEndRecord64) fail("has a damaged 64-bit end record");
   record.take(28);  // size, versions, disks, the count on this disk
-  Directory directory;
-  directory.count = record.number<std::uint64_t>();
-  directory.size = record.number<std::uint64_t>();
-  directory.offset = record.number<std::uint64_t>();
-  return directory;
+  const auto count = record.number<std::uint64_t>();
+  const auto size = record.number<std::uint64_t>();
+  read_entries(count, size, record.number<std::uint64_t>());
 }
 
-void ZipReader::read_entries(const Directory& directory) {
-  if (directory.offset > archive_.size() || directory.size > archive_.size() - directory.offset) {
+void ZipReader::read_entries(std::uint64_t count, std::uint64_t size, std::uint64_t offset) {
+  if (offset > archive_.size() || size > archive_.size() - offset) {
     fail("has a list of entries that lies outside the file");
   }
-  ByteReader reader(archive_.subspan(static_cast<std::size_t>(directory.offset),
-                                     static_cast<std::size_t>(directory.size)),
-                    subject_);
+  ByteReader reader(
+      archive_.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size)), subject_);
   constexpr std::size_t kShortestEntry = 46;
-  if (directory.count > directory.size / kShortestEntry) fail("has a damaged list of entries");
-  entries_.reserve(static_cast<std::size_t>(directory.count));
-  for (std::uint64_t i = 0; i < directory.count; ++i) {
+  if (count > size / kShortestEntry) fail("has a damaged list of entries");
+  entries_.reserve(static_cast<std::size_t>(count));
+  for (std::uint64_t i = 0; i < count; ++i) {
     const CentralEntry entry = read_central_entry(reader);
     if (entry.method != 0 || entry.size != entry.stored_size) {
       fail(fmt::format("has a compressed entry '{}'; PyTorch stores entries as they are",
                        printable(entry.name)));
     }
     if ((entry.flags & 1) != 0) fail("has an encrypted entry");
-    entries_.push_back({entry.name, entry.checksum,
-                        locate(entry.name, entry.header, entry.size, directory.offset)});
+    entries_.push_back(
+        {entry.name, entry.checksum, locate(entry.name, entry.header, entry.size, offset)});
   }
 }
 

@@ -40,18 +40,19 @@ TEST(Ffmpeg, EndsAtItsLimitsAndItsWordsAreInTheFault) {
   std::ofstream(folder / "sound.wav") << std::string(100'000, 'x');
   const auto path = write_stand_in_ffmpeg(folder / "bin", folder / "sound.wav", folder / "calls");
   const Environment environment({{"PATH", path.substr(5)}});
-  const auto fault = [&](const char* name, FfmpegLimits limits) {
-    auto result = decode_with_ffmpeg(folder / name, "AAC", limits);
+  const auto fault = [&](const char* name, std::int64_t bytes,
+                         std::chrono::milliseconds time = std::chrono::minutes(5)) {
+    auto result = decode_with_ffmpeg(folder / name, "AAC", bytes, time);
     return std::holds_alternative<FfmpegFault>(result) ? std::get<FfmpegFault>(result)
                                                        : FfmpegFault{};
   };
-  EXPECT_EQ(fault("a.m4a", {.bytes = 200'000}).what, "");
-  const auto long_one = fault("a.m4a", {.bytes = 8'000});
+  EXPECT_EQ(fault("a.m4a", 200'000).what, "");
+  const auto long_one = fault("a.m4a", 8'000);
   EXPECT_TRUE(long_one.is_too_long);
   EXPECT_EQ(long_one.what, "AAC, and holds more than 2,000 samples");
-  EXPECT_EQ(fault("broken.m4a", {.bytes = 200'000}).what,
+  EXPECT_EQ(fault("broken.m4a", 200'000).what,
             "AAC, and ffmpeg cannot read it: moov atom not found");
-  EXPECT_EQ(fault("endless.m4a", {.bytes = 200'000, .time = std::chrono::milliseconds(200)}).what,
+  EXPECT_EQ(fault("endless.m4a", 200'000, std::chrono::milliseconds(200)).what,
             "AAC, and ffmpeg was not done with it after 200 ms");
 }
 

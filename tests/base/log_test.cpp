@@ -28,7 +28,7 @@ std::string standard_error_of(int columns, const std::function<void()>& action) 
   action();
   dup2(before, STDERR_FILENO);
   close(before);
-  configure_log({});
+  configure_log();
   return captured.take();
 }
 
@@ -42,13 +42,13 @@ void log_one_of_each() {
 TEST(Log, AFileGetsPlainLinesFromTheLevelOn) {
   EXPECT_EQ(standard_error_of(0,
                               [] {
-                                configure_log({.level = LogLevel::Debug});
+                                configure_log(LogLevel::Debug);
                                 log_one_of_each();
                               }),
             "debug: data: four 4\ndata: three 3\nwarning: data: two 2\nerror: data: one 1\n");
   EXPECT_EQ(standard_error_of(0,
                               [] {
-                                configure_log({.level = LogLevel::Warning});
+                                configure_log(LogLevel::Warning);
                                 log_one_of_each();
                               }),
             "warning: data: two 2\nerror: data: one 1\n");
@@ -58,7 +58,7 @@ TEST(Log, ATerminalGetsColoursUnlessNoColorIsSet) {
   setenv("TERM", "xterm", 1);
   unsetenv("NO_COLOR");
   const auto warn = [] {
-    configure_log({});
+    configure_log();
     log_warning("data", "careful");
   };
   EXPECT_EQ(standard_error_of(80, warn), "\x1b[33mwarning:\x1b[0m data: careful\n");
@@ -71,7 +71,7 @@ TEST(Log, TheLogFileGetsEveryLevelWithTimeStampsAfterWhatItHeld) {
   const test::TemporaryFolder folder;
   for (int run = 0; run < 2; ++run) {
     standard_error_of(0, [&] {
-      configure_log({.level = LogLevel::Error, .file = folder / "log.txt"});
+      configure_log(LogLevel::Error, folder / "log.txt");
       log_one_of_each();
     });
   }
@@ -85,7 +85,7 @@ TEST(Log, TheLogFileGetsEveryLevelWithTimeStampsAfterWhatItHeld) {
 TEST(Log, AFileThatIsAddedLaterGetsEveryLevelToo) {
   const test::TemporaryFolder folder;
   standard_error_of(0, [&folder] {
-    configure_log({.level = LogLevel::Warning});
+    configure_log(LogLevel::Warning);
     log_info("data", "too early");
     add_log_file(folder / "log.txt");
     log_one_of_each();
@@ -99,7 +99,7 @@ TEST(Log, AFileThatIsAddedLaterGetsEveryLevelToo) {
 
 TEST(Log, AQuietThreadSaysErrorsAloneAndOthersEverything) {
   const std::string said = standard_error_of(0, [] {
-    configure_log({});
+    configure_log();
     {
       const QuietThread quiet;
       log_one_of_each();
@@ -114,7 +114,7 @@ TEST(Log, AQuietThreadSaysErrorsAloneAndOthersEverything) {
 TEST(Log, ALineWhileABarIsDrawnDoesNotTearIt) {
   setenv("TERM", "xterm", 1);
   const std::string bytes = standard_error_of(80, [] {
-    configure_log({});
+    configure_log();
     const int owner = 0;
     standard_screen().draw_bar(&owner, "half done");
     log_info("data", "three");
@@ -123,16 +123,16 @@ TEST(Log, ALineWhileABarIsDrawnDoesNotTearIt) {
 }
 
 TEST(Log, QuietTurnsProgressOff) {
-  configure_log({.progress = false});
+  configure_log(LogLevel::Info, {}, /*progress=*/false);
   EXPECT_FALSE(standard_screen().abilities().progress);
-  configure_log({});
+  configure_log();
   EXPECT_TRUE(standard_screen().abilities().progress);
 }
 
 TEST(Log, AFileThatCannotBeOpenedIsAConfigErrorWithARemedy) {
   const test::TemporaryFolder folder;
   try {
-    configure_log({.file = folder.path()});
+    configure_log(LogLevel::Info, folder.path());
     FAIL() << "a folder was opened as a log file";
   } catch (const ConfigError& error) {
     const std::string what = error.what();
@@ -143,7 +143,7 @@ TEST(Log, AFileThatCannotBeOpenedIsAConfigErrorWithARemedy) {
 
 TEST(Log, AFullDiskUnderTheLogFileIsSaid) {
   const std::string bytes = standard_error_of(0, [] {
-    configure_log({.level = LogLevel::Error, .file = "/dev/full"});
+    configure_log(LogLevel::Error, "/dev/full");
     log_info("data", "three");
   });
   EXPECT_NE(bytes.find("the log file cannot be written"), std::string::npos) << bytes;
@@ -152,7 +152,7 @@ TEST(Log, AFullDiskUnderTheLogFileIsSaid) {
 TEST(Log, BracesInAMessageAreNotTakenForAFormat) {
   EXPECT_EQ(standard_error_of(0,
                               [] {
-                                configure_log({});
+                                configure_log();
                                 log_info("data", "{}", "{not a format} %v");
                               }),
             "data: {not a format} %v\n");

@@ -209,7 +209,7 @@ TEST_P(TrainingOpsCuda, GroupNormIsThePlainOne) {
                             random({width})};
     const auto as = [groups = groups](const auto& norm) {
       return [norm, groups](const Tensors& t) -> Tensors {
-        return {norm(t[0], GroupNormWeights{.weight = t[1], .bias = t[2], .groups = groups})};
+        return {norm(t[0], NormWeights{.weight = t[1], .bias = t[2]}, groups)};
       };
     };
     expect_equal(as(group_norm), as(plain::group_norm), inputs, tolerance());

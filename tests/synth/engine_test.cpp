@@ -85,11 +85,12 @@ TEST_F(Engine, AReorderedRowGoesOnAsTheOneItIsACopyOf) {
 TEST_F(Engine, OneThreadAndThreeGiveTheSameBits) {
   const auto embeddings = at::randn({6, config_.width});
   const auto run = [&](std::size_t threads) {
-    CpuGpt layers(config_,
-                  [&](const std::string& name) {
-                    return weights_.at(kGptPrefix + name).const_data_ptr<float>();
-                  },
-                  {.rows = 1, .positions = 6, .threads = threads});
+    CpuGpt layers(
+        config_,
+        [&](const std::string& name) {
+          return weights_.at(kGptPrefix + name).const_data_ptr<float>();
+        },
+        /*rows=*/1, /*positions=*/6, threads);
     std::vector<float> logits;
     for (std::int64_t step = 0; step < embeddings.size(0); ++step) {
       const std::vector<CpuGpt::Input> inputs = {

@@ -41,8 +41,8 @@ std::vector<std::string> persian_sentences() {
 }
 
 ExtendedVocabulary extended_by(std::size_t pieces) {
-  return extend_vocabulary(test::contents_of(golden("vocab.json")), "vocab.json",
-                           {.language = "fa", .sentences = persian_sentences(), .pieces = pieces});
+  return extend_vocabulary(test::contents_of(golden("vocab.json")), "vocab.json", "fa",
+                           persian_sentences(), pieces);
 }
 
 bool holds_new_letter(const std::string& text, const ExtendedVocabulary& extended) {
@@ -142,7 +142,7 @@ TEST(ExtendVocabulary, NewRowsFollowTheOldOnesAndSayWhereTheyComeFrom) {
 TEST(ExtendVocabulary, ASecondTimeIsRefused) {
   const std::string once = extended_by(5).json;
   try {
-    extend_vocabulary(once, "once.json", {.language = "fa", .sentences = {"سلام"}, .pieces = 5});
+    extend_vocabulary(once, "once.json", "fa", {"سلام"}, 5);
     FAIL();
   } catch (const ConfigError& error) {
     EXPECT_NE(std::string(error.what()).find("[fa] already"), std::string::npos) << error.what();
@@ -150,9 +150,8 @@ TEST(ExtendVocabulary, ASecondTimeIsRefused) {
 }
 
 TEST(ExtendVocabulary, AnotherLanguageGetsItsLettersFromTheirBase) {
-  const ExtendedVocabulary extended =
-      extend_vocabulary(test::contents_of(golden("vocab.json")), "vocab.json",
-                        {.language = "vi", .sentences = {"ế ế ếấ ếấ"}, .pieces = 3});
+  const ExtendedVocabulary extended = extend_vocabulary(test::contents_of(golden("vocab.json")),
+                                                        "vocab.json", "vi", {"ế ế ếấ ếấ"}, 3);
   const Vocabulary old = Vocabulary::load(golden("vocab.json"));
   ASSERT_EQ(extended.rows.size(), 4U);  // the tag, two letters, one pair
   EXPECT_EQ(extended.rows[0].token, "[vi]");
@@ -169,8 +168,7 @@ TEST(ExtendVocabulary, TheFileKeepsItsFormAndWhatElseItHolds) {
   EXPECT_EQ(extended.json.substr(0, start), before.substr(0, start));  // order and indentation
   auto one_line = nlohmann::ordered_json::parse(before);
   one_line["note"] = "kept";
-  const auto other = extend_vocabulary(one_line.dump(), "one.json",
-                                       {.language = "fa", .sentences = {"سلام"}, .pieces = 0});
+  const auto other = extend_vocabulary(one_line.dump(), "one.json", "fa", {"سلام"}, 0);
   EXPECT_EQ(std::count(other.json.begin(), other.json.end(), '\n'), 1);
   EXPECT_NE(other.json.find("\"note\":\"kept\""), std::string::npos);
 }

@@ -14,8 +14,7 @@ const std::vector<std::string> kEnglish = {"the cat sat on the mat.", "the rat s
                                            "that hat is the cat's."};
 
 Vocabulary learnt(const SentencesByLanguage& sentences, std::size_t pieces) {
-  return Vocabulary::parse(learn_vocabulary(sentences, {.most = pieces, .least_seen = 2}),
-                           "vocab.json");
+  return Vocabulary::parse(learn_vocabulary(sentences, pieces, 2), "vocab.json");
 }
 
 TEST(LearnVocabulary, SpecialTokensComeFirstAndTagsAfterThem) {
@@ -63,9 +62,8 @@ TEST(LearnVocabulary, APieceMustBeSeenAsOftenAsTheRuleSays) {
 TEST(LearnVocabulary, TheOrderOfSentencesDoesNotMatter) {
   auto reversed = kEnglish;
   std::ranges::reverse(reversed);
-  const PieceRule rule{.most = 20, .least_seen = 2};
-  EXPECT_EQ(learn_vocabulary({{Language::En, kEnglish}}, rule),
-            learn_vocabulary({{Language::En, reversed}}, rule));
+  EXPECT_EQ(learn_vocabulary({{Language::En, kEnglish}}, 20, 2),
+            learn_vocabulary({{Language::En, reversed}}, 20, 2));
 }
 
 TEST(LearnVocabulary, LettersBeyondAsciiAreTokens) {

@@ -63,7 +63,7 @@ std::vector<at::Tensor> gradients_of_ranks(int ranks, int step, Wire wire) {
     Network network;
     const auto device = open_role_device(Role::Model, RolePlan{});
     const auto tensors = make_rank_tensors(team, *device);
-    GradientExchange exchange(team, *tensors, network.parameters, {.wire = wire});
+    GradientExchange exchange(team, *tensors, network.parameters, wire);
     const int rank = team.world().rank;
     for (int before = 0; before <= step; ++before) {
       network.parameters.gradients().zero_();
@@ -106,7 +106,7 @@ TEST(GradientExchange, PassesBeforeTheLastSendNothing) {
     Network network;
     const auto device = open_role_device(Role::Model, RolePlan{});
     const auto tensors = make_rank_tensors(team, *device);
-    GradientExchange exchange(team, *tensors, network.parameters, {});
+    GradientExchange exchange(team, *tensors, network.parameters);
     const int rank = team.world().rank;
     for (int step = 0; step < 2; ++step) {
       network.parameters.gradients().zero_();
@@ -128,7 +128,7 @@ TEST(GradientExchange, ARankThatBeginsWithoutAClipSumsAsTheOthersDo) {
     Network network;
     const auto device = open_role_device(Role::Model, RolePlan{});
     const auto tensors = make_rank_tensors(team, *device);
-    GradientExchange exchange(team, *tensors, network.parameters, {});
+    GradientExchange exchange(team, *tensors, network.parameters);
     const int rank = team.world().rank;
     for (int step = 0; step < 3; ++step) {
       network.parameters.gradients().zero_();
@@ -176,7 +176,7 @@ class Passes {
 
   void expect_whole_buckets(bool begins_without_clips = false) {
     const auto failures = with_ranks(1, [&](RankTeam& team) {
-      GradientExchange exchange(team, remembered_, parameters_, {.bucket_bytes = kSide});
+      GradientExchange exchange(team, remembered_, parameters_, Wire::Fp32, kSide);
       if (begins_without_clips) {
         exchange.open();
         exchange.finish({}, at::zeros({1}));

@@ -7,9 +7,9 @@ namespace myxtts::test::checkpoint_names_test {
 namespace {
 
 void expect_name(std::string_view in_file, CheckpointPart part, std::string_view name) {
-  const CheckpointName translated = public_name(in_file);
-  EXPECT_EQ(translated.part, part) << in_file;
-  EXPECT_EQ(translated.name, name) << in_file;
+  const auto other = part == CheckpointPart::Model ? CheckpointPart::Dvae : CheckpointPart::Model;
+  EXPECT_EQ(public_name(in_file, part), name) << in_file;
+  EXPECT_EQ(public_name(in_file, other), std::nullopt) << in_file;
 }
 
 TEST(CheckpointNames, PublicNamesStayAsTheyAre) {
@@ -38,7 +38,8 @@ TEST(CheckpointNames, CopiesMasksAndFilterBanksAreLeftOut) {
         "torch_mel_spectrogram_style_encoder.mel_stft.spectrogram.window",
         "gpt.gpt_inference.transformer.h.0.ln_1.weight", "xtts.gpt.gpt.wte.weight",
         "gpt.gpt.h.3.attn.bias", "gpt.gpt.h.3.attn.masked_bias"}) {
-    expect_name(name, CheckpointPart::Nothing, "");
+    EXPECT_EQ(public_name(name, CheckpointPart::Model), std::nullopt) << name;
+    EXPECT_EQ(public_name(name, CheckpointPart::Dvae), std::nullopt) << name;
   }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnose/validate/validation.h"
 
+#include <map>
+#include <memory>
 #include <optional>
 
 #include <ATen/ATen.h>
@@ -60,10 +62,7 @@ Checks check_prerequisites(const Checks& checklist, const DevicePlan& plan) {
 constexpr std::int64_t kClips = 2;
 constexpr const char* kReport = "Report it with: myxtts doctor --bundle FILE";
 
-struct Devices {
-  std::unique_ptr<RoleDevice> data;
-  std::unique_ptr<RoleDevice> model;
-};
+using Devices = std::map<Role, std::unique_ptr<RoleDevice>>;
 
 // On a device of its own, so that nothing else is in its memory.
 Check try_cap(const ValidationParts& parts, Role role, RolePlan plan) {
@@ -79,15 +78,15 @@ Check try_cap(const ValidationParts& parts, Role role, RolePlan plan) {
 Checks check_placement(const ValidationParts& parts, Devices& devices) {
   const DevicePlan& plan = parts.plan;
   Checks results = {check_visible(plan, parts.visible_devices, parts.shown, parts.cuda_is_open)};
-  devices.data = parts.open(Role::Data, plan.data);
-  devices.model = parts.open(Role::Model, plan.model);
-  results.push_back(check_device(Role::Data, plan.data, *devices.data));
-  results.push_back(check_device(Role::Model, plan.model, *devices.model));
+  devices[Role::Data] = parts.open(Role::Data, plan.data);
+  devices[Role::Model] = parts.open(Role::Model, plan.model);
+  results.push_back(check_device(Role::Data, plan.data, *devices.at(Role::Data)));
+  results.push_back(check_device(Role::Model, plan.model, *devices.at(Role::Model)));
   results.push_back(try_cap(parts, Role::Data, plan.data));
   results.push_back(try_cap(parts, Role::Model, plan.model));
   const bool is_split = plan.mode == Mode::Split;
-  results.push_back(
-      check_split(plan, is_split ? parts.multiprocessors(*devices.data) : std::vector<int>{}));
+  results.push_back(check_split(
+      plan, is_split ? parts.multiprocessors(*devices.at(Role::Data)) : std::vector<int>{}));
   return results;
 }
 
@@ -122,8 +121,9 @@ Checks try_model(const ValidationParts& parts, RoleDevice& device) {
 }
 
 Checks try_transfer(const ValidationParts& parts, const Devices& devices) {
-  return on_device(*devices.model, [&] {
-    return check_transfer(*devices.data, *devices.model, parts.plan.path, parts.largest_send);
+  RoleDevice& model = *devices.at(Role::Model);
+  return on_device(model, [&] {
+    return check_transfer(*devices.at(Role::Data), model, parts.plan.path, parts.largest_send);
   });
 }
 
@@ -143,7 +143,7 @@ std::vector<ValidationStep> validation_steps(const ValidationParts& parts) {
       {.id = "model",
        .name = "Model on the model device",
        .remedy = "Take a smaller --model-size, or another device",
-       .checks = [parts, devices] { return try_model(parts, *devices->model); }},
+       .checks = [parts, devices] { return try_model(parts, *devices->at(Role::Model)); }},
       {.id = "transfer",
        .name = "Transfer between the devices",
        .remedy = "Try the other --transfer-path",

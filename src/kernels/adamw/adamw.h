@@ -156,20 +156,15 @@ namespace myxtts::adamw {
 
 using Block = std::array<float, kAdamWBlock>;
 
-struct BlockMoments {
-  Block means;
-  Block squares;
-};
-
 // 0 for what is not below `count`.
 void load(const void* array, NumberFormat format, std::int64_t first, std::int64_t count,
           Block& block);
 void store(void* array, NumberFormat format, std::int64_t first, const float* numbers);
 void clear(void* array, NumberFormat format, std::int64_t first);
 
-void load_moments(const AdamWArrays& arrays, std::int64_t first, BlockMoments& moments);
+void load_moments(const AdamWArrays& arrays, std::int64_t first, Block& means, Block& squares);
 // `key` begins the random bits of rounding; see random_bits().
 void store_moments(const AdamWArrays& arrays, std::int64_t first, std::uint32_t key,
-                   const BlockMoments& moments);
+                   const Block& means, const Block& squares);
 
 }  // namespace myxtts::adamw

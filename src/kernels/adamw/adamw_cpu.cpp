@@ -17,23 +17,22 @@ Number* at(void* array, std::int64_t place) {
 }
 
 void store_short(const AdamWArrays& arrays, std::int64_t first, std::uint32_t key,
-                 const BlockMoments& moments) {
+                 const Block& means, const Block& squares) {
   for (std::size_t i = 0; i < kAdamWBlock; ++i) {
     const auto place = first + static_cast<std::int64_t>(i);
     const std::uint32_t random = random_bits(key, static_cast<std::uint32_t>(place));
-    *at<std::uint16_t>(arrays.means.numbers, place) = to_bf16_at_random(moments.means[i], random);
-    *at<std::uint16_t>(arrays.squares.numbers, place) =
-        to_bf16_at_random(moments.squares[i], random >> 16);
+    *at<std::uint16_t>(arrays.means.numbers, place) = to_bf16_at_random(means[i], random);
+    *at<std::uint16_t>(arrays.squares.numbers, place) = to_bf16_at_random(squares[i], random >> 16);
   }
 }
 
 void store_eight_bits(const AdamWArrays& arrays, std::int64_t first, std::uint32_t key,
-                      const BlockMoments& moments) {
+                      const Block& means, const Block& squares) {
   float largest_mean = 0;
   float largest_square = 0;
   for (std::size_t i = 0; i < kAdamWBlock; ++i) {
-    largest_mean = std::max(largest_mean, fabsf(moments.means[i]));
-    largest_square = std::max(largest_square, moments.squares[i]);
+    largest_mean = std::max(largest_mean, fabsf(means[i]));
+    largest_square = std::max(largest_square, squares[i]);
   }
   const float largest_root = sqrtf(largest_square);
   const float to_mean = largest_mean > 0 ? top<kMeanBits>() / largest_mean : 0.0F;
@@ -41,10 +40,9 @@ void store_eight_bits(const AdamWArrays& arrays, std::int64_t first, std::uint32
   for (std::size_t i = 0; i < kAdamWBlock; ++i) {
     const auto place = first + static_cast<std::int64_t>(i);
     const std::uint32_t random = random_bits(key, static_cast<std::uint32_t>(place));
-    *at<std::uint8_t>(arrays.means.numbers, place) =
-        encode_mean(moments.means[i] * to_mean, random);
-    *at<std::uint8_t>(arrays.squares.numbers, place) = static_cast<std::uint8_t>(
-        encode<kSquareBits>(sqrtf(moments.squares[i]) * to_root, random >> 16));
+    *at<std::uint8_t>(arrays.means.numbers, place) = encode_mean(means[i] * to_mean, random);
+    *at<std::uint8_t>(arrays.squares.numbers, place) =
+        static_cast<std::uint8_t>(encode<kSquareBits>(sqrtf(squares[i]) * to_root, random >> 16));
   }
   arrays.means.scales[first / kAdamWBlock] = largest_mean / top<kMeanBits>();
   arrays.squares.scales[first / kAdamWBlock] = largest_root / top<kSquareBits>();
@@ -94,36 +92,36 @@ void clear(void* array, NumberFormat format, std::int64_t first) {
   std::fill_n(at<char>(array, first * size), kAdamWBlock * size, char{0});
 }
 
-void load_moments(const AdamWArrays& arrays, std::int64_t first, BlockMoments& moments) {
+void load_moments(const AdamWArrays& arrays, std::int64_t first, Block& means, Block& squares) {
   if (arrays.moments == Moments::Fp32 || arrays.moments == Moments::Bf16) {
     const auto format = arrays.moments == Moments::Fp32 ? NumberFormat::Fp32 : NumberFormat::Bf16;
-    load(arrays.means.numbers, format, first, first + kAdamWBlock, moments.means);
-    load(arrays.squares.numbers, format, first, first + kAdamWBlock, moments.squares);
+    load(arrays.means.numbers, format, first, first + kAdamWBlock, means);
+    load(arrays.squares.numbers, format, first, first + kAdamWBlock, squares);
     return;
   }
   const std::int64_t block = first / kAdamWBlock;
   for (std::size_t i = 0; i < kAdamWBlock; ++i) {
     const auto place = first + static_cast<std::int64_t>(i);
-    moments.means[i] =
+    means[i] =
         decode_mean(*at<std::uint8_t>(arrays.means.numbers, place)) * arrays.means.scales[block];
     const float root = decode<kSquareBits>(*at<std::uint8_t>(arrays.squares.numbers, place)) *
                        arrays.squares.scales[block];
-    moments.squares[i] = root * root;
+    squares[i] = root * root;
   }
 }
 
 void store_moments(const AdamWArrays& arrays, std::int64_t first, std::uint32_t key,
-                   const BlockMoments& moments) {
+                   const Block& means, const Block& squares) {
   switch (arrays.moments) {
     case Moments::Fp32:
-      store(arrays.means.numbers, NumberFormat::Fp32, first, moments.means.data());
-      store(arrays.squares.numbers, NumberFormat::Fp32, first, moments.squares.data());
+      store(arrays.means.numbers, NumberFormat::Fp32, first, means.data());
+      store(arrays.squares.numbers, NumberFormat::Fp32, first, squares.data());
       break;
     case Moments::Bf16:
-      store_short(arrays, first, key, moments);
+      store_short(arrays, first, key, means, squares);
       break;
     case Moments::EightBit:
-      store_eight_bits(arrays, first, key, moments);
+      store_eight_bits(arrays, first, key, means, squares);
       break;
   }
 }
@@ -142,18 +140,19 @@ void step_block(const AdamWArrays& arrays, const AdamWRule& rule, const UpdateSt
                 std::int64_t first, const Block& gradients) {
   const Factors factors = factors_of(rule, state);
   const float decay = first < arrays.decayed ? factors.decay_factor : 1.0F;
-  BlockMoments moments;
-  load_moments(arrays, first, moments);
+  Block means;
+  Block squares;
+  load_moments(arrays, first, means, squares);
   float* weights = arrays.weights + first;
   for (std::size_t i = 0; i < kAdamWBlock; ++i) {
     if (!finite(gradients[i])) continue;
-    Element element{.weight = weights[i], .mean = moments.means[i], .square = moments.squares[i]};
+    Element element{.weight = weights[i], .mean = means[i], .square = squares[i]};
     step(factors, gradients[i], decay, element);
     weights[i] = element.weight;
-    moments.means[i] = element.mean;
-    moments.squares[i] = element.square;
+    means[i] = element.mean;
+    squares[i] = element.square;
   }
-  store_moments(arrays, first, state.rounding, moments);
+  store_moments(arrays, first, state.rounding, means, squares);
   if (arrays.copy != nullptr) store(arrays.copy, arrays.copy_format, first, weights);
 }
 

@@ -70,8 +70,8 @@ class PlainGroupNorm : public torch::autograd::Function<PlainGroupNorm> {
 
 }  // namespace
 
-at::Tensor group_norm(const at::Tensor& x, const GroupNormWeights& norm) {
-  return PlainGroupNorm::apply(x.contiguous(), norm.weight, norm.bias, norm.groups);
+at::Tensor group_norm(const at::Tensor& x, const NormWeights& norm, std::int64_t groups) {
+  return PlainGroupNorm::apply(x.contiguous(), norm.weight, norm.bias, groups);
 }
 
 }  // namespace myxtts::plain
@@ -132,18 +132,18 @@ class FusedGroupNorm : public torch::autograd::Function<FusedGroupNorm> {
   }
 };
 
-bool fits(const at::Tensor& x, const GroupNormWeights& norm) {
+bool fits(const at::Tensor& x, const NormWeights& norm, std::int64_t groups) {
   return cuda_kernels(Operation::GroupNorm) != nullptr &&
          common_number({x, norm.weight, norm.bias}).has_value() && x.numel() > 0 &&
-         x.size(2) % (norm.groups * kGroupWidthMultiple) == 0 && norm.groups <= kMostGroups &&
+         x.size(2) % (groups * kGroupWidthMultiple) == 0 && groups <= kMostGroups &&
          x.size(2) <= kGroupNormWidest;
 }
 
 }  // namespace
 
-at::Tensor group_norm(const at::Tensor& x, const GroupNormWeights& norm) {
-  if (!fits(x, norm)) return plain::group_norm(x, norm);
-  return FusedGroupNorm::apply(x.contiguous(), norm.weight, norm.bias, norm.groups);
+at::Tensor group_norm(const at::Tensor& x, const NormWeights& norm, std::int64_t groups) {
+  if (!fits(x, norm, groups)) return plain::group_norm(x, norm, groups);
+  return FusedGroupNorm::apply(x.contiguous(), norm.weight, norm.bias, groups);
 }
 
 }  // namespace myxtts

@@ -5,25 +5,22 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "kernels/ops/residual_norm.h"
+
 namespace myxtts {
 
-struct GroupNormWeights {
-  const at::Tensor& weight;  // [D]
-  const at::Tensor& bias;    // [D]
-  std::int64_t groups;       // of neighbouring channels; divides D
-};
-
-// Group norm over time and the channels of a group, of data with channels last. Computes in fp32
-// whatever the dtype of `x`, and gives that dtype back. Differentiable once.
+// Group norm over time and the neighbouring channels of a group, of data with channels last;
+// `groups` divides D. Computes in fp32 whatever the dtype of `x`, and gives that dtype back.
+// Differentiable once.
 //
 // x [B, F, D] -> [B, F, D]
-at::Tensor group_norm(const at::Tensor& x, const GroupNormWeights& norm);
+at::Tensor group_norm(const at::Tensor& x, const NormWeights& norm, std::int64_t groups);
 
 // The expression that the kernels are compared with; what the CPU computes.
 
 namespace plain {
 
-at::Tensor group_norm(const at::Tensor& x, const GroupNormWeights& norm);
+at::Tensor group_norm(const at::Tensor& x, const NormWeights& norm, std::int64_t groups);
 
 }  // namespace plain
 

@@ -10,9 +10,10 @@ namespace myxtts {
 // Layer norm and what stands before it in a transformer, in one pass over the data. On the CPU, and
 // for widths the kernels do not take, the plain expressions of residual_norm_cpu.cpp.
 
+// Scale and shift behind a norm.
 struct NormWeights {
-  const at::Tensor& weight;  // [D]
-  const at::Tensor& bias;    // [D]
+  at::Tensor weight;  // [D]
+  at::Tensor bias;    // [D]
 };
 
 struct NormedSum {

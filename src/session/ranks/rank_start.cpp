@@ -113,7 +113,7 @@ RankStart::RankStart(const RunConfig& config)
   if (!world_) return;
   if (has_rank_threads(config)) refuse_launched_threads(config, *world_);
   keep_to_share_of_cores(*world_);
-  if (!world_->leads()) configure_log({.level = LogLevel::Error, .progress = false});
+  if (!world_->leads()) configure_log(LogLevel::Error, {}, /*progress=*/false);
 }
 
 bool RankStart::starts_processes() const {

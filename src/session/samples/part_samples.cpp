@@ -137,14 +137,14 @@ void CopiedClips::make(const OpenModel& model, const Take& take, const Wanted& w
   const CopySynthesis copy(model, at::kCPU);
   for (std::size_t index = 0; index < clips_.size() && wanted(); ++index) {
     const auto clip = read_clip(clips_[index].audio, copy.input_rate());
-    const auto copied = copy(clip, clips_[index].ids, wanted);
-    if (!copied.samples.defined()) return;
+    const at::Tensor copied = copy(clip, clips_[index].ids, wanted);
+    if (!copied.defined()) return;
     take({.name = numbered(index),
           .text = clips_[index].text,
-          .sound = copied.samples,
+          .sound = copied,
           .sample_rate = copy.sample_rate(),
           .picture = mel_picture(
-              {log_mel(clip, copy.input_rate()), log_mel(copied.samples, copy.sample_rate())})});
+              {log_mel(clip, copy.input_rate()), log_mel(copied, copy.sample_rate())})});
     take({.name = numbered(index) + "-original", .sound = clip, .sample_rate = copy.input_rate()});
   }
 }
@@ -282,11 +282,9 @@ void SpokenSamples::make(const OpenModel& model, const Take& take, const Wanted&
   Synthesizer synthesizer(model_, c10::kCPU, 1);
   const Dvae dvae(model.config.dvae, model.dvae);
   const auto lengths = reference_lengths(model.reference, model.config.decoder.input_sample_rate);
-  const ReferenceTreatment treatment{.most_samples = lengths.of_each,
-                                     .even_loudness = model.reference.sound_norm_refs};
   for (std::size_t number = 0; number < texts_.size() && wanted(); ++number) {
     OneText text(synthesizer, texts_[number], wanted);
-    const Voice voice = synthesizer.voice_of({texts_[number].reference}, treatment, lengths);
+    const Voice voice = synthesizer.voice_of({texts_[number].reference}, lengths);
     if (!text.speak(voice, model_.sampling)) return;
     const auto sound = text.sound();
     take({.name = numbered(number),

@@ -80,7 +80,7 @@ class CpuGpt::Packer {
         [=](std::size_t row, std::size_t column) { return from[column * in + row]; });
   }
 
-  Norm norm(const std::string& name, std::size_t width) {
+  NormView norm(const std::string& name, std::size_t width) {
     return {copy(weights_(name + ".weight"), width), copy(weights_(name + ".bias"), width)};
   }
 
@@ -136,18 +136,19 @@ std::size_t CpuGpt::packed_size(const GptConfig& config) {
          head * (size_of(config.width) + 1);
 }
 
-CpuGpt::CpuGpt(const GptConfig& config, const WeightSource& weights, const Sizes& sizes)
+CpuGpt::CpuGpt(const GptConfig& config, const WeightSource& weights, std::size_t rows,
+               std::size_t positions, std::size_t threads)
     : width_(size_of(config.width)),
       heads_(size_of(config.heads)),
       head_width_(size_of(config.head_width())),
       head_stride_(head_stride(config)),
-      sizes_(sizes),
+      rows_(rows),
+      positions_(positions),
       weights_(packed_size(config), Pages::Large),
-      key_size_(round_up(sizes.positions, kKeyBlock) * head_width_),
-      value_size_(sizes.positions * round_up(head_width_, kKeyBlock)),
-      cache_(sizes.rows * size_of(config.layers) * heads_ * (key_size_ + value_size_),
-             Pages::OnDemand),
-      threads_(std::clamp<std::size_t>(sizes.threads, 1, heads_)) {
+      key_size_(round_up(positions, kKeyBlock) * head_width_),
+      value_size_(positions * round_up(head_width_, kKeyBlock)),
+      cache_(rows * size_of(config.layers) * heads_ * (key_size_ + value_size_), Pages::OnDemand),
+      threads_(std::clamp<std::size_t>(threads, 1, heads_)) {
   Packer packer(weights, weights_.data());
   const auto source = [this](std::size_t column) -> std::ptrdiff_t {
     const std::size_t inside = column % head_stride_;
@@ -177,7 +178,7 @@ CpuGpt::CpuGpt(const GptConfig& config, const WeightSource& weights, const Sizes
   states_ = scratch(width_);
   logits_ = scratch(size_of(config.audio_ids));
   for (std::size_t member = 0; member < threads_.members(); ++member) {
-    members_.push_back({scratch(width_), std::vector<float>(round_up(sizes.positions, kKeyBlock)),
+    members_.push_back({scratch(width_), std::vector<float>(round_up(positions, kKeyBlock)),
                         std::vector<float>(round_up(head_width_, kKeyBlock))});
   }
   threads_.start();
@@ -185,8 +186,8 @@ CpuGpt::CpuGpt(const GptConfig& config, const WeightSource& weights, const Sizes
 
 Rows CpuGpt::scratch(std::size_t width) {
   const std::size_t stride = round_up(width, kPanel);
-  scratch_.emplace_back(sizes_.rows * stride);
-  return {scratch_.back().data(), stride, sizes_.rows};
+  scratch_.emplace_back(rows_ * stride);
+  return {scratch_.back().data(), stride, rows_};
 }
 
 HeadCache CpuGpt::cache(std::size_t row, std::size_t layer, std::size_t head) const {
@@ -197,7 +198,7 @@ HeadCache CpuGpt::cache(std::size_t row, std::size_t layer, std::size_t head) co
 
 void CpuGpt::write_prefix(std::size_t row, std::size_t layer, const float* keys,
                           const float* values, std::size_t count) {
-  MYXTTS_CHECK(row < sizes_.rows && count <= sizes_.positions,
+  MYXTTS_CHECK(row < rows_ && count <= positions_,
                "a prefix of {} positions does not fit into the cache", count);
   for (std::size_t head = 0; head < heads_; ++head) {
     const HeadCache target = cache(row, layer, head);
@@ -209,10 +210,9 @@ void CpuGpt::write_prefix(std::size_t row, std::size_t layer, const float* keys,
 }
 
 void CpuGpt::step(std::span<const Input> inputs) {
-  MYXTTS_CHECK(inputs.size() <= sizes_.rows, "{} rows for a cache of {}", inputs.size(),
-               sizes_.rows);
+  MYXTTS_CHECK(inputs.size() <= rows_, "{} rows for a cache of {}", inputs.size(), rows_);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    MYXTTS_CHECK(inputs[i].position < sizes_.positions, "position {} is beyond the cache",
+    MYXTTS_CHECK(inputs[i].position < positions_, "position {} is beyond the cache",
                  inputs[i].position);
     std::copy_n(inputs[i].embedding, width_, at(x_, i));
   }
@@ -279,18 +279,18 @@ void CpuGpt::mlp(std::size_t member, const Layer& layer) {
 void CpuGpt::run_end(std::size_t member) {
   const Rows x = normalised(member, last_layer_norm_);
   for (std::size_t i = 0; i < x.count; ++i) {
-    normalise(at(x, i), at(x, i), final_norm_.weight, final_norm_.bias, width_);
+    normalise(at(x, i), at(x, i), final_norm_.scale, final_norm_.shift, width_);
     if (member == 0) std::copy_n(at(x, i), width_, at(states_, i));
   }
   multiply_share(member, head_, x, logits_, Result::Write);
 }
 
 // Every member norms all of x for itself: that is less work than waiting for another.
-Rows CpuGpt::normalised(std::size_t member, const Norm& norm) {
+Rows CpuGpt::normalised(std::size_t member, const NormView& norm) {
   Rows rows = members_[member].normalised;
   rows.count = x_.count;
   for (std::size_t i = 0; i < rows.count; ++i) {
-    normalise(at(x_, i), at(rows, i), norm.weight, norm.bias, width_);
+    normalise(at(x_, i), at(rows, i), norm.scale, norm.shift, width_);
   }
   return rows;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/model.h"
+#include "kernels/decode/code_decoder.h"
 #include "synth/cpu/decode_threads.h"
 #include "synth/cpu/vector_math.h"
 
@@ -45,14 +46,9 @@ using WeightSource = std::function<const float*(const std::string& name)>;
 // What lies before the first step is written with write_prefix(). One thread at a time.
 class CpuGpt {
  public:
-  struct Sizes {
-    std::size_t rows = 1;
-    std::size_t positions = 0;  // of a row, at most
-    std::size_t threads = 1;
-  };
-
-  // Copies the weights.
-  CpuGpt(const GptConfig& config, const WeightSource& weights, const Sizes& sizes);
+  // Copies the weights. Takes up to `rows` rows of up to `positions` positions each.
+  CpuGpt(const GptConfig& config, const WeightSource& weights, std::size_t rows,
+         std::size_t positions, std::size_t threads);
 
   // keys and values [count, D] of a layer for the first positions of a row.
   void write_prefix(std::size_t row, std::size_t layer, const float* keys, const float* values,
@@ -77,15 +73,11 @@ class CpuGpt {
   void copy_row(std::size_t from, std::size_t to, std::size_t positions);
 
  private:
-  struct Norm {
-    const float* weight = nullptr;
-    const float* bias = nullptr;
-  };
   struct Layer {
-    Norm before_attention;
+    NormView before_attention;
     PanelMatrix qkv;  // head after head, each [q | k | v] filled up to whole panels
     PanelMatrix attention_out;
-    Norm before_mlp;
+    NormView before_mlp;
     PanelMatrix mlp_in;
     PanelMatrix mlp_out;
   };
@@ -102,7 +94,7 @@ class CpuGpt {
                    const Input& input);
   void mlp(std::size_t member, const Layer& layer);
   void run_end(std::size_t member);
-  Rows normalised(std::size_t member, const Norm& norm);
+  Rows normalised(std::size_t member, const NormView& norm);
   void multiply_share(std::size_t member, const PanelMatrix& matrix, const Rows& x, const Rows& y,
                       Result result);
 
@@ -110,12 +102,13 @@ class CpuGpt {
   const std::size_t heads_;
   const std::size_t head_width_;
   const std::size_t head_stride_;  // columns of qkv for a head
-  const Sizes sizes_;
+  const std::size_t rows_;
+  const std::size_t positions_;
 
   LargeBuffer weights_;
   std::vector<Layer> layers_;
-  Norm last_layer_norm_;
-  Norm final_norm_;
+  NormView last_layer_norm_;
+  NormView final_norm_;
   PanelMatrix head_;
 
   std::size_t key_size_;    // floats of one head's keys

@@ -120,9 +120,9 @@ std::string italian_decimal(const Decimal& number) {
 }
 
 std::optional<std::string> italian_amount(const Amount& amount, Currency currency) {
-  MoneyPhrase phrase = money_phrase(amount, currency, kItalianMoney, italian_cardinal);
-  if (currency == Currency::Gbp && phrase.units == "uno") phrase.units = "una";
-  std::string words = join_money(phrase, kItalianMoney.separator);
+  std::string units = italian_cardinal(amount.units);
+  if (currency == Currency::Gbp && units == "uno") units = "una";
+  std::string words = join_money(units, amount, currency, kItalianMoney, italian_cardinal);
   replace_all(words, "uno", "un");
   return drop_cents_if_whole(std::move(words), amount, kItalianMoney.separator);
 }

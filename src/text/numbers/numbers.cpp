@@ -128,11 +128,11 @@ const MoneyNames& MoneyTable::names(Currency currency) const {
   return eur;
 }
 
-std::string join_money(const MoneyPhrase& phrase, std::string_view separator) {
-  std::string words = phrase.units;
-  words.append(" ").append(phrase.unit).append(separator).append(" ");
-  words.append(phrase.cents).append(" ").append(phrase.cent);
-  return words;
+std::string join_money(const std::string& units, const Amount& amount, Currency currency,
+                       const MoneyTable& table, std::string (*cardinal)(std::uint64_t)) {
+  const MoneyNames& names = table.names(currency);
+  return fmt::format("{} {}{} {} {}", units, names.unit[table.form(amount.units)], table.separator,
+                     cardinal(amount.cents), names.cent[table.form(amount.cents)]);
 }
 
 std::string drop_cents_if_whole(std::string words, const Amount& amount,
@@ -143,19 +143,12 @@ std::string drop_cents_if_whole(std::string words, const Amount& amount,
   return words;
 }
 
-MoneyPhrase money_phrase(const Amount& amount, Currency currency, const MoneyTable& table,
-                         std::string (*cardinal)(std::uint64_t)) {
-  const MoneyNames& names = table.names(currency);
-  return {cardinal(amount.units), names.unit[table.form(amount.units)], cardinal(amount.cents),
-          names.cent[table.form(amount.cents)]};
-}
-
 std::optional<std::string> spell_money(const Amount& amount, Currency currency,
                                        const MoneyTable& table,
                                        std::string (*cardinal)(std::uint64_t)) {
   if (!table.names(currency).known()) return std::nullopt;
-  const MoneyPhrase phrase = money_phrase(amount, currency, table, cardinal);
-  return drop_cents_if_whole(join_money(phrase, table.separator), amount, table.separator);
+  return drop_cents_if_whole(join_money(cardinal(amount.units), amount, currency, table, cardinal),
+                             amount, table.separator);
 }
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {

@@ -103,16 +103,9 @@ struct MoneyTable {
   [[nodiscard]] const MoneyNames& names(Currency currency) const;
 };
 
-// "five dollars, ten cents" from its four words.
-struct MoneyPhrase {
-  std::string units;
-  std::string_view unit;
-  std::string cents;
-  std::string_view cent;
-};
-MoneyPhrase money_phrase(const Amount& amount, Currency currency, const MoneyTable& table,
-                         std::string (*cardinal)(std::uint64_t));
-std::string join_money(const MoneyPhrase& phrase, std::string_view separator);
+// "five dollars, ten cents", with `units` as the words of the whole number.
+std::string join_money(const std::string& units, const Amount& amount, Currency currency,
+                       const MoneyTable& table, std::string (*cardinal)(std::uint64_t));
 
 // A whole amount loses everything from the last separator on: "five dollars, zero cents" is said
 // "five dollars".

@@ -86,18 +86,13 @@ UnicodeString join_groups(const UnicodeString& text) {
       text, [](const RegexMatcher& match) { return whole(match).findAndReplace(u",", u""); });
 }
 
-struct Date {
-  std::uint64_t year, month, day;
-};
-
-std::optional<std::string> say_date(const Date& date) {
-  const bool solar = date.year >= 1200 && date.year <= 1599;
-  const bool gregorian = date.year >= 1600 && date.year <= 2399;
+std::optional<std::string> say_date(std::uint64_t year, std::uint64_t month, std::uint64_t day) {
+  const bool solar = year >= 1200 && year <= 1599;
+  const bool gregorian = year >= 1600 && year <= 2399;
   if (!solar && !gregorian) return std::nullopt;
-  if (date.month < 1 || date.month > 12 || date.day < 1 || date.day > 31) return std::nullopt;
+  if (month < 1 || month > 12 || day < 1 || day > 31) return std::nullopt;
   const Months& months = solar ? kSolarMonths : kGregorianMonths;
-  return fmt::format("{} {} {}", persian_ordinal(date.day), months[date.month - 1],
-                     persian_cardinal(date.year));
+  return fmt::format("{} {} {}", persian_ordinal(day), months[month - 1], persian_cardinal(year));
 }
 
 UnicodeString expand_dates(const UnicodeString& text) {
@@ -105,18 +100,14 @@ UnicodeString expand_dates(const UnicodeString& text) {
       R"((?<![0-9])(?<![0-9][/.-])([0-9]{4})([/-])([0-9]{1,2})\2([0-9]{1,2})(?![0-9]|[/.-][0-9]))");
   static const Pattern day_first(
       R"((?<![0-9])(?<![0-9][/.-])([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})(?![0-9]|[/.-][0-9]))");
-  const auto said = [](const RegexMatcher& match, const Date& date) {
-    const auto words = say_date(date);
+  const auto said = [](const RegexMatcher& match, int year, int month, int day) {  // their groups
+    const auto words = say_date(to_integer(group(match, year)), to_integer(group(match, month)),
+                                to_integer(group(match, day)));
     return words ? to_unicode(*words) : whole(match);
   };
-  const UnicodeString half = year_first.replace(text, [&](const RegexMatcher& match) {
-    return said(match, {to_integer(group(match, 1)), to_integer(group(match, 3)),
-                        to_integer(group(match, 4))});
-  });
-  return day_first.replace(half, [&](const RegexMatcher& match) {
-    return said(match, {to_integer(group(match, 3)), to_integer(group(match, 2)),
-                        to_integer(group(match, 1))});
-  });
+  const UnicodeString half =
+      year_first.replace(text, [&](const RegexMatcher& match) { return said(match, 1, 3, 4); });
+  return day_first.replace(half, [&](const RegexMatcher& match) { return said(match, 3, 2, 1); });
 }
 
 UnicodeString expand_times(const UnicodeString& text) {

@@ -94,11 +94,11 @@ std::string portuguese_decimal(const Decimal& number) {
 }
 
 std::optional<std::string> portuguese_amount(const Amount& amount, Currency currency) {
-  MoneyPhrase phrase = money_phrase(amount, currency, kPortugueseMoney, portuguese_cardinal);
+  std::string units = portuguese_cardinal(amount.units);
   for (const std::string_view large : {"milhão", "milhões", "bilião", "biliões"}) {
-    if (phrase.units.ends_with(large)) phrase.units += " de";
+    if (units.ends_with(large)) units += " de";
   }
-  std::string words = join_money(phrase, kPortugueseMoney.separator);
+  std::string words = join_money(units, amount, currency, kPortugueseMoney, portuguese_cardinal);
   // The peer drops the cents here and then cuts once more, so that 25€ is only "vinte".
   replace_all(words, " e zero cêntimos", "");
   return drop_cents_if_whole(std::move(words), amount, kPortugueseMoney.separator);

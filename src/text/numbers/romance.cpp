@@ -66,12 +66,12 @@ std::string spanish_ordinal(std::uint64_t number) {
 }
 
 std::optional<std::string> spanish_amount(const Amount& amount, Currency currency) {
-  MoneyPhrase phrase = money_phrase(amount, currency, kSpanishMoney, spanish_cardinal);
+  std::string units = spanish_cardinal(amount.units);
   if (currency == Currency::Gbp) {
-    replace_all(phrase.units, "uno", "una");
-    replace_all(phrase.units, "cientos", "cientas");
+    replace_all(units, "uno", "una");
+    replace_all(units, "cientos", "cientas");
   }
-  std::string words = join_money(phrase, kSpanishMoney.separator);
+  std::string words = join_money(units, amount, currency, kSpanishMoney, spanish_cardinal);
   replace_all(words, "veintiuno", "veintiún");
   replace_all(words, "uno", "un");
   return drop_cents_if_whole(std::move(words), amount, kSpanishMoney.separator);

@@ -64,16 +64,15 @@ glued:
 800+100: восьмисот[>>]; девятисот[>>]
 )";
 
-struct RussianLarge {
-  std::array<std::string_view, 3> forms;
-  std::string_view ordinal_stem;  // without its ending -ый
-};
-constexpr std::array<RussianLarge, 5> kRussianLarge{
+// By the power of a thousand: the forms of its name, and its ordinal.
+constexpr std::array<std::array<std::string_view, 3>, 5> kRussianLarge{
     {{},
-     {{"тысяча", "тысячи", "тысяч"}, "тысячн"},
-     {{"миллион", "миллиона", "миллионов"}, "миллионн"},
-     {{"миллиард", "миллиарда", "миллиардов"}, "миллиардн"},
-     {{"триллион", "триллиона", "триллионов"}, "триллионн"}}};
+     {"тысяча", "тысячи", "тысяч"},
+     {"миллион", "миллиона", "миллионов"},
+     {"миллиард", "миллиарда", "миллиардов"},
+     {"триллион", "триллиона", "триллионов"}}};
+constexpr std::array<std::string_view, 5> kRussianLargeOrdinals{"", "тысячный", "миллионный",
+                                                                "миллиардный", "триллионный"};
 
 std::size_t russian_form(std::uint64_t count) {
   return plural_form(count, PluralRule::EndingInOneIsSingular);
@@ -115,16 +114,10 @@ void append_counted_group(std::string& words, std::uint64_t group, std::size_t l
     std::string counted = ordinal_rules().spell(group, "counted");
     words += (level == 1 ? in_the_feminine(counted) : counted) + " ";
   }
-  words.append(kRussianLarge[level].forms[russian_form(group)]).append(" ");
+  words.append(kRussianLarge[level][russian_form(group)]).append(" ");
 }
 
-// The ordinal without the ending of тысячный, if it ends in that; with its ending otherwise.
-struct Stem {
-  std::string words;
-  bool open;
-};
-
-Stem ordinal_stem(std::uint64_t number) {
+std::string russian_ordinal(std::uint64_t number) {
   std::size_t lowest = 0;
   std::uint64_t unit = 1;
   while (number != 0 && number / unit % 1000 == 0) {
@@ -138,14 +131,9 @@ Stem ordinal_stem(std::uint64_t number) {
     if (group != 0) append_counted_group(words, group, level);
   }
   const std::uint64_t group = number / unit % 1000;
-  if (lowest == 0) return {words + ordinal_rules().spell(group, "last"), false};
+  if (lowest == 0) return words + ordinal_rules().spell(group, "last");
   if (group != 1) words += ordinal_rules().spell(group, "glued");
-  return {words + std::string(kRussianLarge[lowest].ordinal_stem), true};
-}
-
-std::string russian_ordinal(std::uint64_t number) {
-  Stem stem = ordinal_stem(number);
-  return stem.open ? stem.words + "ый" : stem.words;
+  return words.append(kRussianLargeOrdinals[lowest]);
 }
 
 bool ends_in_one(std::uint64_t number) {
@@ -156,9 +144,9 @@ bool ends_in_one(std::uint64_t number) {
 std::string denominator(std::size_t digits, bool one) {
   std::uint64_t power = 1;
   for (std::size_t count = 0; count < digits; ++count) power *= 10;
-  Stem stem = ordinal_stem(power);
-  if (!stem.open) stem.words.resize(stem.words.size() - std::string_view("ый").size());
-  return stem.words + (one ? "ая" : "ых");
+  std::string words = russian_ordinal(power);
+  words.resize(words.size() - std::string_view("ый").size());
+  return words + (one ? "ая" : "ых");
 }
 
 std::string russian_decimal(const Decimal& number) {

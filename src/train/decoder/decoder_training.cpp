@@ -147,9 +147,8 @@ class DecoderTraining final : public PartTraining {
 
  private:
   // The decoder's optimiser reports the losses of both sides.
-  std::vector<Network> networks() const override {
-    return {{decoder_parameters_, optimiser_},
-            {discriminator_parameters_, discriminator_optimiser_}};
+  std::vector<const Optimiser*> optimisers() const override {
+    return {&optimiser_, &discriminator_optimiser_};
   }
 
   void pass(const DeviceBatch& batch) override;

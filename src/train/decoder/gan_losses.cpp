@@ -27,9 +27,8 @@ MelError::MelError(std::int64_t sample_rate, c10::Device device) {
                            .hop = fft_size / 4,
                            .bands = bands,
                            .high_hz = static_cast<double>(sample_rate) / 2};
-    resolutions_.push_back({.sizes = {.fft_size = fft_size, .hop = mel.hop},
-                            .window = mel_window(mel).to(device),
-                            .filters = mel_filters(mel).to(device)});
+    windows_.push_back(mel_window(mel).to(device));
+    filters_.push_back(mel_filters(mel).to(device));
   }
 }
 
@@ -37,19 +36,18 @@ std::int64_t MelError::minimum_samples() {
   return kSizes.front().first / 2 + 1;
 }
 
-at::Tensor MelError::log_mel(const Resolution& resolution, const at::Tensor& sound) {
-  const auto spectrum = magnitudes(sound, resolution.window, resolution.sizes);  // [W, bins, F]
-  return exact_matmul(spectrum.transpose(1, 2), resolution.filters).clamp_min(kLogFloor).log();
-}
-
 at::Tensor MelError::operator()(const at::Tensor& made, const at::Tensor& wanted) const {
   at::Tensor sum;
-  for (const auto& resolution : resolutions_) {
-    const auto difference = log_mel(resolution, made) - log_mel(resolution, wanted);
+  for (std::size_t i = 0; i < windows_.size(); ++i) {
+    const auto log_mel = [&](const at::Tensor& sound) {
+      const auto spectrum = magnitudes(sound, windows_[i]);  // [W, bins, F]
+      return exact_matmul(spectrum.transpose(1, 2), filters_[i]).clamp_min(kLogFloor).log();
+    };
+    const auto difference = log_mel(made) - log_mel(wanted);
     const auto error = difference.abs().mean({1, 2});  // [W]
     sum = sum.defined() ? sum + error : error;
   }
-  return sum / static_cast<double>(resolutions_.size());
+  return sum / static_cast<double>(windows_.size());
 }
 
 namespace {

@@ -29,15 +29,9 @@ class MelError {
   static std::int64_t minimum_samples();
 
  private:
-  struct Resolution {
-    SpectrumSizes sizes;
-    at::Tensor window;   // [fft_size]
-    at::Tensor filters;  // [bins, bands]
-  };
-
-  static at::Tensor log_mel(const Resolution& resolution, const at::Tensor& sound);
-
-  std::vector<Resolution> resolutions_;
+  // Of each resolution.
+  std::vector<at::Tensor> windows_;  // [fft_size]
+  std::vector<at::Tensor> filters_;  // [bins, bands]
 };
 
 // Least-squares losses of the decoder and its discriminators, as HiFi-GAN has them: of each window

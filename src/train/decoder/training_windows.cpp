@@ -37,34 +37,27 @@ at::Tensor weighted(const at::Tensor& latents, const at::Tensor& which, const at
   return latents.index({which}) * weights.unsqueeze(-1);  // [W, F, D]
 }
 
-// The first stretching at `places` [W, F] of it, each times its weight.
-at::Tensor stretched_to_hop(const DecoderConfig& config, const at::Tensor& latents,
-                            const WantedFrames& wanted, const at::Tensor& places,
-                            const at::Tensor& weights) {
-  const auto count = wanted.latents.unsqueeze(1);
-  const auto first = wanted.first_latent.unsqueeze(1);
-  const auto at = between(places, ratio(config.code_stride, config.output_hop), count);
-  return weighted(latents, first + at.lower, weights * (1 - at.share)) +
-         weighted(latents, first + at.upper, weights * at.share);
-}
-
 }  // namespace
 
 at::Tensor frame_windows(const DecoderConfig& config, const at::Tensor& latents,
-                         const WantedFrames& wanted) {
+                         const at::Tensor& first, const at::Tensor& counts,
+                         const at::Tensor& places) {
   const auto numbers = latents.to(at::kFloat);
-  const auto places = wanted.first_frame.unsqueeze(1) +
-                      at::arange(wanted.frames, wanted.first_frame.options());  // [W, F]
+  const auto count = counts.unsqueeze(1);
+  // The first stretching at `where` [W, F] of it, each times its weight.
+  const auto stretched_to_hop = [&](const at::Tensor& where, const at::Tensor& weights) {
+    const auto at = between(where, ratio(config.code_stride, config.output_hop), count);
+    return weighted(numbers, first.unsqueeze(1) + at.lower, weights * (1 - at.share)) +
+           weighted(numbers, first.unsqueeze(1) + at.upper, weights * at.share);
+  };
   const auto one = at::ones({}, numbers.options());
   if (config.output_sample_rate == config.input_sample_rate) {
-    return stretched_to_hop(config, numbers, wanted, places, one.expand(places.sizes()))
-        .transpose(1, 2);
+    return stretched_to_hop(places, one.expand(places.sizes())).transpose(1, 2);
   }
-  const auto hops = wanted.latents.unsqueeze(1) * config.code_stride / config.output_hop;
+  const auto hops = count * config.code_stride / config.output_hop;
   const auto at = between(places, ratio(config.output_sample_rate, config.input_sample_rate),
                           hops.to(at::kLong));
-  return (stretched_to_hop(config, numbers, wanted, at.lower, 1 - at.share) +
-          stretched_to_hop(config, numbers, wanted, at.upper, at.share))
+  return (stretched_to_hop(at.lower, 1 - at.share) + stretched_to_hop(at.upper, at.share))
       .transpose(1, 2);
 }
 
@@ -137,11 +130,11 @@ DecoderWindows WindowMaker::operator()(const DeviceBatch& batch) const {
   MYXTTS_CHECK(windows.sound.defined() && windows.starts.defined() && windows.voices.defined(),
                "a batch for the decoder has no sound windows");
   const auto rows = latent_rows(config_.gpt, batch.rows, windows.voices.size(0));
-  const WantedFrames wanted = {.first_latent = rows.first.index_select(0, windows.clips),
-                               .latents = rows.counts.index_select(0, windows.clips),
-                               .first_frame = windows.starts,
-                               .frames = windows.sound.size(1) / config_.decoder.output_hop};
-  return {.frames = frame_windows(config_.decoder, latents(rows.rows, batch.prompt_mel), wanted),
+  const std::int64_t frames = windows.sound.size(1) / config_.decoder.output_hop;
+  const auto places = windows.starts.unsqueeze(1) + at::arange(frames, windows.starts.options());
+  return {.frames = frame_windows(config_.decoder, latents(rows.rows, batch.prompt_mel),
+                                  rows.first.index_select(0, windows.clips),
+                                  rows.counts.index_select(0, windows.clips), places),
           .speaker = windows.voices.index_select(0, windows.clips).to(at::kFloat).unsqueeze(2),
           .sound = windows.sound,
           .weights = windows.weights};

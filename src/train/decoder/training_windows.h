@@ -13,20 +13,15 @@
 
 namespace myxtts {
 
-// Which of the decoder's frames are wanted, of which of the clips whose latents lie one after
-// another; int64, on the device of the latents.
-struct WantedFrames {
-  at::Tensor first_latent;  // [W] of the window's clip
-  at::Tensor latents;       // [W] how many the clip has
-  at::Tensor first_frame;   // [W] the window's
-  std::int64_t frames = 0;  // of each window
-};
-
 // The windows [W, D, frames] of what Decoder::frames() gives for the latents [N, D], without the
 // frames between them: each is a weighted sum of the four latents that the two stretchings reach.
-// Frames behind a clip's last are its last. fp32; each frame's channels lie together in memory.
+// The latents of clips lie one after another; of each window's clip `first` [W] is the first and
+// `counts` [W] how many it has. `places` [W, frames] are the wanted frames of the clip; those
+// behind its last are its last. These three are int64, on the device of the latents. Gives fp32;
+// each frame's channels lie together in memory.
 at::Tensor frame_windows(const DecoderConfig& config, const at::Tensor& latents,
-                         const WantedFrames& wanted);
+                         const at::Tensor& first, const at::Tensor& counts,
+                         const at::Tensor& places);
 
 // The rows whose states are the decoder's input, and where each clip's are among these.
 struct LatentRows {

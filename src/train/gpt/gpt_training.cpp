@@ -128,7 +128,7 @@ class GptTraining final : public PartTraining {
   }
 
  private:
-  std::vector<Network> networks() const override { return {{parameters_, optimiser_}}; }
+  std::vector<const Optimiser*> optimisers() const override { return {&optimiser_}; }
 
   void pass(const DeviceBatch& batch) override;
   void apply(double learning_rate) override;
@@ -152,10 +152,11 @@ class GptTraining final : public PartTraining {
   void take_inputs(const DeviceBatch& batch);
   void run(std::uint64_t batch);
   void seed_dropout(std::uint64_t batch);
-  void compute(const StepInputs& inputs, bool sums);
-  void backward(const StepInputs& inputs);
-  GptLosses forward(const StepInputs& inputs, double dropout, GuideSums& guide) const;
-  at::Tensor add_losses(const StepInputs& inputs, const GptLosses& losses, const GuideSums& guide);
+  void compute(const Batch<TensorOf>& inputs, bool sums);
+  void backward(const Batch<TensorOf>& inputs);
+  GptLosses forward(const Batch<TensorOf>& inputs, double dropout, GuideSums& guide) const;
+  at::Tensor add_losses(const Batch<TensorOf>& inputs, const GptLosses& losses,
+                        const GuideSums& guide);
   bool gradients_are_zero() const;
   void sum_over_ranks();
 
@@ -173,7 +174,7 @@ class GptTraining final : public PartTraining {
   // Of the last batch.
   bool has_clips_ = false;
   bool ends_step_ = true;
-  StepInputs inputs_;  // without graphs
+  Batch<TensorOf> inputs_;  // without graphs
 };
 
 OptimiserSettings GptTraining::own_optimiser_settings() const {
@@ -193,9 +194,8 @@ void GptTraining::join_ranks(RankTeam& team) {
   // Every rank made or read the same weights; those of rank 0 count.
   ranks_->all_gather({parameters_.weights()});
   parameters_.refresh_copy();
-  GradientExchangeSettings chosen{.wire = settings_.wire};
-  if (device().gpu() >= 0) chosen.bucket_bytes = kBucketBytesOfGpus;
-  exchange_.emplace(team, *ranks_, parameters_, chosen);
+  exchange_.emplace(team, *ranks_, parameters_, settings_.wire,
+                    device().gpu() >= 0 ? kBucketBytesOfGpus : kUsualBucketBytes);
 }
 
 // Every rank's part of a flat array of the trained numbers, of which one stands for `unit` of them.
@@ -230,7 +230,7 @@ void GptTraining::record_graphs(const GptConfig& config) {
                              at::TensorOptions(on));
   recording_ = true;
   graphs_.emplace(device(), *recorder_, settings_.sizes, mel,
-                  [this, sums](const StepInputs& inputs) { compute(inputs, sums); });
+                  [this, sums](const Batch<TensorOf>& inputs) { compute(inputs, sums); });
   recording_ = false;
 }
 
@@ -262,7 +262,8 @@ void GptTraining::take_inputs(const DeviceBatch& batch) {
   } else if (settings_.savers.release_gradients) {
     inputs_ = copy_of(batch);
   } else {
-    inputs_ = {.rows = batch.rows, .prompt_mel = batch.prompt_mel};
+    inputs_.rows = batch.rows;
+    inputs_.prompt_mel = batch.prompt_mel;
   }
 }
 
@@ -289,13 +290,13 @@ void GptTraining::seed_dropout(std::uint64_t batch) {
 }
 
 // One batch; where `sums` are wanted, the gradients of the step are summed over the ranks with it.
-void GptTraining::compute(const StepInputs& inputs, bool sums) {
+void GptTraining::compute(const Batch<TensorOf>& inputs, bool sums) {
   if (sums && !optimiser_.sums().defined()) exchange_->open();
   backward(inputs);
   if (sums) exchange_->finish(optimiser_.sums(), optimiser_.losses());
 }
 
-void GptTraining::backward(const StepInputs& inputs) {
+void GptTraining::backward(const Batch<TensorOf>& inputs) {
   std::optional<ZeroGradientPromise> promise;
   if (gradients_are_zero()) promise.emplace();
   GuideSums guide;
@@ -311,7 +312,8 @@ void GptTraining::backward(const StepInputs& inputs) {
 }
 
 // Where there is a guide, `guide` becomes its sums.
-GptLosses GptTraining::forward(const StepInputs& inputs, double dropout, GuideSums& guide) const {
+GptLosses GptTraining::forward(const Batch<TensorOf>& inputs, double dropout,
+                               GuideSums& guide) const {
   const auto latents = gpt_.conditioning(inputs.prompt_mel);
   poll();
   const auto states =
@@ -321,7 +323,7 @@ GptLosses GptTraining::forward(const StepInputs& inputs, double dropout, GuideSu
 }
 
 // Adds the losses to those of the step. Gives the one to train: their sum and the guide's part.
-at::Tensor GptTraining::add_losses(const StepInputs& inputs, const GptLosses& losses,
+at::Tensor GptTraining::add_losses(const Batch<TensorOf>& inputs, const GptLosses& losses,
                                    const GuideSums& guide) {
   std::vector<at::Tensor> all{losses.total, losses.text, losses.audio};
   auto trained = losses.total;
@@ -351,8 +353,7 @@ at::Tensor GptTraining::measure(const DeviceBatch& batch) const {
     return at::zeros({2, std::ssize(loss_names())}, at::TensorOptions(torch_device(device())));
   }
   GuideSums guide;
-  const GptLosses losses =
-      forward({.rows = batch.rows, .prompt_mel = batch.prompt_mel}, /*dropout=*/0.0, guide);
+  const GptLosses losses = forward(batch, /*dropout=*/0.0, guide);
   const auto counted = [](const at::Tensor& targets) { return targets.ne(-1).sum(at::kFloat); };
   std::vector<at::Tensor> found{losses.text_tokens.sum(), losses.audio_tokens.sum()};
   std::vector<at::Tensor> over{counted(batch.rows.text_targets), counted(batch.rows.audio_targets)};

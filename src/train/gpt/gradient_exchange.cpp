@@ -32,8 +32,12 @@ class GradientExchange::Visit final : public torch::autograd::FunctionPostHook {
 };
 
 GradientExchange::GradientExchange(RankTeam& team, RankTensors& tensors, Parameters& parameters,
-                                   const GradientExchangeSettings& settings)
-    : team_(team), tensors_(tensors), parameters_(parameters), settings_(settings) {
+                                   Wire wire, std::int64_t bucket_bytes)
+    : team_(team),
+      tensors_(tensors),
+      parameters_(parameters),
+      wire_(wire),
+      bucket_bytes_(bucket_bytes) {
   cut(parameters.layout());
 }
 
@@ -46,7 +50,7 @@ void GradientExchange::cut(const ParameterLayout& layout) {
   const auto size = static_cast<std::int64_t>(parameters_.gradients().element_size());
   for (const auto& place : layout.places) {
     if (!place.trained) continue;
-    if (buckets_.empty() || buckets_.back().count * size >= settings_.bucket_bytes) {
+    if (buckets_.empty() || buckets_.back().count * size >= bucket_bytes_) {
       buckets_.push_back({.first = place.first});
     }
     Bucket& bucket = buckets_.back();
@@ -92,7 +96,7 @@ void GradientExchange::send_complete() {
 
 void GradientExchange::send(const at::Tensor& numbers, std::int64_t first) {
   const TraceScope trace("send gradients");
-  if (settings_.wire == Wire::Fp32 || numbers.scalar_type() == at::kBFloat16) {
+  if (wire_ == Wire::Fp32 || numbers.scalar_type() == at::kBFloat16) {
     return tensors_.begin_all_reduce(numbers, numbers);
   }
   if (!on_wire_.defined()) {

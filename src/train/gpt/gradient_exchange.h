@@ -37,17 +37,14 @@ namespace myxtts {
 // the large one, so a parameter may be visited more than once. The first pass shows how often; in
 // it, and for a parameter that had no part in it, nothing is sent before the pass ends.
 
-struct GradientExchangeSettings {
-  Wire wire = Wire::Fp32;
-  // Few enough to pay the latency, many to overlap.
-  std::int64_t bucket_bytes = std::int64_t{8} << 20;
-};
+// Few enough buckets to pay the latency, many to overlap.
+inline constexpr std::int64_t kUsualBucketBytes = std::int64_t{8} << 20;
 
 // Parameters, team and tensors outlive it. The trainer's thread only; autograd's own count.
 class GradientExchange {
  public:
   GradientExchange(RankTeam& team, RankTensors& tensors, Parameters& parameters,
-                   const GradientExchangeSettings& settings);
+                   Wire wire = Wire::Fp32, std::int64_t bucket_bytes = kUsualBucketBytes);
   GradientExchange(const GradientExchange&) = delete;
   GradientExchange& operator=(const GradientExchange&) = delete;
   ~GradientExchange();
@@ -93,7 +90,8 @@ class GradientExchange {
   RankTeam& team_;
   RankTensors& tensors_;
   Parameters& parameters_;
-  const GradientExchangeSettings settings_;
+  const Wire wire_;
+  const std::int64_t bucket_bytes_;
   at::Tensor on_wire_;  // bf16 [trained], where others are sent as it; or undefined
   std::vector<Gradient> gradients_;
   std::vector<Bucket> buckets_;

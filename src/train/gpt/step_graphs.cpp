@@ -12,8 +12,10 @@
 
 namespace myxtts {
 
-StepInputs copy_of(const DeviceBatch& batch) {
-  StepInputs copy = {.rows = batch.rows, .prompt_mel = batch.prompt_mel.clone()};
+Batch<TensorOf> copy_of(const DeviceBatch& batch) {
+  Batch<TensorOf> copy;
+  copy.rows = batch.rows;
+  copy.prompt_mel = batch.prompt_mel.clone();
   GptBatch& rows = copy.rows;
   for (auto* tensor :
        {&rows.segment_ends, &rows.tokens, &rows.positions, &rows.target_rows, &rows.text_targets,
@@ -23,13 +25,15 @@ StepInputs copy_of(const DeviceBatch& batch) {
   return copy;
 }
 
-StepInputs smallest_inputs(const GptConfig& config, std::int64_t prompt_frames,
-                           c10::Device device) {
+Batch<TensorOf> smallest_inputs(const GptConfig& config, std::int64_t prompt_frames,
+                                c10::Device device) {
   const std::vector<std::int64_t> text(4, 0);
   const std::vector<std::int64_t> codes(8, 0);
   const GptClip clip = {.text = text, .codes = codes};
-  return {.rows = to_batch(pack_rows(config, {&clip, 1}), device),
-          .prompt_mel = at::zeros({1, config.mel_bands, prompt_frames}, at::TensorOptions(device))};
+  Batch<TensorOf> inputs;
+  inputs.rows = to_batch(pack_rows(config, {&clip, 1}), device);
+  inputs.prompt_mel = at::zeros({1, config.mel_bands, prompt_frames}, at::TensorOptions(device));
+  return inputs;
 }
 
 namespace {
@@ -55,7 +59,7 @@ GptBatch empty_rows(const RowSizes& sizes, c10::Device device) {
 }
 
 std::unique_ptr<RecordedGraph> record(RoleDevice& device, GraphRecorder& recorder,
-                                      const StepInputs& inputs, const StepWork& work) {
+                                      const Batch<TensorOf>& inputs, const StepWork& work) {
   try {
     return recorder.record([&] { work(inputs); });
   } catch (const c10::OutOfMemoryError&) {
@@ -79,9 +83,9 @@ StepGraphs::StepGraphs(RoleDevice& device, GraphRecorder& recorder,
   Progress progress({.title = "Recording steps as CUDA graphs", .total = sizes.size()});
   graphs_.reserve(sizes.size());
   for (const auto& size : largest_first) {
-    Graph graph = {
-        .inputs = {.rows = empty_rows(size, prompt_mel.device()), .prompt_mel = prompt_mel},
-        .recorded = nullptr};
+    Graph graph;
+    graph.inputs.rows = empty_rows(size, prompt_mel.device());
+    graph.inputs.prompt_mel = prompt_mel;
     graph.recorded = record(device, recorder, graph.inputs, work);
     graphs_.push_back(std::move(graph));
     progress.advance();

@@ -16,20 +16,16 @@
 
 namespace myxtts {
 
-// What a step of the GPT reads.
-struct StepInputs {
-  GptBatch rows;
-  at::Tensor prompt_mel;  // [slots, bands, frames]
-};
-
-// A copy of a batch that stays when its slot goes back.
-StepInputs copy_of(const DeviceBatch& batch);
+// What a step of the GPT reads of a batch, its rows and prompts: a copy that stays when the slot
+// goes back.
+Batch<TensorOf> copy_of(const DeviceBatch& batch);
 
 // One short clip: enough for LibTorch to load its kernels and to make its work spaces.
-StepInputs smallest_inputs(const GptConfig& config, std::int64_t prompt_frames, c10::Device device);
+Batch<TensorOf> smallest_inputs(const GptConfig& config, std::int64_t prompt_frames,
+                                c10::Device device);
 
 // A step's work on inputs: it is queued, nothing comes back.
-using StepWork = std::function<void(const StepInputs&)>;
+using StepWork = std::function<void(const Batch<TensorOf>&)>;
 
 // The sizes of batches, each recorded once as a graph of `work` on inputs of its own, and replayed
 // on batches that are copied there. The recorder and the device outlive it.
@@ -49,7 +45,7 @@ class StepGraphs {
 
  private:
   struct Graph {
-    StepInputs inputs;
+    Batch<TensorOf> inputs;
     std::unique_ptr<RecordedGraph> recorded;
   };
 

@@ -43,12 +43,8 @@ class RunningStatistics {
   NamedTensors counters() const;
 
  private:
-  struct Pair {
-    at::Tensor kept;
-    at::Tensor draft;
-  };
-
-  std::map<std::string, Pair, std::less<>> pairs_;
+  NamedTensors kept_;
+  NamedTensors drafts_;  // by the same names
   std::vector<std::string> counter_names_;
   at::Tensor counts_;  // [counters] int64
   at::Tensor passes_;  // [1] int64: of the draft
@@ -63,32 +59,30 @@ RunningStatistics::RunningStatistics(const TensorSpecs& specs, const std::string
       counter_names_.push_back(name);
       counts.push_back(find_tensor(weights, name, spec.shape).to(at::kCPU, at::kLong));
     } else if (name.ends_with(".running_mean") || name.ends_with(".running_var")) {
-      const auto& kept = tensors.at(name);
-      pairs_.emplace(name, Pair{.kept = kept, .draft = kept.clone()});
+      kept_.emplace(name, tensors.at(name));
+      drafts_.emplace(name, tensors.at(name).clone());
     }
   }
-  const auto device = pairs_.begin()->second.kept.device();
+  const auto device = kept_.begin()->second.device();
   counts_ = at::stack(counts).to(device);
   passes_ = at::zeros({1}, counts_.options());
 }
 
 NamedTensors RunningStatistics::with_draft(NamedTensors tensors) const {
-  for (const auto& [name, pair] : pairs_) tensors.at(name) = pair.draft;
+  for (const auto& [name, draft] : drafts_) tensors.at(name) = draft;
   return tensors;
 }
 
 void RunningStatistics::update(const at::Tensor& skipped) {
   const at::NoGradGuard no_grad;
   const auto good = skipped.eq(0);
-  for (const auto& [name, pair] : pairs_) {
-    pair.kept.copy_(at::where(good, pair.draft, pair.kept));
-  }
+  for (const auto& [name, kept] : kept_) kept.copy_(at::where(good, drafts_.at(name), kept));
   counts_.add_(passes_ * good);
   clear();
 }
 
 void RunningStatistics::clear() {
-  for (const auto& [name, pair] : pairs_) pair.draft.copy_(pair.kept);
+  for (const auto& [name, draft] : drafts_) draft.copy_(kept_.at(name));
   passes_.zero_();
 }
 

@@ -311,10 +311,11 @@ void Optimiser::load_part(const NamedTensors& tensors, Moments from) {
         .squares = {.numbers = pointer(moments.squares), .scales = floats(moments.square_scales)},
         .moments = kind};
   };
-  adamw::BlockMoments block;
+  adamw::Block means;
+  adamw::Block squares;
   for (std::int64_t first = 0; first < count && from != moments_; first += kAdamWBlock) {
-    adamw::load_moments(arrays_of(old, from), first, block);
-    adamw::store_moments(arrays_of(converted, moments_), first, /*key=*/0, block);
+    adamw::load_moments(arrays_of(old, from), first, means, squares);
+    adamw::store_moments(arrays_of(converted, moments_), first, /*key=*/0, means, squares);
   }
   averages_->copy_part(from == moments_ ? old : converted,
                        part_.value_or(ArrayPart{.first = 0, .count = count}),

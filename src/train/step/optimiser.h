@@ -35,6 +35,8 @@ class Optimiser {
   Optimiser(Parameters& parameters, const OptimiserSettings& settings, RoleDevice& device);
   ~Optimiser();
 
+  const Parameters& parameters() const { return parameters_; }
+
   // Sums over the batches of a step, fp32 [1 + losses] on the device: what is trained, then what is
   // reported beside it.
   const at::Tensor& losses() const { return losses_; }

@@ -60,7 +60,7 @@ void PartTraining::update(double learning_rate) {
   MYXTTS_CHECK(batches_ > 0, "an update without a batch");
   run_on(device_, [&] {
     apply(learning_rate);
-    numbers_.read(device_.stream(), networks().front().optimiser.report());
+    numbers_.read(device_.stream(), optimisers().front()->report());
     step_queued();
   });
   ++step_;
@@ -70,8 +70,8 @@ void PartTraining::update(double learning_rate) {
 std::vector<std::string> PartTraining::overflowed() const {
   std::vector<std::string> names;
   run_on(device_, [&] {
-    for (const Network& network : networks()) {
-      for (const auto& name : network.optimiser.overflowed()) names.push_back(name);
+    for (const Optimiser* optimiser : optimisers()) {
+      for (const auto& name : optimiser->overflowed()) names.push_back(name);
     }
   });
   return names;
@@ -91,9 +91,10 @@ at::Tensor PartTraining::evaluate(DeviceBatch& batch) {
 NamedTensors PartTraining::kept() const {
   NamedTensors all = optimiser();
   for (const auto& [name, weight] : weights()) all.emplace("weight." + name, weight);
-  for (const Network& network : networks()) {
-    for (const auto& [name, tensor] : network.parameters.tensors()) {
-      if (network.parameters.copy().defined()) all.emplace("copy." + name, tensor.detach());
+  for (const Optimiser* optimiser : optimisers()) {
+    const Parameters& parameters = optimiser->parameters();
+    for (const auto& [name, tensor] : parameters.tensors()) {
+      if (parameters.copy().defined()) all.emplace("copy." + name, tensor.detach());
       if (tensor.grad().defined()) all.emplace("gradient." + name, tensor.grad());
     }
   }

@@ -127,17 +127,12 @@ class PartTraining {
   void restore(std::int64_t step, const NamedTensors& weights, const NamedTensors& optimiser);
 
  protected:
-  struct Network {
-    const Parameters& parameters;
-    const Optimiser& optimiser;
-  };
-
   // Sets the arithmetic of the process.
   PartTraining(RoleDevice& device, const StepSettings& settings,
                std::vector<std::string> loss_names);
 
-  // All that are trained. The optimiser of the first reports the losses.
-  virtual std::vector<Network> networks() const = 0;
+  // Those of all networks that are trained. The first reports the losses.
+  virtual std::vector<const Optimiser*> optimisers() const = 0;
 
   // Forward and backward pass of batch batches() of the step.
   virtual void pass(const DeviceBatch& batch) = 0;

@@ -52,7 +52,7 @@ class WindowTraining : public PartTraining {
   void load(const NamedTensors& weights, const NamedTensors& optimiser) override;
 
  private:
-  std::vector<Network> networks() const final { return {{parameters_, optimiser_}}; }
+  std::vector<const Optimiser*> optimisers() const final { return {&optimiser_}; }
   void pass(const DeviceBatch& batch) final;
   void apply(double learning_rate) final;
   at::Tensor measure(const DeviceBatch& batch) const final;

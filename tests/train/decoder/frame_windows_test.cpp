@@ -30,11 +30,10 @@ void expect_windows_of_frames(const DecoderConfig& config) {
     const std::int64_t last = whole.size(2) - kFrames;
     const std::vector<std::int64_t> firsts = {0, 1, last / 2, last - 1, last};
     const auto count = static_cast<std::int64_t>(firsts.size());
-    const auto windows = frame_windows(config, latents,
-                                       {.first_latent = at::full({count}, first_latent, at::kLong),
-                                        .latents = at::full({count}, length, at::kLong),
-                                        .first_frame = at::tensor(firsts),
-                                        .frames = kFrames});
+    const auto windows =
+        frame_windows(config, latents, at::full({count}, first_latent, at::kLong),
+                      at::full({count}, length, at::kLong),
+                      at::tensor(firsts).unsqueeze(1) + at::arange(kFrames, at::kLong));
     for (std::int64_t i = 0; i < count; ++i) {
       const auto wanted = whole[0].narrow(1, firsts[static_cast<std::size_t>(i)], kFrames);
       EXPECT_LE(relative_error(windows[i], wanted), 1e-6)
@@ -57,11 +56,9 @@ TEST(FrameWindows, AreSoWithoutASecondStretchingToo) {
 TEST(FrameWindows, BehindAClipsEndRepeatItsLastFrame) {
   const auto config = small_decoder();
   const auto latents = at::randn({6, config.input_dim});
-  const auto windows = frame_windows(config, latents,
-                                     {.first_latent = at::zeros({1}, at::kLong),
-                                      .latents = at::full({1}, 3, at::kLong),
-                                      .first_frame = at::full({1}, 12, at::kLong),
-                                      .frames = 8});
+  const auto windows =
+      frame_windows(config, latents, at::zeros({1}, at::kLong), at::full({1}, 3, at::kLong),
+                    at::arange(12, 20, at::kLong).unsqueeze(0));
   for (std::int64_t frame = 1; frame < 8; ++frame) {
     EXPECT_LE(max_abs_difference(windows[0].select(1, frame), latents[2]), 1e-6) << frame;
   }
