@@ -100,14 +100,6 @@ std::vector<std::int64_t> ids_of(const ClipView& clip, const Vocabulary& vocabul
   return {ids.begin(), ids.end()};
 }
 
-// What the corpus left out already. What --strict is about was judged when it was opened.
-SkipList left_out_of(const Corpus& corpus, DataConfig config) {
-  config.strict = false;
-  SkipList left_out(std::move(config));
-  for (const Skipped& skipped : corpus.skipped()) left_out.add(skipped);
-  return left_out;
-}
-
 // The sound of a clip [S] fp32; nothing: it cannot be decoded and is left out, as in a training,
 // until there is more of it than data.max_skipped.
 std::optional<at::Tensor> sound_of(const ClipView& clip, std::int64_t sample_rate,
@@ -140,7 +132,10 @@ int run_evaluate(const EvaluateArguments& arguments) {
 
   const ClipEvaluator evaluate(model, device);
   std::map<Language, TextEncoder> encoders;
-  SkipList left_out = left_out_of(corpus, config.data);
+  DataConfig lenient = config.data;
+  lenient.strict = false;  // what that is about was judged when the corpus was opened
+  SkipList left_out(lenient);
+  for (const Skipped& skipped : corpus.skipped()) left_out.add(skipped);
   ScoreSum sum;
   print_head(arguments);
   Progress progress({.title = "Evaluating", .total = corpus.size()});

@@ -63,8 +63,7 @@ TEST(ReferenceClips, AreCutThenEvenedThenTrimmed) {
   for (std::size_t i = 3 * 22'050; i < samples.size(); ++i) samples[i] = 0.9F;
   write_wav(folder / "a.wav", samples, 22'050);
   const auto clip =
-      read_reference(folder / "a.wav", 22'050,
-                     {.most_samples = 3 * 22'050, .even_loudness = true, .trim_db = 40.0});
+      read_reference(folder / "a.wav", 22'050, 3 * 22'050, /*even_loudness=*/true, 40.0);
   EXPECT_NEAR(clip.abs().max().item<float>(), 0.75F, 1e-5F);
   EXPECT_NEAR(static_cast<double>(clip.size(0)), 22'050.0, 2500.0);
 }
