@@ -12,8 +12,8 @@
 #include <string>
 
 #include <myxtts/run/run_directory.h>
-#include <myxtts/session/feed/batch_feed.h>
 #include <myxtts/session/plan_run.h>
+#include <myxtts/session/run_inputs.h>
 #include <myxtts/session/wired_training.h>
 #include <myxtts/train/trainer.h>
 
@@ -57,15 +57,12 @@ void train(const RunConfig& config, const std::string& folder) {
   const DevicePlan plan = plan_and_open_devices(config, sizes_to_train(config.train));
   std::cout << describe(plan) << std::endl;
 
-  const StartingModel start = start_from_nothing(config, run.path());
-  const RunData data(config, plan, start, run.path());
-  RunDevices devices(plan, start.network);
-  const GptConfig& gpt = start.network.config.gpt;
-
-  const FeedParts parts{config, plan, gpt, data, devices};
-  const auto batches = BatchFeeds(parts).training();
-  const auto training = make_training(training_inputs(config, plan, start, data, *devices.model));
-  Trainer trainer(*training, trainer_settings(config, data));
+  const EffectiveConfig given{.values = config, .origins = {}};
+  RunInputs inputs(given, {plan}, run.path());  // the model to start from, the clips, the devices
+  const auto batches = inputs.feeds().training();
+  const auto training = make_training(
+      training_inputs(config, plan, inputs.start(), inputs.data(), *inputs.devices(0).model));
+  Trainer trainer(*training, trainer_settings(config, inputs.data()));
   Printer printer;
   trainer.observe(printer);
 

@@ -152,14 +152,14 @@ void say_what_is_next(const fs::path& demo) {
 
 int run_demo(const DemoArguments& arguments) {
   require_output("--out", arguments.out, Output::Folder);
-  const SpeechSynthesiser synthesiser = find_speech_synthesiser();
+  const std::string synthesiser = find_speech_synthesiser();
   if (fs::exists(arguments.out)) {
     throw ConfigError(
         fmt::format("{} is there already; name another folder with --out, or remove it.",
                     arguments.out.string()));
   }
   const fs::path& demo = arguments.out;
-  print(fmt::format("{} speaks {} sentences into {}.\n", synthesiser.program, arguments.clips,
+  print(fmt::format("{} speaks {} sentences into {}.\n", synthesiser, arguments.clips,
                     (demo / kCorpus).string()));
   make_demo_corpus(demo / kCorpus, synthesiser, arguments.clips);
   const Interruption interruption;

@@ -54,7 +54,7 @@ DataConfig corpus_to_profile(DataConfig data, const DevicePlan& plan,
            "there is no --train-data, so {} clips of 1.5 to 11 s are generated; real ones may "
            "decode more slowly",
            clips);
-  generate_corpus(generated->path(), {.clips = clips});
+  generate_corpus(generated->path(), clips);
   data.train_data = {{.path = generated->path()}};
   data.val_data.clear();
   data.val_fraction = 0;
@@ -136,12 +136,6 @@ void refuse_a_placement(const RunConfig& config) {
       given, given));
 }
 
-void print_comparison(const ProfileArguments& arguments, const ComparedPlacements& compared) {
-  const Placement* fastest = compared.fastest ? &*compared.fastest : nullptr;
-  if (arguments.json != "-") print(describe(compared.table, fastest, "best"));
-  if (arguments.json) write(*arguments.json, to_json(compared.table, fastest));
-}
-
 // `myxtts profile --compare`: the table of --mode auto, and no training. Gives the exit code: 0, or
 // 1 where nothing could be measured. Throws ConfigError for settings that name a placement.
 int compare(EffectiveConfig settings, const ProfileArguments& arguments) {
@@ -157,7 +151,7 @@ int compare(EffectiveConfig settings, const ProfileArguments& arguments) {
   const bool asked = arguments.steps_option->count() > 0;
   const auto steps = asked ? std::optional(arguments.num_steps) : std::nullopt;
   const Interruption interruption;
-  const ComparedPlacements compared =
+  const std::vector<MeasuredPlacement> table =
       compare_placements({.settings = outline.settings,
                           .machine = machine,
                           .usual = usual,
@@ -167,11 +161,13 @@ int compare(EffectiveConfig settings, const ProfileArguments& arguments) {
                           .may_cache = may_cache(settings, std::nullopt),
                           .steps = steps},
                          interruption);
-  print_comparison(arguments, compared);
+  const Placement* const fastest = fastest_of(table, usual);
+  if (arguments.json != "-") print(describe(table, fastest, "best"));
+  if (arguments.json) write(*arguments.json, to_json(table, fastest));
   if (interruption.came()) return kExitBySignal + interruption.signal();
-  if (!compared.fastest) return 1;
+  if (fastest == nullptr) return 1;
   log_info("profile", "to train so, add {} to myxtts train, or --mode auto to have it measured",
-           flags_of(*compared.fastest));
+           flags_of(*fastest));
   return 0;
 }
 

@@ -101,7 +101,7 @@ struct Outcome {
   Ending ending = Ending::Done;
   int signal = 0;  // that stopped it
   TrainingState state = {};
-  ExampleClip example = {};
+  ManifestEntry example = {};  // empty where no corpus was looked at
 };
 
 // One run directory, from its starting point to its last checkpoint. `plans` are those of the ranks
@@ -109,8 +109,7 @@ struct Outcome {
 Outcome train_into(const RunDirectory& run, EffectiveConfig settings, std::vector<DevicePlan> plans,
                    const RankStart& ranks, const RunOptions& options) {
   const RunDirectoryConfig& kept = settings.values.run;
-  CheckpointStore checkpoints(run.path(), {.last = static_cast<std::size_t>(kept.keep_last),
-                                           .best = static_cast<std::size_t>(kept.keep_best)});
+  CheckpointStore checkpoints(run.path(), kept.keep_last, kept.keep_best);
   const auto resumed = ranks.starting_point(run, checkpoints, settings.values);
   if (ranks.leads()) write_settings(run.path(), settings);
 

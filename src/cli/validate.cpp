@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -9,6 +10,7 @@
 #include "config/effective_config.h"
 #include "diagnose/validate/validation_report.h"
 #include "session/console.h"
+#include "session/plan_run.h"
 #include "session/run_checks.h"
 
 namespace myxtts {
@@ -33,16 +35,18 @@ const std::vector<std::string_view> kFields = {"data.data_gpu",
                                                "train.precision",
                                                "train.enable_static_shapes"};
 
-int validate(const EffectiveConfig& settings, bool json) {
-  if (settings.values.devices.mode == Mode::Auto) {
+int validate(const EffectiveConfig& given, bool json) {
+  if (given.values.devices.mode == Mode::Auto) {
     throw ConfigError(
         "validate checks one placement, and --mode auto stands for all of them; name one, as in "
         "--mode single.");
   }
-  const Validation found = validate_run(settings);
-  print(json ? validation_json(MYXTTS_VERSION, found.plan, found.steps)
-             : validation_text(found.plan, found.steps));
-  return all_passed(found.steps) ? 0 : 1;
+  const EffectiveConfig settings = with_validation_defaults(given);
+  const DevicePlan plan =
+      plan_and_open_devices(settings.values, model_preset(settings.values.train.model_size));
+  const std::vector<StepResult> steps = validate_run(settings, plan);
+  print(json ? validation_json(MYXTTS_VERSION, plan, steps) : validation_text(plan, steps));
+  return all_passed(steps) ? 0 : 1;
 }
 
 std::function<int()> declare_validate(CLI::App& app) {

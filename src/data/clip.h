@@ -53,10 +53,4 @@ struct ClipView {
   std::int64_t text_tokens = 0;
 };
 
-// The part of it that batches are planned with.
-struct ClipLengths {
-  std::int64_t samples = 0;  // at kModelRate
-  std::int64_t text_tokens = 0;
-};
-
 }  // namespace myxtts

@@ -212,75 +212,44 @@ std::span<Value> scratch() {
   return block;
 }
 
-// Decodes to the end, or to one frame beyond what is allowed, growing with what was decoded.
-class Decoder {
- public:
-  Decoder(SoundFile& file, DecodedClip& clip) : file_(file), clip_(clip) {
-    const auto promised = std::clamp<std::int64_t>(file.promised_frames(), 0, kTrustedFrames);
-    // One more, so that the end shows without the samples moving.
-    clip_.samples.resize(static_cast<std::size_t>(promised) + 1);
-  }
-
-  SampleFindings decode() {
-    const bool straight = file_.fits_16_bits();
-    if (straight && file_.channels() == 1) {
-      decode_straight();
-    } else if (straight) {
-      decode_blocks<short>();
+// Decodes values of all channels, which are mixed down, to the end or to one frame beyond what is
+// allowed. `samples` grows with what was decoded.
+template <typename Value>
+SampleFindings decode_mixed(SoundFile& file, std::vector<std::int16_t>& samples) {
+  const auto block = scratch<Value>();
+  const auto channels = static_cast<std::size_t>(file.channels());
+  const std::size_t frames = std::max<std::size_t>(1, block.size() / channels);
+  const bool straight = std::is_same_v<Value, short> && channels == 1;
+  SampleFindings findings;
+  std::size_t count = 0;
+  while (count <= static_cast<std::size_t>(kMostFrames)) {
+    if (samples.size() == count) samples.resize(count + std::max(frames, count / 2));
+    const auto room = std::span(samples).subspan(count);
+    const auto wanted = static_cast<std::int64_t>(std::min(room.size(), frames));
+    std::int64_t got = 0;
+    if constexpr (std::is_same_v<Value, short>) {
+      got = file.read(straight ? room.data() : block.data(), wanted);
     } else {
-      decode_blocks<float>();
+      got = file.read(block.data(), wanted);
     }
-    clip_.samples.resize(count_);
-    return findings_;
+    if (got == 0) break;
+    const auto values = block.first(static_cast<std::size_t>(got) * channels);
+    if constexpr (std::is_same_v<Value, float>) inspect(std::span<const float>(values), findings);
+    if (!straight) mix_down(std::span<const Value>(values), channels, room.data());
+    inspect(room.first(static_cast<std::size_t>(got)), findings);
+    count += static_cast<std::size_t>(got);
   }
+  samples.resize(count);
+  return findings;
+}
 
- private:
-  // Makes room for `frames` more where nothing is left.
-  std::span<std::int16_t> room(std::size_t frames) {
-    if (clip_.samples.size() == count_) clip_.samples.resize(count_ + std::max(frames, count_ / 2));
-    return std::span(clip_.samples).subspan(count_);
-  }
-
-  bool is_too_long() const { return count_ > static_cast<std::size_t>(kMostFrames); }
-
-  void decode_straight() {
-    while (!is_too_long()) {
-      const auto target = room(kBlock);
-      const auto wanted = std::min<std::size_t>(target.size(), kBlock);
-      const auto got = file_.read(target.data(), static_cast<std::int64_t>(wanted));
-      if (got == 0) return;
-      take(target.first(static_cast<std::size_t>(got)));
-    }
-  }
-
-  template <typename Value>
-  void decode_blocks() {
-    const auto block = scratch<Value>();
-    const auto channels = static_cast<std::size_t>(file_.channels());
-    const std::size_t frames = std::max<std::size_t>(1, block.size() / channels);
-    while (!is_too_long()) {
-      const auto target = room(frames);
-      const auto wanted = std::min(target.size(), frames);
-      const auto got = file_.read(block.data(), static_cast<std::int64_t>(wanted));
-      if (got == 0) return;
-      const auto values = block.first(static_cast<std::size_t>(got) * channels);
-      if constexpr (std::is_same_v<Value, float>)
-        inspect(std::span<const float>(values), findings_);
-      mix_down(std::span<const Value>(values), channels, target.data());
-      take(target.first(static_cast<std::size_t>(got)));
-    }
-  }
-
-  void take(std::span<const std::int16_t> samples) {
-    inspect(samples, findings_);
-    count_ += samples.size();
-  }
-
-  SoundFile& file_;
-  DecodedClip& clip_;
-  std::size_t count_ = 0;
-  SampleFindings findings_;
-};
+SampleFindings decode(SoundFile& file, std::vector<std::int16_t>& samples) {
+  const auto promised = std::clamp<std::int64_t>(file.promised_frames(), 0, kTrustedFrames);
+  // One more, so that the end shows without the samples moving.
+  samples.resize(static_cast<std::size_t>(promised) + 1);
+  return file.fits_16_bits() ? decode_mixed<short>(file, samples)
+                             : decode_mixed<float>(file, samples);
+}
 
 using Found = std::pair<SkipReason, std::string>;
 
@@ -322,7 +291,7 @@ std::variant<DecodedClip, Skipped> decode_clip(const std::filesystem::path& path
   if (auto* skipped = std::get_if<Skipped>(&opened)) return std::move(*skipped);
   auto& file = std::get<SoundFile>(opened);
   DecodedClip clip{.samples = {}, .sample_rate = file.sample_rate(), .channels = file.channels()};
-  const SampleFindings findings = Decoder(file, clip).decode();
+  const SampleFindings findings = decode(file, clip.samples);
   const auto frames = static_cast<std::int64_t>(clip.samples.size());
   auto fault = fault_of_length(file, frames);
   if (!fault) fault = fault_of_sound(findings, frames);

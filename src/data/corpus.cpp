@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -33,72 +34,48 @@ bool is_left_out(const ClipIndex& index) {
 
 std::string nothing_usable(const ClipIndex& part, const CorpusSource& source) {
   std::map<SkipReason, std::int64_t> counts;
-  const std::vector<SkippedFile> skipped = part.skipped();
-  for (const SkippedFile& file : skipped) ++counts[file.skipped.reason];
+  const std::vector<Skipped> left_out = part.skipped();
+  for (const Skipped& skipped : left_out) ++counts[skipped.reason];
   return fmt::format("None of the {} clips in the validation part of {} can be used ({}).",
-                     human_count(static_cast<std::int64_t>(skipped.size())), source.path.string(),
-                     summary_of(counts));
+                     human_count(std::ssize(left_out)), source.path.string(), summary_of(counts));
 }
 
-// Opens the corpora of one run.
-class CorpusOpener {
- public:
-  CorpusOpener(const DataConfig& config, const Vocabulary& vocabulary,
-               const std::filesystem::path& folder, HoldBack rule)
-      : config_(config),
-        vocabulary_(vocabulary),
-        indexes_(config.cache_dir.value_or(folder)),
-        rule_(rule) {}
+using OpenPart = std::function<ClipIndex(const CorpusSource& source, CorpusPart part)>;
 
-  // The clips to train on, and those for validation where the corpus has such a part.
-  void add_training(const CorpusSource& source) {
-    const bool wants_validation = config_.val_data.empty();
-    ClipIndex validation = open(source, CorpusPart::Validation);
-    const bool has_part = validation.size() > 0;
-    if (wants_validation && is_left_out(validation)) {
-      log_warning("data", "{} As if it had none, --val-fraction of its other clips is held back.",
-                  nothing_usable(validation, source));
-    }
-    const double held_back = wants_validation && !has_part ? config_.val_fraction : 0.0;
-    pieces_.push_back({.index = open(source, CorpusPart::Train),
-                       .name = source.path.string(),
-                       .weight = source.weight,
-                       .held_back = held_back,
-                       .rule = rule_});
-    if (wants_validation && has_part) add_validation(std::move(validation), source);
+CorpusPiece validation_piece(ClipIndex index, const CorpusSource& source) {
+  return {.index = std::move(index), .name = source.path.string(), .held_back = 1.0};
+}
+
+// The clips to train on, and those for validation where the corpus has such a part.
+void add_training(const CorpusSource& source, const DataConfig& config, HoldBack rule,
+                  const OpenPart& open, std::vector<CorpusPiece>& pieces) {
+  const bool wants_validation = config.val_data.empty();
+  ClipIndex validation = open(source, CorpusPart::Validation);
+  const bool has_part = validation.size() > 0;
+  if (wants_validation && is_left_out(validation)) {
+    log_warning("data", "{} As if it had none, --val-fraction of its other clips is held back.",
+                nothing_usable(validation, source));
   }
-
-  void add_validation(const CorpusSource& source) {
-    ClipIndex part = open(source, CorpusPart::Validation);
-    if (is_left_out(part)) {
-      throw DataError(nothing_usable(part, source) +
-                      " Mend it, or name another manifest with --val-data.");
-    }
-    add_validation(part.size() > 0 ? std::move(part) : open(source, CorpusPart::Train), source);
+  pieces.push_back({.index = open(source, CorpusPart::Train),
+                    .name = source.path.string(),
+                    .weight = source.weight,
+                    .held_back = wants_validation && !has_part ? config.val_fraction : 0.0,
+                    .rule = rule});
+  if (wants_validation && has_part) {
+    pieces.push_back(validation_piece(std::move(validation), source));
   }
+}
 
-  std::vector<CorpusPiece> take() { return std::move(pieces_); }
-
- private:
-  ClipIndex open(const CorpusSource& source, CorpusPart part) const {
-    const ScanRequest request{
-        .source = source, .part = part, .config = config_, .vocabulary = vocabulary_};
-    ClipIndex index = indexes_.open(request);
-    const std::string warning = warning_of_scripts(request, index);
-    if (!warning.empty()) log_warning("data", "{}", warning);
-    return index;
+void add_validation(const CorpusSource& source, const OpenPart& open,
+                    std::vector<CorpusPiece>& pieces) {
+  ClipIndex part = open(source, CorpusPart::Validation);
+  if (is_left_out(part)) {
+    throw DataError(nothing_usable(part, source) +
+                    " Mend it, or name another manifest with --val-data.");
   }
-
-  void add_validation(ClipIndex index, const CorpusSource& source) {
-    pieces_.push_back({.index = std::move(index), .name = source.path.string(), .held_back = 1.0});
-  }
-
-  const DataConfig& config_;
-  const Vocabulary& vocabulary_;
-  const IndexFolder indexes_;
-  const HoldBack rule_;
-  std::vector<CorpusPiece> pieces_;
-};
+  pieces.push_back(validation_piece(
+      part.size() > 0 ? std::move(part) : open(source, CorpusPart::Train), source));
+}
 
 void check_skipped(const Corpus& corpus, const DataConfig& config,
                    const std::filesystem::path& folder) {
@@ -142,10 +119,20 @@ Corpus Corpus::open(const DataConfig& config, const Vocabulary& vocabulary,
     throw ConfigError("There is no corpus to read; name one with --train-data DIR.");
   }
   check_corpora(config);  // before a folder is made for them
-  CorpusOpener opener(config, vocabulary, folder, rule);
-  for (const CorpusSource& source : config.train_data) opener.add_training(source);
-  for (const CorpusSource& source : config.val_data) opener.add_validation(source);
-  Corpus corpus(opener.take(), config.language_weights.value_or(Weights{}),
+  const auto open = [&](const CorpusSource& source, CorpusPart part) {
+    const ScanRequest request{
+        .source = source, .part = part, .config = config, .vocabulary = vocabulary};
+    ClipIndex index = open_index(config.cache_dir.value_or(folder), request);
+    const std::string warning = warning_of_scripts(request, index);
+    if (!warning.empty()) log_warning("data", "{}", warning);
+    return index;
+  };
+  std::vector<CorpusPiece> pieces;
+  for (const CorpusSource& source : config.train_data) {
+    add_training(source, config, rule, open, pieces);
+  }
+  for (const CorpusSource& source : config.val_data) add_validation(source, open, pieces);
+  Corpus corpus(std::move(pieces), config.language_weights.value_or(Weights{}),
                 config.speaker_weights.value_or(Weights{}));
   check_skipped(corpus, config, folder);
   log_visits(corpus);
@@ -180,64 +167,45 @@ std::string group_name(const std::string& corpus, const std::string& language,
 
 }  // namespace
 
-struct Corpus::State {
-  std::vector<CorpusPiece> pieces;
-  std::vector<std::size_t> firsts;  // the number of each piece's first clip, and of all clips
-  std::vector<ClipNumber> training;
-  std::vector<ClipNumber> validation;
-  std::vector<VisitGroup> groups;
+std::size_t Corpus::piece_of(ClipNumber number) const {
+  MYXTTS_CHECK(number < size(), "clip {} of {} was asked for", number, size());
+  const auto after = std::upper_bound(firsts_.begin(), firsts_.end(), std::size_t{number});
+  return static_cast<std::size_t>(after - firsts_.begin()) - 1;
+}
 
-  struct Place {
-    const ClipIndex& index;
-    std::size_t number;
-  };
-  Place place(ClipNumber number) const {
-    MYXTTS_CHECK(number < firsts.back(), "clip {} of {} was asked for", number, firsts.back());
-    const auto after = std::upper_bound(firsts.begin(), firsts.end(), std::size_t{number});
-    const auto piece = static_cast<std::size_t>(after - firsts.begin()) - 1;
-    return {pieces[piece].index, number - firsts[piece]};
-  }
-
-  void count();
-  void split();
-  void weigh(const Weights& languages, const Weights& speakers);
-  void refuse_unused(const Weights& languages, const Weights& speakers) const;
-};
-
-void Corpus::State::count() {
-  firsts = {0};
-  for (const CorpusPiece& piece : pieces) firsts.push_back(firsts.back() + piece.index.size());
-  if (firsts.back() > std::numeric_limits<ClipNumber>::max()) {
-    throw DataError(fmt::format("{} clips are more than one run can number.", firsts.back()));
+void Corpus::count() {
+  firsts_ = {0};
+  for (const CorpusPiece& piece : pieces_) firsts_.push_back(firsts_.back() + piece.index.size());
+  if (firsts_.back() > std::numeric_limits<ClipNumber>::max()) {
+    throw DataError(fmt::format("{} clips are more than one run can number.", firsts_.back()));
   }
 }
 
-void Corpus::State::split() {
-  for (std::size_t p = 0; p < pieces.size(); ++p) {
-    const CorpusPiece& piece = pieces[p];
+void Corpus::split() {
+  for (std::size_t p = 0; p < pieces_.size(); ++p) {
+    const CorpusPiece& piece = pieces_[p];
     const std::vector<bool> held_back = clips_held_back(piece.index, piece.held_back, piece.rule);
     for (std::size_t i = 0; i < piece.index.size(); ++i) {
-      (held_back[i] ? validation : training).push_back(static_cast<ClipNumber>(firsts[p] + i));
+      (held_back[i] ? validation_ : training_).push_back(static_cast<ClipNumber>(firsts_[p] + i));
     }
   }
 }
 
-void Corpus::State::weigh(const Weights& languages, const Weights& speakers) {
+void Corpus::weigh(const Weights& languages, const Weights& speakers) {
   const bool by_corpus = languages.empty() && speakers.empty();
   std::map<std::tuple<std::size_t, std::string, std::string>, VisitGroup> found;
   VisitGroup* group = nullptr;
-  std::size_t piece = pieces.size();  // of `group`
-  for (const ClipNumber number : training) {
-    const auto after = std::upper_bound(firsts.begin(), firsts.end(), std::size_t{number});
-    const auto p = static_cast<std::size_t>(after - firsts.begin()) - 1;
+  std::size_t piece = pieces_.size();  // of `group`
+  for (const ClipNumber number : training_) {
+    const std::size_t p = piece_of(number);
     if (!by_corpus || p != piece) {
-      const ClipView clip = pieces[p].index.clip(number - firsts[p]);
+      const ClipView clip = pieces_[p].index.clip(number - firsts_[p]);
       const auto language = named_in(languages, clip.language);
       const auto speaker = named_in(speakers, clip.speaker);
       group = &found[{p, language, speaker}];
-      group->name = group_name(pieces[p].name, language, speaker);
+      group->name = group_name(pieces_[p].name, language, speaker);
       group->weight =
-          pieces[p].weight * weight_in(languages, language) * weight_in(speakers, speaker);
+          pieces_[p].weight * weight_in(languages, language) * weight_in(speakers, speaker);
       piece = p;
     }
     group->clips.push_back(number);
@@ -248,21 +216,19 @@ void Corpus::State::weigh(const Weights& languages, const Weights& speakers) {
     // the order of the manifest, which is often that of speakers and books.
     if (made.visits % static_cast<std::int64_t>(made.clips.size()) != 0) {
       std::ranges::sort(made.clips, {}, [this](ClipNumber number) {
-        const Place at = place(number);
-        return std::pair(hash_of(at.index.id(at.number)), number);
+        const std::size_t p = piece_of(number);
+        return std::pair(hash_of(pieces_[p].index.id(number - firsts_[p])), number);
       });
     }
-    groups.push_back(std::move(made));
+    groups_.push_back(std::move(made));
   }
 }
 
-void Corpus::State::refuse_unused(const Weights& languages, const Weights& speakers) const {
+void Corpus::refuse_unused(const Weights& languages, const Weights& speakers) const {
   const auto check = [this](const Weights& named, const char* what, auto member) {
     for (const auto& [name, weight] : named) {
-      const bool used = std::ranges::any_of(training, [&](ClipNumber number) {
-        const Place at = place(number);
-        return at.index.clip(at.number).*member == name;
-      });
+      const bool used = std::ranges::any_of(
+          training_, [&](ClipNumber number) { return clip(number).*member == name; });
       if (!used) {
         throw ConfigError(
             fmt::format("The {} \"{}\" was given the weight {}, but no clip to train on has it.",
@@ -275,12 +241,11 @@ void Corpus::State::refuse_unused(const Weights& languages, const Weights& speak
 }
 
 Corpus::Corpus(std::vector<CorpusPiece> pieces, const Weights& languages, const Weights& speakers)
-    : state_(std::make_unique<State>()) {
-  state_->pieces = std::move(pieces);
-  state_->count();
-  state_->split();
-  state_->refuse_unused(languages, speakers);
-  state_->weigh(languages, speakers);
+    : pieces_(std::move(pieces)) {
+  count();
+  split();
+  refuse_unused(languages, speakers);
+  weigh(languages, speakers);
 }
 
 Corpus Corpus::of(std::vector<ClipRow> rows, double held_back, HoldBack rule) {
@@ -291,34 +256,19 @@ Corpus Corpus::of(std::vector<ClipRow> rows, double held_back, HoldBack rule) {
   return Corpus(std::move(pieces));
 }
 
-Corpus::Corpus(Corpus&&) noexcept = default;
-Corpus& Corpus::operator=(Corpus&&) noexcept = default;
-Corpus::~Corpus() = default;
-
-std::size_t Corpus::size() const {
-  return state_->firsts.back();
-}
-
 ClipView Corpus::clip(ClipNumber number) const {
-  const auto at = state_->place(number);
-  return at.index.clip(at.number);
+  const std::size_t piece = piece_of(number);
+  return pieces_[piece].index.clip(number - firsts_[piece]);
 }
 
-ClipLengths Corpus::lengths(ClipNumber number) const {
-  const auto at = state_->place(number);
-  return at.index.lengths(at.number);
+std::int64_t Corpus::samples(ClipNumber number) const {
+  const std::size_t piece = piece_of(number);
+  return pieces_[piece].index.samples(number - firsts_[piece]);
 }
 
-std::span<const ClipNumber> Corpus::training() const {
-  return state_->training;
-}
-
-std::span<const ClipNumber> Corpus::validation() const {
-  return state_->validation;
-}
-
-std::span<const VisitGroup> Corpus::training_groups() const {
-  return state_->groups;
+std::int64_t Corpus::text_tokens(ClipNumber number) const {
+  const std::size_t piece = piece_of(number);
+  return pieces_[piece].index.text_tokens(number - firsts_[piece]);
 }
 
 std::uint64_t Corpus::fingerprint() const {
@@ -326,7 +276,7 @@ std::uint64_t Corpus::fingerprint() const {
   const auto add = [&checksum](std::int64_t value) {
     checksum.add(std::as_bytes(std::span(&value, 1)));
   };
-  for (const VisitGroup& group : state_->groups) {
+  for (const VisitGroup& group : groups_) {
     add(group.visits);
     for (const ClipNumber number : group.clips) {
       const ClipView view = clip(number);
@@ -342,8 +292,8 @@ std::uint64_t Corpus::fingerprint() const {
 
 std::vector<Skipped> Corpus::skipped() const {
   std::vector<Skipped> all;
-  for (const CorpusPiece& piece : state_->pieces) {
-    for (SkippedFile& file : piece.index.skipped()) all.push_back(std::move(file.skipped));
+  for (const CorpusPiece& piece : pieces_) {
+    for (Skipped& skipped : piece.index.skipped()) all.push_back(std::move(skipped));
   }
   return all;
 }

@@ -46,19 +46,16 @@ class Corpus {
   static Corpus of(std::vector<ClipRow> rows, double held_back = 0.0,
                    HoldBack rule = HoldBack::Clips);
 
-  Corpus(Corpus&&) noexcept;
-  Corpus& operator=(Corpus&&) noexcept;
-  ~Corpus();
-
-  std::size_t size() const;
+  std::size_t size() const { return firsts_.back(); }
   ClipView clip(ClipNumber number) const;
-  ClipLengths lengths(ClipNumber number) const;
+  std::int64_t samples(ClipNumber number) const;  // these two cost less than clip()
+  std::int64_t text_tokens(ClipNumber number) const;
 
-  std::span<const ClipNumber> training() const;
-  std::span<const ClipNumber> validation() const;
+  std::span<const ClipNumber> training() const { return training_; }
+  std::span<const ClipNumber> validation() const { return validation_; }
 
   // training() divided by weight; the visits of an epoch are exact counts.
-  std::span<const VisitGroup> training_groups() const;
+  std::span<const VisitGroup> training_groups() const { return groups_; }
 
   // Of what training sees: ids, lengths and visits. Two runs with equal fingerprints and settings
   // have equal batches.
@@ -68,9 +65,17 @@ class Corpus {
   std::vector<Skipped> skipped() const;
 
  private:
-  struct State;
+  std::size_t piece_of(ClipNumber number) const;
+  void count();
+  void split();
+  void weigh(const Weights& languages, const Weights& speakers);
+  void refuse_unused(const Weights& languages, const Weights& speakers) const;
 
-  std::unique_ptr<State> state_;
+  std::vector<CorpusPiece> pieces_;
+  std::vector<std::size_t> firsts_;  // the number of each piece's first clip, and of all clips
+  std::vector<ClipNumber> training_;
+  std::vector<ClipNumber> validation_;
+  std::vector<VisitGroup> groups_;
 };
 
 // The speakers of a run: those of its training clips from 0, in the order of their names. Equal

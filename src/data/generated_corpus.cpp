@@ -86,24 +86,25 @@ void write(const fs::path& path, const std::string& bytes) {
   }
 }
 
+constexpr std::uint64_t kSeed = 0;
+
 }  // namespace
 
-void generate_corpus(const fs::path& folder, const GeneratedCorpus& settings) {
+void generate_corpus(const fs::path& folder, std::int64_t clips, double shortest, double longest) {
   std::error_code failed;
   fs::create_directories(folder / "wavs", failed);
   if (failed) {
     throw DataError(
         fmt::format("The folder {} cannot be made: {}.", folder.string(), failed.message()));
   }
-  const RandomStream lengths(settings.seed, "generated corpus/lengths");
+  const RandomStream lengths(kSeed, "generated corpus/lengths");
   std::string metadata;
-  Progress progress({.title = "Making clips", .total = static_cast<std::uint64_t>(settings.clips)});
-  for (std::int64_t clip = 0; clip < settings.clips; ++clip) {
+  Progress progress({.title = "Making clips", .total = static_cast<std::uint64_t>(clips)});
+  for (std::int64_t clip = 0; clip < clips; ++clip) {
     const auto number = static_cast<std::uint64_t>(clip);
-    const double seconds =
-        settings.shortest + (settings.longest - settings.shortest) * lengths.uniform(number);
+    const double seconds = shortest + (longest - shortest) * lengths.uniform(number);
     const std::string name = fmt::format("made-{:05}", clip);
-    const RandomStream words(settings.seed, fmt::format("generated corpus/text {}", clip));
+    const RandomStream words(kSeed, fmt::format("generated corpus/text {}", clip));
     const std::string text = made_text(seconds, words);
     write(folder / "wavs" / (name + ".wav"),
           wav_of(made_sound(seconds, 90 + 160 * words.uniform(1'000'000))));

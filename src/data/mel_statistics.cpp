@@ -31,14 +31,14 @@ struct ClipSum {
   std::int64_t samples = 0;
 };
 
-std::vector<ClipNumber> drawn_clips(const Corpus& corpus, const MelStatisticsOptions& options) {
+std::vector<ClipNumber> drawn_clips(const Corpus& corpus, std::uint64_t seed, double most_minutes) {
   const auto training = corpus.training();
-  const auto most = options.most_minutes * 60.0 * static_cast<double>(kModelRate);
+  const auto most = most_minutes * 60.0 * static_cast<double>(kModelRate);
   double samples = 0;
   std::vector<ClipNumber> drawn;
-  const RandomStream random(options.seed, "data/mel_statistics");
+  const RandomStream random(seed, "data/mel_statistics");
   for (const std::size_t i : random.permutation(training.size())) {
-    samples += static_cast<double>(corpus.lengths(training[i]).samples);
+    samples += static_cast<double>(corpus.samples(training[i]));
     if (!drawn.empty() && samples > most) break;
     drawn.push_back(training[i]);
   }
@@ -102,12 +102,13 @@ std::vector<ClipSum> measured(const Corpus& corpus, const std::vector<ClipNumber
 
 }  // namespace
 
-MelStatistics mel_statistics(const Corpus& corpus, const MelStatisticsOptions& options) {
-  const auto clips = drawn_clips(corpus, options);
+MelStatistics mel_statistics(const Corpus& corpus, std::uint64_t seed, int threads,
+                             double most_minutes) {
+  const auto clips = drawn_clips(corpus, seed, most_minutes);
   auto squares = at::zeros({dvae_mel_config().bands}, at::kDouble);
   std::int64_t frames = 0;
   MelStatistics statistics;
-  for (const auto& sum : measured(corpus, clips, options.threads)) {  // in the order of the draw
+  for (const auto& sum : measured(corpus, clips, threads)) {  // in the order of the draw
     if (sum.frames == 0) continue;
     squares += sum.squares;
     frames += sum.frames;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/run_config.h"
+#include "data/clip.h"
 
 namespace myxtts {
 
@@ -45,11 +46,12 @@ const std::vector<SkipReason>& all_skip_reasons();
 
 // One clip that is left out. A value, not an error: other clips go on.
 struct Skipped {
-  std::filesystem::path file;  // the audio file; the manifest itself for a bad line
+  std::filesystem::path file = {};  // the audio file; the manifest itself for a bad line
   std::filesystem::path manifest = {};
   std::int64_t line = 0;  // in the manifest, from 1; 0: no line names it
   SkipReason reason = SkipReason::Unreadable;
   std::string measured = {};  // "31.7 s, at most 11.6 s"
+  FileStamp stamp = {};       // of the audio file as it was then, where an index remembers it
 };
 
 // The clips a run leaves out: collected by many threads, then listed and checked by one.

@@ -177,14 +177,16 @@ std::optional<double> quota_v1(const fs::path& folder) {
 }
 
 // `cache_key` is one of memory.stat.
-std::optional<MemoryLimit> limit_in(const fs::path& folder, const char* limit_file,
-                                    const char* used_file, const char* cache_key) {
+std::optional<MemoryInfo> limit_in(const fs::path& folder, const char* limit_file,
+                                   const char* used_file, const char* cache_key) {
   const auto limit = number_in(folder / limit_file);
   // Version 1 says "no limit" with a number near the largest there is.
   if (!limit || *limit > (std::int64_t{1} << 60)) return std::nullopt;
   const auto used = number_in(folder / used_file).value_or(0);
   const auto cache = keyed_number(folder / "memory.stat", cache_key).value_or(0);
-  return MemoryLimit{*limit, std::max<std::int64_t>(0, used - cache)};
+  return MemoryInfo{.total_bytes = *limit,
+                    .available_bytes = *limit - std::max<std::int64_t>(0, used - cache),
+                    .limited_by_container = true};
 }
 
 }  // namespace
@@ -199,11 +201,11 @@ std::optional<double> cpu_quota(const fs::path& root) {
   return tightest;
 }
 
-std::optional<MemoryLimit> memory_limit(const fs::path& root) {
-  std::optional<MemoryLimit> tightest;
-  const auto room = [](const MemoryLimit& limit) { return limit.limit_bytes - limit.used_bytes; };
-  const auto consider = [&](std::optional<MemoryLimit> limit) {
-    if (limit && (!tightest || room(*limit) < room(*tightest))) tightest = limit;
+std::optional<MemoryInfo> memory_limit(const fs::path& root) {
+  std::optional<MemoryInfo> tightest;
+  const auto consider = [&](std::optional<MemoryInfo> limit) {
+    if (!limit) return;
+    if (!tightest || limit->available_bytes < tightest->available_bytes) tightest = limit;
   };
   for (const auto& folder : group_folders(root, "")) {
     consider(limit_in(folder, "memory.max", "memory.current", "inactive_file"));
@@ -276,9 +278,9 @@ MemoryInfo SystemProbe::memory() {
   memory.total_bytes = keyed_number(meminfo, "MemTotal").value_or(0) * 1024;
   memory.available_bytes = keyed_number(meminfo, "MemAvailable").value_or(0) * 1024;
   const auto limit = memory_limit(root_);
-  if (limit && limit->limit_bytes < memory.total_bytes) {
-    memory.total_bytes = limit->limit_bytes;
-    const auto room = std::max<std::int64_t>(0, limit->limit_bytes - limit->used_bytes);
+  if (limit && limit->total_bytes < memory.total_bytes) {
+    memory.total_bytes = limit->total_bytes;
+    const auto room = std::max<std::int64_t>(0, limit->available_bytes);
     memory.available_bytes = std::min(memory.available_bytes, room);
     memory.limited_by_container = true;
   }

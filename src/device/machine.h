@@ -101,16 +101,12 @@ std::string describe_gpus(const GpuInventory& inventory);
 // What the control groups (containers, SLURM, systemd) around this process allow, in version 1 and
 // 2 of Linux's interface. A limit may stand at any folder on the way up; the tightest counts.
 
-struct MemoryLimit {
-  std::int64_t limit_bytes = 0;
-  std::int64_t used_bytes = 0;  // without file cache that would be given up on demand
-};
-
 // Cores' worth of processor time; nothing: no limit.
 std::optional<double> cpu_quota(const std::filesystem::path& root);
 
-// The limit that leaves least room; nothing: no limit.
-std::optional<MemoryLimit> memory_limit(const std::filesystem::path& root);
+// The limit that leaves least room, and how much it leaves, without counting file cache that would
+// be given up on demand; nothing: no limit.
+std::optional<MemoryInfo> memory_limit(const std::filesystem::path& root);
 
 // Asks the machine the program runs on: /proc, /sys and the control groups for processor and
 // memory, NVIDIA's management library for the GPUs. Starts no CUDA context.

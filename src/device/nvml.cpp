@@ -292,11 +292,11 @@ std::optional<GpuUse> GpuMeter::read() const {
   unsigned limit = 0;
   if (library_.power != nullptr) library_.power(device_, &power);
   if (library_.power_limit != nullptr) library_.power_limit(device_, &limit);
-  return GpuUse{.percent = static_cast<int>(load.gpu),
-                .used_bytes = static_cast<std::int64_t>(memory.used),
-                .total_bytes = static_cast<std::int64_t>(memory.total),
+  return GpuUse{.busy_share = load.gpu / 100.0,
                 .watts = power / 1000.0,
-                .watts_limit = limit / 1000.0};
+                .watts_limit = limit / 1000.0,
+                .used_bytes = static_cast<std::int64_t>(memory.used),
+                .total_bytes = static_cast<std::int64_t>(memory.total)};
 }
 
 }  // namespace myxtts

@@ -84,13 +84,13 @@ struct Nvml {
 // connected. Never throws for something that is missing or fails: the reason stands in the result.
 GpuInventory discover_gpus(const std::string& library_name);
 
-// How busy a GPU is at this moment.
+// How busy a GPU is: at this moment, or averaged over several looks.
 struct GpuUse {
-  int percent = 0;  // of the time in which it did anything, as NVML measures it
-  std::int64_t used_bytes = 0;
-  std::int64_t total_bytes = 0;
+  double busy_share = 0;   // 0 to 1: of the time in which it did anything, as NVML measures it
   double watts = 0;        // 0: the driver does not say
   double watts_limit = 0;  // the same
+  std::int64_t used_bytes = 0;
+  std::int64_t total_bytes = 0;
 };
 
 // Asks NVIDIA's management library again and again about one GPU. An answer takes well under a

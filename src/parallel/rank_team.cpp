@@ -161,21 +161,6 @@ struct RankTeam::State {
   bool lost = false;
 };
 
-struct RankTeam::AllReduce::State {
-  RankTeam::State& team;
-  std::vector<at::Tensor> tensors;
-  c10::intrusive_ptr<c10d::Work> work;
-};
-
-RankTeam::AllReduce::AllReduce(std::unique_ptr<State> state) : state_(std::move(state)) {}
-RankTeam::AllReduce::AllReduce(AllReduce&&) noexcept = default;
-RankTeam::AllReduce& RankTeam::AllReduce::operator=(AllReduce&&) noexcept = default;
-RankTeam::AllReduce::~AllReduce() = default;
-
-void RankTeam::AllReduce::wait() {
-  if (state_->work) state_->team.finish(state_->work);
-}
-
 RankTeam::RankTeam() : state_(std::make_unique<State>()) {}
 
 RankTeam& RankTeam::alone() {
@@ -200,13 +185,13 @@ std::chrono::milliseconds RankTeam::timeout() const {
   return state_->timeout;
 }
 
-RankTeam::AllReduce RankTeam::begin_all_reduce(const at::Tensor& tensor) {
+std::function<void()> RankTeam::begin_all_reduce(const at::Tensor& tensor) {
   MYXTTS_CHECK(tensor.is_contiguous() && tensor.device().is_cpu(), "ranks sum flat CPU tensors");
-  auto sum = std::make_unique<AllReduce::State>(AllReduce::State{*state_, {tensor}, {}});
-  if (is_alone()) return AllReduce(std::move(sum));
-  sum->work = state_->begin([&] { return state_->group->allreduce(sum->tensors); });
-  if (tracing()) show(*sum->work);
-  return AllReduce(std::move(sum));
+  if (is_alone()) return [] {};
+  std::vector<at::Tensor> tensors{tensor};
+  auto work = state_->begin([&] { return state_->group->allreduce(tensors); });
+  if (tracing()) show(*work);
+  return [this, tensors, work] { state_->finish(work); };
 }
 
 void RankTeam::broadcast(const at::Tensor& tensor) {

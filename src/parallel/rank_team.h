@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -41,24 +42,10 @@ class RankTeam {
   const World& world() const;
   std::chrono::milliseconds timeout() const;  // how long ranks wait for one another
 
-  // A sum over all ranks that has begun; its tensor is not to be touched before wait().
-  class AllReduce {
-   public:
-    AllReduce(AllReduce&&) noexcept;
-    AllReduce& operator=(AllReduce&&) noexcept;
-    ~AllReduce();
-    void wait();
-
-   private:
-    friend class RankTeam;
-    struct State;
-    explicit AllReduce(std::unique_ptr<State> state);
-    std::unique_ptr<State> state_;
-  };
-
-  // In place, in the tensor's own arithmetic. Returns at once.
-  AllReduce begin_all_reduce(const at::Tensor& tensor);
-  void all_reduce(const at::Tensor& tensor) { begin_all_reduce(tensor).wait(); }
+  // Begins a sum over all ranks, in place, in the tensor's own arithmetic, and returns at once. The
+  // tensor is not to be touched before what comes back was called, which waits for the sum.
+  std::function<void()> begin_all_reduce(const at::Tensor& tensor);
+  void all_reduce(const at::Tensor& tensor) { begin_all_reduce(tensor)(); }
 
   // Rank 0's numbers, or words, for all.
   void broadcast(const at::Tensor& tensor);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <functional>
 #include <future>
 #include <span>
 #include <thread>
@@ -127,9 +128,9 @@ class GpuRankTensors final : public RankTensors {
         ready_(device.make_event()),
         done_(device.make_event()),
         communicator_(join_gpus(team, device)),
-        watch_(device, {.timeout = team.timeout(),
-                        .rank_is_lost = [&team] { return team.has_lost_rank(); },
-                        .give_up = [this] { communicator_->abort(); }}) {
+        watch_(
+            device, [&team] { return team.has_lost_rank(); }, [this] { communicator_->abort(); },
+            team.timeout()) {
     watch_.start();
   }
 
@@ -194,14 +195,14 @@ class HostRankTensors final : public RankTensors {
 
   void begin_all_reduce(const at::Tensor& numbers, const at::Tensor& on_wire) override {
     if (!on_wire.is_same(numbers)) on_wire.copy_(numbers);
-    under_way_.push_back({numbers, on_wire, team_.begin_all_reduce(on_wire)});
+    under_way_.emplace_back([numbers, on_wire, wait = team_.begin_all_reduce(on_wire)] {
+      wait();
+      if (!on_wire.is_same(numbers)) numbers.copy_(on_wire);
+    });
   }
 
   void finish_all_reduces() override {
-    for (Sum& sum : under_way_) {
-      sum.work.wait();
-      if (!sum.on_wire.is_same(sum.numbers)) sum.numbers.copy_(sum.on_wire);
-    }
+    for (const auto& finish : under_way_) finish();
     under_way_.clear();
   }
 
@@ -214,14 +215,8 @@ class HostRankTensors final : public RankTensors {
   }
 
  private:
-  struct Sum {
-    at::Tensor numbers;
-    at::Tensor on_wire;
-    RankTeam::AllReduce work;
-  };
-
   RankTeam& team_;
-  std::vector<Sum> under_way_;
+  std::vector<std::function<void()>> under_way_;  // what ends each sum
 };
 
 }  // namespace

@@ -17,8 +17,14 @@ constexpr auto kBetweenGlances = 5ms;  // of somebody who waits
 
 }  // namespace
 
-StallWatch::StallWatch(RoleDevice& device, StallWatchSettings settings)
-    : device_(device), settings_(std::move(settings)) {}
+StallWatch::StallWatch(RoleDevice& device, std::function<bool()> rank_is_lost,
+                       std::function<void()> give_up, std::chrono::milliseconds timeout,
+                       std::chrono::milliseconds patience)
+    : device_(device),
+      rank_is_lost_(std::move(rank_is_lost)),
+      give_up_(std::move(give_up)),
+      timeout_(timeout),
+      patience_(patience) {}
 
 StallWatch::~StallWatch() {
   {
@@ -48,7 +54,7 @@ void StallWatch::mark() {
 
 bool StallWatch::wait_for_marks() {
   std::unique_lock lock(mutex_);
-  const auto until = Steady::now() + settings_.patience;
+  const auto until = Steady::now() + patience_;
   while (!reached_all() && !gave_up_ && Steady::now() < until) {
     ends_soon_.wait_for(lock, kBetweenGlances);
   }
@@ -86,14 +92,13 @@ bool StallWatch::reached_all() {
 }
 
 bool StallWatch::stands_still() const {
-  const auto allowed = settings_.rank_is_lost() ? std::min(settings_.patience, settings_.timeout)
-                                                : settings_.timeout;
+  const auto allowed = rank_is_lost_() ? std::min(patience_, timeout_) : timeout_;
   return Steady::now() - moved_ >= allowed;
 }
 
 void StallWatch::end_waiting() {
   if (std::exchange(gave_up_, true)) return;
-  settings_.give_up();
+  give_up_();
 }
 
 }  // namespace myxtts

@@ -14,13 +14,6 @@
 
 namespace myxtts {
 
-struct StallWatchSettings {
-  std::chrono::milliseconds timeout{600'000};  // that the device may stand still
-  std::chrono::milliseconds patience{3'000};   // the same once a rank is known to be lost
-  std::function<bool()> rank_is_lost = {};     // any thread's
-  std::function<void()> give_up = {};  // ends what the device waits for; called once, by any thread
-};
-
 // Notices when a device waits for a rank that will never answer. A kernel that does so never ends,
 // and everything that waits for the device with it; so a separate thread checks: where no mark was
 // reached for too long, it aborts what the device waits for.
@@ -29,7 +22,12 @@ struct StallWatchSettings {
 // thread's.
 class StallWatch {
  public:
-  StallWatch(RoleDevice& device, StallWatchSettings settings);
+  // Any thread's `rank_is_lost` says whether a rank is known to be lost. `give_up` ends what the
+  // device waits for; it is called once, by any thread. The device may stand still for `timeout`,
+  // and for `patience` once a rank is lost.
+  StallWatch(RoleDevice& device, std::function<bool()> rank_is_lost, std::function<void()> give_up,
+             std::chrono::milliseconds timeout,
+             std::chrono::milliseconds patience = std::chrono::seconds(3));
   StallWatch(const StallWatch&) = delete;
   StallWatch& operator=(const StallWatch&) = delete;
   ~StallWatch();
@@ -53,7 +51,10 @@ class StallWatch {
   void end_waiting();
 
   RoleDevice& device_;
-  const StallWatchSettings settings_;
+  const std::function<bool()> rank_is_lost_;
+  const std::function<void()> give_up_;
+  const std::chrono::milliseconds timeout_;
+  const std::chrono::milliseconds patience_;
 
   // Everything below is guarded by mutex_.
   mutable std::mutex mutex_;

@@ -58,27 +58,23 @@ const std::vector<Names> kMpirun{
     {"PMI_RANK", "PMI_SIZE", "PMI_LOCAL_RANK", "PMI_LOCAL_SIZE"},    // Cray
 };
 
-struct Range {
-  int low;
-  int high;
-  std::string why = {};  // what the limits come from
-};
-
-std::optional<int> number(const Environment& environment, const std::string& name,
-                          const Range& range) {
+// Nothing where it is not set. `why` is what the limits come from.
+std::optional<int> number(const Environment& environment, const std::string& name, int low,
+                          int high, const std::string& why = {}) {
   const auto text = name.empty() ? std::nullopt : environment(name);
   if (!text) return std::nullopt;
   const auto value = parse_integer(*text);
-  if (value && *value >= range.low && *value <= range.high) return static_cast<int>(*value);
+  if (value && *value >= low && *value <= high) return static_cast<int>(*value);
   throw ConfigError(fmt::format(
       "The environment variable {} is {}, but must be a whole number from {} to {}{}; the launcher "
       "of this process sets it, or unset it to train in one process.",
-      name, quote(*text), range.low, range.high, range.why.empty() ? "" : " as " + range.why));
+      name, quote(*text), low, high, why.empty() ? "" : " as " + why));
 }
 
-int needed(const Environment& environment, const std::string& name, const std::string& other,
-           const Range& range) {
-  if (const auto value = number(environment, name, range)) return *value;
+// Throws where `name` is not set though `other` is.
+void require_set(const Environment& environment, const std::string& name,
+                 const std::string& other) {
+  if (environment(name)) return;
   throw ConfigError(
       fmt::format("The environment variable {} is {}, but {} is not set; set both, as torchrun "
                   "does, or neither.",
@@ -88,23 +84,23 @@ int needed(const Environment& environment, const std::string& name, const std::s
 // Everything but where rank 0 listens.
 World read_world(const Environment& environment, const Names& names) {
   World world;
-  world.size = needed(environment, names.size, names.rank, {1, kMostRanks});
+  require_set(environment, names.size, names.rank);
+  world.size = *number(environment, names.size, 1, kMostRanks);
   const std::string size_is = fmt::format("{} is {}", names.size, world.size);
-  world.rank = needed(environment, names.rank, names.size, {0, world.size - 1, size_is});
-  const auto local_size = number(environment, names.local_size, {1, world.size, size_is});
+  require_set(environment, names.rank, names.size);
+  world.rank = *number(environment, names.rank, 0, world.size - 1, size_is);
+  const auto local_size = number(environment, names.local_size, 1, world.size, size_is);
   const int most = local_size.value_or(world.size) - 1;
-  world.local_rank =
-      number(
-          environment, names.local_rank,
-          {0, most, local_size ? fmt::format("{} is {}", names.local_size, *local_size) : size_is})
-          .value_or(0);
+  const std::string why =
+      local_size ? fmt::format("{} is {}", names.local_size, *local_size) : size_is;
+  world.local_rank = number(environment, names.local_rank, 0, most, why).value_or(0);
   world.local_size = local_size.value_or(world.local_rank + 1);
   return world;
 }
 
 // `known` is where rank 0 listens as far as the launcher says; empty: it does not.
 void find_rank_zero(const Environment& environment, const std::string& known, World& world) {
-  world.port = number(environment, "MASTER_PORT", {1, kHighestPort}).value_or(world.port);
+  world.port = number(environment, "MASTER_PORT", 1, kHighestPort).value_or(world.port);
   world.address = environment("MASTER_ADDR").value_or("");
   if (!world.address.empty()) return;
   world.address = world.local_size == world.size ? kThisHost : known;
@@ -119,7 +115,7 @@ void find_rank_zero(const Environment& environment, const std::string& known, Wo
 World torchrun_world(const Environment& environment) {
   World world = read_world(environment, kTorchrun);
   world.restarts =
-      number(environment, "TORCHELASTIC_RESTART_COUNT", {0, kMostRanks}).value_or(world.restarts);
+      number(environment, "TORCHELASTIC_RESTART_COUNT", 0, kMostRanks).value_or(world.restarts);
   find_rank_zero(environment, "", world);
   return world;
 }
@@ -151,7 +147,7 @@ int slurm_port(const Environment& environment, int otherwise) {
 std::optional<World> slurm_world(const Environment& environment) {
   World world = read_world(environment, kSlurm);
   if (world.size == 1) return std::nullopt;
-  const int node = number(environment, "SLURM_NODEID", {0, kMostRanks}).value_or(0);
+  const int node = number(environment, "SLURM_NODEID", 0, kMostRanks).value_or(0);
   for (const char* list : {"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"}) {
     const auto tasks = tasks_on_node(environment(list).value_or(""), node);
     if (!tasks || *tasks <= world.local_rank) continue;

@@ -9,11 +9,13 @@
 namespace myxtts {
 namespace {
 
-constexpr double kStarved = 0.05;     // of the batcher's time spent waiting for a batch
-constexpr double kAllBusy = 0.80;     // of the decoders' time
-constexpr double kTimeToSpare = 0.5;  // decoders busy for less than that
-constexpr double kOftenFull = 0.2;    // of the reader's time spent waiting for a place
-constexpr double kWorthIt = 1.05;     // batches a second, after an addition
+constexpr double kStarved = 0.05;         // of the batcher's time spent waiting for a batch
+constexpr double kAllBusy = 0.80;         // of the decoders' time
+constexpr double kTimeToSpare = 0.5;      // decoders busy for less than that
+constexpr double kOftenFull = 0.2;        // of the reader's time spent waiting for a place
+constexpr std::size_t kMostBuffer = 200;  // batches
+constexpr std::int64_t kBatches = 16;     // at least, between decisions
+constexpr double kWorthIt = 1.05;         // batches a second, after an addition
 
 double seconds(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double>(duration).count();
@@ -26,24 +28,23 @@ double ratio(double part, double all) {
 }  // namespace
 
 bool Autotune::is_due(std::int64_t batches, Clock::Time now) const {
-  return !last_ || (now - last_->at >= options_.interval &&
-                    batches - last_->reading.batches >= options_.batches);
+  return !last_ || (now - last_at_ >= interval_ && batches - last_->batches >= kBatches);
 }
 
 std::optional<TuneDecision> Autotune::update(const PipelineReading& reading, Clock::Time now) {
   if (!is_due(reading.batches, now)) return std::nullopt;
-  const std::optional<Sample> before = std::exchange(last_, Sample{now, reading});
+  const std::optional<PipelineReading> before = std::exchange(last_, reading);
+  const double passed = seconds(now - std::exchange(last_at_, now));
   if (!before || std::exchange(just_changed_, false)) return std::nullopt;
 
-  const LoadReading batcher = reading.stage("batcher").load - before->reading.stage("batcher").load;
-  const LoadReading decoder = reading.stage("decoder").load - before->reading.stage("decoder").load;
-  const double starved = ratio(seconds(batcher.waiting_for_input), seconds(now - before->at));
+  const LoadReading batcher = reading.stage("batcher").load - before->stage("batcher").load;
+  const LoadReading decoder = reading.stage("decoder").load - before->stage("decoder").load;
+  const double starved = ratio(seconds(batcher.waiting_for_input), passed);
   const double busy =
       ratio(seconds(decoder.busy), seconds(decoder.busy + decoder.waiting_for_input));
-  const LoadReading reader = reading.stage("reader").load - before->reading.stage("reader").load;
-  const double full = ratio(seconds(reader.waiting_for_output), seconds(now - before->at));
-  const double rate = ratio(static_cast<double>(reading.batches - before->reading.batches),
-                            seconds(now - before->at));
+  const LoadReading reader = reading.stage("reader").load - before->stage("reader").load;
+  const double full = ratio(seconds(reader.waiting_for_output), passed);
+  const double rate = ratio(static_cast<double>(reading.batches - before->batches), passed);
 
   std::optional<TuneDecision> decision = end_trial(rate);
   if (!decision) decision = more_workers(starved, busy, reading.stage("decoder").workers, rate);
@@ -55,23 +56,23 @@ std::optional<TuneDecision> Autotune::update(const PipelineReading& reading, Clo
 }
 
 std::optional<TuneDecision> Autotune::end_trial(double batches_a_second) {
-  const std::optional<Trial> trial = std::exchange(trial_, std::nullopt);
-  if (!trial || batches_a_second >= kWorthIt * trial->batches_a_second_before) return std::nullopt;
+  const std::optional<std::size_t> workers = std::exchange(workers_before_, std::nullopt);
+  if (!workers || batches_a_second >= kWorthIt * batches_a_second_before_) return std::nullopt;
   workers_are_final_ = true;
-  return TuneDecision{.workers = trial->workers_before,
-                      .reason = fmt::format(
-                          "back to {} decoders: more of them gave {:.1f} batches/s in place of "
-                          "{:.1f}, so it is not decoders that are lacking",
-                          trial->workers_before, batches_a_second, trial->batches_a_second_before)};
+  return TuneDecision{
+      .workers = workers,
+      .reason = fmt::format("back to {} decoders: more of them gave {:.1f} batches/s in place of "
+                            "{:.1f}, so it is not decoders that are lacking",
+                            *workers, batches_a_second, batches_a_second_before_)};
 }
 
 std::optional<TuneDecision> Autotune::more_workers(double starved, double busy, std::size_t workers,
                                                    double batches_a_second) {
-  if (!options_.workers || workers_are_final_ || workers >= options_.most_workers)
-    return std::nullopt;
+  if (!tunes_workers_ || workers_are_final_ || workers >= most_workers_) return std::nullopt;
   if (starved < kStarved || busy < kAllBusy) return std::nullopt;
-  trial_ = Trial{.workers_before = workers, .batches_a_second_before = batches_a_second};
-  const std::size_t more = std::min(workers + (workers + 1) / 2, options_.most_workers);
+  workers_before_ = workers;
+  batches_a_second_before_ = batches_a_second;
+  const std::size_t more = std::min(workers + (workers + 1) / 2, most_workers_);
   return TuneDecision{
       .workers = more,
       .reason = fmt::format("{} decoders in place of {}: they are busy {:.0f} % of the time, and "
@@ -81,9 +82,9 @@ std::optional<TuneDecision> Autotune::more_workers(double starved, double busy, 
 
 std::optional<TuneDecision> Autotune::more_buffer(double starved, double busy,
                                                   const QueueReading& buffer) {
-  if (!options_.buffer || buffer.capacity >= options_.most_buffer) return std::nullopt;
+  if (!tunes_buffer_ || buffer.capacity >= kMostBuffer) return std::nullopt;
   if (starved < kStarved || busy > kTimeToSpare) return std::nullopt;
-  const std::size_t more = std::min(2 * buffer.capacity, options_.most_buffer);
+  const std::size_t more = std::min(2 * buffer.capacity, kMostBuffer);
   return TuneDecision{.buffer = more,
                       .reason = fmt::format(
                           "a buffer of {} batches in place of {}: batches are waited for {:.0f} % "

@@ -6,19 +6,10 @@
 #include <string>
 
 #include "base/clock.h"
+#include "pipeline/pipeline_options.h"
 #include "pipeline/pipeline_reading.h"
 
 namespace myxtts {
-
-struct AutotuneOptions {
-  bool workers = true;  // may be changed
-  bool buffer = false;
-  std::size_t most_workers = 1;
-  std::size_t most_buffer = 200;  // batches
-  std::chrono::nanoseconds interval =
-      std::chrono::milliseconds(500);  // at least, between decisions
-  std::int64_t batches = 16;           // at least, between decisions
-};
 
 // What to change, and why, as a sentence for the log.
 struct TuneDecision {
@@ -43,7 +34,14 @@ struct TuneDecision {
 // One thread at a time.
 class Autotune {
  public:
-  explicit Autotune(const AutotuneOptions& options) : options_(options) {}
+  // Changes the workers where the options allow more than they begin with, and the buffer where it
+  // may be tuned; `interval` is at least between two decisions.
+  explicit Autotune(const PipelineOptions& options,
+                    std::chrono::nanoseconds interval = std::chrono::milliseconds(500))
+      : most_workers_(options.most_workers),
+        tunes_workers_(options.most_workers > options.workers),
+        tunes_buffer_(options.tune_buffer),
+        interval_(interval) {}
 
   // After each batch. Nothing: go on as before.
   std::optional<TuneDecision> update(const PipelineReading& reading, Clock::Time now);
@@ -52,27 +50,23 @@ class Autotune {
   bool is_due(std::int64_t batches, Clock::Time now) const;
 
  private:
-  struct Sample {
-    Clock::Time at{};
-    PipelineReading reading;
-  };
-
   std::optional<TuneDecision> end_trial(double batches_a_second);
   std::optional<TuneDecision> more_workers(double starved, double busy, std::size_t workers,
                                            double batches_a_second);
   std::optional<TuneDecision> more_buffer(double starved, double busy, const QueueReading& buffer);
 
-  const AutotuneOptions options_;
-  std::optional<Sample> last_;
+  const std::size_t most_workers_;
+  const bool tunes_workers_;
+  const bool tunes_buffer_;
+  const std::chrono::nanoseconds interval_;
+  std::optional<PipelineReading> last_;
+  Clock::Time last_at_{};
   bool just_changed_ =
       false;  // the interval after a change measures a mixture: it only starts the next
 
-  // An addition of workers that has to prove itself.
-  struct Trial {
-    std::size_t workers_before = 0;
-    double batches_a_second_before = 0;
-  };
-  std::optional<Trial> trial_;
+  // Of an addition of workers that has to prove itself; nothing: there is none.
+  std::optional<std::size_t> workers_before_;
+  double batches_a_second_before_ = 0;
   bool workers_are_final_ = false;
 };
 

@@ -47,9 +47,8 @@ class BatchSource {
   }
 
   // Which of a clip's `count` codes the GPT reads as other ones, of `codes` there are.
-  virtual std::vector<ReplacedCode> noise(std::int64_t /*epoch*/, const ClipView&,
-                                          std::uint32_t /*repeat*/, std::int64_t /*count*/,
-                                          std::int64_t /*codes*/) const {
+  virtual ReplacedCodes noise(std::int64_t /*epoch*/, const ClipView&, std::uint32_t /*repeat*/,
+                              std::int64_t /*count*/, std::int64_t /*codes*/) const {
     return {};
   }
 

@@ -8,20 +8,19 @@
 
 namespace myxtts {
 
-BatchWindow::BatchWindow(const WindowLimits& limits, const Clock& clock)
-    : limits_(limits), meter_(clock) {
-  MYXTTS_CHECK(limits.batches >= 1, "a window of {} batches cannot pass anything on",
-               limits.batches);
+BatchWindow::BatchWindow(std::size_t most_batches, std::size_t most_bytes, const Clock& clock)
+    : most_bytes_(most_bytes), most_batches_(most_batches), meter_(clock) {
+  MYXTTS_CHECK(most_batches >= 1, "a window of {} batches cannot pass anything on", most_batches);
 }
 
 bool BatchWindow::has_place(std::size_t bytes) const {
   if (entries_.empty()) return true;
-  return entries_.size() < limits_.batches && bytes_ + bytes <= limits_.bytes;
+  return entries_.size() < most_batches_ && bytes_ + bytes <= most_bytes_;
 }
 
 bool BatchWindow::reserve(std::int64_t number, const PlannedBatch& planned, std::size_t bytes) {
   std::unique_lock lock(mutex_);
-  if (!closed() && !has_place(bytes) && entries_.size() < limits_.batches) ++waits_for_bytes_;
+  if (!closed() && !has_place(bytes) && entries_.size() < most_batches_) ++waits_for_bytes_;
   place_made_.wait(lock, [&] { return closed() || has_place(bytes); });
   if (closed()) return false;
   MYXTTS_CHECK(!finished_, "batch {} came after the last one", number);
@@ -119,13 +118,13 @@ void BatchWindow::stop() {
 
 void BatchWindow::set_batches(std::size_t batches) {
   const std::lock_guard lock(mutex_);
-  limits_.batches = batches;
+  most_batches_ = batches;
   place_made_.notify_one();
 }
 
-WindowLimits BatchWindow::limits() const {
+std::size_t BatchWindow::most_batches() const {
   const std::lock_guard lock(mutex_);
-  return limits_;
+  return most_batches_;
 }
 
 DepthReading BatchWindow::depth() const {

@@ -75,7 +75,9 @@ struct ClipJob {
 // BoundedQueue: they never wait and wake both sides; a failure goes before everything else.
 class BatchWindow {
  public:
-  explicit BatchWindow(const WindowLimits& limits, const Clock& clock = system_clock());
+  // Holds so many batches, and so many bytes of decoded samples.
+  explicit BatchWindow(std::size_t most_batches, std::size_t most_bytes = SIZE_MAX,
+                       const Clock& clock = system_clock());
 
   // Reader. Waits for a place. False: stopped; leave.
   [[nodiscard]] bool reserve(std::int64_t number, const PlannedBatch& planned, std::size_t bytes);
@@ -98,7 +100,8 @@ class BatchWindow {
   // Any thread. A smaller limit takes effect as batches leave.
   void set_batches(std::size_t batches);
 
-  WindowLimits limits() const;
+  std::size_t most_batches() const;
+  std::size_t most_bytes() const { return most_bytes_; }
   DepthReading depth() const;           // complete batches
   std::size_t bytes() const;            // reserved now
   std::size_t waits_for_bytes() const;  // places that had to wait for bytes alone
@@ -117,11 +120,13 @@ class BatchWindow {
   void drop_entries(std::deque<Entry>& dropped);
   static LoadedBatch loaded(std::int64_t number, Entry entry);
 
+  const std::size_t most_bytes_;
+
   // Everything below is guarded by mutex_.
   mutable std::mutex mutex_;
   std::condition_variable place_made_;
   std::condition_variable batch_completed_;
-  WindowLimits limits_;
+  std::size_t most_batches_;
   std::deque<Entry> entries_;  // one for each batch from first_ on
   std::int64_t first_ = 0;
   std::size_t bytes_ = 0;

@@ -53,16 +53,12 @@ CacheFiller::Job CacheFiller::copy(StagingPool::Block block, std::span<const Com
   const auto bring = [&](const DeviceBytes& from, std::size_t bytes) {
     std::byte* const here = std::exchange(next, next + aligned(bytes));
     device_.copy(device_.stream(), {.data = here}, from, bytes);
-    return here;
+    return DeviceBytes{.data = here};
   };
-  std::vector<Copied> copied;
-  for (const ComputedClip& clip : clips) {
-    const auto* samples = bring(clip.samples, sample_bytes(clip));
-    const auto* codes = bring(clip.codes, code_bytes(clip));
-    copied.push_back(
-        {.identity = clip.identity,
-         .samples = {reinterpret_cast<const std::int16_t*>(samples), clip.sample_count},
-         .codes = {reinterpret_cast<const std::int64_t*>(codes), clip.code_count}});
+  std::vector<ComputedClip> copied(clips.begin(), clips.end());
+  for (ComputedClip& clip : copied) {
+    clip.samples = bring(clip.samples, sample_bytes(clip));
+    clip.codes = bring(clip.codes, code_bytes(clip));
   }
   Job job{.block = std::move(block), .arrived = device_.make_event(), .clips = std::move(copied)};
   job.arrived.record(device_.stream());
@@ -74,7 +70,7 @@ void CacheFiller::write() {
     while (auto job = jobs_.pop()) {
       job->arrived.wait();
       const TraceScope trace("cache", static_cast<std::int64_t>(job->clips.size()));
-      for (const Copied& clip : job->clips) add(clip);
+      for (const ComputedClip& clip : job->clips) add(clip);
     }
   } catch (const std::exception& error) {
     // The pipeline itself meets a device that is lost, and ends the run.
@@ -84,10 +80,14 @@ void CacheFiller::write() {
   jobs_.stop();
 }
 
-void CacheFiller::add(const Copied& clip) {
+void CacheFiller::add(const ComputedClip& clip) {
   if (discarding_) return;
-  const std::vector<std::uint16_t> codes(clip.codes.begin(), clip.codes.end());
-  if (!cache_.add(clip.identity, clip.samples, codes)) accepting_ = false;  // it said why
+  const auto* samples = static_cast<const std::int16_t*>(clip.samples.data);
+  const std::span found(static_cast<const std::int64_t*>(clip.codes.data), clip.code_count);
+  const std::vector<std::uint16_t> codes(found.begin(), found.end());
+  if (!cache_.add(clip.identity, {samples, clip.sample_count}, codes)) {
+    accepting_ = false;  // it said why
+  }
 }
 
 void CacheFiller::finish() {

@@ -15,7 +15,7 @@
 
 namespace myxtts {
 
-// What the feature stage made of one clip, where it made it.
+// What the feature stage made of one clip: where it made it, or copied into host memory.
 struct ComputedClip {
   std::uint64_t identity = 0;
   DeviceBytes samples = {};  // int16 at 22,050 Hz
@@ -57,20 +57,15 @@ class CacheFiller {
   std::int64_t passed_over() const { return passed_over_; }  // clips, for lack of a block
 
  private:
-  struct Copied {
-    std::uint64_t identity = 0;
-    std::span<const std::int16_t> samples;
-    std::span<const std::int64_t> codes;
-  };
   struct Job {
     StagingPool::Block block;
     Event arrived;
-    std::vector<Copied> clips;
+    std::vector<ComputedClip> clips;  // in the block
   };
 
   Job copy(StagingPool::Block block, std::span<const ComputedClip> clips);
   void write();
-  void add(const Copied& clip);
+  void add(const ComputedClip& clip);
 
   RoleDevice& device_;
   FeatureCache& cache_;

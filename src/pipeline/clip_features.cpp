@@ -53,17 +53,10 @@ std::int64_t up_to_multiple(std::int64_t value, std::int64_t unit) {
 
 }  // namespace
 
-// Where a clip lies in a row.
-struct ClipFeatures::Place {
-  std::size_t clip = 0;
-  std::int64_t first_frame = 0;
-  std::int64_t frames = 0;
-};
-
 struct ClipFeatures::Row {
   std::int64_t frames = 0;
-  std::int64_t used = 0;  // from the first frame on
-  std::vector<Place> places;
+  std::int64_t used = 0;                             // from the first frame on
+  std::map<std::size_t, std::int64_t> first_frames;  // of each clip that lies in it
 };
 
 ClipFeatures::ClipFeatures(const Dvae& dvae, const at::Tensor& mel_stats, c10::Device device,
@@ -97,9 +90,9 @@ std::vector<EncodedClip> ClipFeatures::encode(std::span<const ClipSound> clips) 
   auto results = load(clips);
   for (const Row& row : lay_out(results)) {
     const auto codes = row_codes(row, results);  // [row.frames / 4]
-    for (const Place& place : row.places) {
-      EncodedClip& clip = results[place.clip];
-      clip.codes = codes.narrow(0, place.first_frame / kCodeFrames, code_count(clip.wave.size(0)));
+    for (const auto& [number, first_frame] : row.first_frames) {
+      EncodedClip& clip = results[number];
+      clip.codes = codes.narrow(0, first_frame / kCodeFrames, code_count(clip.wave.size(0)));
     }
   }
   return results;
@@ -120,8 +113,9 @@ std::vector<ClipFeatures::Row> ClipFeatures::lay_out(std::span<const EncodedClip
     MYXTTS_CHECK(with_gap <= length, "a clip of {} frames does not fit into a row", frames);
     auto row = std::ranges::find_if(
         rows, [with_gap](const Row& each) { return each.used + with_gap <= each.frames; });
-    if (row == rows.end()) row = rows.insert(row, {.frames = length, .used = 0, .places = {}});
-    row->places.push_back({.clip = clip, .first_frame = row->used, .frames = frames});
+    if (row == rows.end())
+      row = rows.insert(row, {.frames = length, .used = 0, .first_frames = {}});
+    row->first_frames.emplace(clip, row->used);
     row->used += with_gap;
   }
   return rows;
@@ -133,14 +127,14 @@ at::Tensor ClipFeatures::row_codes(const Row& row, std::span<const EncodedClip> 
   const auto options = at::TensorOptions(device_).dtype(at::kFloat);
   auto samples = at::zeros({(row.frames - 1) * config.hop + config.fft_size}, options);
   auto mask = at::zeros({1, 1, row.frames}, options);
-  for (const Place& place : row.places) {
-    const auto& wave = clips[place.clip].wave;
+  for (const auto& [clip, first_frame] : row.first_frames) {
+    const auto& wave = clips[clip].wave;
     const auto length = wave.size(0);
-    auto own = samples.narrow(0, place.first_frame * config.hop, length + 2 * reach);
+    auto own = samples.narrow(0, first_frame * config.hop, length + 2 * reach);
     own.narrow(0, 0, reach).copy_(wave.narrow(0, 1, reach).flip(0));
     own.narrow(0, reach, length).copy_(wave);
     own.narrow(0, reach + length, reach).copy_(wave.narrow(0, length - 1 - reach, reach).flip(0));
-    mask.narrow(2, place.first_frame, place.frames).fill_(1);
+    mask.narrow(2, first_frame, dvae_spectrogram_.frame_count(length)).fill_(1);
   }
   const auto mel = normalised_log_mel(dvae_spectrogram_.of_reflected(samples.unsqueeze(0)),
                                       mel_stats_);  // [1, bands, row.frames]

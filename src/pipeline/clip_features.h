@@ -12,6 +12,7 @@
 
 #include "audio/mel_spectrogram.h"
 #include "audio/resample.h"
+#include "data/clip.h"
 #include "model/dvae.h"
 
 namespace myxtts {
@@ -20,6 +21,7 @@ namespace myxtts {
 struct ClipSound {
   at::Tensor samples;  // [S] int16 at `rate`
   std::int64_t rate = 0;
+  ClipNumber number = 0;
 };
 
 // Brings clips of any rate to the rates that networks take, on one device. One thread at a time.
@@ -88,7 +90,6 @@ class ClipFeatures {
   static std::int64_t code_count(std::int64_t samples) { return (samples + 1023) / 1024; }
 
  private:
-  struct Place;
   struct Row;
 
   std::vector<Row> lay_out(std::span<const EncodedClip> clips) const;

@@ -67,7 +67,7 @@ ClipDecoding::ClipDecoding(const BatchSource& source, BoundedQueue<ClipJob>& job
     : source_(source),
       jobs_(jobs),
       window_(window),
-      code_stride_(options.rows.gpt.code_stride),
+      code_stride_(options.gpt.code_stride),
       workers_(options.workers) {
   MYXTTS_CHECK(options.workers >= 1 && options.workers <= options.most_workers,
                "{} of {} workers cannot work", options.workers, options.most_workers);

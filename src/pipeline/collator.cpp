@@ -11,7 +11,7 @@
 
 namespace myxtts {
 
-StepTargets::StepTargets(const BatchSource& source, const RowOptions& options)
+StepTargets::StepTargets(const BatchSource& source, const PipelineOptions& options)
     : source_(source), options_(options) {
   MYXTTS_CHECK(options.batches_a_step >= 1, "a step of {} batches is none", options.batches_a_step);
 }
@@ -63,32 +63,16 @@ namespace {
 
 constexpr std::int64_t kStopTargets = 4;  // of each row, as pack_rows makes them
 
-// Hands out the bytes of a block, one array after another.
-class BlockWriter {
- public:
-  explicit BlockWriter(std::span<std::byte> bytes) : bytes_(bytes) {}
-
-  template <typename T>
-  std::span<T> take(std::size_t count) {
-    const std::size_t size = aligned(count * sizeof(T));
-    MYXTTS_CHECK(used_ + size <= bytes_.size(), "a batch does not fit into its block of {} bytes",
-                 bytes_.size());
-    T* const first = reinterpret_cast<T*>(bytes_.data() + used_);
-    used_ += size;
-    return {first, count};
-  }
-
-  template <typename T>
-  std::span<const T> write(const std::vector<T>& values) {
-    const std::span<T> array = take<T>(values.size());
-    std::ranges::copy(values, array.begin());
-    return array;
-  }
-
- private:
-  std::span<std::byte> bytes_;
-  std::size_t used_ = 0;
-};
+// Hands out the front of what is left of a block as an array.
+template <typename T>
+std::span<T> take(std::span<std::byte>& rest, std::size_t count) {
+  const std::size_t size = aligned(count * sizeof(T));
+  MYXTTS_CHECK(size <= rest.size(), "a batch does not fit into its block: {} of {} bytes are left",
+               rest.size(), size);
+  T* const first = reinterpret_cast<T*>(rest.data());
+  rest = rest.subspan(size);
+  return {first, count};
+}
 
 // What pack_rows is given of a clip: codes that are not known are zeros.
 std::vector<std::int64_t> known_codes(const LoadedClip& clip, std::int64_t count) {
@@ -167,11 +151,11 @@ void add_noise(const BatchSource& source, const GptConfig& gpt, const LoadedBatc
   for (std::size_t row = 0; row < loaded.clips.size(); ++row) {
     const LoadedClip& clip = loaded.clips[row];
     const std::int64_t token = first_code_token(gpt, loaded, out, row);
-    for (const ReplacedCode& each :
+    for (const auto& [place, code] :
          source.noise(out.position.epoch, source.clip(clip.number), clip.repeat,
                       out.host_clips[row].codes, gpt.start_audio)) {
-      out.inputs.noise_tokens.push_back(token + each.place);
-      out.inputs.noise_ids.push_back(gpt.text_ids + each.code);
+      out.noise_tokens.push_back(token + place);
+      out.noise_ids.push_back(gpt.text_ids + code);
     }
   }
 }
@@ -183,12 +167,12 @@ void find_unknown_codes(const GptConfig& gpt, const LoadedBatch& loaded, LaidOut
     HostClip& clip = out.host_clips[row];
     const std::int64_t token = first_code_token(gpt, loaded, out, row);
     if (!clip.codes_known) {
-      clip.first_code = static_cast<std::int64_t>(out.inputs.code_tokens.size());
+      clip.first_code = static_cast<std::int64_t>(out.code_tokens.size());
       for (std::int64_t code = 0; code < clip.codes; ++code) {
-        out.inputs.code_tokens.push_back(token + code);
+        out.code_tokens.push_back(token + code);
         if (out.rows.audio_targets[static_cast<std::size_t>(target + code)] < 0) continue;
-        out.inputs.code_targets.push_back(target + code);
-        out.inputs.code_target_codes.push_back(clip.first_code + code);
+        out.code_targets.push_back(target + code);
+        out.code_target_codes.push_back(clip.first_code + code);
       }
     }
     target += clip.codes + kStopTargets;
@@ -231,7 +215,7 @@ std::size_t LaidOutBatch::block_bytes() const {
   return bytes;
 }
 
-LaidOutBatch lay_out(const BatchSource& source, const RowOptions& options,
+LaidOutBatch lay_out(const BatchSource& source, const PipelineOptions& options,
                      const LoadedBatch& loaded) {
   LaidOutBatch out;
   out.number = loaded.number;
@@ -259,15 +243,19 @@ LaidOutBatch lay_out(const BatchSource& source, const RowOptions& options,
 }
 
 HostBatch write_into(StagingPool::Block block, LaidOutBatch laid_out, const LoadedBatch& loaded) {
-  BlockWriter writer(block.bytes());
+  std::span<std::byte> rest = block.bytes();
   HostBatch batch;
-  const auto samples = writer.take<std::int16_t>(static_cast<std::size_t>(laid_out.sample_count));
+  const auto samples = take<std::int16_t>(rest, static_cast<std::size_t>(laid_out.sample_count));
   for (std::size_t row = 0; row < loaded.clips.size(); ++row) {
     write_sound(loaded.clips[row], laid_out.host_clips[row], samples);
   }
-  for_each_host_array([&writer](const auto& values, auto& array) { array = writer.write(values); },
-                      laid_out, batch);
-  batch.inputs.samples = samples;
+  const auto write = [&rest]<typename T>(const std::vector<T>& values, SpanOf<T>& array) {
+    const std::span<T> place = take<T>(rest, values.size());
+    std::ranges::copy(values, place.begin());
+    array = place;
+  };
+  for_each_host_array(write, laid_out, batch);
+  batch.samples = samples;
   copy_row_info(laid_out.rows, batch.rows);
   batch.host_clips = std::move(laid_out.host_clips);
   static_cast<BatchInfo&>(batch) = std::move(laid_out);
@@ -275,7 +263,7 @@ HostBatch write_into(StagingPool::Block block, LaidOutBatch laid_out, const Load
   return batch;
 }
 
-Collator::Collator(const BatchSource& source, const RowOptions& options,
+Collator::Collator(const BatchSource& source, const PipelineOptions& options,
                    BoundedQueue<LoadedBatch>& input, StagingPool& blocks)
     : source_(source), options_(options), steps_(source, options), input_(input), blocks_(blocks) {}
 
@@ -317,8 +305,9 @@ void Collator::work(BoundedQueue<HostBatch>& output) {
 
 // See Note [Batches of several trainers].
 void Collator::address(BatchInfo& batch) const {
-  batch.trainer = static_cast<std::size_t>(batch.number % options_.trainers);
-  batch.number /= options_.trainers;
+  const auto trainers = static_cast<std::int64_t>(options_.trainers.size());
+  batch.trainer = static_cast<std::size_t>(batch.number % trainers);
+  batch.number /= trainers;
 }
 
 // See Note [Steps of several batches].

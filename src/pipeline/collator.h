@@ -36,7 +36,7 @@ namespace myxtts {
 class StepTargets {
  public:
   // The source outlives it.
-  StepTargets(const BatchSource& source, const RowOptions& options);
+  StepTargets(const BatchSource& source, const PipelineOptions& options);
 
   // One batch a step, on one rank: it counts its own targets.
   bool are_single_batches() const { return options_.batches_a_step == 1 && source_.ranks() == 1; }
@@ -52,7 +52,7 @@ class StepTargets {
   TargetCounts of_batch(const PlannedBatch& planned) const;
 
   const BatchSource& source_;
-  const RowOptions options_;
+  const PipelineOptions options_;
 
   std::optional<std::pair<DataPosition, TargetCounts>> known_;  // the step asked for last
 };
@@ -66,7 +66,7 @@ struct LaidOutBatch : Batch<VectorOf> {
 };
 
 // The rows of a batch from its clips' text, lengths and known codes, and where windows are cut.
-LaidOutBatch lay_out(const BatchSource& source, const RowOptions& options,
+LaidOutBatch lay_out(const BatchSource& source, const PipelineOptions& options,
                      const LoadedBatch& loaded);
 
 // Copies rows and sound into `block`, which has block_bytes(), and gives the finished batch.
@@ -80,8 +80,8 @@ HostBatch write_into(StagingPool::Block block, LaidOutBatch laid_out, const Load
 // Everything it is given outlives it.
 class Collator {
  public:
-  Collator(const BatchSource& source, const RowOptions& options, BoundedQueue<LoadedBatch>& input,
-           StagingPool& blocks);
+  Collator(const BatchSource& source, const PipelineOptions& options,
+           BoundedQueue<LoadedBatch>& input, StagingPool& blocks);
 
   // Works until the last batch or until it is stopped. Never throws: a failure goes to whoever
   // takes from the output.
@@ -95,7 +95,7 @@ class Collator {
   void set_step(LaidOutBatch& batch);
 
   const BatchSource& source_;
-  const RowOptions options_;
+  const PipelineOptions options_;
   StepTargets steps_;
   BoundedQueue<LoadedBatch>& input_;
   StagingPool& blocks_;

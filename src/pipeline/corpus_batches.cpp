@@ -76,9 +76,8 @@ std::int64_t CorpusBatches::shift(std::int64_t epoch, const ClipView& clip,
       {.seed = *options_.prompt_seed, .epoch = epoch, .clip_id = clip.id, .repeat = repeat});
 }
 
-std::vector<ReplacedCode> CorpusBatches::noise(std::int64_t epoch, const ClipView& clip,
-                                               std::uint32_t repeat, std::int64_t count,
-                                               std::int64_t codes) const {
+ReplacedCodes CorpusBatches::noise(std::int64_t epoch, const ClipView& clip, std::uint32_t repeat,
+                                   std::int64_t count, std::int64_t codes) const {
   if (options_.noise == 0 || !options_.prompt_seed) return {};
   return training_noise(
       {.seed = *options_.prompt_seed, .epoch = epoch, .clip_id = clip.id, .repeat = repeat},

@@ -50,8 +50,8 @@ class CorpusBatches final : public BatchSource {
   PromptSpan prompt(std::int64_t epoch, const ClipView& clip, std::uint32_t repeat) const override;
   bool swaps_prompts() const override { return options_.swap_prompts; }
   std::int64_t shift(std::int64_t epoch, const ClipView& clip, std::uint32_t repeat) const override;
-  std::vector<ReplacedCode> noise(std::int64_t epoch, const ClipView& clip, std::uint32_t repeat,
-                                  std::int64_t count, std::int64_t codes) const override;
+  ReplacedCodes noise(std::int64_t epoch, const ClipView& clip, std::uint32_t repeat,
+                      std::int64_t count, std::int64_t codes) const override;
   std::int64_t window(VisitDraw draw, std::int64_t window, std::int64_t count,
                       std::int64_t last) const override;
   std::int64_t speaker(const ClipView& clip) const override;

@@ -275,14 +275,7 @@ class DataPipeline<F>::Outlet {
     return reading;
   }
 
-  // For the messages of the start.
-  PipelineFacts facts() const {
-    const PipelineOptions& options = pipeline_.options_;
-    return {.workers = static_cast<std::int64_t>(options.workers),
-            .buffer_batches = static_cast<std::int64_t>(options.buffer.batches),
-            .ring_slots = static_cast<std::int64_t>(options.ring_slots)};
-  }
-  std::chrono::nanoseconds start_delay() const { return pipeline_.options_.start_delay; }
+  const PipelineOptions& options() const { return pipeline_.options_; }
 
  private:
   friend class DataPipeline;

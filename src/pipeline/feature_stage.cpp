@@ -40,12 +40,12 @@ at::Tensor resized_view(const at::Tensor& tensor, std::int64_t count) {
 }  // namespace
 
 FeatureStage::FeatureStage(RoleDevice& data, RoleDevice& model, BatchPath path,
-                           const FeatureNetworks& networks, const BatchBounds& bounds)
-    : FeatureStage(data, std::array{BatchTarget{.model = model, .path = path}}, networks, bounds) {}
+                           const FeatureNetworks& networks)
+    : FeatureStage(data, std::array{BatchTarget{.model = model, .path = path}}, networks) {}
 
 FeatureStage::FeatureStage(RoleDevice& data, std::span<const BatchTarget> targets,
-                           const FeatureNetworks& networks, const BatchBounds& bounds)
-    : data_(data), networks_(networks), bounds_(bounds) {
+                           const FeatureNetworks& networks)
+    : data_(data), networks_(networks) {
   const auto scope = data_.enter(data_.stream());
   const auto device = torch_device(data_);
   features_ = std::make_unique<ClipFeatures>(*networks_.dvae, networks_.mel_stats, device);
@@ -76,7 +76,7 @@ FeatureStage::FeatureStage(RoleDevice& data, std::span<const BatchTarget> target
 FeatureStage::~FeatureStage() = default;
 
 at::Tensor FeatureStage::empty_prompts(c10::Device device) const {
-  return at::zeros({bounds_.clips, prompts_->bands(), prompts_->frames()},
+  return at::zeros({networks_.clips, prompts_->bands(), prompts_->frames()},
                    at::TensorOptions(at::kFloat).device(device));
 }
 
@@ -84,11 +84,11 @@ Batch<TensorOf> FeatureStage::largest_batch(c10::Device device) const {
   const auto zeros = [device](std::int64_t count, at::ScalarType type = at::kLong) {
     return at::zeros({count}, at::TensorOptions(type).device(device));
   };
-  const RowSizes& sizes = bounds_.rows;
+  const RowSizes& sizes = networks_.rows;
   Batch<TensorOf> largest;
   GptBatch& rows = largest.rows;
   // The clips and the padding, which may be several segments, and a 0 before them.
-  rows.segment_ends = zeros(std::max(bounds_.clips + 1, sizes.segments) + 1, at::kInt);
+  rows.segment_ends = zeros(std::max(networks_.clips + 1, sizes.segments) + 1, at::kInt);
   rows.tokens = zeros(sizes.tokens);
   rows.positions = zeros(sizes.tokens);
   rows.target_rows = zeros(sizes.text_targets + sizes.audio_targets);
@@ -187,7 +187,7 @@ std::vector<ClipSound> FeatureStage::unknown_sounds(const HostBatch& host, const
   for (const HostClip& clip : host.host_clips) {
     if (clip.codes_known) continue;
     unknown.push_back(
-        {.samples = side.batch.inputs.samples.narrow(0, clip.first_sample, clip.source_samples),
+        {.samples = side.batch.samples.narrow(0, clip.first_sample, clip.source_samples),
          .rate = clip.source_rate});
   }
   return unknown;
@@ -201,7 +201,6 @@ std::vector<EncodedClip> FeatureStage::encode(std::span<const ClipSound> sounds)
 // See Note [Unknown codes].
 void FeatureStage::complete_rows(const HostBatch& host, std::span<const EncodedClip> encoded,
                                  Batch<TensorOf>& batch) {
-  const FeatureInputs<TensorOf>& inputs = batch.inputs;
   if (!encoded.empty() && networks_.want_codes()) {
     std::vector<at::Tensor> codes;
     auto next = encoded.begin();
@@ -209,12 +208,12 @@ void FeatureStage::complete_rows(const HostBatch& host, std::span<const EncodedC
       if (!clip.codes_known) codes.push_back((next++)->codes.narrow(0, 0, clip.codes));
     }
     const auto found = at::cat(codes);  // [U]
-    batch.rows.tokens.index_copy_(0, inputs.code_tokens, found + networks_.gpt.text_ids);
-    batch.rows.audio_targets.index_copy_(0, inputs.code_targets,
-                                         found.index_select(0, inputs.code_target_codes));
+    batch.rows.tokens.index_copy_(0, batch.code_tokens, found + networks_.gpt.text_ids);
+    batch.rows.audio_targets.index_copy_(0, batch.code_targets,
+                                         found.index_select(0, batch.code_target_codes));
   }
-  if (inputs.noise_tokens.numel() == 0) return;
-  batch.rows.tokens.index_copy_(0, inputs.noise_tokens, inputs.noise_ids);
+  if (batch.noise_tokens.numel() == 0) return;
+  batch.rows.tokens.index_copy_(0, batch.noise_tokens, batch.noise_ids);
 }
 
 void FeatureStage::make_prompts(const HostBatch& host, std::span<const EncodedClip> encoded,
@@ -223,7 +222,7 @@ void FeatureStage::make_prompts(const HostBatch& host, std::span<const EncodedCl
   auto next = encoded.begin();
   for (const HostClip& clip : host.host_clips) {
     const auto length = clip.prompt.last - clip.prompt.first;
-    prompts.push_back(clip.codes_known ? batch.inputs.samples.narrow(0, clip.first_sample, length)
+    prompts.push_back(clip.codes_known ? batch.samples.narrow(0, clip.first_sample, length)
                                        : (next++)->samples.narrow(0, clip.prompt.first, length));
   }
   std::vector<at::Tensor> chosen;
@@ -240,12 +239,12 @@ void FeatureStage::make_windows(const HostBatch& host, std::span<const ClipSound
 
 void FeatureStage::make_voices(const HostBatch& host, Batch<TensorOf>& batch) {
   if (!voices_) return;
-  std::vector<SpeakerClip> clips;
+  std::vector<ClipSound> clips;
   for (const HostClip& clip : host.host_clips) {
-    clips.push_back({.number = clip.number,
-                     .sound = {.samples = batch.inputs.samples.narrow(
-                                   0, clip.first_sample - clip.shift, clip.source_samples),
-                               .rate = clip.source_rate}});
+    clips.push_back(
+        {.samples = batch.samples.narrow(0, clip.first_sample - clip.shift, clip.source_samples),
+         .rate = clip.source_rate,
+         .number = clip.number});
   }
   voices_->make(clips, batch.windows.voices);
 }

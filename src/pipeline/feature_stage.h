@@ -23,9 +23,11 @@
 
 namespace myxtts {
 
-// What the feature stage computes with, on the data device.
+// What the feature stage computes with, on the data device, and how large a batch can be.
 struct FeatureNetworks {
   GptConfig gpt;
+  std::int64_t clips = 0;      // that a batch holds at most
+  RowSizes rows = {};          // the largest of each
   const Dvae* dvae = nullptr;  // outlives the stage
   at::Tensor mel_stats;        // [bands]
 
@@ -35,12 +37,6 @@ struct FeatureNetworks {
 
   // Of the stages that the codes of clips matter to.
   bool want_codes() const { return windows.empty() || windows.stage == ModelPart::Decoder; }
-};
-
-// How large a batch can be.
-struct BatchBounds {
-  std::int64_t clips = 0;  // that a batch holds at most
-  RowSizes rows = {};      // the largest of each
 };
 
 // Where batches of one trainer go, and along which path. The device outlives the stage.
@@ -76,9 +72,9 @@ struct FeatureTimes {
 class FeatureStage {
  public:
   FeatureStage(RoleDevice& data, std::span<const BatchTarget> targets,
-               const FeatureNetworks& networks, const BatchBounds& bounds);
-  FeatureStage(RoleDevice& data, RoleDevice& model, BatchPath path, const FeatureNetworks& networks,
-               const BatchBounds& bounds);
+               const FeatureNetworks& networks);
+  FeatureStage(RoleDevice& data, RoleDevice& model, BatchPath path,
+               const FeatureNetworks& networks);
   ~FeatureStage();
 
   // The slots of a ring, on the model device of a trainer, for the largest batch.
@@ -122,7 +118,6 @@ class FeatureStage {
 
   RoleDevice& data_;
   const FeatureNetworks networks_;
-  const BatchBounds bounds_;
   std::unique_ptr<ClipFeatures> features_;
   std::unique_ptr<PromptMels> prompts_;
   std::unique_ptr<ClipWindows> windows_;  // null: the stage takes none

@@ -20,7 +20,7 @@ struct HostClip {
   PromptSpan prompt = {};      // in samples at 22,050 Hz
   std::size_t prompt_row = 0;  // the row of the batch whose prompt the row gets
 
-  // Its sound in FeatureInputs::samples: all of it as it was decoded or, where the codes are known,
+  // Its sound in Batch::samples: all of it as it was decoded or, where the codes are known,
   // its prompt at 22,050 Hz. A shifted clip stands there whole, with as many zeros behind it:
   //
   //   [shift][first_sample ...      ][zeros]

@@ -12,19 +12,11 @@ namespace {
 // How far the reader is ahead of the decoders: enough for a disk to be asked early.
 constexpr std::size_t kClipsAhead = 64;
 
-constexpr std::size_t kMostBuffer = 200;  // batches that autotune goes up to
-
-RowOptions rows_of(const PipelineOptions& options) {
-  RowOptions rows = options.rows;
-  rows.trainers = static_cast<std::int64_t>(options.trainers.size());
-  return rows;
-}
-
 }  // namespace
 
 HostStages::HostStages(BatchSource& source, const PipelineOptions& options)
     : options_(options),
-      window_(options.buffer),
+      window_(options.buffer_batches, options.buffer_bytes),
       jobs_(kClipsAhead),
       settled_(1),
       blocks_(options.staging_blocks(), options.allocate),
@@ -32,11 +24,8 @@ HostStages::HostStages(BatchSource& source, const PipelineOptions& options)
       reader_(source, window_, jobs_, static_cast<std::int64_t>(options.trainers.size())),
       decoder_(source, jobs_, window_, options),
       batcher_(source, window_, settled_, [this] { after_batch(); }),
-      collator_(source, rows_of(options), settled_, blocks_),
-      autotune_({.workers = options.most_workers > options.workers,
-                 .buffer = options.tune_buffer,
-                 .most_workers = options.most_workers,
-                 .most_buffer = kMostBuffer}) {}
+      collator_(source, options, settled_, blocks_),
+      autotune_(options) {}
 
 HostStages::~HostStages() {
   close();
@@ -75,14 +64,14 @@ PipelineReading HostStages::read() const {
                      .cpu_seconds = decoder_.cpu_seconds()},
                     {.name = "batcher", .load = batcher_.load()},
                     {.name = "collator", .load = collator_.load()}};
-  const WindowLimits limits = window_.limits();
-  reading.queues = {{.name = "clips", .capacity = jobs_.capacity(), .depth = jobs_.depth()},
-                    {.name = "buffer", .capacity = limits.batches, .depth = window_.depth()},
-                    {.name = "settled", .capacity = settled_.capacity(), .depth = settled_.depth()},
-                    {.name = "staged", .capacity = staged_.capacity(), .depth = staged_.depth()}};
+  reading.queues = {
+      {.name = "clips", .capacity = jobs_.capacity(), .depth = jobs_.depth()},
+      {.name = "buffer", .capacity = window_.most_batches(), .depth = window_.depth()},
+      {.name = "settled", .capacity = settled_.capacity(), .depth = settled_.depth()},
+      {.name = "staged", .capacity = staged_.capacity(), .depth = staged_.depth()}};
   reading.batches = batches_;
   reading.decoded_bytes = window_.bytes();
-  reading.decoded_bytes_limit = limits.bytes;
+  reading.decoded_bytes_limit = window_.most_bytes();
   reading.staging_bytes = blocks_.bytes();
   return reading;
 }
@@ -106,11 +95,10 @@ void HostStages::apply(const TuneDecision& decision) {
 void HostStages::log_if_bytes_are_the_limit() {
   if (bytes_were_logged_ || window_.waits_for_bytes() == 0) return;
   bytes_were_logged_ = true;
-  const WindowLimits limits = window_.limits();
   log_info("pipeline",
            "the buffer holds fewer than --buffer-size {} batches: they would need more than the {} "
            "of memory that decoded clips may take",
-           limits.batches, human_size(limits.bytes));
+           window_.most_batches(), human_size(window_.most_bytes()));
 }
 
 }  // namespace myxtts

@@ -19,33 +19,25 @@
 
 namespace myxtts {
 
-// How the rows of batches are made, and how many batches make a step.
-struct RowOptions {
+struct PipelineOptions {
+  // How the rows of batches are made, and how many batches make a step.
   GptConfig gpt = {};
   PromptMask mask = PromptMask::Clip;  // --prompt-mask
   std::int64_t batches_a_step = 1;     // --grad-accum
   WindowPlan windows = {};             // of stages that train on sound
-  std::int64_t trainers = 1;           // the ranks that are fed: Note [Batches of several trainers]
-};
 
-// How much a BatchWindow may hold.
-struct WindowLimits {
-  std::size_t batches = 50;
-  std::size_t bytes = SIZE_MAX;  // of decoded samples
-};
-
-struct PipelineOptions {
-  RowOptions rows = {};                  // its trainers follow from those below
   std::optional<DataPosition> end = {};  // nothing: one epoch after another, for ever
   std::size_t workers = 1;               // that decode, at first
   std::size_t most_workers = 1;          // more than `workers`: autotune decides
-  WindowLimits buffer = {};              // --buffer-size batches, and their bytes
+  std::size_t buffer_batches = 50;       // --buffer-size: what a BatchWindow may hold
+  std::size_t buffer_bytes = SIZE_MAX;   // of decoded samples in it
   bool tune_buffer = false;              // autotune may enlarge it
   StagingPool::Allocate allocate = plain_memory;
 
   std::size_t ring_slots = 3;                 // on the model device
   std::chrono::nanoseconds start_delay = {};  // --model-start-delay; 0 where it does not apply
-  // The model device of each trainer, which outlives the pipeline; null: the CPU.
+  // The model device of each trainer, which outlives the pipeline; null: the CPU. They are the
+  // ranks that are fed: Note [Batches of several trainers].
   std::vector<const RoleDevice*> trainers = {nullptr};
 
   std::size_t staging_blocks() const { return ring_slots + 2; }

@@ -24,19 +24,19 @@ std::int64_t whole_pieces(std::int64_t samples) {
 
 }  // namespace
 
-void ClipVoices::make(std::span<const SpeakerClip> clips, at::Tensor& out) {
+void ClipVoices::make(std::span<const ClipSound> clips, at::Tensor& out) {
   const auto rows = static_cast<std::int64_t>(clips.size());
   MYXTTS_CHECK(rows <= out.size(0), "{} voices for {} places", rows, out.size(0));
   std::vector<at::Tensor> voices;
-  for (const SpeakerClip& clip : clips) voices.push_back(voice_of(clip));
+  for (const ClipSound& clip : clips) voices.push_back(voice_of(clip));
   if (!voices.empty()) out.narrow(0, 0, rows).copy_(at::stack(voices));
   out.narrow(0, rows, out.size(0) - rows).zero_();
 }
 
-at::Tensor ClipVoices::voice_of(const SpeakerClip& clip) {
+at::Tensor ClipVoices::voice_of(const ClipSound& clip) {
   const auto found = kept_.find(clip.number);
   if (found != kept_.end()) return found->second;
-  const auto voice = encode(clip.sound);
+  const auto voice = encode(clip);
   if (kept_.size() < most_kept_) kept_.emplace(clip.number, voice);
   return voice;
 }

@@ -18,12 +18,6 @@
 
 namespace myxtts {
 
-// A clip as the speaker encoder takes it: whole, whatever a visit passes over.
-struct SpeakerClip {
-  ClipNumber number = 0;
-  ClipSound sound;
-};
-
 // The speaker vectors of a corpus' clips, on the data device, by the frozen encoder. A vector
 // follows from its clip alone, so each clip is encoded once, in its first epoch, and its vector
 // kept.
@@ -37,13 +31,14 @@ class ClipVoices {
   ClipVoices(const SpeakerEncoder& encoder, c10::Device device, std::size_t most_kept = kMostKept)
       : encoder_(encoder), resampler_(device), most_kept_(most_kept) {}
 
-  // Vectors into the first rows of `out` [slots, dim], zeros into the others.
-  void make(std::span<const SpeakerClip> clips, at::Tensor& out);
+  // Vectors of whole clips, whatever a visit passes over, into the first rows of `out`
+  // [slots, dim]; zeros into the others.
+  void make(std::span<const ClipSound> clips, at::Tensor& out);
 
   std::int64_t encoded() const { return encoded_; }  // times that the encoder was asked
 
  private:
-  at::Tensor voice_of(const SpeakerClip& clip);
+  at::Tensor voice_of(const ClipSound& clip);
   at::Tensor encode(const ClipSound& sound);
 
   const SpeakerEncoder& encoder_;

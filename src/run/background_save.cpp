@@ -174,15 +174,15 @@ TensorKinds kinds_of(const PlacedTensors& tensors) {
 
 }  // namespace
 
-BackgroundSave::BackgroundSave(const Places& places, PlacedTensors untrained,
-                               std::vector<std::filesystem::path> fixed)
-    : store_(places.store),
-      device_(places.device),
-      model_file_(places.model_file),
+BackgroundSave::BackgroundSave(CheckpointStore& store, Snapshot snapshot, PlacedTensors untrained,
+                               std::vector<std::filesystem::path> fixed, std::string model_file)
+    : store_(store),
+      device_(snapshot.device()),
+      model_file_(std::move(model_file)),
       untrained_(std::move(untrained)),
       fixed_(std::move(fixed)),
-      snapshot_(places.device, places.device_memory, places.host_piece),
-      reader_(places.device) {}
+      snapshot_(std::move(snapshot)),
+      reader_(device_) {}
 
 void BackgroundSave::prepare_in_host_memory(PlacedCheckpoint checkpoint) {
   finish();

@@ -98,6 +98,8 @@ class Snapshot {
   // False: no memory has room, and the tensors point at where they were.
   [[nodiscard]] bool take(std::span<PlacedTensors* const> groups);
 
+  RoleDevice& device() const { return device_; }
+
   // The stream's mark behind the copies.
   const Event& taken() const { return taken_; }
 
@@ -132,16 +134,9 @@ struct PlacedCheckpoint {
 // What CheckpointSaver does, without LibTorch: see there.
 class BackgroundSave {
  public:
-  struct Places {
-    CheckpointStore& store;
-    RoleDevice& device;
-    Snapshot::TakeMemory device_memory = {};  // nothing: host memory
-    std::size_t host_piece = Snapshot::kHostPiece;
-    std::string model_file = files::kModel;  // that `model` and `untrained` are written to
-  };
-
-  BackgroundSave(const Places& places, PlacedTensors untrained,
-                 std::vector<std::filesystem::path> fixed);
+  // `model` and `untrained` are written to `model_file`.
+  BackgroundSave(CheckpointStore& store, Snapshot snapshot, PlacedTensors untrained,
+                 std::vector<std::filesystem::path> fixed, std::string model_file = files::kModel);
 
   void prepare_in_host_memory(PlacedCheckpoint checkpoint);
   void save(PlacedCheckpoint checkpoint);

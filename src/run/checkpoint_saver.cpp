@@ -65,10 +65,8 @@ CheckpointSaver::CheckpointSaver(CheckpointStore& store, RoleDevice& device,
                                  std::vector<std::filesystem::path> fixed, const std::string& file)
     : device_(device), untrained_(dense(untrained)) {
   const auto take = [&device](std::size_t bytes) { return take_on_device(device, bytes); };
-  background_ = std::make_unique<BackgroundSave>(
-      BackgroundSave::Places{
-          .store = store, .device = device, .device_memory = take, .model_file = file},
-      placed(untrained_), std::move(fixed));
+  background_ = std::make_unique<BackgroundSave>(store, Snapshot(device, take), placed(untrained_),
+                                                 std::move(fixed), file);
 }
 
 CheckpointSaver::~CheckpointSaver() = default;

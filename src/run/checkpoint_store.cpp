@@ -78,8 +78,11 @@ std::vector<Checkpoint> checkpoints_in(const fs::path& folder) {
 
 }  // namespace
 
-CheckpointStore::CheckpointStore(fs::path run, const CheckpointsToKeep& keep)
-    : run_(std::move(run)), folder_(run_ / kCheckpoints), keep_(keep) {
+CheckpointStore::CheckpointStore(fs::path run, std::int64_t keep_last, std::int64_t keep_best)
+    : run_(std::move(run)),
+      folder_(run_ / kCheckpoints),
+      keep_last_(static_cast<std::size_t>(keep_last)),
+      keep_best_(static_cast<std::size_t>(keep_best)) {
   std::error_code error;
   fs::create_directories(folder_, error);
   if (error) {
@@ -175,7 +178,7 @@ void CheckpointStore::set_link(const char* name, std::int64_t step) const {
 void CheckpointStore::set_best(std::int64_t newest) const {
   auto found = all();
   std::erase_if(found, [newest](const Checkpoint& each) { return each.step > newest; });
-  const auto best = keep_.best > 0 ? best_of(std::move(found)) : std::nullopt;
+  const auto best = keep_best_ > 0 ? best_of(std::move(found)) : std::nullopt;
   std::error_code error;
   if (!best) {
     if (fs::is_symlink(run_ / kBest, error)) fs::remove(run_ / kBest, error);
@@ -202,12 +205,12 @@ void CheckpointStore::remove_old(std::int64_t newest) const {
   // Later steps are those of a future that was given up when the run went on from an earlier one.
   std::erase_if(found, [newest](const Checkpoint& each) { return each.step > newest; });
   std::set<std::int64_t> kept{newest};
-  for (std::size_t i = 0; i < std::min(keep_.last, found.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(keep_last_, found.size()); ++i) {
     kept.insert(found[found.size() - 1 - i].step);
   }
   std::erase_if(found, [](const Checkpoint& each) { return !each.validation_loss; });
   std::ranges::stable_sort(found, {}, [](const Checkpoint& each) { return *each.validation_loss; });
-  for (std::size_t i = 0; i < std::min(keep_.best, found.size()); ++i) kept.insert(found[i].step);
+  for (std::size_t i = 0; i < std::min(keep_best_, found.size()); ++i) kept.insert(found[i].step);
 
   for (const auto& checkpoint : all()) {
     if (kept.contains(checkpoint.step)) continue;

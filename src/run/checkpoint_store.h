@@ -11,12 +11,6 @@
 
 namespace myxtts {
 
-// Which checkpoints stay.
-struct CheckpointsToKeep {
-  std::size_t last = 3;
-  std::size_t best = 1;  // by validation loss
-};
-
 // The checkpoints of a run.
 //
 //   RUN/checkpoints/step-0001200/   files of one checkpoint, and checksums.json that names them all
@@ -34,7 +28,9 @@ class CheckpointStore {
  public:
   class Writer;
 
-  explicit CheckpointStore(std::filesystem::path run, const CheckpointsToKeep& keep = {});
+  // Keeps the last ones and those with the lowest validation loss.
+  explicit CheckpointStore(std::filesystem::path run, std::int64_t keep_last = 3,
+                           std::int64_t keep_best = 1);
 
   // A place to put the files of a checkpoint; commit() makes it one.
   Writer write(std::int64_t step, std::optional<double> validation_loss = {});
@@ -57,7 +53,8 @@ class CheckpointStore {
 
   std::filesystem::path run_;
   std::filesystem::path folder_;
-  CheckpointsToKeep keep_;
+  std::size_t keep_last_;
+  std::size_t keep_best_;
 };
 
 // The checkpoint of a run with the lowest validation loss; nothing where none has one, or there is

@@ -189,13 +189,14 @@ void EventFile::add_histogram(std::string_view name, std::int64_t step,
 
 // Summary.Value { 1: tag, 6: Audio { 1: sample_rate, 2: num_channels, 3: length_frames,
 // 4: encoded_audio_string, 5: content_type } }.
-void EventFile::add_sound(std::string_view name, std::int64_t step, const EncodedSound& sound) {
+void EventFile::add_sound(std::string_view name, std::int64_t step, std::int64_t sample_rate,
+                          std::int64_t samples, std::string_view wav) {
   std::string audio;
   put_key(audio, 1, WireType::Fixed32);
-  put_fixed(audio, static_cast<float>(sound.sample_rate));
+  put_fixed(audio, static_cast<float>(sample_rate));
   put_number(audio, 2, 1);
-  put_number(audio, 3, sound.samples);
-  put_bytes(audio, 4, sound.wav);
+  put_number(audio, 3, samples);
+  put_bytes(audio, 4, wav);
   put_bytes(audio, 5, "audio/wav");
   std::string entry;
   put_bytes(entry, 1, name);
@@ -205,14 +206,14 @@ void EventFile::add_sound(std::string_view name, std::int64_t step, const Encode
 
 // Summary.Value { 1: tag, 4: Image { 1: height, 2: width, 3: colorspace, 4: encoded_image_string }
 // }.
-void EventFile::add_picture(std::string_view name, std::int64_t step,
-                            const EncodedPicture& picture) {
+void EventFile::add_picture(std::string_view name, std::int64_t step, std::int64_t width,
+                            std::int64_t height, std::string_view png) {
   constexpr std::int64_t kRgb = 3;
   std::string image;
-  put_number(image, 1, picture.height);
-  put_number(image, 2, picture.width);
+  put_number(image, 1, height);
+  put_number(image, 2, width);
   put_number(image, 3, kRgb);
-  put_bytes(image, 4, picture.png);
+  put_bytes(image, 4, png);
   std::string entry;
   put_bytes(entry, 1, name);
   put_bytes(entry, 4, image);

@@ -20,20 +20,6 @@ struct HistogramCounts {
   std::vector<double> counts = {};        // in each range
 };
 
-// A sound as the bytes of a WAV file.
-struct EncodedSound {
-  std::int64_t sample_rate = 0;
-  std::int64_t samples = 0;  // of its one channel
-  std::string_view wav = {};
-};
-
-// A picture as the bytes of a PNG file.
-struct EncodedPicture {
-  std::int64_t width = 0;
-  std::int64_t height = 0;
-  std::string_view png = {};
-};
-
 // Writes one of TensorBoard's event files: numbers by name and step, shown as curves; sounds and
 // pictures too.
 //
@@ -55,9 +41,13 @@ class EventFile {
 
   void add_histogram(std::string_view name, std::int64_t step, const HistogramCounts& counts);
 
-  void add_sound(std::string_view name, std::int64_t step, const EncodedSound& sound);
+  // A sound of one channel with so many samples, as the bytes of a WAV file.
+  void add_sound(std::string_view name, std::int64_t step, std::int64_t sample_rate,
+                 std::int64_t samples, std::string_view wav);
 
-  void add_picture(std::string_view name, std::int64_t step, const EncodedPicture& picture);
+  // A picture as the bytes of a PNG file.
+  void add_picture(std::string_view name, std::int64_t step, std::int64_t width,
+                   std::int64_t height, std::string_view png);
 
   // Hands everything written so far to the system. Throws DataError when the disk refuses it: then
   // it is lost, and the file is as it was.

@@ -56,12 +56,13 @@ bool ends_line_at(const std::filesystem::path& path, std::uint64_t position) {
 
 }  // namespace
 
-MetricsLog::MetricsLog(const std::filesystem::path& path, const Past& past) : path_(path) {
+MetricsLog::MetricsLog(const std::filesystem::path& path, std::uint64_t position, std::int64_t step)
+    : path_(path) {
   file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (file_ < 0) refuse(path, "opened");
   try {
-    const bool whole = ends_line_at(path, past.position);
-    position_ = end_of_past(path, whole ? past.position : 0, past.step);
+    const bool whole = ends_line_at(path, position);
+    position_ = end_of_past(path, whole ? position : 0, step);
     if (!whole) {
       log_warning("run",
                   "{} is not what it was when the checkpoint was made: it goes on behind {}.",

@@ -24,11 +24,8 @@ class MetricsLog {
   // Where a log goes on: behind `position`, and behind lines of steps up to `step`. A log that is
   // shorter than that (it was moved away, or a power cut took its end) goes on with what it has,
   // and that is said. Throws DataError when the file cannot be read or written.
-  struct Past {
-    std::uint64_t position = 0;  // bytes
-    std::int64_t step = 0;
-  };
-  MetricsLog(const std::filesystem::path& path, const Past& past);
+  explicit MetricsLog(const std::filesystem::path& path, std::uint64_t position = 0,
+                      std::int64_t step = 0);
   MetricsLog(const MetricsLog&) = delete;
   MetricsLog& operator=(const MetricsLog&) = delete;
   ~MetricsLog();

@@ -100,19 +100,16 @@ void put_chunk(std::string& file, std::string_view name, std::string_view conten
 
 // Colours between a few that grow lighter all the way, so that it reads in grey as well.
 std::string palette() {
-  struct Colour {
-    std::array<double, 3> rgb;
-  };
+  using Colour = std::array<double, 3>;
   static constexpr std::array<Colour, 5> kStops = {
-      {{{4, 4, 30}}, {{66, 20, 110}}, {{176, 42, 98}}, {{240, 128, 40}}, {{255, 250, 170}}}};
+      {{4, 4, 30}, {66, 20, 110}, {176, 42, 98}, {240, 128, 40}, {255, 250, 170}}};
   std::string colours;
   for (int shade = 0; shade < 256; ++shade) {
     const double place = shade / 255.0 * (kStops.size() - 1);
     const auto stop = std::min(static_cast<std::size_t>(place), kStops.size() - 2);
     const double share = place - static_cast<double>(stop);
     for (std::size_t part = 0; part < 3; ++part) {
-      const double value =
-          kStops[stop].rgb[part] * (1 - share) + kStops[stop + 1].rgb[part] * share;
+      const double value = kStops[stop][part] * (1 - share) + kStops[stop + 1][part] * share;
       colours.push_back(static_cast<char>(static_cast<unsigned char>(std::lround(value))));
     }
   }

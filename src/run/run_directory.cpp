@@ -181,7 +181,7 @@ std::string change_of(const char* what, const std::string& now, const std::strin
 }
 
 // What changed of that which makes an epoch another one; empty: nothing.
-std::string other_data(const TrainingState& state, const DataSettings& now) {
+std::string other_data(const TrainingState& state, const TrainingState& now) {
   std::string changes;
   if (state.corpus != now.corpus) {
     changes = change_of("the clips to train on", "fingerprint " + now.corpus, state.corpus);
@@ -232,7 +232,7 @@ std::optional<Checkpoint> find_starting_point(const RunDirectory& directory,
   return start;
 }
 
-TrainingState continue_with(TrainingState state, const DataSettings& now) {
+TrainingState continue_with(TrainingState state, const TrainingState& now) {
   const std::string other = other_data(state, now);
   if (other.empty() && state.batches == now.batches) return state;
   if (!other.empty()) {

@@ -53,17 +53,10 @@ std::optional<Checkpoint> find_starting_point(const RunDirectory& directory,
                                               const std::optional<std::string>& resume,
                                               ModelPart stage);
 
-// What a run's batches follow from, as TrainingState keeps it.
-struct DataSettings {
-  std::string corpus;
-  std::string rows;
-  std::string batches;
-};
-
-// The state a run goes on with, where its data and settings are these. What is not as it was in the
-// checkpoint is said. Other `batches` divide the rest of the epoch, which keeps its order; other
-// clips or `rows` make its order another one, so that its place in the old one means nothing any
-// more, and the epoch begins again.
-TrainingState continue_with(TrainingState state, const DataSettings& now);
+// The state a run goes on with, where its data and settings are those of `now`. What is not as it
+// was in the checkpoint is said. Other `batches` divide the rest of the epoch, which keeps its
+// order; other clips or `rows` make its order another one, so that its place in the old one means
+// nothing any more, and the epoch begins again.
+TrainingState continue_with(TrainingState state, const TrainingState& now);
 
 }  // namespace myxtts

@@ -39,19 +39,19 @@ constexpr std::array kWhen = {"before the rain came",   "on a quiet morning",
                               "without saying a word",  "and nobody noticed"};
 constexpr std::array kVoices = {"en-us+m3", "en-gb+f2"};
 
-}  // namespace
-
-std::vector<std::string> SpeechSynthesiser::command(const std::string& text, int voice,
-                                                    const fs::path& wav) const {
-  if (is_flite) return {program, "-t", text, "-o", wav.string()};
+// Speaks `text` into a WAV file, in one of a few voices.
+std::vector<std::string> speaking_command(const std::string& program, const std::string& text,
+                                          int voice, const fs::path& wav) {
+  if (fs::path(program).filename() == "flite") return {program, "-t", text, "-o", wav.string()};
   return {program, "-v",         kVoices[static_cast<std::size_t>(voice) % kVoices.size()],
           "-w",    wav.string(), text};
 }
 
-SpeechSynthesiser find_speech_synthesiser() {
-  if (auto found = find_program("espeak-ng"); !found.empty()) return {.program = found};
-  if (auto found = find_program("flite"); !found.empty()) {
-    return {.program = found, .is_flite = true};
+}  // namespace
+
+std::string find_speech_synthesiser() {
+  for (const char* name : {"espeak-ng", "flite"}) {
+    if (auto found = find_program(name); !found.empty()) return found;
   }
   throw ConfigError(
       "The demo lets a speech synthesiser speak its corpus, and there is neither espeak-ng nor "
@@ -72,7 +72,7 @@ std::vector<std::string> demo_sentences(int count) {
   return sentences;
 }
 
-void make_demo_corpus(const fs::path& folder, const SpeechSynthesiser& synthesiser, int clips) {
+void make_demo_corpus(const fs::path& folder, const std::string& synthesiser, int clips) {
   std::error_code failed;
   fs::create_directories(folder / "wavs", failed);
   if (failed) {
@@ -84,10 +84,11 @@ void make_demo_corpus(const fs::path& folder, const SpeechSynthesiser& synthesis
   Progress progress({.title = "Speaking clips", .total = static_cast<std::uint64_t>(clips)});
   for (const std::string& sentence : demo_sentences(clips)) {
     const std::string name = fmt::format("demo-{:03}", ++number);
-    ChildProcess speaking(synthesiser.command(sentence, number, folder / "wavs" / (name + ".wav")));
+    const fs::path wav = folder / "wavs" / (name + ".wav");
+    ChildProcess speaking(speaking_command(synthesiser, sentence, number, wav));
     if (const int code = speaking.wait(); code != 0) {
-      throw DataError(fmt::format("{} could not speak \"{}\": it ended with {}.",
-                                  synthesiser.program, sentence, code));
+      throw DataError(
+          fmt::format("{} could not speak \"{}\": it ended with {}.", synthesiser, sentence, code));
     }
     metadata += fmt::format("{}|{}|{}\n", name, sentence, sentence);
     progress.advance();
@@ -134,8 +135,8 @@ void read_metrics(const fs::path& file, DemoOutcome& outcome) {
   for (std::string line; std::getline(lines, line);) {
     const auto json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
     if (!json.is_object() || !json.contains("audio_loss") || json["audio_loss"].is_null()) continue;
-    const DemoOutcome::Point point{.step = json["step"], .loss = json["audio_loss"]};
-    (json["event"] == "validation" ? outcome.validation : outcome.training).push_back(point);
+    auto& curve = json["event"] == "validation" ? outcome.validation : outcome.training;
+    curve.insert_or_assign(json["step"].get<std::int64_t>(), json["audio_loss"].get<double>());
   }
 }
 
@@ -155,17 +156,17 @@ std::string describe(const DemoOutcome& outcome) {
       "  guessing blindly among all of them      {:.3f}\n"
       "  knowing how frequent each one is        {:.3f}\n",
       outcome.blind, outcome.by_frequency);
-  const auto add = [&text](const char* what, const std::vector<DemoOutcome::Point>& points) {
-    if (points.empty()) return;
+  const auto add = [&text](const char* what, const DemoOutcome::Curve& curve) {
+    if (curve.empty()) return;
     text +=
-        fmt::format("  {:<38}  {:.3f} at step {}, {:.3f} at step {}\n", what, points.front().loss,
-                    points.front().step, points.back().loss, points.back().step);
+        fmt::format("  {:<38}  {:.3f} at step {}, {:.3f} at step {}\n", what, curve.begin()->second,
+                    curve.begin()->first, curve.rbegin()->second, curve.rbegin()->first);
   };
   add("this run, on batches it trained on", outcome.training);
   add("this run, on clips it never saw", outcome.validation);
   const auto& judged = outcome.validation.empty() ? outcome.training : outcome.validation;
   if (judged.empty()) return text;
-  return text + (judged.back().loss < outcome.by_frequency
+  return text + (judged.rbegin()->second < outcome.by_frequency
                      ? "The model has learnt what follows what: it beats the frequencies.\n"
                      : "The model does not beat the frequencies yet: it needs more steps.\n");
 }

@@ -3,44 +3,33 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
 namespace myxtts {
 
-// A program that speaks: espeak-ng, or flite where that is all there is.
-struct SpeechSynthesiser {
-  std::string program = {};
-  bool is_flite = false;
-
-  // Speaks `text` into a WAV file, in one of a few voices.
-  std::vector<std::string> command(const std::string& text, int voice,
-                                   const std::filesystem::path& wav) const;
-};
-
-// Throws ConfigError that says how to install one.
-SpeechSynthesiser find_speech_synthesiser();
+// A program that speaks: espeak-ng, or flite where that is all there is. Throws ConfigError that
+// says how to install one.
+std::string find_speech_synthesiser();
 
 // So many different English sentences of a few seconds each; always the same ones.
 std::vector<std::string> demo_sentences(int count);
 
 // A corpus in the layout of LJSpeech: the sentences as spoken by the synthesiser in two voices.
 // Shows progress. Throws DataError.
-void make_demo_corpus(const std::filesystem::path& folder, const SpeechSynthesiser& synthesiser,
+void make_demo_corpus(const std::filesystem::path& folder, const std::string& synthesiser,
                       int clips);
 
 // What training made of the codes of a corpus, and what two models would make of them that never
 // learnt anything from sequences. Losses are nats for each code.
 struct DemoOutcome {
-  struct Point {
-    std::int64_t step = 0;
-    double loss = 0;  // of the codes
-  };
+  using Curve = std::map<std::int64_t, double>;  // the loss of codes by step
 
-  double blind = 0;                    // every code equally likely: the logarithm of their number
-  double by_frequency = 0;             // each code as likely as it is frequent: their entropy
-  std::vector<Point> training = {};    // of single batches, as metrics.jsonl has them
-  std::vector<Point> validation = {};  // of clips that were not trained on
+  double blind = 0;         // every code equally likely: the logarithm of their number
+  double by_frequency = 0;  // each code as likely as it is frequent: their entropy
+  Curve training = {};      // of single batches, as metrics.jsonl has them
+  Curve validation = {};    // of clips that were not trained on
 };
 
 // Reads the run's metrics and computes the codes of every clip with the run's own frozen DVAE.

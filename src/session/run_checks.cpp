@@ -169,7 +169,6 @@ namespace {
 constexpr const char* kUsualSize = "tiny";
 constexpr std::int64_t kUsualBatch = 2;  // clips
 constexpr std::int64_t kWarmUp = 4;      // steps
-constexpr GeneratedCorpus kCorpus = {.clips = 48, .shortest = 1.5, .longest = 3.0};
 
 bool is_default(const EffectiveConfig& settings, const char* key) {
   return settings.origins.empty() || settings.origin_of(key).kind == Origin::Kind::Default;
@@ -192,7 +191,7 @@ std::vector<std::string> cards_shown(const DevicePlan& plan) {
 
 TrialReading try_pipeline(EffectiveConfig settings, const DevicePlan& plan, const fs::path& folder,
                           const Interruption& interruption) {
-  generate_corpus(folder, kCorpus);
+  generate_corpus(folder, 48, 1.5, 3.0);
   settings.values.data.train_data = {{.path = folder.string()}};
   settings.values.data.val_data.clear();
   settings.values.data.val_fraction = 0.0;
@@ -217,16 +216,13 @@ EffectiveConfig with_validation_defaults(EffectiveConfig settings) {
   return settings;
 }
 
-Validation validate_run(const EffectiveConfig& given) {
-  const EffectiveConfig settings = with_validation_defaults(given);
-  const ModelConfig model = model_preset(settings.values.train.model_size);
-  const DevicePlan plan = plan_and_open_devices(settings.values, model);
+std::vector<StepResult> validate_run(const EffectiveConfig& settings, const DevicePlan& plan) {
   const Interruption interruption;
   const ScratchFolder folder("validate");  // first: where it cannot be made, no device is at fault
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   const ValidationParts parts{
       .plan = plan,
-      .model = model,
+      .model = model_preset(settings.values.train.model_size),
       .checklist = checklist_for(plan),
       .visible_devices = visible != nullptr ? visible : "",
       .shown = cards_shown(plan),
@@ -234,7 +230,7 @@ Validation validate_run(const EffectiveConfig& given) {
       .multiprocessors =
           [](const RoleDevice& data) { return require_cuda().multiprocessors_of(data.stream()); },
       .pipeline = [&] { return try_pipeline(settings, plan, folder.path(), interruption); }};
-  return {.plan = plan, .steps = run_steps(validation_steps(parts))};
+  return run_steps(validation_steps(parts));
 }
 
 }  // namespace myxtts

@@ -20,14 +20,8 @@ std::vector<RunFacts> gather_run_facts(const std::vector<RunConfig>& stages);
 // machine can try within a minute.
 EffectiveConfig with_validation_defaults(EffectiveConfig settings);
 
-struct Validation {
-  DevicePlan plan;
-  std::vector<StepResult> steps;
-};
-
-// Plans and opens the devices of the settings and takes the five steps on them, the last with a
-// generated corpus that is gone afterwards. Shows progress. Throws ConfigError and DeviceError
-// where there is no plan.
-Validation validate_run(const EffectiveConfig& settings);
+// Takes the five steps on open devices, the last with a generated corpus that is gone afterwards.
+// The settings have those defaults. Shows progress.
+std::vector<StepResult> validate_run(const EffectiveConfig& settings, const DevicePlan& plan);
 
 }  // namespace myxtts

@@ -46,27 +46,22 @@ std::string batch_that_fits(const DevicePlan& plan, const ModelConfig& model,
                                       const ModelConfig& model, const TrainConfig& train);
 
 // Says when the memory of a role on a GPU grows although it should be steady. On the CPU memory
-// comes and goes with each batch, so nothing is watched there. At most once an hour for each role.
-// The devices outlive it.
+// comes and goes with each batch, so nothing is watched there. At most once an hour. The device
+// outlives it.
 class MemoryWatch {
  public:
-  MemoryWatch(const RunDevices& devices, std::int64_t first_step);
+  // `user` takes the memory, e.g. "training".
+  MemoryWatch(const RoleDevice& device, std::string user, std::int64_t first_step)
+      : device_(device), first_step_(first_step), growth_(std::move(user)) {}
 
   // After every step.
   void look(std::int64_t step);
 
  private:
-  struct Watched {
-    const RoleDevice& device;
-    GrowthWatch growth;
-    HourlyWarnings warnings = HourlyWarnings();
-
-    void look(std::int64_t step);
-  };
-
+  const RoleDevice& device_;
   const std::int64_t first_step_;
-  Watched data_;
-  Watched model_;
+  GrowthWatch growth_;
+  HourlyWarnings warnings_;
 };
 
 }  // namespace myxtts

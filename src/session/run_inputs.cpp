@@ -117,8 +117,7 @@ const OpenModel& network_for(StartingModel& start, const RunData& data, const Tr
   if (train.stage == ModelPart::Speaker) keep_speakers(start, data, resumed);
   if (start.from_nothing && train.stage == ModelPart::Dvae) {
     const MelStatistics found = mel_statistics(
-        data.corpus(), {.seed = static_cast<std::uint64_t>(train.seed),
-                        .threads = static_cast<int>(SystemProbe().cpu().usable_cores())});
+        data.corpus(), static_cast<std::uint64_t>(train.seed), SystemProbe().cpu().usable_cores());
     set_mel_stats(start, found.scale);
     log_info("train", "mel_stats were computed from {}, {:.1f} minutes of speech",
              counted(found.clips, "clip"), found.minutes);
@@ -135,17 +134,6 @@ std::vector<RunDevices> open_all(std::span<const DevicePlan> plans, const OpenMo
   return devices;
 }
 
-// Empty for one rank, whose feed is for it alone.
-std::vector<BatchTarget> targets_of(std::span<const DevicePlan> plans,
-                                    std::span<const RunDevices> devices) {
-  std::vector<BatchTarget> targets;
-  if (plans.size() == 1) return targets;
-  for (std::size_t place = 0; place < plans.size(); ++place) {
-    targets.push_back({.model = *devices[place].model, .path = plans[place].path});
-  }
-  return targets;
-}
-
 }  // namespace
 
 RunInputs::RunInputs(const EffectiveConfig& settings, std::vector<DevicePlan> plans,
@@ -156,19 +144,13 @@ RunInputs::RunInputs(const EffectiveConfig& settings, std::vector<DevicePlan> pl
       folder_(std::move(folder)),
       resumed_(std::move(resumed)),
       first_rank_(options.rank),
+      probe_(options.probe),
       start_(starting_model(settings, folder_, resumed_, options.probe != nullptr)),
       data_(settings.values, plans_.front(), start_, folder_,
             completed(options, resumed_, plans_.size())),
       devices_(open_all(plans_, network_for(start_, data_, settings.values.train, resumed_),
                         settings.values.train.stage)),
-      parts_{.config = settings.values,
-             .plan = plans_.front(),
-             .gpt = start_.network.config.gpt,
-             .data = data_,
-             .devices = devices_.front(),
-             .probe = options.probe,
-             .ranks = targets_of(plans_, devices_)},
-      feeds_(parts_) {}
+      feeds_(*this) {}
 
 std::size_t RunInputs::place_of(const World& world) const {
   return static_cast<std::size_t>(world.rank - first_rank_);

@@ -41,14 +41,13 @@ class RunInputs {
   const StartingModel& start() const { return start_; }
   const RunData& data() const { return data_; }
   BatchFeeds& feeds() { return feeds_; }
-  const FeedParts& feed_parts() const { return parts_; }
-  const StageProbe* probe() const { return parts_.probe; }  // of a trial, or null
+  const StageProbe* probe() const { return probe_; }  // of a trial, or null
 
   std::size_t ranks() const { return plans_.size(); }  // of this process
   // A rank's place among those of this process.
   std::size_t place_of(const World& world) const;
   const DevicePlan& plan(std::size_t place) const { return plans_[place]; }
-  RunDevices& devices(std::size_t place) { return devices_[place]; }
+  const RunDevices& devices(std::size_t place) const { return devices_[place]; }
 
  private:
   const EffectiveConfig& settings_;
@@ -56,10 +55,10 @@ class RunInputs {
   const std::filesystem::path folder_;
   const std::optional<Checkpoint> resumed_;
   const std::int64_t first_rank_;
+  const StageProbe* const probe_;
   StartingModel start_;
   RunData data_;
   std::vector<RunDevices> devices_;
-  const FeedParts parts_;
   BatchFeeds feeds_;
 };
 

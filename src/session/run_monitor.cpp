@@ -29,16 +29,16 @@ void GpuWatch::look() {
   const auto use = meter_->read();
   if (!use) return;
   ++looks_;
-  sum_.busy_share += use->percent / 100.0;
+  sum_.busy_share += use->busy_share;
   sum_.watts += use->watts;
   sum_.watts_limit = use->watts_limit;
   sum_.used_bytes = use->used_bytes;
   sum_.total_bytes = use->total_bytes;
 }
 
-std::optional<GpuSeen> GpuWatch::take() {
+std::optional<GpuUse> GpuWatch::take() {
   const int looks = std::exchange(looks_, 0);
-  GpuSeen seen = std::exchange(sum_, {});
+  GpuUse seen = std::exchange(sum_, {});
   if (looks == 0) return std::nullopt;
   seen.busy_share /= looks;
   seen.watts /= looks;
@@ -57,7 +57,7 @@ double variation(const ReadinessReading& readiness) {
   return std::sqrt(std::max(0.0, squares - mean * mean)) / mean;
 }
 
-void add_gpu(Metrics& metrics, const std::string& role, const std::optional<GpuSeen>& seen) {
+void add_gpu(Metrics& metrics, const std::string& role, const std::optional<GpuUse>& seen) {
   if (!seen) return;
   metrics.emplace_back("gpu." + role + ".use", seen->busy_share);
   metrics.emplace_back("gpu." + role + ".watts", seen->watts);
@@ -107,29 +107,33 @@ std::vector<MonitorWarning> warnings_of(const MonitoredTime& time, const Advice&
   return warnings;
 }
 
-RunMonitor::RunMonitor(const RunMonitorOptions& options, const Clock& clock)
-    : options_(options),
+RunMonitor::RunMonitor(const DevicePlan& plan, std::function<PipelineReading()> meters,
+                       const Advice& advice, std::function<std::optional<GpuUse>(Role)> gpu,
+                       const Clock& clock)
+    : two_cards_(plan.mode == Mode::Dual),
+      meters_(std::move(meters)),
+      advice_(advice),
+      gpu_(std::move(gpu)),
       clock_(clock),
-      data_(options.plan.data, clock),
-      model_(options.plan.model, clock),
+      data_(plan.data, clock),
+      model_(plan.model, clock),
       warnings_(clock) {
   begin();
 }
 
 void RunMonitor::begin() {
   since_ = clock_.now();
-  before_ = options_.meters();
+  before_ = meters_();
   data_.take();
   model_.take();
 }
 
 MonitoredTime RunMonitor::ended() {
-  MonitoredTime time{.two_cards = options_.plan.mode == Mode::Dual,
-                     .pipeline = between(before_, options_.meters())};
+  MonitoredTime time{.two_cards = two_cards_, .pipeline = between(before_, meters_())};
   time.waited_share = waited_share(time.pipeline);
   time.variation = variation(time.pipeline.readiness);
-  time.data = options_.gpu ? options_.gpu(Role::Data) : data_.take();
-  time.model = options_.gpu ? options_.gpu(Role::Model) : model_.take();
+  time.data = gpu_ ? gpu_(Role::Data) : data_.take();
+  time.model = gpu_ ? gpu_(Role::Model) : model_.take();
   return time;
 }
 
@@ -137,9 +141,9 @@ void RunMonitor::stepped(const StepReport&) {
   data_.look();
   model_.look();
   if (clock_.now() - since_ < kWindow) return;
-  if (options_.meters().readiness.steps - before_.readiness.steps < kFewest) return;
+  if (meters_().readiness.steps - before_.readiness.steps < kFewest) return;
   last_ = ended();
-  for (const MonitorWarning& warning : warnings_of(*last_, options_.advice)) {
+  for (const MonitorWarning& warning : warnings_of(*last_, advice_)) {
     warnings_.warn(warning.cause, warning.sentence);
   }
   begin();

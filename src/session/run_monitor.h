@@ -50,13 +50,13 @@ class GpuWatch {
   void look();
 
   // Since the last take(); nothing: there is no GPU, it does not report, or nobody looked.
-  std::optional<GpuSeen> take();
+  std::optional<GpuUse> take();
 
  private:
   const Clock& clock_;
   std::unique_ptr<GpuMeter> meter_;  // null: the role is on the CPU
   Clock::Time next_{};
-  GpuSeen sum_;
+  GpuUse sum_;
   int looks_ = 0;
 };
 
@@ -64,8 +64,8 @@ class GpuWatch {
 struct MonitoredTime {
   double waited_share = 0;  // of the model device's time, for batches
   double variation = 0;     // of the time of batches on the model device
-  std::optional<GpuSeen> data = {};
-  std::optional<GpuSeen> model = {};
+  std::optional<GpuUse> data = {};
+  std::optional<GpuUse> model = {};
   bool two_cards = false;
   PipelineReading pipeline = {};  // of that time
 };
@@ -78,14 +78,6 @@ struct MonitorWarning {
 // What is wrong with it, by the thresholds of `profile`.
 std::vector<MonitorWarning> warnings_of(const MonitoredTime& time, const Advice& advice = {});
 
-struct RunMonitorOptions {
-  DevicePlan plan = {};
-  std::function<PipelineReading()> meters;  // of the pipeline that feeds the run
-  // Called where a GPU is looked at; for tests. Empty: the driver.
-  std::function<std::optional<GpuSeen>(Role)> gpu = {};
-  Advice advice = {};
-};
-
 // Watches a run while it trains: how busy each role's GPU is, how long the model waits and how
 // evenly it steps. Warns with a remedy when a threshold is crossed for a minute, each cause at most
 // once an hour. The trainer's thread; nothing waits for a device. The clock outlives it.
@@ -94,7 +86,11 @@ class RunMonitor final : public TrainingObserver {
   static constexpr std::chrono::seconds kWindow{60};
   static constexpr std::int64_t kFewest = 30;  // batches that a judgement needs
 
-  explicit RunMonitor(const RunMonitorOptions& options, const Clock& clock = system_clock());
+  // `meters` are those of the pipeline that feeds the run. `gpu` is called where a GPU is looked
+  // at, for tests; empty: the driver.
+  RunMonitor(const DevicePlan& plan, std::function<PipelineReading()> meters,
+             const Advice& advice = {}, std::function<std::optional<GpuUse>(Role)> gpu = {},
+             const Clock& clock = system_clock());
 
   void stepped(const StepReport& report) override;
   // Nothing is trained meanwhile, so that what is judged begins anew.
@@ -106,7 +102,10 @@ class RunMonitor final : public TrainingObserver {
   void begin();
   MonitoredTime ended();
 
-  const RunMonitorOptions options_;
+  const bool two_cards_;
+  const std::function<PipelineReading()> meters_;
+  const Advice advice_;
+  const std::function<std::optional<GpuUse>(Role)> gpu_;
   const Clock& clock_;
   GpuWatch data_;
   GpuWatch model_;

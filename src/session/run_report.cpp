@@ -64,7 +64,7 @@ std::string first_words(const std::string& text) {
 
 }  // namespace
 
-ExampleClip example_of(const Corpus& corpus) {
+ManifestEntry example_of(const Corpus& corpus) {
   const bool has_other = !corpus.validation().empty();
   const ClipView clip =
       corpus.clip(has_other ? corpus.validation().front() : corpus.training().front());
@@ -74,7 +74,7 @@ ExampleClip example_of(const Corpus& corpus) {
 }
 
 std::string next_commands(const RunConfig& config, const std::filesystem::path& run,
-                          const ExampleClip& example, bool can_be_exported) {
+                          const ManifestEntry& example, bool can_be_exported) {
   const std::string model = (run / "latest").string();
   const auto missing = untrained_parts(config.train);
   if (!missing.empty()) {
@@ -259,7 +259,7 @@ std::unique_ptr<GpuMeter> meter_of(const RolePlan& role) {
 // "98 % 31.0 GB", or nothing where the card does not tell.
 std::string use_of(const GpuMeter* gpu) {
   const auto use = gpu != nullptr ? gpu->read() : std::nullopt;
-  return use ? fmt::format("{} % {}", use->percent, human_size(use->used_bytes)) : "";
+  return use ? fmt::format("{:.0f} % {}", 100 * use->busy_share, human_size(use->used_bytes)) : "";
 }
 
 void add_figure(std::vector<std::string>& figures, const std::string& name,

@@ -13,6 +13,7 @@
 #include "config/effective_config.h"
 #include "config/run_config.h"
 #include "data/corpus.h"
+#include "data/layouts/manifest.h"
 #include "device/nvml.h"
 #include "device/plan/device_plan.h"
 #include "device/plan/start_messages.h"
@@ -32,21 +33,15 @@ void say(const Lines& lines);
 // What continues the run: "myxtts train --config RUN/config.yaml --resume".
 std::string resume_command(const std::filesystem::path& run);
 
-// A clip of the corpus, to hear a model by; empty where none was looked at.
-struct ExampleClip {
-  std::string audio = {};
-  std::string text = {};
-  std::string language = {};
-};
-
-// One that was not trained on, where there is any.
-ExampleClip example_of(const Corpus& corpus);
+// A clip of the corpus to hear a model by, one that was not trained on where there is any: its
+// audio, text and language.
+ManifestEntry example_of(const Corpus& corpus);
 
 // What to type after a run that ended well: how to hear its model, to measure it and, where
 // coqui-tts can hold it, to export it. Of a model with parts that nobody trained: which stages
 // are missing, and how to train them.
 std::string next_commands(const RunConfig& config, const std::filesystem::path& run,
-                          const ExampleClip& example, bool can_be_exported);
+                          const ManifestEntry& example, bool can_be_exported);
 
 // What can be advised to a run, as not every run may have it.
 struct Advice {

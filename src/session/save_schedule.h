@@ -29,17 +29,10 @@ class SaveSchedule {
   std::int64_t last_ = -1;
 };
 
-// When a run validates: every so many steps, or at the end of each epoch.
-class ValidationSchedule {
- public:
-  explicit ValidationSchedule(const RunDirectoryConfig& config) : steps_(config.eval_steps) {}
-
-  bool due(std::int64_t step, bool ends_epoch) const {
-    return steps_ ? step % *steps_ == 0 : ends_epoch;
-  }
-
- private:
-  const std::optional<std::int64_t> steps_;
-};
+// Whether a run validates after this step: every so many steps, or at the end of each epoch.
+inline bool validation_is_due(const RunDirectoryConfig& config, std::int64_t step,
+                              bool ends_epoch) {
+  return config.eval_steps ? step % *config.eval_steps == 0 : ends_epoch;
+}
 
 }  // namespace myxtts

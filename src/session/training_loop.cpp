@@ -35,18 +35,22 @@ TrainingLoop::TrainingLoop(WiredTraining& parts, BatchFeed& feed,
       feed_(feed),
       deadline_(deadline),
       metrics_position_(std::move(metrics_position)),
-      saving_(parts.config().run),
-      validating_(parts.config().run),
-      memory_(std::in_place, parts.devices, parts.state.step) {
+      saving_(parts.config().run) {
+  watch_memory(parts.state.step);
   if (parts.state.validation_loss) validated_ = parts.state.step;
   saving_.saved(parts.state.step);  // there is such a checkpoint, or nothing to keep
+}
+
+void TrainingLoop::watch_memory(std::int64_t first_step) {
+  data_memory_.emplace(*parts_.devices.data, "the feature stage", first_step);
+  model_memory_.emplace(*parts_.devices.model, "training", first_step);
 }
 
 // A run that was stopped while it validated has a checkpoint of that step without the result.
 bool TrainingLoop::validation_is_missing() const {
   const TrainingState& start = parts_.state;
   if (start.step == 0 || start.validation_loss) return false;
-  return validating_.due(start.step, start.begins_epoch());
+  return validation_is_due(parts_.config().run, start.step, start.begins_epoch());
 }
 
 Ending TrainingLoop::run() {
@@ -114,7 +118,7 @@ bool TrainingLoop::agreed_to_go_on(DeviceBatch& batch) {
                                 .late = deadline_is_over(),
                                 .save = saving_.due(parts_.trainer.state().step + 1),
                                 .audio_seconds = batch.audio_seconds,
-                                .times = std::exchange(times_, {})});
+                                .times = {std::exchange(times_, {})}});
   batch.audio_seconds = agreed_.audio_seconds;
   if (!parts_.is_only_rank()) batch.clips = clips_of_ranks(parts_.data, batch.position);
   const std::string slow = stragglers_.add(agreed_.times);
@@ -159,8 +163,9 @@ bool TrainingLoop::step(DeviceBatch& batch) {
 void TrainingLoop::after_step(DataPosition position) {
   const std::int64_t step = parts_.trainer.state().step;
   const bool ends_epoch = parts_.data.training().batches.next(position).epoch != position.epoch;
-  memory_->look(step);
-  if (validating_.due(step, ends_epoch) && !validate()) return;
+  data_memory_->look(step);
+  model_memory_->look(step);
+  if (validation_is_due(parts_.config().run, step, ends_epoch) && !validate()) return;
   if (agreed_.save && saving_.last() != step) save();  // the best one is saved already
 }
 
@@ -186,7 +191,7 @@ bool TrainingLoop::validate() {
     const EvaluationReport report = parts_.trainer.evaluate(next);
     validated_ = report.step;
     // Validation has buffers of its own, which come with the first one.
-    if (!std::exchange(has_validated_, true)) memory_.emplace(parts_.devices, report.step);
+    if (!std::exchange(has_validated_, true)) watch_memory(report.step);
     slot.reset();
     set_validation(nullptr);
     feed->finish();

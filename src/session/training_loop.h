@@ -62,18 +62,19 @@ class TrainingLoop {
   bool gives_up() const;
   bool deadline_is_over() const;
   bool is_late() const;
+  void watch_memory(std::int64_t first_step);
 
   WiredTraining& parts_;
   BatchFeed& feed_;
   const std::optional<Clock::Time> deadline_;
   const std::function<std::uint64_t()> metrics_position_;
   SaveSchedule saving_;
-  ValidationSchedule validating_;
-  std::optional<MemoryWatch> memory_;
+  std::optional<MemoryWatch> data_memory_;
+  std::optional<MemoryWatch> model_memory_;
   bool has_validated_ = false;
   bool out_of_time_ = false;
   std::int64_t validated_ = -1;  // step
-  RankAgreement agreed_;         // about the batch at work
+  RankNote agreed_;              // about the batch at work
   RankTimes times_;              // of this rank, for its next note
   StragglerWatch stragglers_;
   HourlyWarnings warnings_;

@@ -48,9 +48,8 @@ struct TrainingRun::State {
       : parts(inputs, checkpoints, team),
         resume(options.resume.empty() ? resume_command(inputs.folder()) : options.resume),
         feed(inputs.feeds().training(parts.place)),
-        monitor({.plan = parts.plan,
-                 .meters = [this] { return feed->meters(); },
-                 .advice = advice_for(parts.config())}),
+        monitor(
+            parts.plan, [this] { return feed->meters(); }, advice_for(parts.config())),
         metrics(parts.leads()
                     ? std::make_unique<MetricsObserver>(inputs.folder(), metrics_settings())
                     : nullptr),
@@ -112,8 +111,8 @@ struct TrainingRun::State {
 
   // They are made with each validation, and at the end.
   void make_samples() {
-    auto maker = samples_of_part(parts.config(), parts.start, parts.data.corpus());
-    if (maker == nullptr) return;
+    SampleMaker maker = samples_of_part(parts.config(), parts.start, parts.data.corpus());
+    if (!maker) return;
     samples = std::make_unique<ValidationSamples>(parts.inputs.folder(), *parts.training,
                                                   parts.start.network, std::move(maker));
     parts.trainer.observe(*samples);
@@ -150,11 +149,11 @@ void TrainingRun::observe(TrainingObserver& observer) {
 void TrainingRun::start() {
   BatchFeed& feed = *state_->feed;
   const WiredTraining& parts = state_->parts;
-  const PipelineFacts facts = feed.facts();
-  say(pipeline_made(parts.plan, facts));
+  const PipelineOptions& options = feed.options();
+  say(pipeline_made(parts.plan, options.workers, options.buffer_batches));
   feed.start(parts.state.position);
   state_->prepare_saving();  // beside the wait for data
-  say(waiting(parts.plan, facts, feed.start_delay()));
+  say(waiting(parts.plan, options.start_delay));
   say(training_starts(parts.plan, feed.wait_until_ready()));
 }
 

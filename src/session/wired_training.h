@@ -69,7 +69,7 @@ struct WiredTraining {
   const DevicePlan& plan;
   const StartingModel& start;
   const RunData& data;
-  RunDevices& devices;
+  const RunDevices& devices;
   const std::unique_ptr<PartTraining> training;
   CheckpointSaver saver;
   const TrainingState state;  // that training begins with

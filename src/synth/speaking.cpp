@@ -88,6 +88,7 @@ bool Speaking::speak(const std::vector<SpeakingJob>& jobs, std::int64_t batch) {
     }
     synthesizer_.speak(texts, voice_, settings_, on_codes,
                        [&](std::size_t place, SpokenPiece spoken) {
+                         if (interruption_.came()) return;  // it may be a part of a piece
                          const auto [job, piece] = pieces[at + place];
                          waiting.emplace(at + place, std::move(spoken));
                          write_job(job, at + place - piece);

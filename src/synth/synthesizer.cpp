@@ -186,17 +186,24 @@ void Synthesizer::speak(std::span<const TextPiece> pieces, const Voice& voice,
     return;
   }
   std::vector<std::size_t> reported(pieces.size(), 0);
+  std::vector<bool> is_spoken(pieces.size(), false);
   const auto hear = [&](const RowSoFar& row) {
     if (row.ended) {
       on_piece(row.row, finish({.codes = {row.codes.begin(), row.codes.end()},
                                 .states = row.states,
                                 .stopped = row.codes.back() == model_.config.gpt.stop_audio},
                                voice, settings.speed));
+      is_spoken[row.row] = true;
     }
     const auto before = std::exchange(reported[row.row], row.codes.size());
     return !on_codes || on_codes(static_cast<std::int64_t>(row.codes.size() - before));
   };
-  engine_->generate(prefixes, settings.sampling, {.every = kCodesBetweenReports, .hear = hear});
+  auto rows =
+      engine_->generate(prefixes, settings.sampling, {.every = kCodesBetweenReports, .hear = hear});
+  for (std::size_t place = 0; place < rows.size(); ++place) {
+    if (is_spoken[place]) continue;
+    on_piece(place, finish(std::move(rows[place]), voice, settings.speed));
+  }
 }
 
 SpokenPiece Synthesizer::stream(const TextPiece& piece, const Voice& voice,

@@ -78,8 +78,8 @@ class Synthesizer {
                  const ReferenceLengths& lengths, std::optional<double> trim_db = {}) const;
 
   // At most rows() pieces, or any number with beams, which are searched one piece after another.
-  // Pieces that are spoken together come in the order in which they end; of those that on_codes
-  // ended early nothing comes.
+  // Pieces that are spoken together come in the order in which they end. When on_codes ends the
+  // work, the others come as far as they were spoken.
   void speak(std::span<const TextPiece> pieces, const Voice& voice, const SpeakSettings& settings,
              const OnCodes& on_codes, const OnPiece& on_piece);
 

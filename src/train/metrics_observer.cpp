@@ -10,8 +10,7 @@ namespace myxtts {
 
 MetricsObserver::MetricsObserver(const std::filesystem::path& run, const MetricsSettings& settings)
     : settings_(settings),
-      log_(run / "metrics.jsonl",
-           {.position = settings.start.metrics_position, .step = settings.start.step}),
+      log_(run / "metrics.jsonl", settings.start.metrics_position, settings.start.step),
       events_(run, settings.start.step + 1),
       since_(settings.clock->now()),
       skipped_steps_(settings.start.skipped_steps) {}

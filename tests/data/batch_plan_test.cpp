@@ -2,6 +2,7 @@
 #include "data/batches/batch_plan.h"
 
 #include <algorithm>
+#include <deque>
 #include <set>
 #include <utility>
 
@@ -77,7 +78,7 @@ TEST(BatchPlan, VisitsEveryClipExactlyOnceAnEpochOnAnyNumberOfRanks) {
   constexpr std::size_t kClips = 301;
   const Corpus corpus = Corpus::of(test::generated_clips(kClips));
   for (const std::int64_t ranks : {1, 2, 3, 8}) {
-    std::vector<BatchPlan> plans;
+    std::deque<BatchPlan> plans;
     for (std::int64_t rank = 0; rank < ranks; ++rank) {
       plans.emplace_back(
           corpus, kGpt,
@@ -103,7 +104,7 @@ TEST(BatchPlan, VisitsEveryClipExactlyOnceAnEpochOnAnyNumberOfRanks) {
 TEST(BatchPlan, AStepHasTheSameClipsForEveryDivisionIntoRanks) {
   const Corpus corpus = Corpus::of(test::generated_clips(150));
   const BatchPlan alone(corpus, kGpt, {.batch_size = 32, .seed = 3});
-  std::vector<BatchPlan> four;
+  std::deque<BatchPlan> four;
   for (std::int64_t rank = 0; rank < 4; ++rank) {
     four.emplace_back(corpus, kGpt,
                       BatchSettings{.batch_size = 8, .seed = 3, .rank = rank, .world_size = 4});

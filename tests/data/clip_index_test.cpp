@@ -31,11 +31,11 @@ ClipIndexContent some_content() {
                     .source_frames = 88'200,
                     .text_tokens = 9},
                    {.id = "not in the path", .audio = "/corpus/شعر.wav", .text = ""}},
-          .skipped = {{.skipped = {.file = "/corpus/bad.wav",
-                                   .manifest = "/corpus/list.csv",
-                                   .line = 3,
-                                   .reason = SkipReason::AudioTooLong,
-                                   .measured = "31.7 s"},
+          .skipped = {{.file = "/corpus/bad.wav",
+                       .manifest = "/corpus/list.csv",
+                       .line = 3,
+                       .reason = SkipReason::AudioTooLong,
+                       .measured = "31.7 s",
                        .stamp = {.size = 5, .changed_ns = 6}}},
           .witnesses = {{"/corpus/list.csv", {.size = 123, .changed_ns = 456}}}};
 }
@@ -63,9 +63,9 @@ std::size_t read_all(const ClipIndex& index) {
                             clip.manifest, index.file(i).first, index.id(i)}) {
       bytes += std::string(text).size();
     }
-    bytes += static_cast<std::size_t>(index.lengths(i).samples >= 0);
+    bytes += static_cast<std::size_t>(index.samples(i) >= 0);
   }
-  for (const SkippedFile& file : index.skipped()) bytes += file.skipped.measured.size();
+  for (const Skipped& skipped : index.skipped()) bytes += skipped.measured.size();
   return bytes + index.witnesses().size();
 }
 
@@ -91,17 +91,17 @@ TEST(ClipIndex, GivesBackWhatItWasMadeOf) {
   EXPECT_EQ(index.id(0), "a/one");
   EXPECT_EQ(index.id(1), "not in the path");
   EXPECT_EQ(index.clip(1).text, "");
-  EXPECT_EQ(index.lengths(0).samples, 44'100);
-  EXPECT_EQ(index.lengths(0).text_tokens, 9);
+  EXPECT_EQ(index.samples(0), 44'100);
+  EXPECT_EQ(index.text_tokens(0), 9);
   EXPECT_EQ(index.file(1).first, "/corpus/شعر.wav");
   EXPECT_EQ(index.witnesses(), content.witnesses);
   ASSERT_EQ(index.skipped().size(), 1U);
-  const SkippedFile skipped = index.skipped()[0];
-  EXPECT_EQ(skipped.skipped.file, "/corpus/bad.wav");
-  EXPECT_EQ(skipped.skipped.manifest, "/corpus/list.csv");
-  EXPECT_EQ(skipped.skipped.line, 3);
-  EXPECT_EQ(skipped.skipped.reason, SkipReason::AudioTooLong);
-  EXPECT_EQ(skipped.skipped.measured, "31.7 s");
+  const Skipped skipped = index.skipped()[0];
+  EXPECT_EQ(skipped.file, "/corpus/bad.wav");
+  EXPECT_EQ(skipped.manifest, "/corpus/list.csv");
+  EXPECT_EQ(skipped.line, 3);
+  EXPECT_EQ(skipped.reason, SkipReason::AudioTooLong);
+  EXPECT_EQ(skipped.measured, "31.7 s");
   EXPECT_EQ(skipped.stamp, content.skipped[0].stamp);
 }
 

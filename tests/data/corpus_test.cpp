@@ -54,7 +54,7 @@ TEST(Corpus, NumbersTheClipsOfAllPiecesOneAfterAnother) {
   EXPECT_EQ(corpus.clip(2).id, "clip-000002");
   EXPECT_EQ(corpus.clip(3).id, "clip-000000");
   EXPECT_EQ(corpus.clip(4).id, "clip-000001");
-  EXPECT_EQ(corpus.lengths(4).samples, corpus.clip(4).samples);
+  EXPECT_EQ(corpus.samples(4), corpus.clip(4).samples);
   EXPECT_EQ(corpus.training().size(), 5U);
   EXPECT_THROW(corpus.clip(5), InternalError);
 }

@@ -43,8 +43,8 @@ struct Scene {
   ScanRequest request() const {
     return {.source = config.train_data[0], .config = config, .vocabulary = vocabulary()};
   }
-  ClipIndex open() const { return IndexFolder(folder / "cache").open(request()); }
-  fs::path index_file() const { return IndexFolder(folder / "cache").path_of(request()); }
+  ClipIndex open() const { return open_index(folder / "cache", request()); }
+  fs::path index_file() const { return myxtts::index_file(folder / "cache", request()); }
   fs::path sound(int number) const {
     return folder / fmt::format("corpus/wavs/clip_{:04}.wav", number);
   }
@@ -174,7 +174,7 @@ TEST(IndexFolder, FilesThatAppearInAFolderLayoutOrWereMissingAreFound) {
   fs::rename(lines.sound(5), lines.folder / "away.wav");
   EXPECT_EQ(lines.open().size(), 5U);
   ASSERT_EQ(lines.open().skipped().size(), 1U);
-  EXPECT_EQ(lines.open().skipped()[0].skipped.reason, SkipReason::MissingFile);
+  EXPECT_EQ(lines.open().skipped()[0].reason, SkipReason::MissingFile);
   fs::rename(lines.folder / "away.wav", lines.sound(5));
   EXPECT_EQ(lines.open().size(), 6U);
   fs::remove(lines.sound(1));
@@ -194,8 +194,8 @@ TEST(IndexFolder, ALanguageHasOneNameAndAnUnknownOneIsLeftOut) {
   ASSERT_EQ(index.size(), 2U);
   EXPECT_EQ(index.clip(0).language, "en");
   ASSERT_EQ(index.skipped().size(), 1U);
-  EXPECT_EQ(index.skipped()[0].skipped.reason, SkipReason::UnknownLanguage);
-  EXPECT_EQ(index.skipped()[0].skipped.line, 2);
+  EXPECT_EQ(index.skipped()[0].reason, SkipReason::UnknownLanguage);
+  EXPECT_EQ(index.skipped()[0].line, 2);
 }
 
 TEST(IndexFolder, LimitsLanguageAndVocabularyHaveIndexesOfTheirOwn) {
@@ -294,7 +294,7 @@ TEST(IndexFolder, AFolderThatCannotBeMadeIsADataErrorWithARemedy) {
   const Scene scene;
   test::write_text(scene.folder / "file", "in the way");
   try {
-    IndexFolder(scene.folder / "file/cache").open(scene.request());
+    open_index(scene.folder / "file/cache", scene.request());
     FAIL() << "an index was written into a file";
   } catch (const DataError& error) {
     EXPECT_NE(std::string(error.what()).find("--cache-dir"), std::string::npos) << error.what();

@@ -103,25 +103,23 @@ TEST_F(MelStatisticsOfClips, WeighAClipByItsLength) {
 
 TEST_F(MelStatisticsOfClips, AreEqualBitForBitWithAnyNumberOfThreads) {
   const auto all = corpus({0, 1, 2, 3, 4, 5});
-  const auto one = mel_statistics(all, {.threads = 1});
+  const auto one = mel_statistics(all, 0, 1);
   EXPECT_EQ(one.clips, 6);
   for (const int threads : {2, 3, 8}) {
-    EXPECT_TRUE(at::equal(mel_statistics(all, {.threads = threads}).scale, one.scale)) << threads;
+    EXPECT_TRUE(at::equal(mel_statistics(all, 0, threads).scale, one.scale)) << threads;
   }
 }
 
 TEST_F(MelStatisticsOfClips, OfMoreSoundThanAskedForAreThoseOfADrawBySeed) {
   const auto all = corpus({0, 1, 2, 3, 4, 5});
-  const auto part = mel_statistics(all, {.most_minutes = 0.06, .seed = 1});
+  const auto part = mel_statistics(all, 1, 1, 0.06);
   EXPECT_LT(part.clips, 6);
   EXPECT_GE(part.clips, 1);
   EXPECT_LE(part.minutes, 0.06);
-  EXPECT_TRUE(at::equal(part.scale, mel_statistics(all, {.most_minutes = 0.06, .seed = 1}).scale));
+  EXPECT_TRUE(at::equal(part.scale, mel_statistics(all, 1, 1, 0.06).scale));
   bool another = false;
   for (std::uint64_t seed = 2; seed < 6; ++seed) {
-    another =
-        another ||
-        !at::equal(part.scale, mel_statistics(all, {.most_minutes = 0.06, .seed = seed}).scale);
+    another = another || !at::equal(part.scale, mel_statistics(all, seed, 1, 0.06).scale);
   }
   EXPECT_TRUE(another);
 }

@@ -31,28 +31,25 @@ using test::SoundFormat;
 constexpr const char* kText = "a quiet harbour in winter";  // 21 letters, for about two seconds
 
 // Everything that is looked at before a clip is trained on, in the order of the program.
-std::optional<Fault> first_fault(const ManifestEntry& entry, const Vocabulary& vocabulary,
-                                 const DataConfig& limits) {
+std::optional<Skipped> first_fault(const ManifestEntry& entry, const Vocabulary& vocabulary,
+                                   const DataConfig& limits) {
   if (auto fault = check_text(entry.text)) return fault;
   const Language language =
       parse_language(entry.language.empty() ? limits.language : entry.language);
   if (!vocabulary.find(language_tag(language))) {
-    return Fault{SkipReason::UnknownLanguage, language_code(language)};
+    return Skipped{.reason = SkipReason::UnknownLanguage,
+                   .measured = std::string(language_code(language))};
   }
   const auto encoded = TextEncoder(vocabulary, language).encode(entry.text);
   if (auto fault = check_tokens(encoded.ids, vocabulary, limits)) return fault;
   const auto header = read_audio_header(entry.audio);
-  if (const auto* skipped = std::get_if<Skipped>(&header)) {
-    return Fault{skipped->reason, skipped->measured};
-  }
+  if (const auto* skipped = std::get_if<Skipped>(&header)) return *skipped;
   const double seconds = std::get<AudioHeader>(header).seconds();
   if (auto fault = check_length(static_cast<std::int64_t>(seconds * 22'050.0), limits))
     return fault;
   if (auto fault = check_pace(entry.text, seconds, limits)) return fault;
   const auto decoded = decode_clip(entry.audio);
-  if (const auto* skipped = std::get_if<Skipped>(&decoded)) {
-    return Fault{skipped->reason, skipped->measured};
-  }
+  if (const auto* skipped = std::get_if<Skipped>(&decoded)) return *skipped;
   return std::nullopt;
 }
 

@@ -89,11 +89,11 @@ TEST(CodeNoise, ReplacesItsShareOfTheCodesAnewOnEachVisit) {
   EXPECT_NEAR(static_cast<double>(replaced.size()) / kCount, 0.25, 0.03);
   std::set<std::int64_t> codes;
   std::int64_t before = -1;
-  for (const ReplacedCode& each : replaced) {
-    ASSERT_GT(each.place, before) << "each place once";
-    ASSERT_LT(each.place, kCount);
-    before = each.place;
-    codes.insert(each.code);
+  for (const auto& [place, code] : replaced) {
+    ASSERT_GT(place, before) << "each place once";
+    ASSERT_LT(place, kCount);
+    before = place;
+    codes.insert(code);
   }
   EXPECT_EQ(codes.size(), 16U);
   EXPECT_EQ(*codes.begin(), 0);

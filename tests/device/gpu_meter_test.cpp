@@ -16,7 +16,7 @@ TEST(GpuMeter, ReadsTheGpuOfTheUuidAgainAndAgain) {
   for (int time = 0; time < 2; ++time) {
     const auto use = meter.read();
     ASSERT_TRUE(use);
-    EXPECT_EQ(use->percent, *inventory.gpus[1].utilisation_percent);
+    EXPECT_EQ(use->busy_share, *inventory.gpus[1].utilisation_percent / 100.0);
     EXPECT_EQ(use->total_bytes, *inventory.gpus[1].memory_total_bytes);
     EXPECT_EQ(use->total_bytes - use->used_bytes, *inventory.gpus[1].memory_free_bytes);
   }

@@ -9,7 +9,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr PipelineFacts kFacts{.workers = 6, .buffer_batches = 50, .ring_slots = 3};
+constexpr std::size_t kWorkers = 6;
+constexpr std::size_t kBuffer = 50;
 
 void add(std::string& text, const Lines& lines) {
   for (const std::string& line : lines) text += line + "\n";
@@ -20,9 +21,9 @@ std::string start(const DevicePlan& plan, const std::string& visible, const Star
   std::string text;
   add(text, configuring(plan));
   add(text, configured(std::span(&plan, 1), visible));
-  add(text, pipeline_made(plan, kFacts));
+  add(text, pipeline_made(plan, kWorkers, kBuffer));
   add(text, placing_model(plan));
-  add(text, waiting(plan, kFacts, 2s));
+  add(text, waiting(plan, 2s));
   add(text, training_starts(plan, wait));
   return text;
 }
@@ -60,9 +61,10 @@ TEST(StartMessages, TheLinesFollowWhatReallyHappened) {
   EXPECT_EQ(waited({.for_data = 5s, .for_delay = 0s, .ready_batches = 2}),
             "  Waited 5.0 s for data (2 batches ready on cuda:1), which took longer than "
             "--model-start-delay");
-  EXPECT_NE(waiting(dual, kFacts, 2s), waiting(dual, kFacts, 0s));
-  EXPECT_NE(pipeline_made(dual, kFacts),
-            pipeline_made(dual, {.workers = 6, .buffer_batches = 50, .ring_slots = 8}));
+  EXPECT_NE(waiting(dual, 2s), waiting(dual, 0s));
+  DevicePlan longer_ring = dual;
+  longer_ring.ring_slots = 8;
+  EXPECT_NE(pipeline_made(dual, kWorkers, kBuffer), pipeline_made(longer_ring, kWorkers, kBuffer));
 }
 
 // The number of a GPU that a list hides is not that of the machine.

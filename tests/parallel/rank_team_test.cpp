@@ -38,12 +38,12 @@ TEST(RankTeam, SumsAreTheSameBitsOnEveryRank) {
 TEST(RankTeam, SeveralSumsMayBeUnderWay) {
   const auto failures = with_ranks(3, [&](RankTeam& team) {
     std::vector<at::Tensor> tensors;
-    std::vector<RankTeam::AllReduce> sums;
+    std::vector<std::function<void()>> sums;
     for (int i = 0; i < 8; ++i) {
       tensors.push_back(at::full({1000}, static_cast<float>(i + team.world().rank)));
       sums.push_back(team.begin_all_reduce(tensors.back()));
     }
-    for (auto& sum : sums) sum.wait();
+    for (const auto& wait : sums) wait();
     for (int i = 0; i < 8; ++i) {
       EXPECT_EQ(tensors[static_cast<std::size_t>(i)][7].item<float>(),
                 static_cast<float>(3 * i + 3));

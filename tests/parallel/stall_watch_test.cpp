@@ -58,14 +58,13 @@ class HeldDevice final : public RoleDevice {
 
 struct Watched {
   explicit Watched(std::chrono::milliseconds timeout, std::chrono::milliseconds patience = kLong)
-      : watch(device, {.timeout = timeout,
-                       .patience = patience,
-                       .rank_is_lost = [this] { return lost.load(); },
-                       .give_up =
-                           [this] {
-                             ++given_up;
-                             told.set_value();
-                           }}) {
+      : watch(
+            device, [this] { return lost.load(); },
+            [this] {
+              ++given_up;
+              told.set_value();
+            },
+            timeout, patience) {
     watch.start();
   }
 

@@ -106,13 +106,13 @@ TEST(Autotune, TakesBackWhatDidNotHelp) {
 
 TEST(Autotune, LeavesAloneWhatIsGoodEnough) {
   SimulatedPipeline pipeline{.wanted = 5};
-  Autotune autotune({.buffer = true, .most_workers = 16});
+  Autotune autotune({.most_workers = 16, .tune_buffer = true});
   EXPECT_TRUE(pipeline.run(autotune, 200).empty());
 }
 
 TEST(Autotune, EnlargesTheBufferWhereClipsAreUneven) {
   SimulatedPipeline pipeline{.decodes_a_second = 100, .wanted = 20, .unevenness = 0.8};
-  Autotune autotune({.buffer = true, .most_workers = 16, .most_buffer = 200});
+  Autotune autotune({.most_workers = 16, .tune_buffer = true});
   pipeline.run(autotune, 100);
   EXPECT_GE(pipeline.buffer, 16U);
   EXPECT_LE(pipeline.buffer, 32U);
@@ -122,13 +122,13 @@ TEST(Autotune, EnlargesTheBufferWhereClipsAreUneven) {
 TEST(Autotune, DoesNotEnlargeABufferThatIsNeverFull) {
   SimulatedPipeline pipeline{
       .decodes_a_second = 100, .wanted = 20, .unevenness = 0.8, .plan_is_slow = true};
-  Autotune autotune({.buffer = true, .most_workers = 16});
+  Autotune autotune({.most_workers = 16, .tune_buffer = true});
   EXPECT_TRUE(pipeline.run(autotune, 100).empty());
 }
 
 TEST(Autotune, DoesNotTouchWhatTheUserHasSet) {
   SimulatedPipeline pipeline{.wanted = 1000, .unevenness = 0.9};
-  Autotune autotune({.workers = false, .buffer = false, .most_workers = 16});
+  Autotune autotune({.workers = 16, .most_workers = 16});
   EXPECT_TRUE(pipeline.run(autotune, 200).empty());
 }
 
@@ -140,7 +140,7 @@ TEST(Autotune, SettlesAndStaysUnderNoise) {
                                .unevenness = seed % 2 == 0 ? 0.5 : 0.0,
                                .noise = 0.15};
     pipeline.random = RandomStream(seed, "noise");
-    Autotune autotune({.buffer = true, .most_workers = 32});
+    Autotune autotune({.most_workers = 32, .tune_buffer = true});
     const auto changes = pipeline.run(autotune, 1000);
     // From 1 to 32 by halves are 9 steps and one back; the buffer from 4 to 200 takes 6.
     EXPECT_LE(changes.size(), 16U) << seed;
@@ -150,7 +150,7 @@ TEST(Autotune, SettlesAndStaysUnderNoise) {
 
 TEST(Autotune, ALookThatComesTooEarlyDecidesNothing) {
   SimulatedPipeline pipeline{.wanted = 1000};
-  Autotune autotune({.most_workers = 16, .interval = seconds(10), .batches = 1});
+  Autotune autotune({.most_workers = 16}, seconds(10));
   pipeline.pass_a_second();
   EXPECT_TRUE(autotune.is_due(0, pipeline.now));
   EXPECT_FALSE(autotune.update(pipeline.read(), pipeline.now).has_value());

@@ -104,15 +104,18 @@ class BatchStream : public testing::Test {
         {.batch_size = 4, .seed = 2, .rank = options.rank, .world_size = options.world_size});
     CorpusBatches batches(*corpus_, plan, vocabulary_, config_, {.cache = options.cache});
     FeatureStage features(*data, targets,
-                          {.gpt = model_.gpt, .dvae = dvae_.get(), .mel_stats = mel_stats_},
-                          {.clips = plan.slots(), .rows = plan.sizes().back()});
+                          {.gpt = model_.gpt,
+                           .clips = plan.slots(),
+                           .rows = plan.sizes().back(),
+                           .dvae = dvae_.get(),
+                           .mel_stats = mel_stats_});
     if (options.fill_cache) features.keep_in(*options.cache, 100);
     PipelineOptions settings;
-    settings.rows.gpt = model_.gpt;
+    settings.gpt = model_.gpt;
     settings.end = options.end;
     settings.workers = options.workers;
     settings.most_workers = options.workers;
-    settings.buffer.batches = options.buffer;
+    settings.buffer_batches = options.buffer;
     settings.ring_slots = options.ring;
     settings.trainers.resize(targets.size());
     DataPipeline<FeatureStage> pipeline(batches, features, settings);

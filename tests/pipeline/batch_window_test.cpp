@@ -26,7 +26,7 @@ ClipNumber number_of(const LoadedBatch& batch, std::size_t index) {
 }
 
 TEST(BatchWindow, BatchesComeInOrderWhateverIsDecodedFirst) {
-  BatchWindow window({.batches = 3});
+  BatchWindow window(3);
   for (std::int64_t number = 0; number < 3; ++number) {
     ASSERT_TRUE(window.reserve(number, planned(2), 0));
   }
@@ -48,7 +48,7 @@ TEST(BatchWindow, BatchesComeInOrderWhateverIsDecodedFirst) {
 }
 
 TEST(BatchWindow, ABatchIsNotTakenBeforeItsLastClip) {
-  BatchWindow window({.batches = 2});
+  BatchWindow window(2);
   ASSERT_TRUE(window.reserve(0, planned(2), 0));
   ASSERT_TRUE(window.put(0, 0, loaded(0)));
   bool taken = false;
@@ -61,13 +61,13 @@ TEST(BatchWindow, ABatchIsNotTakenBeforeItsLastClip) {
 }
 
 TEST(BatchWindow, ABatchWithoutClipsIsCompleteAtOnce) {
-  BatchWindow window({.batches = 2});
+  BatchWindow window(2);
   ASSERT_TRUE(window.reserve(0, planned(0), 0));
   EXPECT_EQ(window.take()->number, 0);
 }
 
 TEST(BatchWindow, TheReaderWaitsForAPlaceAndWakesWhenABatchLeaves) {
-  BatchWindow window({.batches = 1});
+  BatchWindow window(1);
   ASSERT_TRUE(window.reserve(0, planned(0), 0));
   BlockedThread reader([&] { EXPECT_TRUE(window.reserve(1, planned(0), 0)); });
   reader.wait_until_asleep();
@@ -76,7 +76,7 @@ TEST(BatchWindow, TheReaderWaitsForAPlaceAndWakesWhenABatchLeaves) {
 }
 
 TEST(BatchWindow, BytesAreALimitOfTheirOwn) {
-  BatchWindow window({.batches = 100, .bytes = 1000});
+  BatchWindow window(100, 1000);
   ASSERT_TRUE(window.reserve(0, planned(0), 600));
   ASSERT_TRUE(window.reserve(1, planned(0), 400));
   EXPECT_EQ(window.waits_for_bytes(), 0U);
@@ -89,7 +89,7 @@ TEST(BatchWindow, BytesAreALimitOfTheirOwn) {
 }
 
 TEST(BatchWindow, ABatchLargerThanAllBytesStillGetsAPlaceWhenItIsAlone) {
-  BatchWindow window({.batches = 100, .bytes = 1000});
+  BatchWindow window(100, 1000);
   ASSERT_TRUE(window.reserve(0, planned(0), 5000));
   BlockedThread reader([&] { EXPECT_TRUE(window.reserve(1, planned(0), 5000)); });
   reader.wait_until_asleep();
@@ -98,7 +98,7 @@ TEST(BatchWindow, ABatchLargerThanAllBytesStillGetsAPlaceWhenItIsAlone) {
 }
 
 TEST(BatchWindow, ALargerLimitLetsAWaitingReaderIn) {
-  BatchWindow window({.batches = 1});
+  BatchWindow window(1);
   ASSERT_TRUE(window.reserve(0, planned(1), 0));
   BlockedThread reader([&] { EXPECT_TRUE(window.reserve(1, planned(1), 0)); });
   reader.wait_until_asleep();
@@ -107,7 +107,7 @@ TEST(BatchWindow, ALargerLimitLetsAWaitingReaderIn) {
 }
 
 TEST(BatchWindow, StoppingWakesBothSidesAndRefusesDecoders) {
-  BatchWindow window({.batches = 1});
+  BatchWindow window(1);
   ASSERT_TRUE(window.reserve(0, planned(1), 10));
   BlockedThread reader([&] { EXPECT_FALSE(window.reserve(1, planned(1), 10)); });
   BlockedThread batcher([&] { EXPECT_FALSE(window.take().has_value()); });
@@ -121,7 +121,7 @@ TEST(BatchWindow, StoppingWakesBothSidesAndRefusesDecoders) {
 }
 
 TEST(BatchWindow, AFailureWakesBothSidesAndIsNotTheEndOfData) {
-  BatchWindow window({.batches = 1});
+  BatchWindow window(1);
   ASSERT_TRUE(window.reserve(0, planned(1), 0));
   BlockedThread reader([&] { EXPECT_FALSE(window.reserve(1, planned(1), 0)); });
   BlockedThread batcher([&] { EXPECT_THROW((void)window.take(), DataError); });
@@ -136,7 +136,7 @@ TEST(BatchWindow, AFailureWakesBothSidesAndIsNotTheEndOfData) {
 }
 
 TEST(BatchWindow, ItsDepthCountsCompleteBatches) {
-  BatchWindow window({.batches = 5});
+  BatchWindow window(5);
   ASSERT_TRUE(window.reserve(0, planned(1), 0));
   ASSERT_TRUE(window.reserve(1, planned(1), 0));
   EXPECT_EQ(window.depth().current, 0U);

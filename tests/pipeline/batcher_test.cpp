@@ -29,7 +29,7 @@ void put_batch(BatchWindow& window, std::int64_t number, const std::vector<bool>
 
 TEST(Batcher, LeavesBadClipsOutReportsThemInOrderAndKeepsTheOthers) {
   MemoryCorpus corpus;
-  BatchWindow window({.batches = 10});
+  BatchWindow window(10);
   BoundedQueue<LoadedBatch> output(10);
   put_batch(window, 0, {true, false, true, false});
   put_batch(window, 1, {false, false});
@@ -52,7 +52,7 @@ TEST(Batcher, LeavesBadClipsOutReportsThemInOrderAndKeepsTheOthers) {
 
 TEST(Batcher, TooManyBadClipsAreAnErrorForWhoTakesItsBatches) {
   MemoryCorpus corpus({.most_skipped = 1});
-  BatchWindow window({.batches = 10});
+  BatchWindow window(10);
   BoundedQueue<LoadedBatch> output(10);
   put_batch(window, 0, {false});
   put_batch(window, 1, {false});
@@ -63,7 +63,7 @@ TEST(Batcher, TooManyBadClipsAreAnErrorForWhoTakesItsBatches) {
 
 TEST(Batcher, AFailureOfTheDecodersIsPassedOn) {
   MemoryCorpus corpus;
-  BatchWindow window({.batches = 10});
+  BatchWindow window(10);
   BoundedQueue<LoadedBatch> output(10);
   window.fail(std::make_exception_ptr(DeviceError("There is no memory left.")));
   Batcher(corpus, window, output, [] {}).run();
@@ -72,7 +72,7 @@ TEST(Batcher, AFailureOfTheDecodersIsPassedOn) {
 
 TEST(Batcher, LeavesWhenItWaitsForBatchesAndIsStopped) {
   MemoryCorpus corpus;
-  BatchWindow window({.batches = 10});
+  BatchWindow window(10);
   BoundedQueue<LoadedBatch> output(10);
   Batcher batcher(corpus, window, output, [] {});
   BlockedThread thread([&] { batcher.run(); });
@@ -84,7 +84,7 @@ TEST(Batcher, LeavesWhenItWaitsForBatchesAndIsStopped) {
 
 TEST(Batcher, LeavesWhenItWaitsForTheCollatorAndIsStopped) {
   MemoryCorpus corpus;
-  BatchWindow window({.batches = 10});
+  BatchWindow window(10);
   BoundedQueue<LoadedBatch> output(1);
   put_batch(window, 0, {true});
   put_batch(window, 1, {true});

@@ -28,22 +28,22 @@ class ClipVoicesOf : public testing::Test {
   }
 
   // Noise whose colour is the clip's own.
-  static SpeakerClip clip(ClipNumber number, std::int64_t samples) {
+  static ClipSound clip(ClipNumber number, std::int64_t samples) {
     at::manual_seed(number);
     const auto noise = at::randn({samples}) * 3000;
     const auto sound = (noise + noise.roll(1) * (0.3 * number)).clamp(-32000, 32000);
-    return {.number = number, .sound = {.samples = sound.to(at::kShort), .rate = kRate}};
+    return {.samples = sound.to(at::kShort), .rate = kRate, .number = number};
   }
 
-  at::Tensor made(ClipVoices& voices, std::vector<SpeakerClip> clips, std::int64_t slots = 3) {
+  at::Tensor made(ClipVoices& voices, std::vector<ClipSound> clips, std::int64_t slots = 3) {
     auto out = at::full({slots, config_.output_dim}, 7.0);
     voices.make(clips, out);
     return out;
   }
 
   // Of the first `samples` at 16,000 Hz.
-  at::Tensor expected(const SpeakerClip& clip, std::int64_t samples) const {
-    const auto wave = clip.sound.samples.to(at::kFloat) / 32768.0;
+  at::Tensor expected(const ClipSound& clip, std::int64_t samples) const {
+    const auto wave = clip.samples.to(at::kFloat) / 32768.0;
     const auto model_rate = Resampler(kRate, 22'050, at::kCPU)(wave).clamp(-1.0, 1.0);
     const auto heard = Resampler(22'050, 16'000, at::kCPU)(model_rate);
     return (*encoder_)(heard.narrow(0, 0, samples).unsqueeze(0)).squeeze(0);
@@ -69,7 +69,7 @@ TEST_F(ClipVoicesOf, EachClipIsHeardOnce) {
   const auto first = made(voices, {clip(1, 24'000), clip(2, 24'000)});
   EXPECT_EQ(voices.encoded(), 2);
   auto silence = clip(1, 24'000);
-  silence.sound.samples.zero_();
+  silence.samples.zero_();
   const auto again = made(voices, {clip(2, 24'000), silence});
   EXPECT_EQ(voices.encoded(), 2);
   EXPECT_TRUE(at::equal(again[0], first[1]));

@@ -53,8 +53,7 @@ std::vector<std::int64_t> completed_tokens(const HostBatch& host,
                                            const std::vector<std::int64_t>& codes) {
   std::vector<std::int64_t> tokens(host.rows.tokens.begin(), host.rows.tokens.end());
   for (std::size_t i = 0; i < codes.size(); ++i) {
-    tokens.at(static_cast<std::size_t>(host.inputs.code_tokens[i])) =
-        codes[i] + tiny_gpt().text_ids;
+    tokens.at(static_cast<std::size_t>(host.code_tokens[i])) = codes[i] + tiny_gpt().text_ids;
   }
   return tokens;
 }
@@ -62,9 +61,9 @@ std::vector<std::int64_t> completed_tokens(const HostBatch& host,
 std::vector<std::int64_t> completed_targets(const HostBatch& host,
                                             const std::vector<std::int64_t>& codes) {
   std::vector<std::int64_t> targets(host.rows.audio_targets.begin(), host.rows.audio_targets.end());
-  for (std::size_t i = 0; i < host.inputs.code_targets.size(); ++i) {
-    targets.at(static_cast<std::size_t>(host.inputs.code_targets[i])) =
-        codes.at(static_cast<std::size_t>(host.inputs.code_target_codes[i]));
+  for (std::size_t i = 0; i < host.code_targets.size(); ++i) {
+    targets.at(static_cast<std::size_t>(host.code_targets[i])) =
+        codes.at(static_cast<std::size_t>(host.code_target_codes[i]));
   }
   return targets;
 }
@@ -75,8 +74,8 @@ std::vector<std::int64_t> unknown_codes(const HostBatch& host) {
     if (clip.codes_known) continue;
     EXPECT_EQ(clip.first_code, static_cast<std::int64_t>(codes.size()));
     const auto found =
-        fake_codes(host.inputs.samples.subspan(static_cast<std::size_t>(clip.first_sample),
-                                               static_cast<std::size_t>(clip.source_samples)));
+        fake_codes(host.samples.subspan(static_cast<std::size_t>(clip.first_sample),
+                                        static_cast<std::size_t>(clip.source_samples)));
     EXPECT_EQ(static_cast<std::int64_t>(found.size()), clip.codes);
     codes.insert(codes.end(), found.begin(), found.end());
   }
@@ -93,7 +92,7 @@ TEST_P(RowLayout, RowsThatAreCompletedLaterAreTheRowsThatKnewTheirCodes) {
     const HostBatch host = collate(corpus, batch, pool, GetParam());
     const GptRows rows = whole_rows(corpus, batch, GetParam());
     const std::vector<std::int64_t> codes = unknown_codes(host);
-    EXPECT_EQ(host.inputs.code_tokens.size(), codes.size());
+    EXPECT_EQ(host.code_tokens.size(), codes.size());
     EXPECT_EQ(completed_tokens(host, codes), rows.tokens);
     EXPECT_EQ(completed_targets(host, codes), rows.audio_targets);
     EXPECT_TRUE(std::ranges::equal(host.rows.positions, rows.positions));
@@ -117,8 +116,8 @@ TEST(RowLayout, CodesFromTheCacheAreInTheRowsAlready) {
   const LoadedBatch batch = settled(corpus, {0, 0});
   const HostBatch host = collate(corpus, batch, pool);
   const GptRows rows = whole_rows(corpus, batch, PromptMask::Clip);
-  EXPECT_TRUE(host.inputs.code_tokens.empty());
-  EXPECT_TRUE(host.inputs.code_targets.empty());
+  EXPECT_TRUE(host.code_tokens.empty());
+  EXPECT_TRUE(host.code_targets.empty());
   EXPECT_TRUE(std::ranges::equal(host.rows.tokens, rows.tokens));
   EXPECT_TRUE(std::ranges::equal(host.rows.audio_targets, rows.audio_targets));
 }
@@ -176,19 +175,18 @@ TEST(RowLayout, EverySampleOfEveryClipIsInTheBlock) {
   EXPECT_EQ(host.number, 5);
   EXPECT_EQ(host.position, (DataPosition{0, 1}));
   for (const HostClip& clip : host.host_clips) {
-    EXPECT_TRUE(std::ranges::equal(
-        host.inputs.samples.subspan(static_cast<std::size_t>(clip.first_sample),
-                                    static_cast<std::size_t>(clip.source_samples)),
-        corpus.samples(clip.number)));
+    EXPECT_TRUE(
+        std::ranges::equal(host.samples.subspan(static_cast<std::size_t>(clip.first_sample),
+                                                static_cast<std::size_t>(clip.source_samples)),
+                           corpus.samples(clip.number)));
   }
   const auto inside = [&](const void* first, std::size_t bytes) {
     const auto* from = static_cast<const std::byte*>(first);
     return from >= host.block->bytes().data() &&
            from + bytes <= host.block->bytes().data() + host.block->bytes().size();
   };
-  EXPECT_TRUE(inside(host.inputs.samples.data(), host.inputs.samples.size_bytes()));
-  EXPECT_TRUE(
-      inside(host.inputs.code_target_codes.data(), host.inputs.code_target_codes.size_bytes()));
+  EXPECT_TRUE(inside(host.samples.data(), host.samples.size_bytes()));
+  EXPECT_TRUE(inside(host.code_target_codes.data(), host.code_target_codes.size_bytes()));
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(host.rows.tokens.data()) % 64, 0U);
 }
 
@@ -210,11 +208,11 @@ TEST(RowLayout, AShiftedClipBeginsLaterAndEndsInAsMuchSilenceAndStandsThereWhole
     EXPECT_GE(clip.shift, 100);
     EXPECT_EQ(clip.source_samples, static_cast<std::int64_t>(all.size()));
     const auto sound =
-        host.inputs.samples.subspan(static_cast<std::size_t>(clip.first_sample), all.size());
+        host.samples.subspan(static_cast<std::size_t>(clip.first_sample), all.size());
     EXPECT_TRUE(std::ranges::equal(sound.first(all.size() - by), all.subspan(by)));
     EXPECT_TRUE(std::ranges::all_of(sound.last(by), [](std::int16_t s) { return s == 0; }));
     const auto whole =
-        host.inputs.samples.subspan(static_cast<std::size_t>(clip.first_sample) - by, all.size());
+        host.samples.subspan(static_cast<std::size_t>(clip.first_sample) - by, all.size());
     EXPECT_TRUE(std::ranges::equal(whole, all));
   }
 }
@@ -229,12 +227,12 @@ TEST(RowLayout, OfAClipWhoseCodesAreKnownOnlyThePromptTravels) {
     const auto count = static_cast<std::size_t>(clip.prompt.last - clip.prompt.first);
     EXPECT_EQ(clip.source_samples, static_cast<std::int64_t>(count));
     EXPECT_EQ(clip.first_sample, prompts);
-    EXPECT_TRUE(std::ranges::equal(
-        host.inputs.samples.subspan(static_cast<std::size_t>(clip.first_sample), count),
-        std::span(corpus.samples(clip.number)).subspan(first, count)));
+    EXPECT_TRUE(
+        std::ranges::equal(host.samples.subspan(static_cast<std::size_t>(clip.first_sample), count),
+                           std::span(corpus.samples(clip.number)).subspan(first, count)));
     prompts += clip.source_samples;
   }
-  EXPECT_EQ(static_cast<std::int64_t>(host.inputs.samples.size()), prompts);
+  EXPECT_EQ(static_cast<std::int64_t>(host.samples.size()), prompts);
 }
 
 TEST(RowLayout, AnEmptyBatchIsAllPadding) {

@@ -117,7 +117,7 @@ std::vector<Seen> run(BatchSource& source, const DiskCorpus& disk, std::size_t w
   FakeFeatures features(disk.gpt.text_ids);
   features.stride = disk.gpt.code_stride;
   PipelineOptions options;
-  options.rows.gpt = disk.gpt;
+  options.gpt = disk.gpt;
   options.end = end;
   options.workers = workers;
   options.most_workers = workers;
@@ -207,8 +207,8 @@ TEST(CorpusBatches, ADiskThatIsGoneInMidEpochBecomesAnErrorThatCounts) {
     FakeFeatures features(disk.gpt.text_ids);
     features.stride = disk.gpt.code_stride;
     PipelineOptions options;
-    options.rows.gpt = disk.gpt;
-    options.buffer.batches = 1;
+    options.gpt = disk.gpt;
+    options.buffer_batches = 1;
     DataPipeline<FakeFeatures> pipeline(batches, features, options);
     pipeline.start({});
     while (auto slot = pipeline.outlet().next()) {
@@ -253,7 +253,7 @@ struct DrawnRow {
 using DrawnRows = std::map<std::tuple<std::int64_t, ClipNumber, std::uint32_t>, DrawnRow>;
 
 LaidOutBatch laid_out_of(const CorpusBatches& source, const PlannedBatch& planned,
-                         const RowOptions& layout) {
+                         const PipelineOptions& layout) {
   LoadedBatch batch{.number = 0, .planned = planned, .clips = {}};
   for (std::size_t i = 0; i < planned.clips.size(); ++i) {
     batch.clips.push_back(
@@ -263,8 +263,8 @@ LaidOutBatch laid_out_of(const CorpusBatches& source, const PlannedBatch& planne
   return lay_out(source, layout, batch);
 }
 
-void add_rows(const CorpusBatches& source, const PlannedBatch& planned, const RowOptions& layout,
-              DrawnRows& rows) {
+void add_rows(const CorpusBatches& source, const PlannedBatch& planned,
+              const PipelineOptions& layout, DrawnRows& rows) {
   const WindowPlan& windows = layout.windows;
   const LaidOutBatch laid_out = laid_out_of(source, planned, layout);
   for (std::size_t i = 0; i < planned.clips.size(); ++i) {
@@ -283,9 +283,10 @@ void add_rows(const CorpusBatches& source, const PlannedBatch& planned, const Ro
 // With other settings a clip has another rank, another place in its batch and other neighbours.
 TEST(CorpusBatches, ARowFollowsFromSeedEpochClipAndRepeatWhateverItsRankAndPlace) {
   const DiskCorpus disk(9);
-  const RowOptions layout{
+  const PipelineOptions layout{
       .gpt = disk.gpt,
-      .windows = plan_windows(ModelPart::Dvae, {}, {.per_clip = 2, .seconds = 0.1}, 9)};
+      .windows =
+          plan_windows({.stage = ModelPart::Dvae, .windows_per_clip = 2, .window = 0.1}, {}, 9)};
   const auto rows_of = [&](std::int64_t batch_size, std::int64_t ranks) {
     DrawnRows rows;
     for (std::int64_t rank = 0; rank < ranks; ++rank) {

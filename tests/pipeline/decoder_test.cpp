@@ -20,7 +20,7 @@ constexpr std::int64_t kStride = 256;
 
 PipelineOptions options_of(std::size_t workers = 1, std::size_t most_workers = 1) {
   PipelineOptions options;
-  options.rows.gpt.code_stride = kStride;
+  options.gpt.code_stride = kStride;
   options.workers = workers;
   options.most_workers = most_workers;
   return options;
@@ -99,7 +99,7 @@ struct Bench {
     }
   }
 
-  BatchWindow window{{.batches = 4}};
+  BatchWindow window{4};
   BoundedQueue<ClipJob> jobs{100};
   ClipDecoding decoder;
 };

@@ -86,11 +86,11 @@ class NoiseSource final : public BatchSource {
   at::Tensor samples(ClipNumber number) const {
     return at::tensor(at::ArrayRef<std::int16_t>(samples_[number]), at::kShort);
   }
-  std::vector<ReplacedCode> noise(std::int64_t, const ClipView&, std::uint32_t, std::int64_t,
-                                  std::int64_t) const override {
+  ReplacedCodes noise(std::int64_t, const ClipView&, std::uint32_t, std::int64_t,
+                      std::int64_t) const override {
     return replaced;
   }
-  std::vector<ReplacedCode> replaced = {};  // of each clip
+  ReplacedCodes replaced = {};  // of each clip
 
   void know_codes(ClipNumber number, const at::Tensor& codes) {
     const auto* first = codes.const_data_ptr<std::int64_t>();
@@ -106,10 +106,12 @@ class FeatureStageTest : public ::testing::Test {
  protected:
   FeatureStage make_stage(BatchPath path = BatchPath::PlainMemory) {
     return {*data_, *model_, path,
-            FeatureNetworks{.gpt = small_gpt(), .dvae = &dvae_, .mel_stats = mel_stats_},
-            BatchBounds{
+            FeatureNetworks{
+                .gpt = small_gpt(),
                 .clips = kRoom,
-                .rows = {.tokens = 300, .text_targets = 60, .audio_targets = 200, .longest = 300}}};
+                .rows = {.tokens = 300, .text_targets = 60, .audio_targets = 200, .longest = 300},
+                .dvae = &dvae_,
+                .mel_stats = mel_stats_}};
   }
 
   HostBatch host_batch(std::int64_t number, std::size_t clips = 3) {
@@ -217,7 +219,7 @@ TEST_F(FeatureStageTest, ARowHasThePromptOfTheRowThatItHears) {
 
 TEST_F(FeatureStageTest, NoiseChangesTheCodesThatAreReadAndNoTarget) {
   source_.know_codes(1, codes_of(1));
-  source_.replaced = {{.place = 0, .code = 63}, {.place = 3, .code = 7}};
+  source_.replaced = {{0, 63}, {3, 7}};
   auto stage = make_stage();
   auto slots = stage.make_slots(2);
   auto host = host_batch(0);
@@ -342,7 +344,7 @@ TEST_F(FeatureStageTest, ADeviceThatIsLostInMidRunEndsItWithItsNameAndWhatToType
   data_ = std::make_unique<LosingDevice>(std::move(data_), Role::Data, kBatches);
   auto stage = make_stage();
   PipelineOptions options;
-  options.rows.gpt = small_gpt();
+  options.gpt = small_gpt();
   DataPipeline<FeatureStage> pipeline(source_, stage, options);
   pipeline.start({});
   try {

@@ -25,12 +25,13 @@ struct BenchOptions {
 
 inline PipelineOptions pipeline_options(const BenchOptions& options) {
   PipelineOptions pipeline;
-  pipeline.rows.gpt = tiny_gpt();
-  pipeline.rows.batches_a_step = options.batches_a_step;
+  pipeline.gpt = tiny_gpt();
+  pipeline.batches_a_step = options.batches_a_step;
   pipeline.end = options.end;
   pipeline.workers = options.workers;
   pipeline.most_workers = std::max(options.workers, options.most_workers);
-  pipeline.buffer = {.batches = options.buffer, .bytes = options.bytes};
+  pipeline.buffer_batches = options.buffer;
+  pipeline.buffer_bytes = options.bytes;
   pipeline.tune_buffer = options.tune_buffer;
   pipeline.ring_slots = options.ring;
   return pipeline;

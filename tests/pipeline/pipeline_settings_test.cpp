@@ -16,10 +16,10 @@ TEST(PipelineSettings, NumbersThatWereAskedForAreNotTuned) {
                                         {.ring_slots = 6}, kSixteenCores, kMemory);
   EXPECT_EQ(options.workers, 5U);
   EXPECT_EQ(options.most_workers, 5U);
-  EXPECT_EQ(options.buffer.batches, 12U);
+  EXPECT_EQ(options.buffer_batches, 12U);
   EXPECT_FALSE(options.tune_buffer);
   EXPECT_EQ(options.ring_slots, 6U);
-  EXPECT_EQ(options.buffer.bytes, 10'000'000'000U);
+  EXPECT_EQ(options.buffer_bytes, 10'000'000'000U);
 }
 
 TEST(PipelineSettings, WhatNobodyAskedForIsTuned) {
@@ -45,13 +45,13 @@ TEST(PipelineSettings, TheTrainersSettingsReachTheRows) {
   const auto host = [](const TrainConfig& train) {
     return pipeline_options({}, train, {}, kSixteenCores, kMemory);
   };
-  EXPECT_EQ(host({}).rows.mask, PromptMask::Clip);
-  EXPECT_EQ(host({.prompt_mask = PromptMask::Clip}).rows.mask, PromptMask::Clip);
-  EXPECT_EQ(host({.prompt_mask = PromptMask::None}).rows.mask, PromptMask::None);
-  EXPECT_EQ(host({.prompt_mask = PromptMask::Peer}).rows.mask, PromptMask::Peer);
-  EXPECT_EQ(host({.prompt_from = PromptFrom::Speaker}).rows.mask, PromptMask::None);
-  EXPECT_EQ(host({}).rows.batches_a_step, 1);
-  EXPECT_EQ(host({.grad_accum = 6}).rows.batches_a_step, 6);
+  EXPECT_EQ(host({}).mask, PromptMask::Clip);
+  EXPECT_EQ(host({.prompt_mask = PromptMask::Clip}).mask, PromptMask::Clip);
+  EXPECT_EQ(host({.prompt_mask = PromptMask::None}).mask, PromptMask::None);
+  EXPECT_EQ(host({.prompt_mask = PromptMask::Peer}).mask, PromptMask::Peer);
+  EXPECT_EQ(host({.prompt_from = PromptFrom::Speaker}).mask, PromptMask::None);
+  EXPECT_EQ(host({}).batches_a_step, 1);
+  EXPECT_EQ(host({.grad_accum = 6}).batches_a_step, 6);
 }
 
 TEST(PipelineSettings, OnlyTwoDevicesAndASplitOneWaitForTheDelay) {

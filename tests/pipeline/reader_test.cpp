@@ -15,7 +15,7 @@ using test::MemoryCorpus;
 
 TEST(Reader, HandsOutEveryClipOfThePlanInOrder) {
   MemoryCorpus corpus({.clips = 10, .batch_size = 4});
-  BatchWindow window({.batches = 100});
+  BatchWindow window(100);
   BoundedQueue<ClipJob> jobs(100);
   std::vector<ClipNumber> asked_early;
   corpus.on_read_ahead = [&](ClipNumber number) { asked_early.push_back(number); };
@@ -42,7 +42,7 @@ TEST(Reader, HandsOutEveryClipOfThePlanInOrder) {
 
 TEST(Reader, TellsTheSourceWhenItComesToAnEpoch) {
   MemoryCorpus corpus({.clips = 10, .batch_size = 4});
-  BatchWindow window({.batches = 100});
+  BatchWindow window(100);
   BoundedQueue<ClipJob> jobs(100);
   std::vector<std::int64_t> epochs;
   corpus.on_epoch = [&](std::int64_t epoch) { epochs.push_back(epoch); };
@@ -54,7 +54,7 @@ TEST(Reader, BehindItsEndThereIsNothingToRead) {
   MemoryCorpus corpus({.clips = 10, .batch_size = 4});
   corpus.on_batch = [](DataPosition) { throw DataError("A batch was asked for."); };
   for (const DataPosition from : {DataPosition{3, 1}, DataPosition{4, 0}, DataPosition{2, 2}}) {
-    BatchWindow window({.batches = 100});
+    BatchWindow window(100);
     BoundedQueue<ClipJob> jobs(100);
     Reader(corpus, window, jobs).run(from, DataPosition{2, 2});
     EXPECT_FALSE(window.take().has_value());
@@ -64,7 +64,7 @@ TEST(Reader, BehindItsEndThereIsNothingToRead) {
 
 TEST(Reader, GivesABatchItsPlaceBeforeItHandsOutItsClips) {
   MemoryCorpus corpus({.clips = 8, .batch_size = 4});
-  BatchWindow window({.batches = 1});
+  BatchWindow window(1);
   BoundedQueue<ClipJob> jobs(100);
   Reader reader(corpus, window, jobs);
   BlockedThread thread([&] { reader.run({0, 0}, std::nullopt); });
@@ -77,7 +77,7 @@ TEST(Reader, GivesABatchItsPlaceBeforeItHandsOutItsClips) {
 
 TEST(Reader, CountsTheBytesOfDecodedClips) {
   MemoryCorpus corpus({.clips = 4, .batch_size = 4});
-  BatchWindow window({.batches = 9});
+  BatchWindow window(9);
   BoundedQueue<ClipJob> jobs(100);
   Reader(corpus, window, jobs).run({0, 0}, DataPosition{1, 0});
   std::size_t bytes = 0;
@@ -90,7 +90,7 @@ TEST(Reader, AFailureReachesTheBatcherAndEndsTheDecoders) {
   corpus.on_batch = [](DataPosition position) {
     if (position.step == 2) throw DataError("The index was cut short.");
   };
-  BatchWindow window({.batches = 100});
+  BatchWindow window(100);
   BoundedQueue<ClipJob> jobs(100);
   Reader(corpus, window, jobs).run({0, 0}, std::nullopt);
   EXPECT_THROW((void)window.take(), DataError);
@@ -99,7 +99,7 @@ TEST(Reader, AFailureReachesTheBatcherAndEndsTheDecoders) {
 
 TEST(Reader, LeavesWhenItWaitsForTheDecodersAndIsStopped) {
   MemoryCorpus corpus;
-  BatchWindow window({.batches = 100});
+  BatchWindow window(100);
   BoundedQueue<ClipJob> jobs(3);
   Reader reader(corpus, window, jobs);
   BlockedThread thread([&] { reader.run({0, 0}, std::nullopt); });

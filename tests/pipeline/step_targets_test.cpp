@@ -21,7 +21,7 @@ using test::tiny_gpt;
 // Ten batches an epoch, the last one smaller.
 constexpr std::size_t kClips = 38;
 
-RowOptions row_options(PromptMask mask, std::int64_t batches) {
+PipelineOptions row_options(PromptMask mask, std::int64_t batches) {
   return {.gpt = tiny_gpt(), .mask = mask, .batches_a_step = batches};
 }
 

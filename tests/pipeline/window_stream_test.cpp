@@ -84,7 +84,8 @@ class WindowStream : public testing::TestWithParam<ModelPart> {
   }
 
   WindowPlan windows(ModelPart stage) const {
-    return plan_windows(stage, model_, {.per_clip = 2, .seconds = 0.8}, plan_->slots());
+    return plan_windows({.stage = stage, .windows_per_clip = 2, .window = 0.8}, model_,
+                        plan_->slots());
   }
 
   // Calls `see` with each batch of two epochs.
@@ -97,19 +98,20 @@ class WindowStream : public testing::TestWithParam<ModelPart> {
         {.prompt_seed = options.seed, .shift = options.shift, .speakers = &*speakers_});
     FeatureStage features(*data, options.devices == 2 ? *model : *data, BatchPath::PlainMemory,
                           {.gpt = model_.gpt,
+                           .clips = plan_->slots(),
+                           .rows = plan_->sizes().back(),
                            .dvae = dvae_.get(),
                            .mel_stats = mel_stats_,
                            .windows = windows(stage),
                            .speaker_encoder = encoder_.get(),
-                           .speaker_dim = model_.speaker_encoder.output_dim},
-                          {.clips = plan_->slots(), .rows = plan_->sizes().back()});
+                           .speaker_dim = model_.speaker_encoder.output_dim});
     PipelineOptions settings;
-    settings.rows.gpt = model_.gpt;
-    settings.rows.windows = windows(stage);
+    settings.gpt = model_.gpt;
+    settings.windows = windows(stage);
     settings.end = DataPosition{2, 0};
     settings.workers = options.workers;
     settings.most_workers = options.workers;
-    settings.buffer.batches = options.buffer;
+    settings.buffer_batches = options.buffer;
     settings.ring_slots = options.ring;
     DataPipeline<FeatureStage> pipeline(batches, features, settings);
     pipeline.start(options.start);

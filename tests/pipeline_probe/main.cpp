@@ -90,16 +90,17 @@ class Probe {
 
  private:
   FeatureStage make_stage() {
-    return {
-        *data_, *model_, options_.plan.path,
-        FeatureNetworks{
-            .gpt = config_.gpt, .dvae = &networks_->dvae(), .mel_stats = networks_->mel_stats()},
-        BatchBounds{.clips = options_.batch, .rows = source_.sizes()}};
+    return {*data_, *model_, options_.plan.path,
+            FeatureNetworks{.gpt = config_.gpt,
+                            .clips = options_.batch,
+                            .rows = source_.sizes(),
+                            .dvae = &networks_->dvae(),
+                            .mel_stats = networks_->mel_stats()}};
   }
 
   PipelineOptions pipeline_options(std::int64_t steps) {
     const auto slots = static_cast<std::size_t>(options_.plan.ring_slots);
-    return {.rows = {.gpt = config_.gpt},
+    return {.gpt = config_.gpt,
             .end = DataPosition{0, steps},
             .workers = options_.workers,
             .most_workers = options_.workers,

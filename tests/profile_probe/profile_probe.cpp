@@ -220,8 +220,8 @@ class Probe {
 void generate_clips(const std::filesystem::path& folder, Arguments& arguments) {
   arguments.corpus = (folder / "short").string();
   arguments.long_clips = (folder / "long").string();
-  generate_corpus(arguments.corpus, {.clips = arguments.clips, .shortest = 1, .longest = 3});
-  generate_corpus(arguments.long_clips, {.clips = arguments.clips, .shortest = 5, .longest = 10});
+  generate_corpus(arguments.corpus, arguments.clips, 1, 3);
+  generate_corpus(arguments.long_clips, arguments.clips, 5, 10);
 }
 
 int run(Arguments arguments) {

@@ -87,11 +87,8 @@ struct SavedRun {
     const std::string_view vocabulary = "{}";  // whole at once: checkpoints are linked to it
     write_file_atomically(folder / "vocab.json", std::as_bytes(std::span(vocabulary)));
     saver.emplace(
-        BackgroundSave::Places{
-            .store = store,
-            .device = device,
-            .device_memory = room == Room::OnDevice ? Snapshot::TakeMemory(take) : nullptr,
-            .host_piece = host_piece},
+        store,
+        Snapshot(device, room == Room::OnDevice ? Snapshot::TakeMemory(take) : nullptr, host_piece),
         PlacedTensors{{"decoder.weight",
                        {.kind = {Dtype::F32, {2}},
                         .place = {.data = untrained.data(), .gpu = -1},

@@ -59,7 +59,7 @@ TEST(CheckpointStore, TheBestCheckpointHasTheLowestLossOfThoseThatWereMeasured) 
   const TemporaryFolder run;
   EXPECT_FALSE(best_checkpoint(run / "nowhere"));
   EXPECT_FALSE(fs::exists(run / "nowhere"));
-  CheckpointStore store(run.path(), {.last = 9, .best = 1});
+  CheckpointStore store(run.path(), 9, 1);
   save(store, 5);
   EXPECT_FALSE(best_checkpoint(run.path())) << "it was not measured";
   save(store, 10, 4.5);
@@ -73,7 +73,7 @@ TEST(CheckpointStore, BestIsALinkToTheLowestLossThatOutlivesOldOnesAndIsSaidWhen
   const TemporaryFolder run;
   testing::internal::CaptureStderr();
   {
-    CheckpointStore store(run.path(), {.last = 1, .best = 1});
+    CheckpointStore store(run.path(), 1, 1);
     save(store, 5);
     EXPECT_FALSE(fs::exists(fs::symlink_status(run / "best"))) << "nothing was measured";
     save(store, 10, 4.5);
@@ -87,13 +87,13 @@ TEST(CheckpointStore, BestIsALinkToTheLowestLossThatOutlivesOldOnesAndIsSaidWhen
             std::string::npos)
       << said;
   EXPECT_EQ(said.find("checkpoint of step 30 now"), std::string::npos) << said;
-  CheckpointStore resumed(run.path(), {.last = 1, .best = 1});
+  CheckpointStore resumed(run.path(), 1, 1);
   EXPECT_EQ(resumed.newest_valid()->step, 50);
   save(resumed, 60, 3.7);
   EXPECT_EQ(contents_of(run / "best" / "model"), "weights of 20") << "it is compared with that";
   save(resumed, 15, 9.0);  // goes on from before 20
   EXPECT_EQ(contents_of(run / "best" / "model"), "weights of 15");
-  CheckpointStore none_kept(run.path(), {.last = 2, .best = 0});
+  CheckpointStore none_kept(run.path(), 2, 0);
   save(none_kept, 70, 1.0);
   EXPECT_FALSE(fs::exists(fs::symlink_status(run / "best"))) << "--keep-best 0";
 }
@@ -111,7 +111,7 @@ TEST(CheckpointStore, WithoutACommitNothingIsLeft) {
 
 TEST(CheckpointStore, KeepsTheLastOnesAndTheBest) {
   const TemporaryFolder run;
-  CheckpointStore store(run.path(), {.last = 2, .best = 1});
+  CheckpointStore store(run.path(), 2, 1);
   save(store, 1, 3.0);
   save(store, 2, 1.0);
   save(store, 3, 2.0);
@@ -123,10 +123,10 @@ TEST(CheckpointStore, KeepsTheLastOnesAndTheBest) {
 TEST(CheckpointStore, WhatAKilledProcessHadNoTimeToRemoveGoesWithTheNextStart) {
   const TemporaryFolder run;
   {
-    CheckpointStore all_kept(run.path(), {.last = 9, .best = 0});
+    CheckpointStore all_kept(run.path(), 9, 0);
     for (const std::int64_t step : {6, 7, 8}) save(all_kept, step);
   }
-  const CheckpointStore store(run.path(), {.last = 2, .best = 0});
+  const CheckpointStore store(run.path(), 2, 0);
   EXPECT_EQ(steps_of(store), (std::vector<std::int64_t>{6, 7, 8}));
   EXPECT_EQ(store.newest_valid()->step, 8);
   EXPECT_EQ(steps_of(store), (std::vector<std::int64_t>{7, 8}));
@@ -238,7 +238,7 @@ TEST(CheckpointStore, ChecksumsThatAreNestedWithoutEndAreDamage) {
 TEST(CheckpointStore, ALatestThatIsAFolderStopsNoCheckpoint) {
   const TemporaryFolder run;
   fs::create_directories(run / "latest" / "something");
-  CheckpointStore store(run.path(), {.last = 1, .best = 0});
+  CheckpointStore store(run.path(), 1, 0);
   testing::internal::CaptureStderr();
   save(store, 1);
   save(store, 2);

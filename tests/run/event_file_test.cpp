@@ -94,7 +94,7 @@ TEST(EventFile, AHistogramHasItsRangesAndCounts) {
 TEST(EventFile, ASoundHasItsRateItsLengthAndItsBytes) {
   const TemporaryFolder folder;
   EventFile file(folder.path());
-  file.add_sound("s", 1, {.sample_rate = 24000, .samples = 300, .wav = "RIFF"});
+  file.add_sound("s", 1, 24000, 300, "RIFF");
   file.flush();
   const auto events = events_of(contents_of(file.path()));
   ASSERT_EQ(events.size(), 2u);
@@ -109,7 +109,7 @@ TEST(EventFile, ASoundHasItsRateItsLengthAndItsBytes) {
 TEST(EventFile, APictureHasItsSizeAndItsBytes) {
   const TemporaryFolder folder;
   EventFile file(folder.path());
-  file.add_picture("p", 1, {.width = 300, .height = 2, .png = "PNG!"});
+  file.add_picture("p", 1, 300, 2, "PNG!");
   file.flush();
   const auto events = events_of(contents_of(file.path()));
   ASSERT_EQ(events.size(), 2u);

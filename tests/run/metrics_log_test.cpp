@@ -20,7 +20,7 @@ using test::TemporaryFolder;
 
 TEST(MetricsLog, WritesOneLineForEachMoment) {
   const TemporaryFolder folder;
-  MetricsLog log(folder / "metrics.jsonl", {});
+  MetricsLog log(folder / "metrics.jsonl");
   log.add("train", 1, {{"loss", 2.5}, {"lr", 5e-6}});
   log.add("validation", 1, {{"loss", std::numeric_limits<double>::quiet_NaN()}});
   EXPECT_EQ(contents_of(folder / "metrics.jsonl"),
@@ -32,12 +32,12 @@ TEST(MetricsLog, ResumingCutsWhatWasLoggedBeyondTheCheckpoint) {
   const TemporaryFolder folder;
   std::uint64_t position = 0;
   {
-    MetricsLog log(folder / "metrics.jsonl", {});
+    MetricsLog log(folder / "metrics.jsonl");
     log.add("train", 1, {{"loss", 2.0}});
     position = log.position();
     log.add("train", 2, {{"loss", 9.0}});
   }
-  MetricsLog log(folder / "metrics.jsonl", {.position = position, .step = 1});
+  MetricsLog log(folder / "metrics.jsonl", position, 1);
   log.add("train", 2, {{"loss", 1.0}});
   EXPECT_EQ(contents_of(folder / "metrics.jsonl"),
             "{\"event\":\"train\",\"step\":1,\"loss\":2.0}\n"
@@ -47,10 +47,10 @@ TEST(MetricsLog, ResumingCutsWhatWasLoggedBeyondTheCheckpoint) {
 TEST(MetricsLog, LinesThatWereLateForTheCheckpointStay) {
   const TemporaryFolder folder;
   {
-    MetricsLog log(folder / "metrics.jsonl", {});
+    MetricsLog log(folder / "metrics.jsonl");
     for (const std::int64_t step : {1, 2, 3}) log.add("train", step, {});
   }
-  const MetricsLog log(folder / "metrics.jsonl", {.position = 0, .step = 2});
+  const MetricsLog log(folder / "metrics.jsonl", 0, 2);
   EXPECT_EQ(contents_of(folder / "metrics.jsonl"),
             "{\"event\":\"train\",\"step\":1}\n{\"event\":\"train\",\"step\":2}\n");
 }
@@ -61,7 +61,7 @@ TEST(MetricsLog, ALogThatLostItsEndGoesOnWithWhatItHas) {
   for (const std::string rest : {"{\"event\":\"tra", "", "{\"event\":\"train\",\"step\":2}"}) {
     std::ofstream(folder / "metrics.jsonl") << whole << rest;
     testing::internal::CaptureStderr();
-    const MetricsLog log(folder / "metrics.jsonl", {.position = 100, .step = 5});
+    const MetricsLog log(folder / "metrics.jsonl", 100, 5);
     const std::string said = testing::internal::GetCapturedStderr();
     EXPECT_NE(said.find("not what it was"), std::string::npos) << said;
     EXPECT_EQ(contents_of(folder / "metrics.jsonl"), whole);
@@ -72,7 +72,7 @@ TEST(MetricsLog, ALogThatLostItsEndGoesOnWithWhatItHas) {
 TEST(MetricsLog, ALineThatADiskRefusesLeavesNothingOfItself) {
   const SmallDisk disk(16);
   if (!disk.mounted()) GTEST_SKIP() << "this user may not mount a disk of 16 kB";
-  MetricsLog log(disk / "metrics.jsonl", {});
+  MetricsLog log(disk / "metrics.jsonl");
   log.add("train", 1, {});
   const std::string before = contents_of(disk / "metrics.jsonl");
   std::ofstream(disk / "filler") << std::string(100'000, 'x');

@@ -123,7 +123,7 @@ TEST_F(Resume, GoingBackToAnEarlierStepGivesUpTheLaterOnesWithTheNextSave) {
   EXPECT_EQ(find("latest")->step, 15);
 }
 
-const DataSettings kSettings{.corpus = "aa", .rows = "seed=1", .batches = "size=1"};
+const TrainingState kSettings{.corpus = "aa", .rows = "seed=1", .batches = "size=1"};
 
 // In the third epoch, which was divided anew before.
 TrainingState state_to_continue() {
@@ -143,7 +143,7 @@ struct Continued {
   std::string said;
 };
 
-Continued continued(const TrainingState& state, const DataSettings& now) {
+Continued continued(const TrainingState& state, const TrainingState& now) {
   testing::internal::CaptureStderr();
   TrainingState found = continue_with(state, now);
   return {.state = std::move(found), .said = testing::internal::GetCapturedStderr()};
@@ -172,7 +172,7 @@ TEST_F(Resume, OtherDataAreSaidAndTheEpochBeginsAgain) {
 }
 
 TEST_F(Resume, OtherBatchesAreSaidAndTheEpochGoesOnWithItsRest) {
-  DataSettings now = kSettings;
+  TrainingState now = kSettings;
   now.batches = "size=2";
   const auto [other, said] = continued(state_to_continue(), now);
   EXPECT_EQ(other.position, (DataPosition{.epoch = 2, .step = 0}));
@@ -188,7 +188,7 @@ TEST_F(Resume, OtherBatchesAreSaidAndTheEpochGoesOnWithItsRest) {
 TEST_F(Resume, WhereTheOrderIsNotKnownOtherBatchesBeginTheEpochAgain) {
   TrainingState old = state_to_continue();
   old.rest.reset();
-  DataSettings now = kSettings;
+  TrainingState now = kSettings;
   now.batches = "size=2";
   const auto [other, said] = continued(old, now);
   EXPECT_EQ(other.position, (DataPosition{.epoch = 2, .step = 0}));

@@ -10,7 +10,7 @@ TEST(RankNotes, AnyRankStopsAllAndRankZerosClockCounts) {
   //                                  stop late save audio data step
   const std::vector<double> notes{0, 0, 1, 2.5, 0.1, 0.2,   //
                                   1, 1, 0, 1.5, 0.3, 0.4};  //
-  const RankAgreement agreed = agreement_of(notes);
+  const RankNote agreed = agreement_of(notes);
   EXPECT_TRUE(agreed.stop);
   EXPECT_FALSE(agreed.late);
   EXPECT_TRUE(agreed.save);

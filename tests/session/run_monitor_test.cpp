@@ -40,7 +40,7 @@ struct MadePipeline {
 
 MonitoredTime good_time() {
   MadePipeline pipeline;
-  return {.model = GpuSeen{.busy_share = 0.95}, .pipeline = pipeline.reading};
+  return {.model = GpuUse{.busy_share = 0.95}, .pipeline = pipeline.reading};
 }
 
 std::vector<std::string> causes(const MonitoredTime& time) {
@@ -66,7 +66,7 @@ TEST(RunMonitor, EachThresholdHasItsWarning) {
   time.model->busy_share = 0.69;
   EXPECT_EQ(causes(time), Names{"model GPU"});
   time = good_time();
-  time.data = GpuSeen{.busy_share = 0.81};
+  time.data = GpuUse{.busy_share = 0.81};
   EXPECT_EQ(causes(time), Names{}) << "one card is in use for the model as well";
   time.two_cards = true;
   EXPECT_EQ(causes(time), Names{"data GPU"});
@@ -87,7 +87,7 @@ TEST(RunMonitor, NothingIsAdvisedThatTheRunMayNotHave) {
   MonitoredTime uneven = good_time();
   uneven.variation = 0.5;
   uneven.model->busy_share = 0.4;
-  uneven.data = GpuSeen{.busy_share = 0.9};
+  uneven.data = GpuUse{.busy_share = 0.9};
   uneven.two_cards = true;
   for (const MonitoredTime& time : {starving, uneven}) {
     for (const auto& warning : warnings_of(time, {.cache = false, .profile = false})) {
@@ -110,14 +110,11 @@ TEST(RunMonitor, OneCauseIsSaidOnceWhereBatchesAreLate) {
 TEST(RunMonitor, GaugesAreThoseOfTheLastWholeMinute) {
   test::FakeClock clock;
   MadePipeline pipeline;
-  RunMonitor monitor({.plan = {},
-                      .meters = [&] { return pipeline.reading; },
-                      .gpu =
-                          [](Role role) {
-                            return GpuSeen{.busy_share = role == Role::Data ? 0.1 : 0.9,
-                                           .watts = 300};
-                          }},
-                     clock);
+  const auto gpu = [](Role role) {
+    return GpuUse{.busy_share = role == Role::Data ? 0.1 : 0.9, .watts = 300};
+  };
+  RunMonitor monitor(
+      {}, [&] { return pipeline.reading; }, {}, gpu, clock);
   EXPECT_TRUE(monitor.gauges().empty());
   pipeline.run(100, 0.1, 0.3);
   clock.advance(59s);
@@ -138,7 +135,8 @@ TEST(RunMonitor, GaugesAreThoseOfTheLastWholeMinute) {
 TEST(RunMonitor, AMeasurementBeginsTheMinuteAnew) {
   test::FakeClock clock;
   MadePipeline pipeline;
-  RunMonitor monitor({.plan = {}, .meters = [&] { return pipeline.reading; }}, clock);
+  RunMonitor monitor(
+      {}, [&] { return pipeline.reading; }, {}, {}, clock);
   pipeline.run(100, 0, 0.3);
   clock.advance(50s);
   monitor.evaluated({});
@@ -162,7 +160,8 @@ TEST(HourlyWarnings, ACauseIsSaidOnceAnHourAndAnotherOneAtOnce) {
 TEST(RunMonitor, ARunThatStarvesForHoursIsToldOnceAnHour) {
   test::FakeClock clock;
   MadePipeline pipeline;
-  RunMonitor monitor({.plan = {}, .meters = [&] { return pipeline.reading; }}, clock);
+  RunMonitor monitor(
+      {}, [&] { return pipeline.reading; }, {}, {}, clock);
   testing::internal::CaptureStderr();
   for (int minute = 0; minute < 150; ++minute) {
     pipeline.run(100, 0.3, 0.3);

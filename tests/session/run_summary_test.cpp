@@ -115,7 +115,7 @@ RunConfig trained_on(const char* corpus) {
 TEST(NextCommands, AModelThatSpeaksIsHeardMeasuredAndExported) {
   RunConfig config = trained_on("my corpus");
   config.train.init = "models/xtts-v2";
-  const ExampleClip clip{.audio = "my corpus/1.wav", .text = "it's late", .language = "fa"};
+  const ManifestEntry clip{.audio = "my corpus/1.wav", .text = "it's late", .language = "fa"};
   EXPECT_EQ(next_commands(config, "runs/a", clip, true),
             "runs/a/latest is a model now.\n"
             "  hear it     myxtts synthesize --model runs/a/latest --reference 'my corpus/1.wav' "

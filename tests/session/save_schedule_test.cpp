@@ -44,12 +44,12 @@ TEST(SaveSchedule, NeitherMeansNever) {
 }
 
 TEST(ValidationSchedule, EverySoManyStepsOrAtTheEndOfEachEpoch) {
-  const ValidationSchedule by_steps({.eval_steps = 4});
-  EXPECT_TRUE(by_steps.due(8, false));
-  EXPECT_FALSE(by_steps.due(9, true));
-  const ValidationSchedule by_epochs({.eval_steps = {}});
-  EXPECT_TRUE(by_epochs.due(9, true));
-  EXPECT_FALSE(by_epochs.due(8, false));
+  const RunDirectoryConfig by_steps{.eval_steps = 4};
+  EXPECT_TRUE(validation_is_due(by_steps, 8, false));
+  EXPECT_FALSE(validation_is_due(by_steps, 9, true));
+  const RunDirectoryConfig by_epochs{.eval_steps = {}};
+  EXPECT_TRUE(validation_is_due(by_epochs, 9, true));
+  EXPECT_FALSE(validation_is_due(by_epochs, 8, false));
 }
 
 }  // namespace

@@ -32,28 +32,19 @@ class NoTraining final : public PartTraining {
   void load(const NamedTensors&, const NamedTensors&) override {}
 };
 
-// Fails the first time, as LibTorch or the allocator do.
-class FailsAtFirst final : public SampleMaker {
- public:
-  explicit FailsAtFirst(std::atomic<int>& calls) : calls_(calls) {}
-
-  void make(const OpenModel&, const Take&, const Wanted&) override {
-    if (++calls_ == 1) throw std::runtime_error("out of memory\nframe #0: somewhere");
-  }
-
- private:
-  std::atomic<int>& calls_;
-};
-
 TEST(ValidationSamples, AfterAnyFailureTheNextMeasurementHasItsSamples) {
   const TemporaryFolder run;
   const auto device = open_role_device(Role::Model, RolePlan{});
   NoTraining training(*device);
   const OpenModel start{};
   std::atomic<int> calls = 0;
+  // As LibTorch or the allocator do.
+  const auto fails_at_first = [&calls](const OpenModel&, const TakeSample&, const auto&) {
+    if (++calls == 1) throw std::runtime_error("out of memory\nframe #0: somewhere");
+  };
   testing::internal::CaptureStderr();
   {
-    ValidationSamples samples(run.path(), training, start, std::make_unique<FailsAtFirst>(calls));
+    ValidationSamples samples(run.path(), training, start, fails_at_first);
     const auto patience = std::chrono::steady_clock::now() + 20s;
     for (int step = 1; calls < 2 && std::chrono::steady_clock::now() < patience; ++step) {
       samples.evaluated({.step = step});
@@ -67,20 +58,17 @@ TEST(ValidationSamples, AfterAnyFailureTheNextMeasurementHasItsSamples) {
 }
 
 // Takes its time, and says a text.
-class SlowMaker final : public SampleMaker {
- public:
-  void make(const OpenModel&, const Take& take, const Wanted&) override {
-    std::this_thread::sleep_for(200ms);
-    take({.name = "01", .text = "What is said."});
-  }
-};
+void make_slowly(const OpenModel&, const TakeSample& take, const std::function<bool()>&) {
+  std::this_thread::sleep_for(200ms);
+  take({.name = "01", .text = "What is said."});
+}
 
 TEST(ValidationSamples, TheLastOnesAreMadeWhateverIsStillAtWorkWithTheirText) {
   const TemporaryFolder run;
   const auto device = open_role_device(Role::Model, RolePlan{});
   NoTraining training(*device);
   const OpenModel start{};
-  ValidationSamples samples(run.path(), training, start, std::make_unique<SlowMaker>());
+  ValidationSamples samples(run.path(), training, start, make_slowly);
   samples.evaluated({.step = 1});
   samples.finish(2);
   EXPECT_EQ(contents_of(run / "samples/step-0000001/01.txt"), "What is said.\n");

@@ -11,8 +11,8 @@ std::vector<std::int64_t> find_codes(const HostBatch& host, std::int64_t stride)
   std::vector<std::int64_t> codes;
   for (const HostClip& clip : host.host_clips) {
     if (clip.codes_known) continue;
-    const auto samples = host.inputs.samples.subspan(static_cast<std::size_t>(clip.first_sample),
-                                                     static_cast<std::size_t>(clip.source_samples));
+    const auto samples = host.samples.subspan(static_cast<std::size_t>(clip.first_sample),
+                                              static_cast<std::size_t>(clip.source_samples));
     for (const std::uint16_t code : fake_codes(samples, stride)) codes.push_back(code);
   }
   return codes;
@@ -22,11 +22,11 @@ std::vector<std::int64_t> find_codes(const HostBatch& host, std::int64_t stride)
 void complete(const HostBatch& host, std::int64_t text_ids, std::int64_t stride, FakeBatch& slot) {
   const std::vector<std::int64_t> codes = find_codes(host, stride);
   for (std::size_t i = 0; i < codes.size(); ++i) {
-    slot.tokens.at(static_cast<std::size_t>(host.inputs.code_tokens[i])) = codes[i] + text_ids;
+    slot.tokens.at(static_cast<std::size_t>(host.code_tokens[i])) = codes[i] + text_ids;
   }
-  for (std::size_t i = 0; i < host.inputs.code_targets.size(); ++i) {
-    slot.audio_targets.at(static_cast<std::size_t>(host.inputs.code_targets[i])) =
-        codes.at(static_cast<std::size_t>(host.inputs.code_target_codes[i]));
+  for (std::size_t i = 0; i < host.code_targets.size(); ++i) {
+    slot.audio_targets.at(static_cast<std::size_t>(host.code_targets[i])) =
+        codes.at(static_cast<std::size_t>(host.code_target_codes[i]));
   }
 }
 
@@ -38,9 +38,8 @@ void add(FastChecksum& sum, std::span<const T> values) {
 // At the rate of its file.
 std::span<const std::int16_t> prompt_of(const HostBatch& host, const HostClip& clip) {
   const auto first = clip.first_sample + (clip.codes_known ? 0 : clip.prompt.first);
-  return host.inputs.samples.subspan(
-      static_cast<std::size_t>(first),
-      static_cast<std::size_t>(clip.prompt.last - clip.prompt.first));
+  return host.samples.subspan(static_cast<std::size_t>(first),
+                              static_cast<std::size_t>(clip.prompt.last - clip.prompt.first));
 }
 
 std::uint64_t hash_everything(const HostBatch& host, const FakeBatch& slot) {
@@ -81,7 +80,7 @@ void FakeFeatures::keep(const HostBatch& host) {
   std::vector<ComputedClip> clips;
   for (const HostClip& clip : host.host_clips) {
     if (clip.codes_known) continue;
-    auto* samples = const_cast<std::int16_t*>(host.inputs.samples.data() + clip.first_sample);
+    auto* samples = const_cast<std::int16_t*>(host.samples.data() + clip.first_sample);
     clips.push_back({.identity = clip.identity,
                      .samples = {.data = samples},
                      .sample_count = static_cast<std::size_t>(clip.source_samples),
@@ -106,8 +105,8 @@ void FakeFeatures::fill(HostBatch& host, FakeBatch& slot) {
   for (const HostClip& clip : host.host_clips) {
     slot.clips.push_back(clip.number);
     slot.sounds.push_back(
-        hash_of(host.inputs.samples.subspan(static_cast<std::size_t>(clip.first_sample),
-                                            static_cast<std::size_t>(clip.source_samples))));
+        hash_of(host.samples.subspan(static_cast<std::size_t>(clip.first_sample),
+                                     static_cast<std::size_t>(clip.source_samples))));
   }
   slot.tokens.assign(host.rows.tokens.begin(), host.rows.tokens.end());
   slot.audio_targets.assign(host.rows.audio_targets.begin(), host.rows.audio_targets.end());

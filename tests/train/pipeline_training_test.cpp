@@ -106,8 +106,11 @@ class PipelineTraining : public testing::Test {
                          BatchSettings{.batch_size = options.batch_size, .seed = 2});
     CorpusBatches batches(*corpus_, plan, vocabulary_, data_, {.cache = options.cache});
     FeatureStage features(data_device, *model, BatchPath::PlainMemory,
-                          {.gpt = model_.gpt, .dvae = dvae_.get(), .mel_stats = mel_stats_},
-                          {.clips = plan.slots(), .rows = plan.sizes().back()});
+                          {.gpt = model_.gpt,
+                           .clips = plan.slots(),
+                           .rows = plan.sizes().back(),
+                           .dvae = dvae_.get(),
+                           .mel_stats = mel_stats_});
     DataPipeline<FeatureStage> pipeline(batches, features, pipeline_options(options));
 
     auto settings = test::plain_settings();
@@ -138,11 +141,11 @@ class PipelineTraining : public testing::Test {
 
   PipelineOptions pipeline_options(const RunOptions& options) const {
     PipelineOptions settings;
-    settings.rows.gpt = model_.gpt;
-    settings.rows.batches_a_step = options.grad_accum;
+    settings.gpt = model_.gpt;
+    settings.batches_a_step = options.grad_accum;
     settings.workers = options.workers;
     settings.most_workers = options.workers;
-    settings.buffer.batches = options.buffer;
+    settings.buffer_batches = options.buffer;
     settings.ring_slots = options.ring;
     return settings;
   }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <mutex>
 #include <span>
 #include <utility>
 #include <vector>
@@ -146,121 +145,85 @@ std::vector<RowSizes> sizes_of(const EpochPlanner& planner, const BatchSettings&
 
 }  // namespace
 
-struct BatchPlan::State {
-  State(const Corpus& corpus, std::vector<VisitGroup> groups, const GptConfig& gpt,
-        const BatchSettings& chosen, const EpochStart& start)
-      : settings(chosen),
-        planner(groups, RowLengths(corpus, groups, gpt), chosen, start),
-        sizes(sizes_of(planner, chosen)) {}
+BatchPlan::BatchPlan(const Corpus& corpus, std::vector<VisitGroup> groups, const GptConfig& gpt,
+                     const BatchSettings& settings, const EpochStart& start)
+    : settings_(settings),
+      planner_(groups, RowLengths(corpus, groups, gpt), settings, start),
+      sizes_(sizes_of(planner_, settings)) {}
 
-  std::shared_ptr<const EpochPlan> epoch(std::int64_t number);
-  std::vector<Visit> share(const EpochPlan& plan, std::int64_t step) const {
-    return planner.shares(plan.step(step))[static_cast<std::size_t>(settings.rank)];
+BatchPlan::BatchPlan(const Corpus& corpus, const GptConfig& gpt, const BatchSettings& settings,
+                     const EpochStart& start)
+    : BatchPlan(corpus, checked({corpus.training_groups().begin(), corpus.training_groups().end()}),
+                gpt, settings, start) {}
+
+BatchPlan::BatchPlan(const Corpus& corpus, std::span<const ClipNumber> clips, const GptConfig& gpt,
+                     const BatchSettings& settings)
+    : BatchPlan(corpus, checked({once_each(clips)}), gpt, settings, EpochStart{}) {}
+
+std::shared_ptr<const EpochPlan> BatchPlan::plan_of(std::int64_t epoch) const {
+  const std::lock_guard lock(mutex_);
+  if (known_[1] && known_[1]->epoch == epoch) std::swap(known_[0], known_[1]);
+  if (!known_[0] || known_[0]->epoch != epoch) {
+    known_[1] = std::move(known_[0]);
+    known_[0] = std::make_shared<const EpochPlan>(planner_.plan(epoch));
   }
-  PlannedBatch batch_of(DataPosition position, std::span<const Visit> visits) const;
-
-  const BatchSettings settings;
-  const EpochPlanner planner;
-  const std::vector<RowSizes> sizes;
-
-  // Everything below is guarded by mutex.
-  struct Known {
-    std::int64_t epoch = -1;
-    std::shared_ptr<const EpochPlan> plan;
-  };
-  std::mutex mutex;
-  Known known[2];  // the epochs asked for last: readers may already be in the next one
-};
-
-std::shared_ptr<const EpochPlan> BatchPlan::State::epoch(std::int64_t number) {
-  const std::lock_guard lock(mutex);
-  if (known[1].epoch == number) std::swap(known[0], known[1]);
-  if (known[0].epoch != number) {
-    known[1] = std::move(known[0]);
-    known[0] = {number, std::make_shared<const EpochPlan>(planner.plan(number))};
-  }
-  return known[0].plan;
+  return known_[0];
 }
 
-PlannedBatch BatchPlan::State::batch_of(DataPosition position,
-                                        std::span<const Visit> visits) const {
+std::vector<Visit> BatchPlan::share(const EpochPlan& plan, std::int64_t step) const {
+  return planner_.shares(plan.step(step))[static_cast<std::size_t>(settings_.rank)];
+}
+
+PlannedBatch BatchPlan::batch_of(DataPosition position, std::span<const Visit> visits) const {
   PlannedBatch batch{.position = position, .clips = {}, .repeats = {}, .sizes = {}};
   for (const Visit& visit : visits) {
     batch.clips.push_back(visit.clip);
     batch.repeats.push_back(visit.repeat);
   }
-  if (settings.static_shapes) batch.sizes = fitting_size(sizes, planner.lengths().total(visits));
+  if (settings_.static_shapes) batch.sizes = fitting_size(sizes_, planner_.lengths().total(visits));
   return batch;
 }
 
-BatchPlan::BatchPlan(const Corpus& corpus, const GptConfig& gpt, const BatchSettings& settings,
-                     const EpochStart& start)
-    : state_(std::make_unique<State>(
-          corpus, checked({corpus.training_groups().begin(), corpus.training_groups().end()}), gpt,
-          settings, start)) {}
-
-BatchPlan::BatchPlan(const Corpus& corpus, std::span<const ClipNumber> clips, const GptConfig& gpt,
-                     const BatchSettings& settings)
-    : state_(std::make_unique<State>(corpus, checked({once_each(clips)}), gpt, settings,
-                                     EpochStart{})) {}
-
-BatchPlan::BatchPlan(BatchPlan&&) noexcept = default;
-BatchPlan& BatchPlan::operator=(BatchPlan&&) noexcept = default;
-BatchPlan::~BatchPlan() = default;
-
-std::int64_t BatchPlan::slots() const {
-  return state_->planner.slots();
-}
-
-std::int64_t BatchPlan::ranks() const {
-  return state_->settings.world_size;
-}
-
 std::int64_t BatchPlan::steps_per_epoch(std::int64_t epoch) const {
-  const BatchSettings& settings = state_->settings;
-  if (settings.batch_tokens || state_->planner.is_rest(epoch)) {
-    return std::ssize(state_->epoch(epoch)->ends);
+  if (settings_.batch_tokens || planner_.is_rest(epoch)) {
+    return std::ssize(plan_of(epoch)->ends);
   }
-  const std::int64_t clips = settings.batch_size * settings.world_size;
-  return (state_->planner.visits() + clips - 1) / clips;
-}
-
-const std::vector<RowSizes>& BatchPlan::sizes() const {
-  return state_->sizes;
+  const std::int64_t clips = settings_.batch_size * settings_.world_size;
+  return (planner_.visits() + clips - 1) / clips;
 }
 
 double BatchPlan::useful_share() const {
-  if (!state_->settings.static_shapes) return 1.0;
-  const auto plan = state_->epoch(0);
+  if (!settings_.static_shapes) return 1.0;
+  const auto plan = plan_of(0);
   std::int64_t useful = 0;
   std::int64_t computed = 0;
   for (std::int64_t step = 0; step < std::ssize(plan->ends); ++step) {
-    const RowSizes batch = state_->planner.lengths().total(state_->share(*plan, step));
+    const RowSizes batch = planner_.lengths().total(share(*plan, step));
     useful += batch.tokens;
-    computed += fitting_size(state_->sizes, batch).tokens;
+    computed += fitting_size(sizes_, batch).tokens;
   }
   return static_cast<double>(useful) / static_cast<double>(computed);
 }
 
 PlannedBatch BatchPlan::batch(DataPosition position) const {
-  const auto plan = state_->epoch(position.epoch);
-  return state_->batch_of(position, state_->share(*plan, position.step));
+  const auto plan = plan_of(position.epoch);
+  return batch_of(position, share(*plan, position.step));
 }
 
 std::vector<PlannedBatch> BatchPlan::batches_of_ranks(DataPosition position) const {
-  const auto plan = state_->epoch(position.epoch);
+  const auto plan = plan_of(position.epoch);
   std::vector<PlannedBatch> batches;
-  for (const auto& share : state_->planner.shares(plan->step(position.step))) {
-    batches.push_back(state_->batch_of(position, share));
+  for (const auto& share : planner_.shares(plan->step(position.step))) {
+    batches.push_back(batch_of(position, share));
   }
   return batches;
 }
 
 EpochStart BatchPlan::rest_from(DataPosition position) const {
-  if (position.step == 0 && !state_->planner.is_rest(position.epoch)) {
+  if (position.step == 0 && !planner_.is_rest(position.epoch)) {
     return {.epoch = position.epoch};
   }
-  const auto plan = state_->epoch(position.epoch);
+  const auto plan = plan_of(position.epoch);
   return {
       .epoch = position.epoch, .visits = plan->visits_before(position.step), .order = plan->order};
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -46,17 +48,16 @@ class BatchPlan {
   // These clips once an epoch.
   BatchPlan(const Corpus& corpus, std::span<const ClipNumber> clips, const GptConfig& gpt,
             const BatchSettings& settings);
-  BatchPlan(BatchPlan&&) noexcept;
-  BatchPlan& operator=(BatchPlan&&) noexcept;
-  ~BatchPlan();
+  BatchPlan(const BatchPlan&) = delete;
+  BatchPlan& operator=(const BatchPlan&) = delete;
 
-  std::int64_t slots() const;  // clips a batch holds at most
-  std::int64_t ranks() const;
+  std::int64_t slots() const { return planner_.slots(); }  // clips a batch holds at most
+  std::int64_t ranks() const { return settings_.world_size; }
   // With a token budget epochs may differ by a few steps; one that was divided anew has those of
   // its rest.
   std::int64_t steps_per_epoch(std::int64_t epoch = 0) const;
   // Smallest first; every batch fits the last one. Empty without static shapes.
-  const std::vector<RowSizes>& sizes() const;
+  const std::vector<RowSizes>& sizes() const { return sizes_; }
   double useful_share() const;  // tokens of clips among all computed, on this rank, over epoch 0
 
   // The position after the last step of an epoch is the first of the next one.
@@ -69,8 +70,21 @@ class BatchPlan {
   EpochStart rest_from(DataPosition position) const;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  BatchPlan(const Corpus& corpus, std::vector<VisitGroup> groups, const GptConfig& gpt,
+            const BatchSettings& settings, const EpochStart& start);
+
+  std::shared_ptr<const EpochPlan> plan_of(std::int64_t epoch) const;
+  std::vector<Visit> share(const EpochPlan& plan, std::int64_t step) const;
+  PlannedBatch batch_of(DataPosition position, std::span<const Visit> visits) const;
+
+  const BatchSettings settings_;
+  const EpochPlanner planner_;
+  const std::vector<RowSizes> sizes_;
+
+  // Everything below is guarded by mutex_.
+  mutable std::mutex mutex_;
+  // The epochs asked for last: readers may already be in the next one.
+  mutable std::array<std::shared_ptr<const EpochPlan>, 2> known_;
 };
 
 }  // namespace myxtts

@@ -26,16 +26,16 @@ void check(const Corpus& corpus, ClipNumber clip, std::int64_t length, std::int6
 
 RowLengths::RowLengths(const Corpus& corpus, std::span<const VisitGroup> groups,
                        const GptConfig& gpt)
-    : latents_(gpt.perceiver_latents), rows_(corpus.size()) {
+    : latents_(gpt.perceiver_latents), text_targets_(corpus.size()), audio_targets_(corpus.size()) {
   constexpr std::int64_t kMost = std::numeric_limits<std::uint16_t>::max() - kStopTargets;
   for (const VisitGroup& group : groups) {
     for (const ClipNumber clip : group.clips) {
-      const ClipLengths lengths = corpus.lengths(clip);
-      const std::int64_t codes = (lengths.samples + gpt.code_stride - 1) / gpt.code_stride;
-      check(corpus, clip, lengths.text_tokens, std::min(gpt.max_text_tokens, kMost), "text tokens");
+      const std::int64_t text = corpus.text_tokens(clip);
+      const std::int64_t codes = (corpus.samples(clip) + gpt.code_stride - 1) / gpt.code_stride;
+      check(corpus, clip, text, std::min(gpt.max_text_tokens, kMost), "text tokens");
       check(corpus, clip, codes, std::min(gpt.max_audio_tokens - 2, kMost), "codes of sound");
-      rows_[clip] = {.text_targets = static_cast<std::uint16_t>(lengths.text_tokens + 1),
-                     .audio_targets = static_cast<std::uint16_t>(codes + kStopTargets)};
+      text_targets_[clip] = static_cast<std::uint16_t>(text + 1);
+      audio_targets_[clip] = static_cast<std::uint16_t>(codes + kStopTargets);
       longest_ = std::max(longest_, tokens(clip));
       shortest_ = shortest_ == 0 ? tokens(clip) : std::min(shortest_, tokens(clip));
     }
@@ -145,7 +145,7 @@ void EpochPlanner::simulate() {
   double squares = 0;
   double count = 0;
   for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
-    const EpochPlan plan = divided(ordered(epoch, {}), {});
+    const EpochPlan plan = divided(epoch, {});
     for (std::int64_t step = 0; step < std::ssize(plan.ends); ++step) {
       for (const auto& share : shares(plan.step(step))) simulated_.push_back(lengths_.total(share));
       const auto total = lengths_.total(plan.step(step)).tokens;
@@ -176,10 +176,10 @@ std::int64_t EpochPlanner::provable_limit() const {
 
 EpochPlan EpochPlanner::plan(std::int64_t epoch) const {
   if (is_rest(epoch)) return rest();
-  if (!settings_.shuffle) return divided(ordered(epoch, {}), {});
+  if (!settings_.shuffle) return divided(epoch, {});
   for (std::int64_t attempt = 0; attempt < kMostDraws; ++attempt) {
     const EpochOrder order{.attempt = attempt};
-    auto plan = divided(ordered(epoch, order), order);
+    auto plan = divided(epoch, order);
     if (fits(plan)) return plan;
   }
   return dealt(epoch);
@@ -188,7 +188,10 @@ EpochPlan EpochPlanner::plan(std::int64_t epoch) const {
 EpochPlan EpochPlanner::rest() const {
   auto visits = ordered(start_.epoch, *start_.order);
   visits.erase(visits.begin(), visits.begin() + static_cast<std::ptrdiff_t>(start_.visits));
-  EpochPlan plan{.visits = std::move(visits), .order = *start_.order, .before = start_.visits};
+  EpochPlan plan{.epoch = start_.epoch,
+                 .visits = std::move(visits),
+                 .order = *start_.order,
+                 .before = start_.visits};
   plan.ends = ends(plan.visits, settings_.batch_tokens ? step_budget() : step_limit_);
   return plan;
 }
@@ -200,8 +203,8 @@ std::vector<Visit> EpochPlanner::ordered(std::int64_t epoch, const EpochOrder& o
   return order.dealt == 0 ? visits : dealt_to(visits, order.dealt);
 }
 
-EpochPlan EpochPlanner::divided(std::vector<Visit> visits, const EpochOrder& order) const {
-  EpochPlan plan{.visits = std::move(visits), .order = order};
+EpochPlan EpochPlanner::divided(std::int64_t epoch, const EpochOrder& order) const {
+  EpochPlan plan{.epoch = epoch, .visits = ordered(epoch, order), .order = order};
   plan.ends = ends(plan.visits, step_budget());
   return plan;
 }
@@ -249,7 +252,7 @@ std::vector<Visit> EpochPlanner::by_length(std::span<const Visit> visits) const 
 
 EpochPlan EpochPlanner::dealt(std::int64_t epoch) const {
   const EpochOrder order{.attempt = kMostDraws, .dealt = step_clips()};
-  return divided(ordered(epoch, order), order);
+  return divided(epoch, order);
 }
 
 std::vector<Visit> EpochPlanner::dealt_to(std::span<const Visit> visits, std::int64_t clips) const {

@@ -60,10 +60,10 @@ class RowLengths {
   RowLengths(const Corpus& corpus, std::span<const VisitGroup> groups, const GptConfig& gpt);
 
   std::int64_t tokens(ClipNumber clip) const {
-    return latents_ + rows_[clip].text_targets + rows_[clip].audio_targets;
+    return latents_ + text_targets_[clip] + audio_targets_[clip];
   }
-  std::int64_t text_targets(ClipNumber clip) const { return rows_[clip].text_targets; }
-  std::int64_t audio_targets(ClipNumber clip) const { return rows_[clip].audio_targets; }
+  std::int64_t text_targets(ClipNumber clip) const { return text_targets_[clip]; }
+  std::int64_t audio_targets(ClipNumber clip) const { return audio_targets_[clip]; }
 
   // Of the rows of these visits one after another, without padding. No segments are counted.
   RowSizes total(std::span<const Visit> visits) const;
@@ -72,19 +72,16 @@ class RowLengths {
   std::int64_t shortest() const { return shortest_; }  // 0 without clips
 
  private:
-  struct Row {
-    std::uint16_t text_targets = 0;
-    std::uint16_t audio_targets = 0;
-  };
-
   std::int64_t latents_;
   std::int64_t longest_ = 0;
   std::int64_t shortest_ = 0;
-  std::vector<Row> rows_;  // by clip; zeros for clips of no group
+  std::vector<std::uint16_t> text_targets_;  // by clip; zeros for clips of no group
+  std::vector<std::uint16_t> audio_targets_;
 };
 
 // The visits of an epoch, or the rest of them, divided into steps of all ranks together.
 struct EpochPlan {
+  std::int64_t epoch = 0;
   std::vector<Visit> visits;
   std::vector<std::size_t> ends = {};  // one past the last visit of each step
   EpochOrder order = {};               // of the whole epoch
@@ -138,7 +135,7 @@ class EpochPlanner {
   EpochPlan rest() const;
   std::vector<Visit> ordered(std::int64_t epoch, const EpochOrder& order) const;
   std::vector<Visit> dealt_to(std::span<const Visit> visits, std::int64_t clips) const;
-  EpochPlan divided(std::vector<Visit> visits, const EpochOrder& order) const;
+  EpochPlan divided(std::int64_t epoch, const EpochOrder& order) const;
   std::vector<std::size_t> ends(std::span<const Visit> visits, std::int64_t most_tokens) const;
   std::int64_t step_clips() const { return slots_ * settings_.world_size; }
   std::int64_t step_budget() const;

@@ -36,15 +36,15 @@ std::int64_t training_shift(const VisitDraw& draw) {
   return RandomStream(draw.key(), "data/shift").integer(draw.repeat, 0, kCode - 1);
 }
 
-std::vector<ReplacedCode> training_noise(const VisitDraw& draw, double share, std::int64_t count,
-                                         std::int64_t codes) {
+ReplacedCodes training_noise(const VisitDraw& draw, double share, std::int64_t count,
+                             std::int64_t codes) {
   const RandomStream random(draw.key(), "data/noise");
   const std::uint64_t first_draw = std::uint64_t{draw.repeat} << 32U;
-  std::vector<ReplacedCode> replaced;
+  ReplacedCodes replaced;
   for (std::int64_t place = 0; place < count; ++place) {
     const std::uint64_t index = first_draw + 2 * static_cast<std::uint64_t>(place);
     if (random.uniform(index) >= share) continue;
-    replaced.push_back({.place = place, .code = random.integer(index + 1, 0, codes - 1)});
+    replaced.emplace_hint(replaced.end(), place, random.integer(index + 1, 0, codes - 1));
   }
   return replaced;
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string_view>
-#include <vector>
 
 #include "model/gpt_rows.h"
 
@@ -34,18 +34,13 @@ PromptSpan evaluation_prompt(std::int64_t samples);
 // in other codes, so that a small corpus is not learnt by heart. A function of its arguments alone.
 std::int64_t training_shift(const VisitDraw& draw);
 
-// A code of a clip that is read as another one.
-struct ReplacedCode {
-  std::int64_t place = 0;  // among the clip's codes
-  std::int64_t code = 0;
-
-  friend bool operator==(const ReplacedCode&, const ReplacedCode&) = default;
-};
+// By their places among a clip's codes: the codes that are read there in place of its own.
+using ReplacedCodes = std::map<std::int64_t, std::int64_t>;
 
 // Which of a clip's `count` codes are read as which of `codes` others on this visit, about `share`
 // of them. A function of its arguments alone.
-std::vector<ReplacedCode> training_noise(const VisitDraw& draw, double share, std::int64_t count,
-                                         std::int64_t codes);
+ReplacedCodes training_noise(const VisitDraw& draw, double share, std::int64_t count,
+                             std::int64_t codes);
 
 // What every prompt is padded to.
 inline constexpr std::int64_t kLongestPrompt = 132'300;

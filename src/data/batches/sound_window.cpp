@@ -16,45 +16,6 @@ constexpr std::int64_t kCodeFrames = 4;
 constexpr std::int64_t kCodeSamples = 1024;      // at kModelRate
 constexpr std::uint64_t kMostWindows = 1 << 16;  // of a clip
 
-// The defaults of a stage.
-struct Usual {
-  std::int64_t per_clip;
-  double seconds;
-  std::int64_t unit;  // samples at `rate`
-  std::int64_t rate;
-  std::int64_t multiple;  // units that a length is a multiple of
-};
-
-Usual usual_of(ModelPart stage, const ModelConfig& model) {
-  switch (stage) {
-    case ModelPart::Dvae:
-      return {.per_clip = 4,
-              .seconds = 1.5,
-              .unit = dvae_mel_config().hop,
-              .rate = kModelRate,
-              .multiple = kCodeFrames};
-    case ModelPart::Decoder: {
-      const auto hop = model.decoder.output_hop;
-      const auto rate = model.decoder.output_sample_rate;
-      constexpr double kFrames = 32;
-      return {.per_clip = 4,
-              .seconds = kFrames * static_cast<double>(hop) / static_cast<double>(rate),
-              .unit = hop,
-              .rate = rate,
-              .multiple = 1};
-    }
-    case ModelPart::Speaker:
-      return {.per_clip = 2,
-              .seconds = 2.0,
-              .unit = 1,
-              .rate = model.speaker_encoder.sample_rate,
-              .multiple = 1};
-    case ModelPart::Gpt:
-      break;
-  }
-  return {};
-}
-
 double ratio(std::int64_t a, std::int64_t b) {
   return static_cast<double>(a) / static_cast<double>(b);
 }
@@ -65,18 +26,37 @@ std::int64_t stretched(std::int64_t count, double scale) {
 
 }  // namespace
 
-WindowPlan plan_windows(ModelPart stage, const ModelConfig& model, const WindowWishes& wishes,
-                        std::int64_t slots) {
-  if (!facts_of(stage).on_windows) return {};
-  const Usual usual = usual_of(stage, model);
-  const double units = wishes.seconds.value_or(usual.seconds) * ratio(usual.rate, usual.unit);
-  const auto multiples = std::llround(units / static_cast<double>(usual.multiple));
-  return {.stage = stage,
-          .slots = slots,
-          .per_clip = wishes.per_clip.value_or(usual.per_clip),
-          .length = std::max<std::int64_t>(multiples, 1) * usual.multiple,
-          .unit = usual.unit,
-          .rate = usual.rate};
+WindowPlan plan_windows(const TrainConfig& train, const ModelConfig& model, std::int64_t slots) {
+  WindowPlan plan{.stage = train.stage, .slots = slots, .per_clip = 4};
+  double seconds = 0;
+  std::int64_t multiple = 1;  // units that a length is a multiple of
+  switch (train.stage) {
+    case ModelPart::Dvae:
+      plan.unit = dvae_mel_config().hop;
+      plan.rate = kModelRate;
+      seconds = 1.5;
+      multiple = kCodeFrames;
+      break;
+    case ModelPart::Decoder: {
+      constexpr double kFrames = 32;
+      plan.unit = model.decoder.output_hop;
+      plan.rate = model.decoder.output_sample_rate;
+      seconds = kFrames * static_cast<double>(plan.unit) / static_cast<double>(plan.rate);
+      break;
+    }
+    case ModelPart::Speaker:
+      plan.per_clip = 2;
+      plan.rate = model.speaker_encoder.sample_rate;
+      seconds = 2.0;
+      break;
+    case ModelPart::Gpt:
+      return {};
+  }
+  const double units = train.window.value_or(seconds) * ratio(plan.rate, plan.unit);
+  const auto multiples = std::llround(units / static_cast<double>(multiple));
+  plan.per_clip = train.windows_per_clip.value_or(plan.per_clip);
+  plan.length = std::max<std::int64_t>(multiples, 1) * multiple;
+  return plan;
 }
 
 std::int64_t units_of(const WindowPlan& plan, std::int64_t samples, std::int64_t codes) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "config/model.h"
 #include "config/run_config.h"
@@ -29,14 +28,8 @@ struct WindowPlan {
   std::int64_t samples() const { return length * unit; }   // of a window
 };
 
-// What the user asked for; nothing: what suits the stage.
-struct WindowWishes {
-  std::optional<std::int64_t> per_clip = {};
-  std::optional<double> seconds = {};
-};
-
-WindowPlan plan_windows(ModelPart stage, const ModelConfig& model, const WindowWishes& wishes,
-                        std::int64_t slots);
+// As the settings ask for them, or with what suits the stage.
+WindowPlan plan_windows(const TrainConfig& train, const ModelConfig& model, std::int64_t slots);
 
 // How many units a clip of `samples` at 22,050 Hz and `codes` codes has.
 std::int64_t units_of(const WindowPlan& plan, std::int64_t samples, std::int64_t codes);

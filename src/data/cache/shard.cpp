@@ -28,12 +28,6 @@
 namespace myxtts {
 namespace {
 
-// Where the clips of a shard stand, up to `end` bytes of it.
-struct ShardIndex {
-  std::vector<ClipPlace> places;
-  std::uint64_t end = 0;
-};
-
 struct IndexHeader {
   std::array<char, 8> magic = {'M', 'Y', 'X', 'T', 'F', 'I', 'D', 'X'};
   std::uint64_t version = 1;
@@ -68,8 +62,10 @@ void write_shard_index(const std::filesystem::path& path, FeatureKey key,
   file.commit();
 }
 
-// Nothing when there is none, when it is damaged or when it is of another key.
-std::optional<ShardIndex> read_shard_index(const std::filesystem::path& path, FeatureKey key) {
+// Reads where the clips of a shard stand, and gives up to which byte of it. Nothing when there is
+// no index, when it is damaged or when it is of another key.
+std::optional<std::uint64_t> read_shard_index(const std::filesystem::path& path, FeatureKey key,
+                                              std::vector<ClipPlace>& places) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) return std::nullopt;
   const auto size = static_cast<std::uint64_t>(file.tellg());
@@ -80,13 +76,13 @@ std::optional<ShardIndex> read_shard_index(const std::filesystem::path& path, Fe
       header.count != (size - sizeof(header)) / sizeof(ClipPlace)) {
     return std::nullopt;
   }
-  ShardIndex index{.places = std::vector<ClipPlace>(header.count), .end = header.end};
+  places.resize(header.count);
   const auto bytes = static_cast<std::streamsize>(header.count * sizeof(ClipPlace));
-  if (!file.read(reinterpret_cast<char*>(index.places.data()), bytes) ||
-      header.checksum != checksum_of(header, index.places)) {
+  if (!file.read(reinterpret_cast<char*>(places.data()), bytes) ||
+      header.checksum != checksum_of(header, places)) {
     return std::nullopt;
   }
-  return index;
+  return header.end;
 }
 
 std::string reason(int code) {
@@ -231,10 +227,11 @@ std::vector<ClipPlace> Shard::new_clips() {
   std::vector<ClipPlace> found;
   const auto size = file_size();
   if (!std::exchange(index_was_read_, true)) {
-    auto index = read_shard_index(index_path(path_), key_);
-    if (index && index->end <= size) {
-      found = std::move(index->places);
-      end_ = index->end;
+    const auto end = read_shard_index(index_path(path_), key_, found);
+    if (end && *end <= size) {
+      end_ = *end;
+    } else {
+      found.clear();
     }
   }
   // Read, not mapped: a writer may cut off a torn tail while we look at it.

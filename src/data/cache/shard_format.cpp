@@ -78,20 +78,22 @@ std::uint64_t cached_bytes(std::int64_t samples) {
   return clip_bytes(count, (count + kSamplesPerCode - 1) / kSamplesPerCode);
 }
 
-std::string CacheRoom::sentence(const std::filesystem::path& folder) const {
-  return fmt::format("The feature cache in {} will take {}; {} are free{}.", folder.string(),
-                     human_size(needed), human_size(available),
-                     suffices() ? "" : ": what does not fit is computed again every epoch");
+std::string sentence_of_room(const std::filesystem::path& folder, std::uint64_t needed,
+                             std::uint64_t available) {
+  return fmt::format(
+      "The feature cache in {} will take {}; {} are free{}.", folder.string(), human_size(needed),
+      human_size(available),
+      needed <= available ? "" : ": what does not fit is computed again every epoch");
 }
 
-CacheRoom cache_room(const std::filesystem::path& folder, std::uint64_t needed) {
+std::uint64_t free_room(const std::filesystem::path& folder) {
   std::error_code error;
   const auto space = std::filesystem::space(existing_part(folder), error);
   if (error) {
     throw DataError(fmt::format("The disk of {} cannot be asked for its free space: {}.",
                                 folder.string(), error.message()));
   }
-  return {.needed = needed, .available = space.available};
+  return space.available;
 }
 
 }  // namespace myxtts

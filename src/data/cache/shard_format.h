@@ -76,18 +76,12 @@ inline std::uint64_t clip_bytes(std::uint64_t samples, std::uint64_t codes) {
 // What a clip of that many samples at 22,050 Hz takes up in a feature cache.
 std::uint64_t cached_bytes(std::int64_t samples);
 
-// What a cache will need, beside what its disk has.
-struct CacheRoom {
-  std::uint64_t needed = 0;     // bytes still to be written
-  std::uint64_t available = 0;  // bytes free for this user
+// Bytes free for this user on the disk of `folder`, which need not exist yet. Throws DataError when
+// it cannot be asked.
+std::uint64_t free_room(const std::filesystem::path& folder);
 
-  bool suffices() const { return needed <= available; }
-
-  // "The feature cache in DIR will take 1.9 GB; 250 GB are free."
-  std::string sentence(const std::filesystem::path& folder) const;
-};
-
-// `folder` need not exist yet. Throws DataError when its disk cannot be asked.
-CacheRoom cache_room(const std::filesystem::path& folder, std::uint64_t needed);
+// "The feature cache in DIR will take 1.9 GB; 250 GB are free."
+std::string sentence_of_room(const std::filesystem::path& folder, std::uint64_t needed,
+                             std::uint64_t available);
 
 }  // namespace myxtts

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,10 @@
 
 namespace myxtts {
 namespace {
+
+Skipped left_out_for(SkipReason reason, std::string measured) {
+  return {.reason = reason, .measured = std::move(measured)};
+}
 
 constexpr double kTrainingRate = 22'050.0;
 // Far more than any number of tokens that fits; beyond it, counting them only costs time.
@@ -38,47 +43,49 @@ std::int64_t most_samples(const DataConfig& limits) {
              : kLongestClip;
 }
 
-std::optional<Fault> check_text(std::string_view text) {
+std::optional<Skipped> check_text(std::string_view text) {
   if (const auto at = first_invalid_utf8(text)) {
-    return Fault{
+    return left_out_for(
         SkipReason::TextNotUtf8,
-        fmt::format("byte 0x{:02x} at place {}", static_cast<unsigned char>(text[*at]), *at + 1)};
+        fmt::format("byte 0x{:02x} at place {}", static_cast<unsigned char>(text[*at]), *at + 1));
   }
   if (text.size() > kLongestSentence) {
-    return Fault{SkipReason::TextTooLong,
-                 fmt::format("{} bytes, at most {}", text.size(), kLongestSentence)};
+    return left_out_for(SkipReason::TextTooLong,
+                        fmt::format("{} bytes, at most {}", text.size(), kLongestSentence));
   }
-  if (strip_spaces(text).empty()) return Fault{SkipReason::TextEmpty, "0 characters"};
+  if (strip_spaces(text).empty()) return left_out_for(SkipReason::TextEmpty, "0 characters");
   return std::nullopt;
 }
 
-std::optional<Fault> check_tokens(std::span<const TokenId> ids, const Vocabulary& vocabulary,
-                                  const DataConfig& limits) {
+std::optional<Skipped> check_tokens(std::span<const TokenId> ids, const Vocabulary& vocabulary,
+                                    const DataConfig& limits) {
   const auto is_unknown = [&vocabulary](TokenId id) {
     return id == vocabulary.unknown() || id == vocabulary.stop();
   };
   if (const auto unknown = std::ranges::count_if(ids, is_unknown); unknown > 0) {
-    return Fault{SkipReason::TextUnknown,
-                 fmt::format("{} of {} tokens are not in the vocabulary", unknown, ids.size())};
+    return left_out_for(
+        SkipReason::TextUnknown,
+        fmt::format("{} of {} tokens are not in the vocabulary", unknown, ids.size()));
   }
-  if (ids.size() <= 1) return Fault{SkipReason::TextEmpty, "nothing to speak once it was cleaned"};
+  if (ids.size() <= 1)
+    return left_out_for(SkipReason::TextEmpty, "nothing to speak once it was cleaned");
   if (static_cast<std::int64_t>(ids.size()) > limits.max_text_tokens) {
-    return Fault{SkipReason::TextTooLong,
-                 fmt::format("{} tokens, at most {}", ids.size(), limits.max_text_tokens)};
+    return left_out_for(SkipReason::TextTooLong,
+                        fmt::format("{} tokens, at most {}", ids.size(), limits.max_text_tokens));
   }
   return std::nullopt;
 }
 
-std::optional<Fault> check_length(std::int64_t samples, const DataConfig& limits) {
+std::optional<Skipped> check_length(std::int64_t samples, const DataConfig& limits) {
   const double seconds = static_cast<double>(samples) / kTrainingRate;
   if (samples < least_samples(limits)) {
-    return Fault{SkipReason::AudioTooShort,
-                 fmt::format("{:.2f} s, at least {:.2f} s", seconds, limits.min_seconds)};
+    return left_out_for(SkipReason::AudioTooShort,
+                        fmt::format("{:.2f} s, at least {:.2f} s", seconds, limits.min_seconds));
   }
   if (samples > most_samples(limits)) {
-    return Fault{SkipReason::AudioTooLong,
-                 fmt::format("{:.2f} s, at most {:.2f} s", seconds,
-                             static_cast<double>(most_samples(limits)) / kTrainingRate)};
+    return left_out_for(SkipReason::AudioTooLong,
+                        fmt::format("{:.2f} s, at most {:.2f} s", seconds,
+                                    static_cast<double>(most_samples(limits)) / kTrainingRate));
   }
   return std::nullopt;
 }
@@ -87,15 +94,17 @@ double chars_per_second(std::string_view text, double seconds) {
   return static_cast<double>(count_letters(text)) / seconds;
 }
 
-std::optional<Fault> check_pace(std::string_view text, double seconds, const DataConfig& limits) {
+std::optional<Skipped> check_pace(std::string_view text, double seconds, const DataConfig& limits) {
   const double pace = chars_per_second(text, seconds);
   if (pace > limits.max_chars_per_second) {
-    return Fault{SkipReason::TextTooFast, fmt::format("{:.1f} characters a second, at most {:.1f}",
-                                                      pace, limits.max_chars_per_second)};
+    return left_out_for(SkipReason::TextTooFast,
+                        fmt::format("{:.1f} characters a second, at most {:.1f}", pace,
+                                    limits.max_chars_per_second));
   }
   if (pace < limits.min_chars_per_second) {
-    return Fault{SkipReason::TextTooSlow, fmt::format("{:.2f} characters a second, at least {:.2f}",
-                                                      pace, limits.min_chars_per_second)};
+    return left_out_for(SkipReason::TextTooSlow,
+                        fmt::format("{:.2f} characters a second, at least {:.2f}", pace,
+                                    limits.min_chars_per_second));
   }
   return std::nullopt;
 }

@@ -14,31 +14,24 @@
 namespace myxtts {
 
 // Whether a clip can be trained on, by what is known of it without decoding. Each check gives the
-// first thing that is wrong, or nothing. Pure functions.
-
-struct Fault {
-  SkipReason reason = SkipReason::Unreadable;
-  std::string measured = {};  // "31.7 s, at most 11.6 s"
-
-  friend bool operator==(const Fault&, const Fault&) = default;
-};
+// first thing that is wrong, with its reason and measure alone, or nothing. Pure functions.
 
 // The shortest and the longest clips that are kept, in samples at 22,050 Hz.
 std::int64_t least_samples(const DataConfig& limits);
 std::int64_t most_samples(const DataConfig& limits);
 
 // The text as the manifest has it: UTF-8, something in it, and no book.
-std::optional<Fault> check_text(std::string_view text);
+std::optional<Skipped> check_text(std::string_view text);
 
 // The text's tokens, the language's tag among them: known, and not too many.
-std::optional<Fault> check_tokens(std::span<const TokenId> ids, const Vocabulary& vocabulary,
-                                  const DataConfig& limits);
+std::optional<Skipped> check_tokens(std::span<const TokenId> ids, const Vocabulary& vocabulary,
+                                    const DataConfig& limits);
 
 // `samples` are those at 22,050 Hz, resampled.
-std::optional<Fault> check_length(std::int64_t samples, const DataConfig& limits);
+std::optional<Skipped> check_length(std::int64_t samples, const DataConfig& limits);
 
 // Letters and digits a second; blanks, marks and punctuation do not count.
 double chars_per_second(std::string_view text, double seconds);
-std::optional<Fault> check_pace(std::string_view text, double seconds, const DataConfig& limits);
+std::optional<Skipped> check_pace(std::string_view text, double seconds, const DataConfig& limits);
 
 }  // namespace myxtts

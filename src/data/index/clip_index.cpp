@@ -58,18 +58,18 @@ class IndexWriter {
     rows_.push_back(row);
   }
 
-  void add(const Witness& witness) {
-    witnesses_.push_back({text(witness.path), witness.stamp.size, witness.stamp.changed_ns});
+  void add_witness(const std::string& path, const FileStamp& stamp) {
+    witnesses_.push_back({text(path), stamp.size, stamp.changed_ns});
   }
 
-  void add(const SkippedFile& file) {
-    skipped_.push_back({.file = text(file.skipped.file.string()),
-                        .measured = text(file.skipped.measured),
+  void add(const Skipped& file) {
+    skipped_.push_back({.file = text(file.file.string()),
+                        .measured = text(file.measured),
                         .file_size = file.stamp.size,
                         .file_changed_ns = file.stamp.changed_ns,
-                        .manifest = name(file.skipped.manifest.string()),
-                        .reason = static_cast<std::uint32_t>(file.skipped.reason),
-                        .line = narrow(file.skipped.line, "Line")});
+                        .manifest = name(file.manifest.string()),
+                        .reason = static_cast<std::uint32_t>(file.reason),
+                        .line = narrow(file.line, "Line")});
   }
 
   std::vector<std::byte> finish(std::uint64_t key) const {
@@ -128,8 +128,8 @@ class IndexWriter {
 std::vector<std::byte> make_clip_index(const ClipIndexContent& content) {
   IndexWriter writer;
   for (const ClipRow& row : content.rows) writer.add(row);
-  for (const Witness& witness : content.witnesses) writer.add(witness);
-  for (const SkippedFile& file : content.skipped) writer.add(file);
+  for (const auto& [path, stamp] : content.witnesses) writer.add_witness(path, stamp);
+  for (const Skipped& file : content.skipped) writer.add(file);
   return writer.finish(content.key);
 }
 
@@ -307,12 +307,16 @@ std::string_view ClipIndex::id(std::size_t number) const {
   return state_->text({row.strings + row.id_at, row.id_bytes});
 }
 
-ClipLengths ClipIndex::lengths(std::size_t number) const {
+std::int64_t ClipIndex::samples(std::size_t number) const {
   MYXTTS_CHECK(number < size(), "clip {} of {} was asked for", number, size());
   const Row row = state_->rows[number];
   const auto frames = static_cast<std::int64_t>(row.source_frames);
-  return {.samples = resampled_length(frames, row.source_rate, kModelRate),
-          .text_tokens = row.text_tokens};
+  return resampled_length(frames, row.source_rate, kModelRate);
+}
+
+std::int64_t ClipIndex::text_tokens(std::size_t number) const {
+  MYXTTS_CHECK(number < size(), "clip {} of {} was asked for", number, size());
+  return state_->rows[number].text_tokens;
 }
 
 std::pair<std::string_view, FileStamp> ClipIndex::file(std::size_t number) const {
@@ -322,27 +326,26 @@ std::pair<std::string_view, FileStamp> ClipIndex::file(std::size_t number) const
   return {state_->text(audio), {row.file_size, row.file_changed_ns}};
 }
 
-std::vector<SkippedFile> ClipIndex::skipped() const {
-  std::vector<SkippedFile> files;
+std::vector<Skipped> ClipIndex::skipped() const {
+  std::vector<Skipped> files;
   files.reserve(state_->skipped.size());
   for (std::size_t i = 0; i < state_->skipped.size(); ++i) {
     const SkippedRow row = state_->skipped[i];
-    files.push_back({.skipped = {.file = state_->text(row.file),
-                                 .manifest = state_->text(state_->names[row.manifest]),
-                                 .line = static_cast<std::int64_t>(row.line),
-                                 .reason = static_cast<SkipReason>(row.reason),
-                                 .measured = std::string(state_->text(row.measured))},
+    files.push_back({.file = state_->text(row.file),
+                     .manifest = state_->text(state_->names[row.manifest]),
+                     .line = static_cast<std::int64_t>(row.line),
+                     .reason = static_cast<SkipReason>(row.reason),
+                     .measured = std::string(state_->text(row.measured)),
                      .stamp = {row.file_size, row.file_changed_ns}});
   }
   return files;
 }
 
-std::vector<Witness> ClipIndex::witnesses() const {
-  std::vector<Witness> found;
-  found.reserve(state_->witnesses.size());
+Witnesses ClipIndex::witnesses() const {
+  Witnesses found;
   for (std::size_t i = 0; i < state_->witnesses.size(); ++i) {
     const WitnessRow row = state_->witnesses[i];
-    found.push_back({std::string(state_->text(row.path)), {row.size, row.changed_ns}});
+    found.emplace(state_->text(row.path), FileStamp{row.size, row.changed_ns});
   }
   return found;
 }

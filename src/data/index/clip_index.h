@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,26 +16,15 @@
 
 namespace myxtts {
 
-// A file or folder that decides which clips there are, as it was when the index was made.
-struct Witness {
-  std::string path;
-  FileStamp stamp;
-
-  friend bool operator==(const Witness&, const Witness&) = default;
-};
-
-// A clip that is left out, and its audio file as it was then.
-struct SkippedFile {
-  Skipped skipped;
-  FileStamp stamp = {};
-};
+// The files and folders that decide which clips there are, as they were when the index was made.
+using Witnesses = std::map<std::string, FileStamp>;
 
 // Everything an index holds.
 struct ClipIndexContent {
   std::uint64_t key = 0;  // of all that the rows depend on besides the files
   std::vector<ClipRow> rows;
-  std::vector<SkippedFile> skipped = {};
-  std::vector<Witness> witnesses = {};
+  std::vector<Skipped> skipped = {};
+  Witnesses witnesses = {};
 };
 
 // The bytes of an index; docs/internals/batches.md has the format.
@@ -62,13 +52,14 @@ class ClipIndex {
   std::uint64_t key() const;
   std::size_t size() const;  // clips
   ClipView clip(std::size_t number) const;
-  std::string_view id(std::size_t number) const;  // these three cost less than clip()
-  ClipLengths lengths(std::size_t number) const;
+  std::string_view id(std::size_t number) const;  // these four cost less than clip()
+  std::int64_t samples(std::size_t number) const;
+  std::int64_t text_tokens(std::size_t number) const;
   std::pair<std::string_view, FileStamp> file(std::size_t number) const;  // path and stamp
   std::uint64_t checksum() const;                                         // of everything in it
 
-  std::vector<SkippedFile> skipped() const;
-  std::vector<Witness> witnesses() const;
+  std::vector<Skipped> skipped() const;
+  Witnesses witnesses() const;
 
  private:
   struct State;

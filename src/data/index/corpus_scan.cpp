@@ -112,35 +112,22 @@ FileStamp StampReader::operator()(std::string_view path) {
 
 namespace fs = std::filesystem;
 
-using Outcome = std::variant<ClipRow, SkippedFile>;
+using Outcome = std::variant<ClipRow, Skipped>;
 
-// What reads the texts of one language.
-struct TextReader {
-  std::string language = {};                             // "pt" where the manifest says "pt-BR"
-  std::unique_ptr<const TextEncoder> encoder = nullptr;  // null: the vocabulary does not have it
-};
-using TextReaders = std::map<std::string, TextReader, std::less<>>;
+// What reads the texts of each language, by what the manifest calls it; null: the vocabulary does
+// not have it. The corpus' own must be in the vocabulary.
+using TextReaders = std::map<std::string, std::unique_ptr<const TextEncoder>, std::less<>>;
 
-// By what the manifest calls the languages. The corpus' own must be in the vocabulary.
 TextReaders make_readers(const ScanRequest& request, const Manifest& manifest) {
   TextReaders readers;
-  const auto make = [&request](const std::string& name) {
-    const Language language = parse_language(name);
-    return TextReader{std::string(language_code(language)),
-                      std::make_unique<const TextEncoder>(request.vocabulary, language)};
-  };
   for (const ManifestEntry& entry : manifest.entries) {
-    const std::string& language = entry.language.empty() ? request.language() : entry.language;
-    const auto [place, is_new] = readers.try_emplace(language);
+    const std::string& name = entry.language.empty() ? request.language() : entry.language;
+    const auto [place, is_new] = readers.try_emplace(name);
     if (!is_new) continue;
-    if (entry.language.empty()) {
-      place->second = make(language);
-      continue;
-    }
     try {
-      place->second = make(language);
+      place->second = std::make_unique<const TextEncoder>(request.vocabulary, parse_language(name));
     } catch (const ConfigError&) {
-      place->second = {.language = language};  // its clips are left out, as UnknownLanguage
+      if (entry.language.empty()) throw;  // others' clips are left out, as UnknownLanguage
     }
   }
   return readers;
@@ -157,23 +144,25 @@ class ClipScanner {
   }
 
   Outcome scan(const ManifestEntry& entry) const {
-    const TextReader& reader =
-        readers_.find(entry.language.empty() ? request_.language() : entry.language)->second;
+    const auto& [name, encoder] =
+        *readers_.find(entry.language.empty() ? request_.language() : entry.language);
     ClipRow row{.id = entry.id,
                 .audio = entry.audio,
                 .text = entry.text,
                 .speaker = entry.speaker,
-                .language = reader.language,
+                .language = encoder ? std::string(language_code(parse_language(name))) : name,
                 .manifest = entry.manifest,
                 .line = entry.line,
                 .stamp = stamp_of(entry.audio)};
     if (take_known(row)) return row;
-    if (auto fault = read_text(reader, row)) return skipped(row, *fault);
+    if (auto fault = read_text(encoder.get(), row)) return skipped(row, std::move(*fault));
     auto header = read_audio_header(entry.audio);
     if (auto* unreadable = std::get_if<Skipped>(&header)) {
-      return skipped(row, {unreadable->reason, unreadable->measured});
+      return skipped(row, std::move(*unreadable));
     }
-    if (auto fault = check_sound(std::get<AudioHeader>(header), row)) return skipped(row, *fault);
+    if (auto fault = check_sound(std::get<AudioHeader>(header), row)) {
+      return skipped(row, std::move(*fault));
+    }
     return row;
   }
 
@@ -194,15 +183,17 @@ class ClipScanner {
     return true;
   }
 
-  std::optional<Fault> read_text(const TextReader& reader, ClipRow& row) const {
+  std::optional<Skipped> read_text(const TextEncoder* encoder, ClipRow& row) const {
     if (auto fault = check_text(row.text)) return fault;
-    if (!reader.encoder) return Fault{SkipReason::UnknownLanguage, row.language};
-    const EncodedText encoded = reader.encoder->encode(row.text);
+    if (encoder == nullptr) {
+      return Skipped{.reason = SkipReason::UnknownLanguage, .measured = row.language};
+    }
+    const EncodedText encoded = encoder->encode(row.text);
     row.text_tokens = static_cast<std::int64_t>(encoded.ids.size());
     return check_tokens(encoded.ids, request_.vocabulary, request_.config);
   }
 
-  std::optional<Fault> check_sound(const AudioHeader& header, ClipRow& row) const {
+  std::optional<Skipped> check_sound(const AudioHeader& header, ClipRow& row) const {
     row.source_rate = header.sample_rate;
     row.source_frames = header.frames;
     if (header.channels > 1) ++mixed_down_;
@@ -211,13 +202,12 @@ class ClipScanner {
     return check_pace(row.text, header.seconds(), request_.config);
   }
 
-  static SkippedFile skipped(const ClipRow& row, Fault fault) {
-    return {.skipped = {.file = row.audio,
-                        .manifest = row.manifest,
-                        .line = row.line,
-                        .reason = fault.reason,
-                        .measured = std::move(fault.measured)},
-            .stamp = row.stamp};
+  static Skipped skipped(const ClipRow& row, Skipped fault) {
+    fault.file = row.audio;
+    fault.manifest = row.manifest;
+    fault.line = row.line;
+    fault.stamp = row.stamp;
+    return fault;
   }
 
   const ScanRequest& request_;
@@ -243,7 +233,7 @@ void add_folders_below(const fs::path& folder, std::set<std::string>& paths) {
 
 // Whatever decides which clips there are. A clip that is added shows in its manifest; where there
 // are no lines, or where a line's file was not found, in the folder it is put into.
-std::vector<Witness> find_witnesses(const ScanRequest& request, const Manifest& manifest) {
+Witnesses find_witnesses(const ScanRequest& request, const Manifest& manifest) {
   std::set<std::string> paths = {request.source.path.string()};
   bool search_folders = manifest.entries.empty();
   for (const ManifestEntry& entry : manifest.entries) {
@@ -258,8 +248,8 @@ std::vector<Witness> find_witnesses(const ScanRequest& request, const Manifest& 
     const fs::path& path = request.source.path;
     add_folders_below(fs::is_directory(path) ? path : path.parent_path(), paths);
   }
-  std::vector<Witness> witnesses;
-  for (const std::string& path : paths) witnesses.push_back({path, stamp_of(path)});
+  Witnesses witnesses;
+  for (const std::string& path : paths) witnesses.emplace(path, stamp_of(path));
   return witnesses;
 }
 
@@ -302,34 +292,33 @@ ClipIndexContent scan_corpus(const ScanRequest& request, const ClipIndex* known)
   ClipIndexContent content{.key = index_key(request), .rows = {}};
   // Before the clips are looked at: a change meanwhile must be seen as one the next time.
   content.witnesses = find_witnesses(request, manifest);
-  for (const Skipped& skipped : manifest.skipped) content.skipped.push_back({skipped, {}});
+  content.skipped = manifest.skipped;
   for (Outcome& outcome : scan_clips(request, manifest, known)) {
     if (auto* row = std::get_if<ClipRow>(&outcome)) {
       content.rows.push_back(std::move(*row));
     } else {
-      content.skipped.push_back(std::move(std::get<SkippedFile>(outcome)));
+      content.skipped.push_back(std::move(std::get<Skipped>(outcome)));
     }
   }
   return content;
 }
 
-IndexChanges changes_since(const ClipIndex& index) {
-  IndexChanges changes;
-  for (const Witness& witness : index.witnesses()) {
-    if (stamp_of(witness.path) != witness.stamp) changes.manifest_changed = true;
+std::string changes_since(const ClipIndex& index) {
+  for (const auto& [path, stamp] : index.witnesses()) {
+    if (stamp_of(path) != stamp) return "its manifest or folders have changed";
   }
   const bool has_ffmpeg = !find_program("ffmpeg").empty();
-  for (const SkippedFile& file : index.skipped()) {
-    const bool has_stamp = file.stamp != FileStamp{};
+  std::atomic<std::int64_t> changed = 0;
+  for (const Skipped& skipped : index.skipped()) {
+    const bool has_stamp = skipped.stamp != FileStamp{};
     // What was left out for want of a program is looked at again once that is there.
-    if (has_ffmpeg && file.skipped.measured.find(kInstallFfmpeg) != std::string::npos) {
-      ++changes.changed;
-      continue;
+    const bool can_be_read_now =
+        has_ffmpeg && skipped.measured.find(kInstallFfmpeg) != std::string::npos;
+    if (can_be_read_now || (has_stamp && stamp_of(skipped.file.string()) != skipped.stamp)) {
+      ++changed;
     }
-    if (has_stamp && stamp_of(file.skipped.file.string()) != file.stamp) ++changes.changed;
   }
   constexpr std::size_t kChunk = 256;
-  std::atomic<std::size_t> changed = 0;
   for_each_in_parallel((index.size() + kChunk - 1) / kChunk, [&](std::size_t chunk) {
     StampReader read_stamp;
     const std::size_t end = std::min((chunk + 1) * kChunk, index.size());
@@ -338,8 +327,7 @@ IndexChanges changes_since(const ClipIndex& index) {
       if (read_stamp(path) != stamp) ++changed;
     }
   });
-  changes.changed += changed;
-  return changes;
+  return changed == 0 ? "" : fmt::format("{} files have changed", human_count(changed.load()));
 }
 
 }  // namespace myxtts

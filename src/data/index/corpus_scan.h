@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "config/run_config.h"
 #include "data/index/clip_index.h"
@@ -36,15 +36,8 @@ std::uint64_t index_key(const ScanRequest& request);
 // does not have.
 ClipIndexContent scan_corpus(const ScanRequest& request, const ClipIndex* known);
 
-// What happened to the files of an index since it was made.
-struct IndexChanges {
-  std::size_t changed = 0;        // audio files that are different or gone
-  bool manifest_changed = false;  // or the folders that were searched
-
-  bool none() const { return changed == 0 && !manifest_changed; }
-};
-
-// Looks at every file's size and time of change, with all cores.
-IndexChanges changes_since(const ClipIndex& index);
+// What happened to the files of an index since it was made, in words; empty: nothing. Looks at
+// every file's size and time of change, with all cores.
+std::string changes_since(const ClipIndex& index);
 
 }  // namespace myxtts

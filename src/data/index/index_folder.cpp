@@ -13,7 +13,6 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "base/message_text.h"
 
 namespace myxtts {
 namespace {
@@ -41,30 +40,19 @@ class ScanLock {
   int file_;
 };
 
-// An index that was there already, or why it cannot be used; neither where there was none.
-struct KnownIndex {
-  std::optional<ClipIndex> index = {};
-  std::string fault = {};
-};
-
-KnownIndex open_known(const fs::path& path, std::uint64_t key) {
+// An index that was there already; nothing where there was none, or with a `fault` one that cannot
+// be used.
+std::optional<ClipIndex> open_known(const fs::path& path, std::uint64_t key, std::string& fault) {
   std::error_code failed;
-  if (!fs::exists(path, failed)) return {};
+  if (!fs::exists(path, failed)) return std::nullopt;
   try {
     ClipIndex index = ClipIndex::open(path);
-    if (index.key() == key) return {.index = std::move(index)};
-    return {.fault = fmt::format("The index {} is one of something else.", path.string())};
+    if (index.key() == key) return index;
+    fault = fmt::format("The index {} is one of something else.", path.string());
   } catch (const DataError& error) {
-    return {.fault = error.what()};
+    fault = error.what();
   }
-}
-
-void log_changes(const ScanRequest& request, const IndexChanges& changes) {
-  log_info("data", "{}: {}; looking at what is new", request.source.path.string(),
-           changes.manifest_changed
-               ? "its manifest or folders have changed"
-               : fmt::format("{} files have changed",
-                             human_count(static_cast<std::int64_t>(changes.changed))));
+  return std::nullopt;
 }
 
 }  // namespace
@@ -79,28 +67,29 @@ void make_folder(const fs::path& folder) {
                   folder.string(), failed.message()));
 }
 
-fs::path IndexFolder::path_of(const ScanRequest& request) const {
-  return folder_ / fmt::format("clips-{:016x}.index", index_key(request));
+fs::path index_file(const fs::path& folder, const ScanRequest& request) {
+  return folder / fmt::format("clips-{:016x}.index", index_key(request));
 }
 
-ClipIndex IndexFolder::open(const ScanRequest& request) const {
-  const fs::path path = path_of(request);
+ClipIndex open_index(const fs::path& folder, const ScanRequest& request) {
+  const fs::path path = index_file(folder, request);
   const std::uint64_t key = index_key(request);
-  if (auto known = open_known(path, key); known.index && changes_since(*known.index).none()) {
-    return std::move(*known.index);
+  std::string fault;
+  if (auto known = open_known(path, key, fault); known && changes_since(*known).empty()) {
+    return std::move(*known);
   }
-  make_folder(folder_);
+  make_folder(folder);
   const ScanLock lock(path.string() + ".lock");
   // Another process may have made it meanwhile.
-  auto known = open_known(path, key);
-  if (!known.fault.empty()) log_warning("data", "{} It is made anew.", known.fault);
-  if (known.index) {
-    const IndexChanges changes = changes_since(*known.index);
-    if (changes.none()) return std::move(*known.index);
-    log_changes(request, changes);
+  fault.clear();
+  auto known = open_known(path, key, fault);
+  if (!fault.empty()) log_warning("data", "{} It is made anew.", fault);
+  if (known) {
+    const std::string changes = changes_since(*known);
+    if (changes.empty()) return std::move(*known);
+    log_info("data", "{}: {}; looking at what is new", request.source.path.string(), changes);
   }
-  const ClipIndex* old = known.index ? &*known.index : nullptr;
-  write_file_atomically(path, make_clip_index(scan_corpus(request, old)));
+  write_file_atomically(path, make_clip_index(scan_corpus(request, known ? &*known : nullptr)));
   return ClipIndex::open(path);
 }
 

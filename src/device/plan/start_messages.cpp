@@ -110,15 +110,15 @@ Lines configured(std::span<const DevicePlan> plans, const std::string& visible_d
   return lines;
 }
 
-Lines pipeline_made(const DevicePlan& plan, const PipelineFacts& facts) {
+Lines pipeline_made(const DevicePlan& plan, std::size_t workers, std::size_t buffer_batches) {
   return {fmt::format("Intelligent GPU Pipeline: {} Mode", pipeline_title(plan.mode)),
           fmt::format("  Buffer Size: {} at most, decoded in host memory by {}",
-                      counted(facts.buffer_batches, "batch", "batches"),
-                      counted(facts.workers, "worker")),
+                      counted(static_cast<std::int64_t>(buffer_batches), "batch", "batches"),
+                      counted(static_cast<std::int64_t>(workers), "worker")),
           fmt::format("  Smart Prefetching: Enabled, {} ahead of training, filled {}",
-                      counted(facts.ring_slots, "batch", "batches"), way(plan)),
+                      counted(plan.ring_slots, "batch", "batches"), way(plan)),
           fmt::format("  Prefetching to {}{} with buffer_size={}", torch_name(plan.model),
-                      plan.model.gpu ? " on " + label(*plan.model.gpu) : "", facts.buffer_batches)};
+                      plan.model.gpu ? " on " + label(*plan.model.gpu) : "", buffer_batches)};
 }
 
 Lines placing_model(const DevicePlan& plan) {
@@ -132,8 +132,8 @@ Lines placing_model(const DevicePlan& plan) {
       creating};
 }
 
-Lines waiting(const DevicePlan& plan, const PipelineFacts& facts, std::chrono::nanoseconds delay) {
-  const std::string full = counted(facts.ring_slots, "batch is", "batches are");
+Lines waiting(const DevicePlan& plan, std::chrono::nanoseconds delay) {
+  const std::string full = counted(plan.ring_slots, "batch is", "batches are");
   if (!waits_for_delay(plan)) {
     return {fmt::format("Waiting for data pipeline to warm up until {} ready", full)};
   }

@@ -23,19 +23,14 @@ Lines configuring(const DevicePlan& plan);
 // CUDA_VISIBLE_DEVICES as CUDA found it.
 Lines configured(std::span<const DevicePlan> plans, const std::string& visible_devices);
 
-// The pipeline as it was made.
-struct PipelineFacts {
-  std::int64_t workers = 0;         // threads that read and decode
-  std::int64_t buffer_batches = 0;  // decoded, in host memory
-  std::int64_t ring_slots = 0;      // on the model device
-};
-Lines pipeline_made(const DevicePlan& plan, const PipelineFacts& facts);
+// The pipeline as it was made: threads that read and decode, and decoded batches in host memory.
+Lines pipeline_made(const DevicePlan& plan, std::size_t workers, std::size_t buffer_batches);
 
 // Where the model is made on its device, as its weights are moved there.
 Lines placing_model(const DevicePlan& plan);
 
 // After the pipeline was started; `delay` is what training waits at least.
-Lines waiting(const DevicePlan& plan, const PipelineFacts& facts, std::chrono::nanoseconds delay);
+Lines waiting(const DevicePlan& plan, std::chrono::nanoseconds delay);
 
 // How long the start really waited.
 struct StartWait {

@@ -96,7 +96,7 @@ void add_cache(CorpusReport& report, const Corpus& corpus, const DataConfig& con
     report.cache_bytes += cached_bytes(corpus.clip(number).samples);
   }
   report.cache_folder = folder.string();
-  report.free_bytes = cache_room(folder, report.cache_bytes).available;
+  report.free_bytes = free_room(folder);
 }
 
 // Says what will be written before it is.
@@ -106,8 +106,7 @@ void announce(const FeatureCache& cache, const Corpus& corpus) {
     const auto clip = corpus.clip(number);
     if (!cache.contains(clip.identity)) missing += cached_bytes(clip.samples);
   }
-  const auto room = cache_room(cache.folder(), missing);
-  log_info("prepare", "{}", room.sentence(cache.folder()));
+  log_info("prepare", "{}", sentence_of_room(cache.folder(), missing, free_room(cache.folder())));
 }
 
 constexpr double kSilence = -100.0;

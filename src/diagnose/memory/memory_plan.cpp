@@ -64,8 +64,7 @@ std::int64_t speaker_activations(const SpeakerEncoderConfig& encoder, std::int64
 // usual_memory_model() of a stage other than the GPT's, from the sizes of its networks: counted
 // more roughly, for windows of the usual length.
 MemoryModel part_memory_model(const ModelConfig& model, const TrainConfig& train) {
-  const WindowPlan windows = plan_windows(
-      train.stage, model, {.per_clip = train.windows_per_clip, .seconds = train.window}, 1);
+  const WindowPlan windows = plan_windows(train, model, 1);
   return [model, windows](Precision, bool) {
     const BatchShape clip = usual_batch(model.gpt, 1);
     MemoryNeeds needs;

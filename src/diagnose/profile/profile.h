@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "device/nvml.h"
 #include "device/plan/device_plan.h"
 #include "pipeline/pipeline_reading.h"
 
@@ -18,20 +19,11 @@ inline double share_of(double part, double whole) {
   return whole > 0 ? part / whole : 0.0;
 }
 
-// What NVML said of a GPU while a trial was measured, averaged over its looks.
-struct GpuSeen {
-  double busy_share = 0;  // 0 to 1: of the time in which it did anything
-  double watts = 0;       // 0: the driver does not report it
-  double watts_limit = 0;
-  std::int64_t used_bytes = 0;
-  std::int64_t total_bytes = 0;
-};
-
 // One role's device during a trial.
 struct RoleSeen {
   std::int64_t peak_bytes = 0;  // reserved by the role
   std::optional<std::int64_t> cap = {};
-  std::optional<GpuSeen> gpu = {};  // nothing: the role is on the CPU, or the driver is silent
+  std::optional<GpuUse> gpu = {};  // nothing: the role is on the CPU, or the driver is silent
 };
 
 // A step that is handed to a device with nothing else to do, averaged over a few.

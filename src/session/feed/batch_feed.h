@@ -8,38 +8,23 @@
 #include <mutex>
 #include <vector>
 
-#include "config/run_config.h"
-#include "device/plan/device_plan.h"
 #include "pipeline/data_pipeline.h"
 #include "pipeline/feature_stage.h"
-#include "session/feed/run_data.h"
-#include "session/run_devices.h"
 
 namespace myxtts {
 
-// What every feed of a run shares. All of it outlives the feeds.
-struct FeedParts {
-  const RunConfig& config;
-  const DevicePlan& plan;
-  const GptConfig& gpt;
-  const RunData& data;
-  RunDevices& devices;
-  const StageProbe* probe = nullptr;  // of a trial
-  // The model devices of all ranks, where one feed is for those of a whole run; empty: for the one
-  // of `devices` alone.
-  std::vector<BatchTarget> ranks = {};
-};
+class RunInputs;
 
 // Batches on the model device of one rank, from the files of one part of the data.
 using BatchFeed = DataPipeline<FeatureStage>::Outlet;
 
 // The feeds of a run: one to train from, and one for each measurement. Each pipeline is made by the
 // first rank that asks, is shared by all ranks of the process, and goes with the last feed. A feed
-// is closed at the latest when it is let go. Any thread may ask, a rank's own for it. The parts
+// is closed at the latest when it is let go. Any thread may ask, a rank's own for it. The inputs
 // outlive the feeds, which may outlive this.
 class BatchFeeds {
  public:
-  explicit BatchFeeds(const FeedParts& parts);
+  explicit BatchFeeds(const RunInputs& inputs);
 
   // Training batches, epoch after epoch up to --epochs.
   std::shared_ptr<BatchFeed> training(std::size_t rank = 0);
@@ -52,11 +37,11 @@ class BatchFeeds {
     std::shared_ptr<DataPipeline<FeatureStage>> pipeline = {};
     std::size_t ranks = 0;  // that have joined
   };
-  using Make = std::shared_ptr<DataPipeline<FeatureStage>> (*)(const FeedParts&);
+  using Make = std::shared_ptr<DataPipeline<FeatureStage>> (*)(const RunInputs&);
 
   std::shared_ptr<BatchFeed> join(Shared& shared, Make make, std::size_t rank);
 
-  const FeedParts& parts_;
+  const RunInputs& inputs_;
   const std::size_t ranks_;
 
   // Everything below is guarded by mutex_.

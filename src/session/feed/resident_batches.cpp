@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/feed/resident_batches.h"
 
+#include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include <ATen/ATen.h>
@@ -32,14 +34,15 @@ DeviceBatch& ResidentBatches::next() {
   return batch;
 }
 
-BatchTokens tokens_of(const DeviceBatch& batch) {
-  BatchTokens tokens;
-  const GptBatch& rows = batch.rows;
-  for (std::size_t segment = 0; segment < rows.lengths.size(); ++segment) {
-    tokens.all += rows.lengths[segment];
-    if (static_cast<std::int64_t>(segment) < rows.clips) tokens.useful += rows.lengths[segment];
-  }
-  return tokens;
+std::int64_t all_tokens(const DeviceBatch& batch) {
+  const auto& lengths = batch.rows.lengths;
+  return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+}
+
+std::int64_t useful_tokens(const DeviceBatch& batch) {
+  const auto& lengths = batch.rows.lengths;
+  const auto clips = std::min(batch.rows.clips, static_cast<std::int64_t>(lengths.size()));
+  return std::accumulate(lengths.begin(), lengths.begin() + clips, std::int64_t{0});
 }
 
 }  // namespace myxtts

@@ -33,10 +33,7 @@ class ResidentBatches {
 };
 
 // Tokens that the model computes for a batch, and those of clips among them.
-struct BatchTokens {
-  std::int64_t all = 0;
-  std::int64_t useful = 0;
-};
-BatchTokens tokens_of(const DeviceBatch& batch);
+std::int64_t all_tokens(const DeviceBatch& batch);
+std::int64_t useful_tokens(const DeviceBatch& batch);
 
 }  // namespace myxtts

@@ -42,11 +42,6 @@ BatchSettings padded(BatchSettings settings) {
   return settings;
 }
 
-// No batch is larger than the largest size that it could be padded to.
-BatchBounds bounds_of(const BatchPlan& batches) {
-  return {.clips = batches.slots(), .rows = batches.sizes().back()};
-}
-
 std::unique_ptr<FeatureCache> open_cache(const RunConfig& config, const StartingModel& start,
                                          const std::filesystem::path& run) {
   if (!config.data.cache_dataset) return nullptr;
@@ -60,9 +55,7 @@ std::unique_ptr<FeatureCache> open_cache(const RunConfig& config, const Starting
 }
 
 WindowPlan windows_of(const RunConfig& config, const StartingModel& start, std::int64_t slots) {
-  return plan_windows(config.train.stage, start.network.config,
-                      {.per_clip = config.train.windows_per_clip, .seconds = config.train.window},
-                      slots);
+  return plan_windows(config.train, start.network.config, slots);
 }
 
 bool swaps_prompts(const RunConfig& config) {
@@ -107,7 +100,7 @@ HoldBack rule_of(const RunConfig& config, const std::optional<TrainingState>& re
 double hours_of(const Corpus& corpus) {
   double samples = 0;
   for (const ClipNumber number : corpus.training()) {
-    samples += static_cast<double>(corpus.lengths(number).samples);
+    samples += static_cast<double>(corpus.samples(number));
   }
   return samples / (3600.0 * kModelRate);
 }
@@ -138,15 +131,16 @@ const char* name_of(PromptMask mask) {
 
 }  // namespace
 
+// No batch is larger than the largest size that it could be padded to.
 RunData::Part::Part(const Corpus& corpus, std::span<const ClipNumber> clips, const GptConfig& gpt,
                     const BatchSettings& settings)
     : batches(corpus, clips, gpt, settings),
-      bounds(bounds_of(BatchPlan(corpus, clips, gpt, padded(settings)))) {}
+      largest(BatchPlan(corpus, clips, gpt, padded(settings)).sizes().back()) {}
 
 RunData::Part::Part(const Corpus& corpus, const GptConfig& gpt, const BatchSettings& settings,
                     const EpochStart& start)
     : batches(corpus, gpt, settings, start),
-      bounds(bounds_of(BatchPlan(corpus, gpt, padded(settings)))) {}
+      largest(BatchPlan(corpus, gpt, padded(settings)).sizes().back()) {}
 
 RunData::RunData(const RunConfig& config, const DevicePlan& plan, const StartingModel& start,
                  const std::filesystem::path& run, const RunDataOptions& options)
@@ -212,10 +206,11 @@ std::int64_t RunData::steps_of_run() const {
 }
 
 // A step has the same clips for every way of sharing it out to ranks; a token budget is one rank's.
-DataSettings RunData::data_settings(const StartingModel& start) const {
+TrainingState RunData::new_state(const StartingModel& start) const {
   const std::int64_t world = settings_.world_size;
   const WindowPlan windows = windows_of(config_, start, settings_.batch_size);
   return {
+      .stage = std::string(name_of(config_.train.stage)),
       .corpus = fmt::format("{:016x}", corpus_.fingerprint()),
       .rows = fmt::format(
           "seed={} prompt_mask={}{}{}{}{}{}", settings_.seed, name_of(config_.train.prompt_mask),
@@ -232,12 +227,8 @@ DataSettings RunData::data_settings(const StartingModel& start) const {
 
 TrainingState RunData::first_state(const StartingModel& start,
                                    const std::optional<TrainingState>& resumed) const {
-  const DataSettings now = data_settings(start);
-  if (resumed) return continue_with(*resumed, now);
-  return {.stage = std::string(name_of(config_.train.stage)),
-          .corpus = now.corpus,
-          .rows = now.rows,
-          .batches = now.batches};
+  TrainingState now = new_state(start);
+  return resumed ? continue_with(*resumed, now) : now;
 }
 
 }  // namespace myxtts

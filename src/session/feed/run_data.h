@@ -49,7 +49,7 @@ class RunData {
          const EpochStart& start);
 
     BatchPlan batches;
-    BatchBounds bounds = {};  // of every batch
+    RowSizes largest = {};    // of every batch, the largest of each
     WindowPlan windows = {};  // of its batches
     std::unique_ptr<CorpusBatches> source = {};
   };
@@ -73,7 +73,7 @@ class RunData {
   bool steps_are_exact() const;
 
  private:
-  DataSettings data_settings(const StartingModel& start) const;
+  TrainingState new_state(const StartingModel& start) const;
   TrainingState first_state(const StartingModel& start,
                             const std::optional<TrainingState>& resumed) const;
 

@@ -98,8 +98,8 @@ constexpr std::size_t kNumbers = 6;
 
 }  // namespace
 
-RankAgreement agreement_of(std::span<const double> notes) {
-  RankAgreement agreed;
+RankNote agreement_of(std::span<const double> notes) {
+  RankNote agreed;
   agreed.late = notes[1] > 0;
   agreed.save = notes[2] > 0;
   for (; !notes.empty(); notes = notes.subspan(kNumbers)) {
@@ -110,10 +110,11 @@ RankAgreement agreement_of(std::span<const double> notes) {
   return agreed;
 }
 
-RankAgreement agree(RankTeam& team, const RankNote& note) {
+RankNote agree(RankTeam& team, const RankNote& note) {
   const auto number = [](bool flag) { return flag ? 1.0 : 0.0; };
-  const std::array<double, kNumbers> own{number(note.stop),  number(note.late), number(note.save),
-                                         note.audio_seconds, note.times.data,   note.times.step};
+  const std::array<double, kNumbers> own{number(note.stop),     number(note.late),
+                                         number(note.save),     note.audio_seconds,
+                                         note.times.at(0).data, note.times.at(0).step};
   return agreement_of(team.all_gather(own));
 }
 

@@ -35,27 +35,18 @@ struct RankTimes {
   double busy() const { return data + step; }
 };
 
-// What a rank sends to the others before each batch.
+// What a rank sends to the others before each batch, and what follows for all of them, the same on
+// each rank.
 struct RankNote {
-  bool stop = false;         // somebody wants it to end
-  bool late = false;         // the deadline is over
-  bool save = false;         // the step that this batch is of is to be saved
-  double audio_seconds = 0;  // of its batch
-  RankTimes times = {};
+  bool stop = false;                  // somebody wants it to end; any rank's
+  bool late = false;                  // the deadline is over; by the clock of rank 0
+  bool save = false;                  // the step that this batch is of is to be saved; likewise
+  double audio_seconds = 0;           // of its batch; of all batches together
+  std::vector<RankTimes> times = {};  // of the rank; of each rank
 };
 
-// What follows for all of them, the same on each rank.
-struct RankAgreement {
-  bool stop = false;         // any rank's
-  bool late = false;         // by the clock of rank 0
-  bool save = false;         // likewise
-  double audio_seconds = 0;  // of all batches together
-  std::vector<RankTimes> times = {};
-};
-
-RankAgreement agree(RankTeam& team, const RankNote& note);
-RankAgreement agreement_of(
-    std::span<const double> notes);  // rank after rank, as agree() sends them
+RankNote agree(RankTeam& team, const RankNote& note);
+RankNote agreement_of(std::span<const double> notes);  // rank after rank, as agree() sends them
 
 // Finds the rank that holds the others up: all wait for the slowest in every step.
 class StragglerWatch {

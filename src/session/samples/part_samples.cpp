@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
+#include <functional>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -32,15 +33,6 @@
 namespace myxtts {
 namespace {
 
-// A clip that samples are made of.
-struct SampleClip {
-  std::filesystem::path audio;
-  std::string text;
-  std::string language;
-  std::int64_t samples = 0;       // at kModelRate
-  std::vector<std::int64_t> ids;  // of the text, with the language's tag
-};
-
 constexpr std::int64_t kGoodReference = 3 * kModelRate;  // samples
 constexpr std::int64_t kShortest = 2 * kModelRate;
 constexpr std::int64_t kLongest = 8 * kModelRate;
@@ -49,20 +41,9 @@ std::span<const ClipNumber> held_back(const Corpus& corpus) {
   return corpus.validation().empty() ? corpus.training() : corpus.validation();
 }
 
-SampleClip describe_clip(const ClipView& clip, const Vocabulary& vocabulary) {
-  const TextEncoder encoder(vocabulary, parse_language(std::string(clip.language)));
-  const auto ids = encoder.encode(clip.text).ids;
-  return {.audio = std::filesystem::path(clip.audio),
-          .text = std::string(clip.text),
-          .language = std::string(clip.language),
-          .samples = clip.samples,
-          .ids = {ids.begin(), ids.end()}};
-}
-
 // The first `count` clips that are held back from training (of all clips where none is), those of
 // two to eight seconds before others. The same for the same corpus.
-std::vector<SampleClip> sample_clips(const Corpus& corpus, const Vocabulary& vocabulary,
-                                     std::int64_t count) {
+std::vector<ClipView> sample_clips(const Corpus& corpus, std::int64_t count) {
   const auto all = held_back(corpus);
   std::vector<ClipNumber> order(all.begin(), all.end());
   std::ranges::stable_partition(order, [&corpus](ClipNumber number) {
@@ -70,10 +51,8 @@ std::vector<SampleClip> sample_clips(const Corpus& corpus, const Vocabulary& voc
     return samples >= kShortest && samples <= kLongest;
   });
   order.resize(std::min(order.size(), static_cast<std::size_t>(count)));
-  std::vector<SampleClip> clips;
-  for (const ClipNumber number : order) {
-    clips.push_back(describe_clip(corpus.clip(number), vocabulary));
-  }
+  std::vector<ClipView> clips;
+  for (const ClipNumber number : order) clips.push_back(corpus.clip(number));
   return clips;
 }
 
@@ -90,57 +69,46 @@ std::filesystem::path reference_clip(const Corpus& corpus) {
   return {corpus.clip(best).audio};
 }
 
-// For the stage dvae: the mel spectrogram of each clip, and below it what comes back of it from its
-// codes.
-class ReconstructedClips final : public SampleMaker {
- public:
-  explicit ReconstructedClips(std::vector<SampleClip> clips) : clips_(std::move(clips)) {}
-  void make(const OpenModel& model, const Take& take, const Wanted& wanted) override;
-
- private:
-  const std::vector<SampleClip> clips_;
-};
-
-// For the stage decoder: each clip said again (CopySynthesis), with a picture of the recording
-// above one of the copy.
-class CopiedClips final : public SampleMaker {
- public:
-  explicit CopiedClips(std::vector<SampleClip> clips) : clips_(std::move(clips)) {}
-  void make(const OpenModel& model, const Take& take, const Wanted& wanted) override;
-
- private:
-  const std::vector<SampleClip> clips_;
-};
-
 std::string numbered(std::size_t index) {
   return fmt::format("{:02}", index + 1);
 }
 
-void ReconstructedClips::make(const OpenModel& model, const Take& take, const Wanted& wanted) {
+using Wanted = std::function<bool()>;
+
+// For the stage dvae: the mel spectrogram of each clip, and below it what comes back of it from its
+// codes.
+void reconstruct_clips(const std::vector<ClipView>& clips, const OpenModel& model,
+                       const TakeSample& take, const Wanted& wanted) {
   const Dvae dvae(model.config.dvae, model.dvae);
   const MelSpectrogram mel(dvae_mel_config(), at::kCPU);
   const at::Tensor& stats = model.model.at("mel_stats");
-  for (std::size_t index = 0; index < clips_.size() && wanted(); ++index) {
-    const auto clip = read_clip(clips_[index].audio, model.config.decoder.input_sample_rate);
+  for (std::size_t index = 0; index < clips.size() && wanted(); ++index) {
+    const auto clip = read_clip(std::filesystem::path(clips[index].audio),
+                                model.config.decoder.input_sample_rate);
     const auto original = normalised_log_mel(mel(clip.unsqueeze(0)), stats);  // [1, bands, F]
     const auto codes = dvae.quantise(dvae.encode(original));
     const auto back = dvae.decode(dvae.look_up(codes)).narrow(2, 0, original.size(2));
     const auto to_power = stats.view({1, -1, 1});
     take(
         {.name = numbered(index),
-         .text = clips_[index].text,
+         .text = std::string(clips[index].text),
          .picture = mel_picture({(original * to_power).squeeze(0), (back * to_power).squeeze(0)})});
   }
 }
 
-void CopiedClips::make(const OpenModel& model, const Take& take, const Wanted& wanted) {
+// For the stage decoder: each clip said again (CopySynthesis), with a picture of the recording
+// above one of the copy.
+void copy_clips(const std::vector<ClipView>& clips, const Vocabulary& vocabulary,
+                const OpenModel& model, const TakeSample& take, const Wanted& wanted) {
   const CopySynthesis copy(model, at::kCPU);
-  for (std::size_t index = 0; index < clips_.size() && wanted(); ++index) {
-    const auto clip = read_clip(clips_[index].audio, copy.input_rate());
-    const at::Tensor copied = copy(clip, clips_[index].ids, wanted);
+  for (std::size_t index = 0; index < clips.size() && wanted(); ++index) {
+    const auto clip = read_clip(std::filesystem::path(clips[index].audio), copy.input_rate());
+    const TextEncoder encoder(vocabulary, parse_language(std::string(clips[index].language)));
+    const auto ids = encoder.encode(clips[index].text).ids;
+    const at::Tensor copied = copy(clip, std::vector<std::int64_t>(ids.begin(), ids.end()), wanted);
     if (!copied.defined()) return;
     take({.name = numbered(index),
-          .text = clips_[index].text,
+          .text = std::string(clips[index].text),
           .sound = copied,
           .sample_rate = copy.sample_rate(),
           .picture = mel_picture(
@@ -157,21 +125,6 @@ struct SpokenText {
   bool is_recorded = false;  // the reference is a recording of this very text
   std::int64_t most_codes =
       0;  // a model that knows nothing yet does not stop; 0: as many as it can
-};
-
-// For the stage gpt: texts, spoken. A picture shows above what the DVAE makes of the codes that
-// were chosen, below the sound that the decoder makes of them: while there is no trained decoder,
-// the upper half alone shows how the GPT does.
-class SpokenSamples final : public SampleMaker {
- public:
-  // Of `model` everything but the tensors is used, which come with each make().
-  SpokenSamples(SpeakingModel model, std::vector<SpokenText> texts);
-
-  void make(const OpenModel& model, const Take& take, const Wanted& wanted) override;
-
- private:
-  SpeakingModel model_;
-  const std::vector<SpokenText> texts_;
 };
 
 constexpr std::size_t kLargestFile = 1 << 20;  // bytes
@@ -198,49 +151,32 @@ at::Tensor mel_of_codes(const Dvae& dvae, const OpenModel& model, std::vector<st
   return mel * model.model.at("mel_stats").unsqueeze(1);
 }
 
-// Says one text, piece after piece.
-class OneText {
- public:
-  OneText(Synthesizer& synthesizer, const SpokenText& text, const SampleMaker::Wanted& wanted)
-      : synthesizer_(synthesizer), text_(text), wanted_(wanted) {}
-
-  // False: nobody wants it any more.
-  bool speak(const Voice& voice, const SamplingSettings& sampling) {
-    for (std::size_t piece = 0; piece < text_.pieces.size(); ++piece) {
-      synthesizer_.speak(
-          {&text_.pieces[piece], 1}, voice, {.sampling = sampling},
-          [this](std::int64_t count) { return go_on(count); },
-          [&](std::size_t, const SpokenPiece& spoken) { add(piece, spoken); });
-      if (!wanted_()) return false;
-    }
-    return true;
+// Says one text, piece after piece; nothing: nobody wants it any more.
+std::optional<SpokenPiece> speak(Synthesizer& synthesizer, const SpokenText& text,
+                                 const Voice& voice, const SamplingSettings& sampling,
+                                 const Wanted& wanted) {
+  std::int64_t made = 0;  // codes
+  const auto go_on = [&](std::int64_t count) {
+    made += count;
+    return wanted() && (text.most_codes == 0 || made < text.most_codes);
+  };
+  SpokenPiece all;
+  std::vector<at::Tensor> sound;
+  for (std::size_t piece = 0; piece < text.pieces.size(); ++piece) {
+    const auto add = [&](std::size_t, const SpokenPiece& spoken) {
+      const auto length = seam_length(synthesizer.sample_rate());
+      const auto samples = values_of(spoken.samples);
+      if (piece > 0) fade_in(samples, length);
+      if (piece + 1 < text.pieces.size()) fade_out(samples, length);
+      sound.push_back(spoken.samples);
+      all.codes.insert(all.codes.end(), spoken.codes.begin(), spoken.codes.end());
+    };
+    synthesizer.speak({&text.pieces[piece], 1}, voice, {.sampling = sampling}, go_on, add);
+    if (!wanted()) return std::nullopt;
   }
-
-  at::Tensor sound() const { return at::cat(sound_); }
-  const std::vector<std::int64_t>& codes() const { return codes_; }
-
- private:
-  void add(std::size_t piece, const SpokenPiece& spoken) {
-    const auto length = seam_length(synthesizer_.sample_rate());
-    const auto samples = values_of(spoken.samples);
-    if (piece > 0) fade_in(samples, length);
-    if (piece + 1 < text_.pieces.size()) fade_out(samples, length);
-    sound_.push_back(spoken.samples);
-    codes_.insert(codes_.end(), spoken.codes.begin(), spoken.codes.end());
-  }
-
-  bool go_on(std::int64_t count) {
-    made_ += count;
-    return wanted_() && (text_.most_codes == 0 || made_ < text_.most_codes);
-  }
-
-  Synthesizer& synthesizer_;
-  const SpokenText& text_;
-  const SampleMaker::Wanted& wanted_;
-  std::int64_t made_ = 0;  // codes
-  std::vector<at::Tensor> sound_;
-  std::vector<std::int64_t> codes_;
-};
+  all.samples = at::cat(sound);
+  return all;
+}
 
 // The sentences of a file, one a line, in the voice of one clip. Throws DataError when it cannot be
 // read or is empty.
@@ -261,41 +197,44 @@ std::vector<SpokenText> sentences_of_file(const std::filesystem::path& file,
 }
 
 // The texts of clips, each in the voice of its clip.
-std::vector<SpokenText> texts_of_clips(const std::vector<SampleClip>& clips,
+std::vector<SpokenText> texts_of_clips(const std::vector<ClipView>& clips,
                                        const SpeakingModel& model) {
   std::vector<SpokenText> texts;
-  for (const SampleClip& clip : clips) {
-    texts.push_back({.text = clip.text,
-                     .pieces = pieces_of(clip.text, clip.language, model),
-                     .reference = clip.audio,
+  for (const ClipView& clip : clips) {
+    const std::string text(clip.text);
+    texts.push_back({.text = text,
+                     .pieces = pieces_of(text, std::string(clip.language), model),
+                     .reference = std::filesystem::path(clip.audio),
                      .is_recorded = true,
                      .most_codes = kMuchLonger * clip.samples / kCodeStride + 1});
   }
   return texts;
 }
 
-SpokenSamples::SpokenSamples(SpeakingModel model, std::vector<SpokenText> texts)
-    : model_(std::move(model)), texts_(std::move(texts)) {}
-
-void SpokenSamples::make(const OpenModel& model, const Take& take, const Wanted& wanted) {
-  model_.tensors = model.model;
-  Synthesizer synthesizer(model_, c10::kCPU, 1);
+// For the stage gpt: texts, spoken. A picture shows above what the DVAE makes of the codes that
+// were chosen, below the sound that the decoder makes of them: while there is no trained decoder,
+// the upper half alone shows how the GPT does. Of `speaking` everything but the tensors is used,
+// which come with the model.
+void speak_texts(SpeakingModel& speaking, const std::vector<SpokenText>& texts,
+                 const OpenModel& model, const TakeSample& take, const Wanted& wanted) {
+  speaking.tensors = model.model;
+  Synthesizer synthesizer(speaking, c10::kCPU, 1);
   const Dvae dvae(model.config.dvae, model.dvae);
   const auto lengths = reference_lengths(model.reference, model.config.decoder.input_sample_rate);
-  for (std::size_t number = 0; number < texts_.size() && wanted(); ++number) {
-    OneText text(synthesizer, texts_[number], wanted);
-    const Voice voice = synthesizer.voice_of({texts_[number].reference}, lengths);
-    if (!text.speak(voice, model_.sampling)) return;
-    const auto sound = text.sound();
+  for (std::size_t number = 0; number < texts.size() && wanted(); ++number) {
+    const SpokenText& text = texts[number];
+    const Voice voice = synthesizer.voice_of({text.reference}, lengths);
+    const auto said = speak(synthesizer, text, voice, speaking.sampling, wanted);
+    if (!said) return;
     take({.name = numbered(number),
-          .text = texts_[number].text,
-          .sound = sound,
+          .text = text.text,
+          .sound = said->samples,
           .sample_rate = synthesizer.sample_rate(),
-          .picture = mel_picture({mel_of_codes(dvae, model, text.codes()),
-                                  log_mel(sound, synthesizer.sample_rate())})});
+          .picture = mel_picture({mel_of_codes(dvae, model, said->codes),
+                                  log_mel(said->samples, synthesizer.sample_rate())})});
     const std::int64_t rate = model.config.decoder.input_sample_rate;
-    take({.name = numbered(number) + (texts_[number].is_recorded ? "-original" : "-voice"),
-          .sound = read_clip(texts_[number].reference, rate),
+    take({.name = numbered(number) + (text.is_recorded ? "-original" : "-voice"),
+          .sound = read_clip(text.reference, rate),
           .sample_rate = rate});
   }
 }
@@ -310,29 +249,39 @@ SpeakingModel speaking_model(const StartingModel& start) {
           .tensors = {}};
 }
 
-std::unique_ptr<SampleMaker> spoken(const RunConfig& config, const StartingModel& start,
-                                    const Corpus& corpus) {
-  const SpeakingModel model = speaking_model(start);
+SampleMaker spoken(const RunConfig& config, const StartingModel& start, const Corpus& corpus) {
+  SpeakingModel model = speaking_model(start);
+  std::vector<SpokenText> texts;
   if (const auto& file = config.run.test_sentences) {
-    return std::make_unique<SpokenSamples>(
-        model, sentences_of_file(*file, config.data.language, model, reference_clip(corpus)));
+    texts = sentences_of_file(*file, config.data.language, model, reference_clip(corpus));
+  } else if (config.run.samples == 0) {
+    return nullptr;
+  } else {
+    texts = texts_of_clips(sample_clips(corpus, config.run.samples), model);
   }
-  if (config.run.samples == 0) return nullptr;
-  const auto clips = sample_clips(corpus, start.vocabulary, config.run.samples);
-  return std::make_unique<SpokenSamples>(model, texts_of_clips(clips, model));
+  return [model = std::move(model), texts = std::move(texts)](
+             const OpenModel& now, const TakeSample& take, const Wanted& wanted) mutable {
+    speak_texts(model, texts, now, take, wanted);
+  };
 }
 
 }  // namespace
 
-std::unique_ptr<SampleMaker> samples_of_part(const RunConfig& config, const StartingModel& start,
-                                             const Corpus& corpus) {
+SampleMaker samples_of_part(const RunConfig& config, const StartingModel& start,
+                            const Corpus& corpus) {
   if (config.train.stage == ModelPart::Gpt) return spoken(config, start, corpus);
   if (config.run.samples == 0 || config.train.stage == ModelPart::Speaker) return nullptr;
-  auto clips = sample_clips(corpus, start.vocabulary, config.run.samples);
+  auto clips = sample_clips(corpus, config.run.samples);
   if (config.train.stage == ModelPart::Dvae) {
-    return std::make_unique<ReconstructedClips>(std::move(clips));
+    return [clips = std::move(clips)](const OpenModel& now, const TakeSample& take,
+                                      const Wanted& wanted) {
+      reconstruct_clips(clips, now, take, wanted);
+    };
   }
-  return std::make_unique<CopiedClips>(std::move(clips));
+  return [clips = std::move(clips), &vocabulary = start.vocabulary](
+             const OpenModel& now, const TakeSample& take, const Wanted& wanted) {
+    copy_clips(clips, vocabulary, now, take, wanted);
+  };
 }
 
 }  // namespace myxtts

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 
 #include <ATen/core/Tensor.h>
@@ -25,23 +24,18 @@ struct Sample {
   Picture picture = {};  // of width 0: there is nothing to see
 };
 
-// Makes the samples by which a stage is judged. One thread at a time, on the CPU.
-class SampleMaker {
- public:
-  virtual ~SampleMaker() = default;
+using TakeSample = std::function<void(const Sample&)>;
 
-  using Take = std::function<void(const Sample&)>;
-  using Wanted = std::function<bool()>;
+// Makes the samples by which a stage is judged, and hands over each sample of the model as it is
+// done. Once `wanted` says no, it ends within about a second and hands over nothing more. One
+// thread at a time, on the CPU. Throws DataError.
+using SampleMaker = std::function<void(const OpenModel& model, const TakeSample& take,
+                                       const std::function<bool()>& wanted)>;
 
-  // Hands over each sample of the model as it is done. Once `wanted` says no, it ends within about
-  // a second and hands over nothing more. Throws DataError.
-  virtual void make(const OpenModel& model, const Take& take, const Wanted& wanted) = 0;
-};
-
-// What the stage of a run is judged by, as --samples and --test-sentences ask for it; null:
-// nothing. Throws DataError when the sentences cannot be read. The vocabulary of `start` outlives
-// it.
-std::unique_ptr<SampleMaker> samples_of_part(const RunConfig& config, const StartingModel& start,
-                                             const Corpus& corpus);
+// What the stage of a run is judged by, as --samples and --test-sentences ask for it; empty:
+// nothing. Throws DataError when the sentences cannot be read. `start` and the corpus
+// outlive it.
+SampleMaker samples_of_part(const RunConfig& config, const StartingModel& start,
+                            const Corpus& corpus);
 
 }  // namespace myxtts

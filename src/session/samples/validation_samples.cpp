@@ -50,11 +50,11 @@ void write_sound(const fs::path& path, const Sample& sample) {
 }  // namespace
 
 ValidationSamples::ValidationSamples(const fs::path& run, PartTraining& training,
-                                     const OpenModel& start, std::unique_ptr<SampleMaker> maker)
+                                     const OpenModel& start, SampleMaker make_samples)
     : folder_(run / "samples"),
       training_(training),
       start_(start),
-      maker_(std::move(maker)),
+      make_samples_(std::move(make_samples)),
       jobs_(1) {
   threads_.start("samples", [this] { work(); });
 }
@@ -130,7 +130,7 @@ void ValidationSamples::make(const Job& job) {
     keep(sample, job.step, folder);
     ++made;
   };
-  maker_->make(model_with(job.weights), take, [this] { return !stopped_; });
+  make_samples_(model_with(job.weights), take, [this] { return !stopped_; });
   events_->flush();
   if (!stopped_)
     log_info("train", "step {}: {} samples are in {}", job.step, made, folder.string());
@@ -144,16 +144,12 @@ void ValidationSamples::keep(const Sample& sample, std::int64_t step, const fs::
     const fs::path path = folder / (sample.name + ".wav");
     write_sound(path, sample);
     const std::string wav = read_text_file(path, "sample", kLargestSound);
-    events_->add_sound(
-        sample.name, step,
-        {.sample_rate = sample.sample_rate, .samples = sample.sound.numel(), .wav = wav});
+    events_->add_sound(sample.name, step, sample.sample_rate, sample.sound.numel(), wav);
   }
   if (sample.picture.width > 0) {
     const std::string png = png_of(sample.picture);
     write_file_atomically(folder / (sample.name + ".png"), bytes_of(png));
-    events_->add_picture(
-        sample.name, step,
-        {.width = sample.picture.width, .height = sample.picture.height, .png = png});
+    events_->add_picture(sample.name, step, sample.picture.width, sample.picture.height, png);
   }
 }
 

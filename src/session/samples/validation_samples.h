@@ -28,7 +28,7 @@ class ValidationSamples final : public TrainingObserver {
  public:
   // `start` is the model as the run began with it; the weights that are trained take their places.
   ValidationSamples(const std::filesystem::path& run, PartTraining& training,
-                    const OpenModel& start, std::unique_ptr<SampleMaker> maker);
+                    const OpenModel& start, SampleMaker make_samples);
   ~ValidationSamples() override;  // waits for what is being made, or for its end after stop()
 
   void stepped(const StepReport&) override {}
@@ -56,7 +56,7 @@ class ValidationSamples final : public TrainingObserver {
   const std::filesystem::path folder_;  // RUN/samples
   PartTraining& training_;
   const OpenModel& start_;
-  const std::unique_ptr<SampleMaker> maker_;
+  const SampleMaker make_samples_;
   std::int64_t last_ = -1;  // step that was handed to the thread
   bool finished_ = false;
   std::optional<EventFile> events_;  // the thread's, from its first sample on

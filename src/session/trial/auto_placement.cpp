@@ -74,30 +74,6 @@ RunOutline outline_run(EffectiveConfig settings, const std::optional<fs::path>& 
 
 namespace {
 
-// Measures settings by starting `myxtts profile` with them, so that each has its own visible
-// devices, contexts, threads and memory, and leaves nothing behind. `profile` looks into one
-// training; ranks are trained by `myxtts train`, for as few steps, into a run directory that is
-// thrown away. One thread.
-class PlacementTrials {
- public:
-  // `folder` is for temporary files. A signal to us goes to the process that measures.
-  PlacementTrials(std::filesystem::path folder, std::int64_t steps,
-                  const Interruption& interruption);
-
-  // Throws DataError with what the process complained of, also when a signal ended it.
-  PlacementReading measure(const RunConfig& config);
-
- private:
-  PlacementReading measure_alone(const RunConfig& config);
-  PlacementReading measure_ranks(const RunConfig& config);
-  // Runs this program with the settings as a file. Throws as measure() does.
-  void run(const RunConfig& config, const std::vector<std::string>& words);
-
-  const std::filesystem::path folder_;
-  const std::int64_t steps_;
-  const Interruption& interruption_;
-};
-
 using namespace std::chrono_literals;
 
 constexpr std::size_t kLargestOutput = 64 << 20;
@@ -150,51 +126,56 @@ RunConfig short_run(RunConfig config, std::int64_t steps, std::int64_t every) {
   return config;
 }
 
-PlacementTrials::PlacementTrials(fs::path folder, std::int64_t steps,
-                                 const Interruption& interruption)
-    : folder_(std::move(folder)), steps_(steps), interruption_(interruption) {}
-
-PlacementReading PlacementTrials::measure(const RunConfig& config) {
-  return config.parallel.ranks ? measure_ranks(config) : measure_alone(config);
+// Runs this program with the settings as a file; `folder` is for temporary files. A signal to us
+// goes to the process. Throws DataError with what it complained of, also when a signal ended it.
+void run_program(const fs::path& folder, const RunConfig& config,
+                 const std::vector<std::string>& words, const Interruption& interruption) {
+  write_file_atomically(folder / kSettings, bytes_of(print_differences(config)));
+  std::vector<std::string> command{fs::read_symlink("/proc/self/exe").string()};
+  command.insert(command.end(), words.begin(), words.end());
+  command.insert(command.end(), {"--quiet", "--config", (folder / kSettings).string()});
+  ChildProcess process(command, (folder / kOutput).string());
+  const int code = finish(process, interruption);
+  if (interruption.came()) throw DataError("interrupted");
+  if (code == 0) return;
+  const std::string said = last_line(read_text_file(folder / kOutput, "output", kLargestOutput));
+  throw DataError(said.empty() ? fmt::format("the measurement ended with code {}", code) : said);
 }
 
-PlacementReading PlacementTrials::measure_alone(const RunConfig& config) {
-  const std::int64_t warm_up = std::max<std::int64_t>(kFewestWarmUp, steps_ / 4);
-  fs::remove(folder_ / kReading);
-  run(config,
-      {"profile", "--num-steps", std::to_string(steps_), "--warm-up-steps", std::to_string(warm_up),
-       "--resident-steps", "0", "--json", (folder_ / kReading).string()});
-  return reading_from_json(read_text_file(folder_ / kReading, "measurement", kLargestOutput));
+// Measures settings by starting `myxtts profile` with them, so that each has its own visible
+// devices, contexts, threads and memory, and leaves nothing behind. Throws as run_program() does.
+PlacementReading measure_alone(const fs::path& folder, const RunConfig& config, std::int64_t steps,
+                               const Interruption& interruption) {
+  const std::int64_t warm_up = std::max<std::int64_t>(kFewestWarmUp, steps / 4);
+  fs::remove(folder / kReading);
+  run_program(
+      folder, config,
+      {"profile", "--num-steps", std::to_string(steps), "--warm-up-steps", std::to_string(warm_up),
+       "--resident-steps", "0", "--json", (folder / kReading).string()},
+      interruption);
+  return reading_from_json(read_text_file(folder / kReading, "measurement", kLargestOutput));
 }
 
-PlacementReading PlacementTrials::measure_ranks(const RunConfig& config) {
-  const std::int64_t rounds = 1 + (kRankWarmUp + steps_ - 1) / steps_;  // the last one counts
-  RunConfig trial = short_run(config, rounds * steps_, steps_);
-  trial.run.checkpoint_dir = folder_ / kRun;
-  if (trial.data.cache_dataset) measure_alone(without_ranks(trial));  // fills the cache
-  fs::remove_all(folder_ / kRun);
-  run(trial, {"train"});
+// `profile` looks into one training; ranks are trained by `myxtts train`, for as few steps, into a
+// run directory that is thrown away.
+PlacementReading measure_ranks(const fs::path& folder, const RunConfig& config, std::int64_t steps,
+                               const Interruption& interruption) {
+  const std::int64_t rounds = 1 + (kRankWarmUp + steps - 1) / steps;  // the last one counts
+  RunConfig trial = short_run(config, rounds * steps, steps);
+  trial.run.checkpoint_dir = folder / kRun;
+  if (trial.data.cache_dataset) {  // fills the cache
+    measure_alone(folder, without_ranks(trial), steps, interruption);
+  }
+  fs::remove_all(folder / kRun);
+  run_program(folder, trial, {"train"}, interruption);
   const std::string metrics =
-      read_text_file(folder_ / kRun / "metrics.jsonl", "measurement", kLargestOutput);
-  fs::remove_all(folder_ / kRun);
-  PlacementReading reading = reading_from_metrics(metrics, rounds * steps_);
+      read_text_file(folder / kRun / "metrics.jsonl", "measurement", kLargestOutput);
+  fs::remove_all(folder / kRun);
+  PlacementReading reading = reading_from_metrics(metrics, rounds * steps);
   const auto clips =
       static_cast<double>(*trial.train.batch_size * *trial.parallel.ranks * trial.train.grad_accum);
   reading.step_seconds = clips / reading.clips_per_second;
   return reading;
-}
-
-void PlacementTrials::run(const RunConfig& config, const std::vector<std::string>& words) {
-  write_file_atomically(folder_ / kSettings, bytes_of(print_differences(config)));
-  std::vector<std::string> command{fs::read_symlink("/proc/self/exe").string()};
-  command.insert(command.end(), words.begin(), words.end());
-  command.insert(command.end(), {"--quiet", "--config", (folder_ / kSettings).string()});
-  ChildProcess process(command, (folder_ / kOutput).string());
-  const int code = finish(process, interruption_);
-  if (interruption_.came()) throw DataError("interrupted");
-  if (code == 0) return;
-  const std::string said = last_line(read_text_file(folder_ / kOutput, "output", kLargestOutput));
-  throw DataError(said.empty() ? fmt::format("the measurement ended with code {}", code) : said);
 }
 
 // Measured in each placement, after those that warm it up. Steps on a CPU are longer.
@@ -228,15 +209,16 @@ void log_placement(const MeasuredPlacement& line) {
 
 }  // namespace
 
-ComparedPlacements compare_placements(const PlacementComparison& comparison,
-                                      const Interruption& interruption) {
+std::vector<MeasuredPlacement> compare_placements(const PlacementComparison& comparison,
+                                                  const Interruption& interruption) {
   const RunConfig& config = comparison.settings.values;
   const auto placements = possible_placements(config, comparison.machine, comparison.usual);
   const bool on_cpu = !comparison.usual.model.gpu;
   const std::int64_t steps = comparison.steps.value_or(on_cpu ? kCpuSteps : kGpuSteps);
-  PlacementTrials trials(comparison.folder, steps, interruption);
   const auto measure = [&](const Placement& placement) {
-    return trials.measure(trial_settings(placed(config, placement, comparison.usual), comparison));
+    const RunConfig trial = trial_settings(placed(config, placement, comparison.usual), comparison);
+    return (trial.parallel.ranks ? measure_ranks : measure_alone)(comparison.folder, trial, steps,
+                                                                  interruption);
   };
   const CalibrationSettings settings{.may_cache = comparison.may_cache,
                                      .first_epoch_share = comparison.first_epoch_share,
@@ -248,11 +230,12 @@ ComparedPlacements compare_placements(const PlacementComparison& comparison,
                                                     name_of(placement), steps);
                                          },
                                      .ended = log_placement};
-  ComparedPlacements compared{.table = calibrate(placements, measure, settings)};
-  if (const auto* best = fastest(compared.table, on_cpu ? kCpuTie : kGpuTie)) {
-    compared.fastest = best->placement;
-  }
-  return compared;
+  return calibrate(placements, measure, settings);
+}
+
+const Placement* fastest_of(const std::vector<MeasuredPlacement>& table, const DevicePlan& usual) {
+  const auto* best = fastest(table, usual.model.gpu ? kGpuTie : kCpuTie);
+  return best == nullptr ? nullptr : &best->placement;
 }
 
 namespace {
@@ -325,7 +308,7 @@ std::optional<EffectiveConfig> fastest_placement(const EffectiveConfig& settings
   const auto before = kept ? std::optional(kept->placement) : std::nullopt;
 
   const auto features_before = features_in(run.path());
-  const ComparedPlacements compared =
+  const std::vector<MeasuredPlacement> table =
       compare_placements({.settings = outline.settings,
                           .machine = machine,
                           .usual = usual,
@@ -334,22 +317,22 @@ std::optional<EffectiveConfig> fastest_placement(const EffectiveConfig& settings
                           .first_epoch_share = outline.first_epoch_share(usual),
                           .may_cache = may_cache(settings, before)},
                          interruption);
-  if (!compared.fastest || !compared.fastest->cached || interruption.came()) {
+  const Placement* const best = fastest_of(table, usual);
+  if (best == nullptr || !best->cached || interruption.came()) {
     forget_features(run.path(), features_before);
   }
   if (interruption.came()) {
     log_info("train", "interrupted while placements were measured");
     return std::nullopt;
   }
-  print(describe(compared.table, compared.fastest ? &*compared.fastest : nullptr));
-  if (!compared.fastest) {
+  print(describe(table, best));
+  if (best == nullptr) {
     throw DeviceError(
         "No placement could be measured, for the reasons in the table; name one to see it fail by "
         "itself, as in --mode single or --device cpu.");
   }
-  write_choice({.conditions = conditions, .table = compared.table, .placement = *compared.fastest},
-               run.path());
-  return with_placement(settings, *compared.fastest, usual);
+  write_choice({.conditions = conditions, .table = table, .placement = *best}, run.path());
+  return with_placement(settings, *best, usual);
 }
 
 }  // namespace myxtts

@@ -45,15 +45,13 @@ struct PlacementComparison {
   std::optional<std::int64_t> steps = {};  // to measure in each; nothing: a few dozen
 };
 
-struct ComparedPlacements {
-  std::vector<MeasuredPlacement> table = {};
-  std::optional<Placement> fastest = {};  // nothing: none could be measured
-};
-
 // Measures every placement that is possible here, one process for each; shows progress. Ends soon
 // after an interruption, with what was measured until then.
-ComparedPlacements compare_placements(const PlacementComparison& comparison,
-                                      const Interruption& interruption);
+std::vector<MeasuredPlacement> compare_placements(const PlacementComparison& comparison,
+                                                  const Interruption& interruption);
+
+// The fastest of them, where `usual` is the plan without --mode auto; null: none could be measured.
+const Placement* fastest_of(const std::vector<MeasuredPlacement>& table, const DevicePlan& usual);
 
 // What --mode auto does: the settings with the fastest placement of this machine. It is
 // measured, or taken from RUN/auto.json while machine, corpus and settings are those of that time.

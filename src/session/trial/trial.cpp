@@ -43,8 +43,8 @@ EffectiveConfig without_end(EffectiveConfig settings) {
 }
 
 // Batches that the stages hold at most, ahead of the trainer.
-std::int64_t batches_ahead(const PipelineFacts& facts) {
-  return facts.buffer_batches + facts.ring_slots + kStagedAhead;
+std::int64_t batches_ahead(const PipelineOptions& options) {
+  return static_cast<std::int64_t>(options.buffer_batches + options.ring_slots) + kStagedAhead;
 }
 
 double seconds_between(Clock::Time from, Clock::Time to) {
@@ -57,30 +57,22 @@ double process_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// Marks behind steps on the model device; nobody waits until the times are asked for.
-class StepMarks {
- public:
-  explicit StepMarks(const RoleDevice& device) : device_(device) {}
+// Marks what was queued on the device so far; nobody waits until the times are asked for.
+void mark(const RoleDevice& device, std::vector<Event>& marks) {
+  marks.push_back(device.make_event());
+  marks.back().record(device.stream());
+}
 
-  void mark() {
-    marks_.push_back(device_.make_event());
-    marks_.back().record(device_.stream());
+// From each mark to the next. Waits for the last one.
+std::vector<double> seconds_between(const std::vector<Event>& marks) {
+  std::vector<double> times;
+  if (marks.empty()) return times;
+  marks.back().wait();
+  for (std::size_t i = 1; i < marks.size(); ++i) {
+    times.push_back(marks[i].milliseconds_since(marks[i - 1]) / 1000);
   }
-
-  std::vector<double> seconds() const {
-    std::vector<double> times;
-    if (marks_.empty()) return times;
-    marks_.back().wait();
-    for (std::size_t i = 1; i < marks_.size(); ++i) {
-      times.push_back(marks_[i].milliseconds_since(marks_[i - 1]) / 1000);
-    }
-    return times;
-  }
-
- private:
-  const RoleDevice& device_;
-  std::vector<Event> marks_;
-};
+  return times;
+}
 
 // A training that is measured and thrown away, phase after phase: fill the cache, warm up, train
 // until the feed is steady, measure, run steps on resident batches. Everything it is given outlives
@@ -133,14 +125,14 @@ class Trial {
   WiredTraining parts_;
   ResidentBatches resident_;
   std::int64_t kept_ = 0;  // steps
-  BatchTokens kept_tokens_ = {};
+  std::int64_t kept_tokens_ = 0;
   GpuWatch data_gpu_;
   GpuWatch model_gpu_;
 };
 
 // One that is started at the first batch.
 std::shared_ptr<BatchFeed> Trial::full_feed() const {
-  auto feed = BatchFeeds(inputs_.feed_parts()).training();
+  auto feed = BatchFeeds(inputs_).training();
   feed->start({});
   feed->wait_until_ready();
   return feed;
@@ -153,7 +145,7 @@ void Trial::fill_cache(std::int64_t steps) const {
   const auto feed = full_feed();
   // What stages work on ahead of the trainer counts as well, and as many until that is steady; an
   // epoch holds every clip.
-  const std::int64_t ahead = 2 * batches_ahead(feed->facts());
+  const std::int64_t ahead = 2 * batches_ahead(feed->options());
   const std::int64_t wanted = std::min(steps * parts_.plan.grad_accum + ahead,
                                        parts_.data.training().batches.steps_per_epoch());
   Progress progress({.title = "Filling the cache", .total = static_cast<std::uint64_t>(wanted)});
@@ -185,8 +177,7 @@ void Trial::warm_up(BatchFeed& feed, Progress& progress) {
     const auto keep = [&](const DeviceBatch& batch) {
       if (!keeps) return;
       resident_.keep(batch);
-      kept_tokens_.all += tokens_of(batch).all;
-      kept_tokens_.useful += tokens_of(batch).useful;
+      kept_tokens_ += all_tokens(batch);
     };
     if (!step_from(feed, keep)) return;
     kept_ += keeps ? 1 : 0;
@@ -195,45 +186,44 @@ void Trial::warm_up(BatchFeed& feed, Progress& progress) {
 }
 
 void Trial::train_until_steady(BatchFeed& feed) {
-  const PipelineFacts facts = feed.facts();
-  const std::int64_t ahead = batches_ahead(facts);
+  const std::int64_t ahead = batches_ahead(feed.options());
   step_until_steady(
       {.ahead = ahead,
-       .behind_buffer = ahead - facts.buffer_batches,
+       .behind_buffer = ahead - static_cast<std::int64_t>(feed.options().buffer_batches),
        .batches_a_step = parts_.plan.grad_accum,
        .in_buffer = [&feed] { return feed.meters().queue("buffer").depth.current; },
        .step = [&] { return !is_stopped() && step_from(feed, [](const DeviceBatch&) {}); }});
 }
 
 void count(const DeviceBatch& batch, TrialReading& reading) {
-  const BatchTokens tokens = tokens_of(batch);
   ++reading.batches;
   reading.clips += std::ssize(batch.clips);
   reading.audio_seconds += batch.audio_seconds;
-  reading.tokens += tokens.all;
-  reading.useful_tokens += tokens.useful;
+  reading.tokens += all_tokens(batch);
+  reading.useful_tokens += useful_tokens(batch);
 }
 
 void Trial::measure(BatchFeed& feed, std::int64_t wanted, TrialReading& reading,
                     Progress& progress) {
-  StepMarks marks(*parts_.devices.model);
+  const RoleDevice& device = *parts_.devices.model;
+  std::vector<Event> marks;
   const PipelineReading before = feed.meters();
   const std::int64_t file_before = probe_.file_nanoseconds;
   const double cpu_before = process_seconds();
   const auto began = system_clock().now();
-  marks.mark();
+  mark(device, marks);
   std::int64_t steps = 0;
   std::int64_t tokens_before = 0;
   for (; steps < wanted && !is_stopped(); ++steps) {
     const auto seen = [&](const DeviceBatch& batch) { count(batch, reading); };
     if (!step_from(feed, seen, &reading.host_step_seconds)) break;
-    marks.mark();
+    mark(device, marks);
     reading.step_tokens.push_back(reading.tokens - std::exchange(tokens_before, reading.tokens));
     data_gpu_.look();
     model_gpu_.look();
     progress.advance();
   }
-  reading.step_seconds = marks.seconds();
+  reading.step_seconds = seconds_between(marks);
   reading.wall_seconds = seconds_between(began, system_clock().now());
   reading.cpu_seconds = process_seconds() - cpu_before;
   reading.file_seconds = 1e-9 * static_cast<double>(probe_.file_nanoseconds - file_before);
@@ -268,13 +258,14 @@ void Trial::resident_step() {
 
 std::vector<double> Trial::resident_steps(std::int64_t steps) {
   for (int step = 0; step < 2; ++step) resident_step();
-  StepMarks marks(*parts_.devices.model);
-  marks.mark();
+  const RoleDevice& device = *parts_.devices.model;
+  std::vector<Event> marks;
+  mark(device, marks);
   for (std::int64_t step = 0; step < steps && !is_stopped(); ++step) {
     resident_step();
-    marks.mark();
+    mark(device, marks);
   }
-  return marks.seconds();
+  return seconds_between(marks);
 }
 
 LoneStep Trial::lone_step() {
@@ -299,7 +290,7 @@ LoneStep Trial::lone_step() {
 void Trial::on_resident_batches(TrialReading& reading) {
   if (resident_.empty() || kept_ == 0 || is_stopped()) return;
   reading.resident_seconds = resident_steps(trial_.resident);
-  reading.resident_tokens = static_cast<double>(kept_tokens_.all) / static_cast<double>(kept_);
+  reading.resident_tokens = static_cast<double>(kept_tokens_) / static_cast<double>(kept_);
   reading.lone = lone_step();
   parts_.trainer.finish();
 }
@@ -320,35 +311,13 @@ void Trial::read_memory(TrialReading& reading) const {
   read_memory_of(*parts_.devices.model, reading.model);
 }
 
-// Another setting, and the plan that follows from it.
-struct Alternative {
-  Alternative(const Knob& knob, EffectiveConfig given, const DevicePlan& planned)
-      : settings(std::move(given)), plan(planned), flag(knob.flag) {
-    const Field* field = find_field(knob.key);
-    MYXTTS_CHECK(field != nullptr && field->assign({.text = knob.value}, settings.values),
-                 "{} cannot be {}", knob.key, knob.value);
-    if (knob.key == "train.batch_tokens") plan.batch_tokens = settings.values.train.batch_tokens;
-    if (knob.key == "train.batch_size") plan.batch_size = *settings.values.train.batch_size;
-  }
-
-  EffectiveConfig settings;
-  DevicePlan plan;
-  std::string flag;
-};
-
-// Null: it needs more memory than there is.
-std::shared_ptr<const TrialReading> try_out(const Alternative& other, const TrialSettings& trial,
-                                            StageProbe& probe,
-                                            const std::function<bool()>& stopped) {
-  auto reading = std::make_shared<TrialReading>();
-  try {
-    Trial(other.settings, other.plan, trial, probe, stopped)
-        .attempt("Trying " + other.flag, *reading);
-  } catch (const DeviceError& error) {
-    log_info("profile", "{} cannot be tried: {}", other.flag, error.what());
-    return nullptr;
-  }
-  return reading;
+// Sets the knob, and what follows from it in the plan.
+void turn(const Knob& knob, EffectiveConfig& settings, DevicePlan& plan) {
+  const Field* field = find_field(knob.key);
+  MYXTTS_CHECK(field != nullptr && field->assign({.text = knob.value}, settings.values),
+               "{} cannot be {}", knob.key, knob.value);
+  if (knob.key == "train.batch_tokens") plan.batch_tokens = settings.values.train.batch_tokens;
+  if (knob.key == "train.batch_size") plan.batch_size = *settings.values.train.batch_size;
 }
 
 }  // namespace
@@ -379,8 +348,17 @@ TrialReading run_trial(const EffectiveConfig& settings, const DevicePlan& plan,
   }
   if (trial.resident == 0 || reading.step_seconds.empty() || (stopped && stopped())) return reading;
   for (const Knob& knob : worth_trying(make_profile(profile_setup(settings, plan), reading))) {
-    const Alternative other(knob, settings, plan);
-    reading.tried.push_back({.knob = knob, .reading = try_out(other, trial, probe, stopped)});
+    EffectiveConfig other = settings;
+    DevicePlan other_plan = plan;
+    turn(knob, other, other_plan);
+    auto tried = std::make_shared<TrialReading>();
+    try {
+      Trial(other, other_plan, trial, probe, stopped).attempt("Trying " + knob.flag, *tried);
+    } catch (const DeviceError& error) {
+      log_info("profile", "{} cannot be tried: {}", knob.flag, error.what());
+      tried = nullptr;  // it needs more memory than there is
+    }
+    reading.tried.push_back({.knob = knob, .reading = tried});
   }
   return reading;
 }

@@ -18,8 +18,8 @@ const Threshold& named(const std::vector<Threshold>& all, const std::string& nam
 
 Profile with_gpu(double model_use, Mode mode = Mode::Single) {
   TrialReading reading = test::reading_of({});
-  reading.model.gpu = GpuSeen{.busy_share = model_use};
-  reading.data.gpu = GpuSeen{.busy_share = 0.9};
+  reading.model.gpu = GpuUse{.busy_share = model_use};
+  reading.data.gpu = GpuUse{.busy_share = 0.9};
   ProfileSetup setup{.cores = 8};
   setup.plan.mode = mode;
   return make_profile(setup, reading);
