@@ -120,7 +120,7 @@ void Speaking::finish(SoundWriter& writer, const SpeakingJob& job) {
   written_.insert(job.out);
 }
 
-void Speaking::add_piece(const SpeakingJob& job, std::size_t piece, const SpokenPiece& spoken,
+void Speaking::add_piece(const SpeakingJob& job, std::size_t piece, SpokenPiece& spoken,
                          SoundWriter& writer) {
   judge(job, piece, spoken);
   fade(values_of(spoken.samples), job, piece, true, true);

@@ -60,7 +60,7 @@ class Speaking {
   void finish(SoundWriter& writer, const SpeakingJob& job);
   void end_text(const SpeakingJob& job, std::size_t piece, SoundWriter& writer);
   std::string files() const;
-  void add_piece(const SpeakingJob& job, std::size_t piece, const SpokenPiece& spoken,
+  void add_piece(const SpeakingJob& job, std::size_t piece, SpokenPiece& spoken,
                  SoundWriter& writer);
   void judge(const SpeakingJob& job, std::size_t piece, const SpokenPiece& spoken) const;
   void fade(std::span<float> samples, const SpeakingJob& job, std::size_t piece, bool starts,
