@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 
@@ -37,6 +39,10 @@ class SampleMaker {
   // a second and hands over nothing more. Throws DataError.
   virtual void make(const OpenModel& model, const Take& take, const Wanted& wanted) = 0;
 };
+
+// The lines of the file of --test-sentences that are not blank. Throws DataError when it cannot be
+// read or has none.
+std::vector<std::string> read_test_sentences(const std::filesystem::path& file);
 
 // What the stage of a run is judged by, as --samples and --test-sentences ask for it; null:
 // nothing. Throws DataError when the sentences cannot be read. The vocabulary of `start` outlives
