@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/config_flags.h"
+#include "data/layouts/manifest.h"
 #include "diagnose/corpus/corpus_report.h"
 #include "diagnose/corpus/corpus_survey.h"
 #include "run/model_folder.h"
@@ -56,8 +57,9 @@ void check(const PrepareArguments& arguments, const RunConfig& config) {
         "--codes needs the model that makes them and a folder to keep them in. Give --model DIR "
         "and --cache-dir DIR.");
   }
-  require_output("--report", arguments.report, Output::File);
-  if (config.data.cache_dir) require_output("--cache-dir", *config.data.cache_dir, Output::Folder);
+  if (!arguments.report.empty()) require_output("--report", arguments.report, Output::File);
+  require_output("--cache-dir", index_folder(config.data), Output::Folder);
+  check_corpora(config.data);
 }
 
 // Of the model, of the file, or as a training from nothing would learn it.
@@ -86,6 +88,10 @@ int run_prepare(const PrepareArguments& arguments) {
   print(arguments.json ? to_json(report) : describe(report));
   log_info("prepare", "{} shows the same with pictures, and plays the suspicious clips.",
            page.string());
+  if (report.all.clips == 0) {
+    throw DataError(
+        fmt::format("No clip of {} can be used; {} says why.", report.title, page.string()));
+  }
   return 0;
 }
 

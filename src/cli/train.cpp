@@ -30,6 +30,7 @@
 #include "session/ranks/rank_threads.h"
 #include "session/run_checks.h"
 #include "session/run_report.h"
+#include "session/samples/part_samples.h"
 #include "session/trial/auto_placement.h"
 
 namespace myxtts {
@@ -64,17 +65,19 @@ int check_only(const EffectiveConfig& settings) {
   return passed ? 0 : 1;
 }
 
-void require_corpus(const RunConfig& config) {
+// Before a run directory is made.
+void check_inputs(const RunConfig& config) {
   if (config.data.train_data.empty()) {
     throw ConfigError("There is nothing to train on; name a corpus with --train-data DIR.");
   }
   check_corpora(config.data);
+  if (config.run.test_sentences) read_test_sentences(*config.run.test_sentences);
 }
 
 // With --gpus: as many processes as GPUs, which get the same command. What one of them could not
 // have is said here, once.
 int train_in_processes(const RunConfig& config) {
-  require_corpus(config);
+  check_inputs(config);
   const auto planned = plan_ranks(config, sizes_of_run(config));
   return launch_ranks(static_cast<int>(planned.size()), own_arguments());
 }
@@ -201,7 +204,7 @@ int train(const EffectiveConfig& settings, RankStart& ranks) {
   const std::optional<Clock::Time> deadline = deadline_of(config.train);
   std::vector<DevicePlan> plans;  // before anything is written
   if (!has_stages) plans = ranks.plan(config);
-  require_corpus(config);
+  check_inputs(config);
   for (const std::string& caution : cautions(settings)) {
     log_warning("train", "{}", with_origins(settings, caution));
   }
@@ -213,9 +216,14 @@ int train(const EffectiveConfig& settings, RankStart& ranks) {
     say(settled_rates(settings));
     const RunOptions options{.deadline = deadline,
                              .resume = ranks.started(resume_command(run.path()))};
-    const Outcome outcome = has_stages ? train_parts(run, settings, ranks, options)
-                                       : train_into(run, settings, plans, ranks, options);
-    return report(outcome, config, run, ranks);
+    try {
+      const Outcome outcome = has_stages ? train_parts(run, settings, ranks, options)
+                                         : train_into(run, settings, plans, ranks, options);
+      return report(outcome, config, run, ranks);
+    } catch (const NoClipsError&) {
+      run.discard_if_new();
+      throw;
+    }
   });
 }
 

@@ -84,29 +84,34 @@ void check_skipped(const Corpus& corpus, const DataConfig& config,
   for (Skipped& skipped : corpus.skipped()) list.add(std::move(skipped));
   const auto path = folder / "skipped.jsonl";
   write_skipped(path, list.sorted());
-  if (list.size() > 0) {
-    log_warning("data", "{} left out ({}); see {}", counted(list.size(), "clip is", "clips are"),
-                summary_of(list.counts()), path.string());
-    for (const std::string& remedy : remedies_of(list.sorted())) log_warning("data", "{}", remedy);
-  }
   list.check_limit(static_cast<std::int64_t>(corpus.size()) + list.size(), path);
+  if (list.size() == 0) return;
+  log_warning("data", "{} left out ({}); see {}", counted(list.size(), "clip is", "clips are"),
+              summary_of(list.counts()), path.string());
+  for (const std::string& remedy : remedies_of(list.sorted())) log_warning("data", "{}", remedy);
 }
 
+// "each of the 24 clips of corpora/anna once".
 std::string visits_of(const VisitGroup& group) {
-  const auto clips = static_cast<std::int64_t>(group.clips.size());
+  const std::int64_t clips = std::ssize(group.clips);
   const std::int64_t whole = group.visits / clips;
   const std::int64_t rest = group.visits % clips;
-  if (rest == 0) return whole == 1 ? "each once" : fmt::format("each {} times", whole);
-  return fmt::format("{} of them {} times and {} of them {} times, in turn", human_count(rest),
-                     whole + 1, human_count(clips - rest), whole);
+  if (rest > 0) {
+    return fmt::format("{} of the {} clips of {} {} times and the others {} times, in turn",
+                       human_count(rest), human_count(clips), group.name, whole + 1, whole);
+  }
+  return fmt::format(
+      "{} of {} {}",
+      clips == 1 ? "the only clip" : fmt::format("each of the {} clips", human_count(clips)),
+      group.name, whole == 1 ? "once" : fmt::format("{} times", whole));
 }
 
 void log_visits(const Corpus& corpus) {
   for (const VisitGroup& group : corpus.training_groups()) {
-    log_info("data", "an epoch visits the {} of {} {}: {} (weight {})",
-             counted(std::ssize(group.clips), "clip"), group.name, visits_of(group),
-             counted(group.visits, "visit"), group.weight);
+    log_info("data", "an epoch visits {}{}", visits_of(group),
+             group.weight == 1.0 ? "" : fmt::format(" (weight {})", group.weight));
   }
+  if (corpus.validation().empty()) return;
   log_info("data", "{} for validation",
            counted(std::ssize(corpus.validation()), "clip is", "clips are"));
 }

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/message_text.h"
 #include "config/value_text.h"
+#include "data/layouts/corpus_faults.h"
 
 namespace myxtts {
 
@@ -153,15 +154,45 @@ std::int64_t SkipList::size() const {
   return static_cast<std::int64_t>(list_.size());
 }
 
+namespace {
+
+// What to do about the reason that most clips have; empty: the list says it all.
+std::string main_remedy(std::vector<Skipped> list,
+                        const std::map<SkipReason, std::int64_t>& counts) {
+  const auto by_count = [](const auto& each) { return each.second; };
+  const SkipReason most = std::ranges::max_element(counts, {}, by_count)->first;
+  std::erase_if(list, [most](const Skipped& skipped) { return skipped.reason != most; });
+  const auto remedies = remedies_of(list);
+  return remedies.empty() ? std::string() : remedies.front();
+}
+
+}  // namespace
+
 void SkipList::check_limit(std::int64_t all, std::filesystem::path written) const {
   if (written.empty()) written = file_;
   const auto skipped = size();
   if (static_cast<double>(skipped) <= most_share_ * static_cast<double>(all)) return;
-  throw DataError(
-      fmt::format("{} of {} clips cannot be used ({}), more than the {:.4g} % that --max-skipped "
-                  "allows; {}raise --max-skipped.",
-                  human_count(skipped), human_count(all), summary_of(counts()), 100.0 * most_share_,
-                  written.empty() ? "" : fmt::format("see {}, or ", written.string())));
+  const auto by_reason = counts();
+  const std::string remedy = main_remedy(sorted(), by_reason);
+  if (skipped == all) {
+    throw NoClipsError(fmt::format(
+        "{} be used ({}){}",
+        all == 1 ? "The only clip cannot"
+                 : fmt::format("None of the {} clips can", human_count(all)),
+        summary_of(by_reason),
+        remedy.empty() ? "; myxtts prepare CORPUS names each of them." : ". " + remedy));
+  }
+  const std::string finding = fmt::format(
+      "{} of {} clips cannot be used ({}), more than the {:.4g} % that --max-skipped "
+      "allows",
+      human_count(skipped), human_count(all), summary_of(by_reason), 100.0 * most_share_);
+  const std::string list = written.string();
+  if (remedy.empty()) {
+    throw DataError(fmt::format("{}; {}raise --max-skipped.", finding,
+                                list.empty() ? "" : fmt::format("see {}, or ", list)));
+  }
+  throw DataError(fmt::format("{}. {}{}", finding, remedy,
+                              list.empty() ? "" : fmt::format(" {} names all of them.", list)));
 }
 
 std::string summary_of(const std::map<SkipReason, std::int64_t>& counts) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "config/run_config.h"
 #include "data/clip.h"
 
@@ -54,6 +55,11 @@ struct Skipped {
   FileStamp stamp = {};       // of the audio file as it was then, where an index remembers it
 };
 
+// Nothing of a corpus can be used, so that there is nothing to begin a run with.
+struct NoClipsError : DataError {
+  using DataError::DataError;
+};
+
 // The clips a run leaves out: collected by many threads, then listed and checked by one.
 class SkipList {
  public:
@@ -80,8 +86,8 @@ class SkipList {
   void save();
 
   // Throws DataError with the reasons and what to do when more than data.max_skipped of `all`
-  // clips, kept and left out, are in the list. `written` is where skipped.jsonl was put; empty: the
-  // list's own file, if it has one.
+  // clips, kept and left out, are in the list; NoClipsError where none is left. `written` is where
+  // skipped.jsonl was put; empty: the list's own file, if it has one.
   void check_limit(std::int64_t all, std::filesystem::path written = {}) const;
 
  private:

@@ -57,13 +57,15 @@ fs::path file_in_the_way(const fs::path& folder) {
   return {};
 }
 
-void make_folder_of_run(const fs::path& folder) {
+// True: it was not there.
+bool make_folder_of_run(const fs::path& folder) {
   if (const auto file = file_in_the_way(folder); !file.empty()) {
     refuse(folder, fmt::format("{} is not a folder", file.string()));
   }
   std::error_code error;
-  fs::create_directories(folder, error);
+  const bool is_new = fs::create_directories(folder, error);
   if (error) refuse(folder, reason(error.value(), folder));
+  return is_new;
 }
 
 std::string holder_of(int lock) {
@@ -90,7 +92,7 @@ void take_lock(int lock, const fs::path& folder) {
 }  // namespace
 
 RunDirectory::RunDirectory(fs::path folder) : folder_(std::move(folder)) {
-  make_folder_of_run(folder_);
+  is_new_ = make_folder_of_run(folder_);
   lock_ = ::open((folder_ / kLock).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (lock_ < 0) refuse(folder_, reason(errno, folder_));
   try {
@@ -110,6 +112,13 @@ RunDirectory::~RunDirectory() {
 
 bool RunDirectory::has_checkpoints() const {
   return holds_checkpoints(folder_);
+}
+
+void RunDirectory::discard_if_new() const {
+  std::error_code failed;
+  // RUN/latest is also that of a stage which has one.
+  if (!is_new_ || has_checkpoints() || fs::exists(folder_ / "latest", failed)) return;
+  fs::remove_all(folder_, failed);
 }
 
 bool holds_checkpoints(const fs::path& run) {

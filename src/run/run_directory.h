@@ -32,8 +32,13 @@ class RunDirectory {
   // Whether a run was here before: it has checkpoints.
   bool has_checkpoints() const;
 
+  // Removes the folder with all that is in it, where this start made it and nothing was saved yet:
+  // for a run that turned out to have nothing to begin with.
+  void discard_if_new() const;
+
  private:
   std::filesystem::path folder_;
+  bool is_new_ = false;
   int lock_ = -1;
 };
 

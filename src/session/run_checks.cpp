@@ -19,6 +19,7 @@
 #include "device/cuda_plugin.h"
 #include "device/machine.h"
 #include "device/plan/gpu_choice.h"
+#include "diagnose/corpus/corpus_survey.h"
 #include "diagnose/doctor/checklist.h"
 #include "diagnose/doctor/measure.h"
 #include "diagnose/validate/validation.h"
@@ -67,17 +68,20 @@ BatchShape shape_of(const BatchPlan& batches, const CorpusFacts& corpus) {
   return shape;
 }
 
-// Of --init, of --vocab, or learnt as the run itself would learn it.
-Vocabulary vocabulary_of(const RunConfig& config) {
-  require_named_init(config.train);
-  if (config.train.init) return Vocabulary::load(*config.train.init / files::kVocabulary);
+// Of --init, of --vocab, or learnt as the run itself would learn it. Without the model of --init a
+// corpus can still be looked at: that it is missing is said of the model.
+Vocabulary vocabulary_of(const RunFacts& facts) {
+  const RunConfig& config = facts.config;
+  if (facts.model && config.train.init) {
+    return Vocabulary::load(*config.train.init / files::kVocabulary);
+  }
   return Vocabulary::parse(vocabulary_of_new_model(config), "the new vocabulary");
 }
 
-// The index goes into `folder`, where the run will find it.
-CorpusFacts facts_of_corpus(const RunConfig& config, const GptConfig& gpt, const DevicePlan& plan,
+CorpusFacts facts_of_corpus(const RunFacts& run, const GptConfig& gpt, const DevicePlan& plan,
                             const fs::path& folder) {
-  const auto vocabulary = vocabulary_of(config);
+  const RunConfig& config = run.config;
+  const auto vocabulary = vocabulary_of(run);
   const Corpus corpus =
       Corpus::open(config.data, vocabulary, folder, hold_back_of(config.train.stage));
   CorpusFacts facts{.training_clips = static_cast<std::int64_t>(corpus.training().size()),
@@ -143,12 +147,11 @@ void open_devices_of(RunFacts& facts) {
 void add_corpus(RunFacts& facts) {
   const DevicePlan plan =
       facts.plan.value_or(DevicePlan{.batch_size = facts.config.train.batch_size.value_or(1)});
-  // A run directory that cannot be written is the disk's fault, not the corpus'.
+  fs::path folder = index_folder(facts.config.data);
   std::optional<ScratchFolder> scratch;
-  if (!facts.disk.fault.empty()) scratch.emplace("dry-run");
-  const fs::path& folder = scratch ? scratch->path() : facts.config.run.checkpoint_dir;
-  gather([&] { return facts_of_corpus(facts.config, sizes_of(facts).gpt, plan, folder); },
-         facts.corpus, facts.corpus_fault);
+  if (!writing_fault(existing_folder(folder)).empty()) folder = scratch.emplace("dry-run").path();
+  gather([&] { return facts_of_corpus(facts, sizes_of(facts).gpt, plan, folder); }, facts.corpus,
+         facts.corpus_fault);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace myxtts {
 
 // Everything that can be known of a run before it starts, of each of its stages where it has
 // several; what cannot be had is a fault, not an error. The corpus is scanned where its index is
-// missing or old, with progress, into the run directory or --cache-dir.
+// missing or old, with progress, into --cache-dir or where `prepare` keeps it.
 std::vector<RunFacts> gather_run_facts(const std::vector<RunConfig>& stages);
 
 // What a person did not set, for a validation: a tiny network and small batches, which every

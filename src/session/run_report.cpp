@@ -54,6 +54,24 @@ std::string corpora_as(const std::string& flag, const DataConfig& data,
   return text;
 }
 
+// The parts of RUN/latest that are missing, and what trains them: a decoder alone goes behind the
+// parts that are there.
+std::string how_to_train(const std::vector<ModelPart>& missing, const DataConfig& data,
+                         const std::filesystem::path& run) {
+  const std::string latest = (run / "latest").string();
+  std::vector<std::string> names;
+  for (const ModelPart part : missing) names.emplace_back(name_of(part));
+  const bool is_last = missing == std::vector{ModelPart::Decoder};
+  return fmt::format(
+      "{} cannot speak: its {} {} not trained. To train {}, type:\n"
+      "  myxtts train {}{} --checkpoint-dir {}\n",
+      latest, fmt::join(names, " and "), names.size() == 1 ? "was" : "were",
+      is_last ? "it" : "all that speaks",
+      is_last ? "--stage decoder --init " + shell_word(latest) : "--stages dvae,gpt,decoder",
+      corpora_as("--train-data", data, data.train_data),
+      shell_word(run.string() + (is_last ? "-decoder" : "-whole")));
+}
+
 // The first words of a text: enough to hear.
 std::string first_words(const std::string& text) {
   constexpr std::size_t kBytes = 100;
@@ -75,28 +93,21 @@ ManifestEntry example_of(const Corpus& corpus) {
 
 std::string next_commands(const RunConfig& config, const std::filesystem::path& run,
                           const ManifestEntry& example, bool can_be_exported) {
-  const std::string model = (run / "latest").string();
   const auto missing = untrained_parts(config.train);
-  if (!missing.empty()) {
-    std::vector<std::string> names;
-    for (const ModelPart part : missing) names.emplace_back(name_of(part));
-    return fmt::format(
-        "{} cannot speak: its {} {} not trained. To train all that speaks, type:\n"
-        "  myxtts train --stages dvae,gpt,decoder{} --checkpoint-dir {}\n",
-        model, fmt::join(names, " and "), names.size() == 1 ? "was" : "were",
-        corpora_as("--train-data", config.data, config.data.train_data),
-        shell_word(run.string() + "-whole"));
-  }
+  if (!missing.empty()) return how_to_train(missing, config.data, run);
+  const std::string model =
+      (run / (std::filesystem::exists(run / "best") ? "best" : "latest")).string();
   const std::string given = "--model " + shell_word(model);
-  const auto& measured =
-      config.data.val_data.empty() ? config.data.train_data : config.data.val_data;
+  const bool has_own = !config.data.val_data.empty();
+  const auto& measured = has_own ? config.data.val_data : config.data.train_data;
   std::string text = fmt::format(
       "{} is a model now.\n"
       "  hear it     myxtts synthesize {} --reference {} --language {} --text {} --out hello.wav\n"
-      "  measure it  myxtts evaluate {}{}\n",
+      "  measure it{}  myxtts evaluate {}{}\n",
       model, given, shell_word(example.audio.empty() ? "CLIP.wav" : example.audio),
       example.language.empty() ? config.data.language : example.language,
-      shell_word(example.text.empty() ? "Hello." : first_words(example.text)), given,
+      shell_word(example.text.empty() ? "Hello." : first_words(example.text)),
+      has_own ? "" : " (on every clip, those of the training too)", given,
       corpora_as("--data", config.data, measured));
   if (can_be_exported) {
     text += fmt::format("  export it   myxtts export {} --format coqui --out {}\n", given,

@@ -292,7 +292,7 @@ TEST_F(Names, ACorpusThatCannotBeReadIsADataErrorThatSaysWhatToDo) {
   expect_words(complaint({.path = folder_ / "utf16.txt", .layout = CorpusLayout::Plain}), "UTF-8");
   test::write_text(folder_ / "empty.txt", "\n\n");
   expect_words(complaint({.path = folder_ / "empty.txt", .layout = CorpusLayout::Plain}),
-               "names no clips");
+               "empty.txt is empty; write a line name|text for each recording.");
   sound("a.wav");
   test::write_text(folder_ / "one.txt", "a.wav|x\n");
   test::write_text(folder_ / "two.txt", "a.wav|x\n");

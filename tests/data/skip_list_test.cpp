@@ -72,6 +72,23 @@ TEST(SkipList, MoreThanTheShareIsADataErrorWithTheReasons) {
             "5 of 99 clips cannot be used (4 silent, 1 audio-too-long), more than the 5 % that "
             "--max-skipped allows; see run/skipped.jsonl, or raise --max-skipped.");
   EXPECT_EQ(verdict(SkipList({.max_skipped = 0.0}), 10), "");
+  EXPECT_EQ(verdict(list, 5),
+            "None of the 5 clips can be used (4 silent, 1 audio-too-long); myxtts prepare CORPUS "
+            "names each of them.");
+}
+
+TEST(SkipList, RecordingsThatAreTooLongAreNamedWithTheCommandThatCutsThem) {
+  SkipList list({.max_skipped = 0.05});
+  list.add({.file = "wavs/talk.wav", .reason = SkipReason::AudioTooLong, .measured = "30 s"});
+  const std::string cut =
+      "wavs/talk.wav is too long to learn from (30 s). Cut it (ffmpeg -i wavs/talk.wav -f segment "
+      "-segment_time 10 -ac 1 -ar 22050 wavs/talk-%03d.wav), and give each piece the line of its "
+      "own words in place of the old one.";
+  EXPECT_EQ(verdict(list, 10),
+            "1 of 10 clips cannot be used (1 audio-too-long), more than the 5 % that --max-skipped "
+            "allows. " +
+                cut + " run/skipped.jsonl names all of them.");
+  EXPECT_EQ(verdict(list, 1), "The only clip cannot be used (1 audio-too-long). " + cut);
 }
 
 TEST(SkipList, StrictMakesTheFirstOneAnError) {

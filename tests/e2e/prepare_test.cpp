@@ -126,9 +126,22 @@ TEST_F(Prepare, FillsTheCacheWithTheCodesOfTheModelAndOnlyOnce) {
 }
 
 TEST_F(Prepare, WithoutAModelTokensAreThoseOfALearntVocabulary) {
-  const auto learnt = prepare({});
+  const auto here = fs::current_path();
+  fs::current_path("/proc");  // where nobody may write, and need not
+  const auto learnt = run_program(
+      {"prepare", (folder_ / "corpus").string(), "--cache-dir", (folder_ / "cache").string()});
+  fs::current_path(here);
   EXPECT_EQ(learnt.exit_code, 0) << learnt.err;
   EXPECT_NE(learnt.err.find("vocabulary learnt from these texts"), std::string::npos) << learnt.err;
+  EXPECT_NE(learnt.err.find("an epoch visits each of the 24 clips of "), std::string::npos)
+      << learnt.err;
+  EXPECT_EQ(learnt.err.find("for validation"), std::string::npos) << learnt.err;
+  EXPECT_NE(learnt.out.find("corpus: 24 clips, 32 s\n"), std::string::npos) << learnt.out;
+  EXPECT_EQ(learnt.out.find("1.2 to    1.2"), std::string::npos) << learnt.out;
+
+  const auto mistyped = run_program({"prepare", (folder_ / "mistyped").string()});
+  EXPECT_EQ(mistyped.exit_code, 3) << mistyped.err;
+  expect_one_sentence(mistyped.err);
 }
 
 std::size_t count_of(const std::string& text, const std::string& words) {
@@ -202,14 +215,13 @@ TEST_F(Prepare, ReadsM4aWithTheRealFfmpegWhereItIsInstalled) {
 }
 
 TEST_F(Prepare, NamesWhatKeepsACorpusFromBeingReadAndLeavesNothingBehind) {
-  const auto said = [this](const std::string& corpus, int code = 3, bool is_corpus = false) {
+  const auto said = [this](const std::string& corpus, int code = 3) {
     const auto cache = folder_ / "unused";
     const auto result =
         run_program({"prepare", corpus, "--model", model(), "--cache-dir", cache.string()});
     EXPECT_EQ(result.exit_code, code) << result.err;
     expect_one_sentence(result.err);
-    EXPECT_TRUE(is_corpus || !fs::exists(cache)) << corpus;
-    fs::remove_all(cache);
+    EXPECT_FALSE(fs::exists(cache)) << corpus;
     return result.err;
   };
   const auto folder = folder_ / "odd";
@@ -218,11 +230,20 @@ TEST_F(Prepare, NamesWhatKeepsACorpusFromBeingReadAndLeavesNothingBehind) {
   const auto expect = [](const std::string& text, const std::string& words) {
     EXPECT_NE(text.find(words), std::string::npos) << text;
   };
-  expect(said(folder.string(), 3, true),
-         "odd/metadata.csv names was found, such as clip00: the folder");
-  expect(said(folder.string(), 3, true), "odd/wavs is empty");
+  expect(said(folder.string()), "odd/metadata.csv names was found, such as clip00: the folder");
+  expect(said(folder.string()), "odd/wavs is empty");
+  std::ofstream(folder / "metadata.csv") << "\n";
+  write_tone_corpus(folder_ / "few", 3);
   fs::remove(folder / "wavs");
-  expect(said(folder.string(), 3, true), "there is no folder " + (folder / "wavs").string());
+  fs::copy(folder_ / "few/wavs", folder / "wavs");
+  for (const fs::path& named : {folder, folder / "metadata.csv"}) {
+    expect(said(named.string()),
+           "odd/metadata.csv is empty; write a line name|text for each of the 3 recordings.");
+  }
+  fs::remove_all(folder / "wavs");
+  std::ofstream(folder / "metadata.csv");
+  add_line(folder, "clip00", "sixteen letters or so");
+  expect(said(folder.string()), "there is no folder " + (folder / "wavs").string());
   fs::remove(folder / "metadata.csv");
   write_tone(folder / "my talk.wav", 200.0, 30.0);
   expect(said(folder.string()), "my talk.wav is a recording without a transcript");
@@ -242,6 +263,13 @@ TEST_F(Prepare, AClipThatIsTooLongIsNamedWithTheCommandThatCutsIt) {
                             "(ffmpeg -i "),
             std::string::npos)
       << result.err;
+  fs::remove(folder_ / "corpus/metadata.csv");
+  add_line(folder_ / "corpus", "talk", "nothing but the long talk that nobody cut yet");
+  const auto nothing = prepare({"--model", model()});
+  EXPECT_EQ(nothing.exit_code, 3) << nothing.err;
+  EXPECT_NE(nothing.err.find("No clip of " + (folder_ / "corpus").string() + " can be used; "),
+            std::string::npos)
+      << nothing.err;
 }
 
 TEST_F(Prepare, TheReportLiesBesideTheIndexNamesTheClipsAndPlaysThem) {

@@ -35,6 +35,15 @@ TEST_F(Recipes, FineTuningWithoutAModelIsRefusedWithWhatToType) {
     EXPECT_TRUE(has(result.err, "--init MODEL") && has(result.err, "myxtts import")) << result.err;
     EXPECT_FALSE(fs::exists(path("run")));
   }
+  const auto checked = run_program({"train", "--dry-run", "--quiet", "--device", "cpu", "--config",
+                                    recipes() / "fine-tune-public.yaml", "--train-data",
+                                    path("corpus"), "--checkpoint-dir", path("run")});
+  EXPECT_EQ(checked.exit_code, 1) << checked.err;
+  const auto said = checked.out.find("This recipe trains a model further");
+  EXPECT_NE(said, std::string::npos) << checked.out;
+  EXPECT_EQ(checked.out.find("This recipe", said + 1), std::string::npos) << checked.out;
+  EXPECT_TRUE(has(checked.out, "PASS  corpus")) << checked.out;
+  EXPECT_FALSE(fs::exists(path("run")));
 }
 
 TEST_F(Recipes, StepsFollowTheAmountOfSpeechAndAreToldForEveryStage) {

@@ -64,7 +64,8 @@ class TrainChain : public TrainingBench {
     for (const char* sound :
          {"gpt/samples/step-0000003/02.wav", "decoder/samples/step-0000002/01.wav",
           "decoder/samples/step-0000002/01-original.wav",
-          "gpt/samples/step-0000003/02-original.wav"}) {
+          "gpt/samples/step-0000003/02-original.wav",
+          "dvae/samples/step-0000003/01-original.wav"}) {
       EXPECT_GT(in(sound).size(), 10'000u) << sound;
     }
     for (const char* stage : {"gpt/samples/step-0000003", "decoder/samples/step-0000002"}) {
@@ -99,6 +100,8 @@ TEST_F(TrainChain, ThreeStagesFromNothingMakeOneModelThatSpeaksAndLeaveSoundsAnd
   Words hear = printed_command(result.out, "hear it");
   ASSERT_FALSE(hear.empty()) << result.out;
   ASSERT_EQ(hear.back(), "hello.wav") << result.out;
+  EXPECT_TRUE(has(result.out, "--model " + (path("run") / "best").string())) << result.out;
+  EXPECT_TRUE(has(result.err, "step 3: 2 samples are in ")) << result.err;
   hear.back() = path("said.wav").string();
   for (Words words : {hear, printed_command(result.out, "measure it")}) {
     words.insert(words.end(), {"--quiet", "--device", "cpu"});

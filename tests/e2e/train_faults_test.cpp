@@ -130,14 +130,34 @@ TEST_F(TrainFaults, ClipsThatOnlyDecodingShowsToBeBadAreListedThoseToMeasureOnTo
 }
 
 TEST_F(TrainFaults, AMistypedCorpusLeavesNothingBehind) {
+  const auto expect_refused = [this](const Words& more, const std::string& words) {
+    const auto result = train("run", more);
+    EXPECT_EQ(result.exit_code, 3) << result.err;
+    EXPECT_TRUE(has(result.err, words)) << result.err;
+    EXPECT_FALSE(fs::exists(path("run"))) << more[0];
+  };
   for (const Words& more :
        {Words{"--train-data", path("corpsu")}, Words{"--val-data", path("corpsu")},
         Words{"--stages", "dvae,gpt", "--train-data", path("corpsu")}}) {
-    const auto result = train("run", more);
-    EXPECT_EQ(result.exit_code, 3) << result.err;
-    EXPECT_TRUE(has(result.err, "There is no corpus " + path("corpsu").string())) << result.err;
-    EXPECT_FALSE(fs::exists(path("run"))) << more[0];
+    expect_refused(more, "There is no corpus " + path("corpsu").string());
   }
+  expect_refused({"--test-sentences", path("sentenses.txt")}, "sentenses.txt does not exist");
+  const fs::path long_one = path("talk");
+  fs::create_directories(long_one / "wavs");
+  write_tone(long_one / "wavs/talk.wav", 200.0, 30.0);
+  add_line(long_one, "talk", "a long talk that nobody cut into clips yet, with many words");
+  for (const Words& more : {Words{}, Words{"--stages", "dvae,gpt"}}) {
+    Words words{"--train-data", long_one};
+    words.insert(words.end(), more.begin(), more.end());
+    expect_refused(words, "The only clip cannot be used (1 audio-too-long). " +
+                              (long_one / "wavs/talk.wav").string() +
+                              " is too long to learn from (30.00 s, at most 11.61 s). Cut it "
+                              "(ffmpeg -i ");
+  }
+  fs::remove(long_one / "wavs/talk.wav");
+  expect_refused({"--train-data", long_one}, "wavs is empty");
+  fs::remove(long_one / "wavs");
+  expect_refused({"--train-data", long_one}, "there is no folder ");
   const auto odd = train("run", {"--train-data", "caf\xe9"});
   EXPECT_EQ(odd.exit_code, 2) << odd.err;
   EXPECT_TRUE(has(odd.err, "--train-data was given 'caf\\xe9', which is not UTF-8")) << odd.err;

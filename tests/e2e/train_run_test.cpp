@@ -71,6 +71,7 @@ TEST_F(TrainRun, ASmallCorpusIsMeasuredTheBestModelIsKeptAndTheLastSamplesAreThe
   EXPECT_TRUE(has(result.err, (path("run") / "best").string() + " is the checkpoint of step "))
       << result.err;
   EXPECT_FALSE(has(result.err, "NO CLIPS")) << result.err;
+  EXPECT_TRUE(has(result.err, "step 4: 1 sample is in ")) << result.err;
   for (const char* file : {"01.wav", "01.png", "01.txt", "01-original.wav"}) {
     EXPECT_GT(contents_of(path("run") / "samples/step-0000004" / file).size(), 5U) << file;
   }
@@ -98,7 +99,7 @@ TEST_F(TrainRun, ARunOfAnOlderProgramGoesOnWithItsOwnSplit) {
   const auto result = trained("run", {"--val-fraction", "0.00001", "--max-steps", "3", "--resume"});
   EXPECT_TRUE(has(result.err, "continuing at step 2")) << result.err;
   EXPECT_FALSE(has(result.err, "changed")) << result.err;
-  EXPECT_TRUE(has(result.err, " 0 clips are for validation")) << result.err;
+  EXPECT_TRUE(has(result.err, "NO CLIPS ARE KEPT BACK")) << result.err;
 }
 
 TEST_F(TrainRun, OutputThatIsPipedHoldsNoControlCharacters) {

@@ -156,7 +156,9 @@ class DryRun : public testing::Test {
     Words flags{"--dry-run",    "--quiet",      "--init",           path("model"),
                 "--train-data", path("corpus"), "--checkpoint-dir", path("run")};
     flags.insert(flags.end(), more.begin(), more.end());
-    return train(flags, environment);
+    Words with_cache = environment;
+    with_cache.push_back("XDG_CACHE_HOME=" + path("cache"));
+    return train(flags, with_cache);
   }
 
   TemporaryFolder folder_;
@@ -177,7 +179,8 @@ TEST_F(DryRun, ARunOnTheCpuThatCanStartPassesEveryCheck) {
   EXPECT_TRUE(has(result.out, "36 clips") && has(result.out, ", 4 to measure on")) << result.out;
   EXPECT_TRUE(has(result.out, "3 epochs of 9 batches: 27 steps")) << result.out;
   EXPECT_TRUE(has(result.out, "What can be checked before a run is in order.")) << result.out;
-  EXPECT_FALSE(fs::exists(folder_ / "run/plan.json"));
+  EXPECT_FALSE(fs::exists(folder_ / "run")) << "nothing is left there";
+  EXPECT_TRUE(fs::exists(folder_ / "cache/myxtts/skipped.jsonl")) << "as prepare has it";
 }
 
 TEST_F(DryRun, EveryStageIsLookedAtAndItsStepsAreHeldAgainstItsLength) {

@@ -90,6 +90,23 @@ TEST(RunDirectory, TheSameProcessCannotHoldItTwice) {
   EXPECT_EQ(refusal(folder / "run"), "");
 }
 
+TEST(RunDirectory, OnlyAFolderThatThisStartMadeAndThatHasNoModelIsDiscarded) {
+  const TemporaryFolder folder;
+  const auto is_kept = [&](bool is_old, bool has_model) {
+    const fs::path run = folder / "run";
+    if (is_old) fs::create_directory(run);
+    const RunDirectory directory(run);
+    if (has_model) fs::create_directories(run / "latest");
+    directory.discard_if_new();
+    const bool is_there = fs::exists(run);
+    fs::remove_all(run);
+    return is_there;
+  };
+  EXPECT_FALSE(is_kept(false, false));
+  EXPECT_TRUE(is_kept(true, false));
+  EXPECT_TRUE(is_kept(false, true));
+}
+
 TEST(RunDirectory, AFileInTheWayIsNamed) {
   const TemporaryFolder folder;
   std::ofstream(folder / "taken") << "x";

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/temporary_folder.h"
+
 namespace myxtts::test::run_summary_test {
 namespace {
 
@@ -120,14 +122,36 @@ TEST(NextCommands, AModelThatSpeaksIsHeardMeasuredAndExported) {
             "runs/a/latest is a model now.\n"
             "  hear it     myxtts synthesize --model runs/a/latest --reference 'my corpus/1.wav' "
             "--language fa --text 'it'\\''s late' --out hello.wav\n"
-            "  measure it  myxtts evaluate --model runs/a/latest --data 'my corpus,language=fa'\n"
+            "  measure it (on every clip, those of the training too)  myxtts evaluate --model "
+            "runs/a/latest --data 'my corpus,language=fa'\n"
             "  export it   myxtts export --model runs/a/latest --format coqui --out "
             "runs/a/export\n");
   EXPECT_FALSE(has(next_commands(config, "runs/a", clip, false), "export"));
   config.train.init.reset();
   config.train.stages = {ModelPart::Dvae, ModelPart::Gpt, ModelPart::Decoder};
   config.data.val_data = {{.path = "held-out"}};
-  EXPECT_TRUE(has(next_commands(config, "runs/a", clip, true), "--data held-out,language=fa"));
+  EXPECT_TRUE(has(next_commands(config, "runs/a", clip, true),
+                  "  measure it  myxtts evaluate --model runs/a/latest --data "
+                  "held-out,language=fa\n"));
+}
+
+TEST(NextCommands, TheBestModelIsNamedWhereThereIsOne) {
+  const TemporaryFolder run;
+  RunConfig config = trained_on("corpora/anna");
+  config.train.init = "models/xtts-v2";
+  std::filesystem::create_directory(run / "best");
+  const std::string text = next_commands(config, run.path(), {}, true);
+  EXPECT_FALSE(has(text, "latest")) << text;
+  EXPECT_TRUE(has(text, "evaluate --model " + (run / "best").string())) << text;
+}
+
+TEST(NextCommands, ADecoderAloneIsTrainedBehindWhatIsThere) {
+  RunConfig config = trained_on("corpora/anna");
+  config.train.stages = {ModelPart::Dvae, ModelPart::Gpt};
+  EXPECT_EQ(next_commands(config, "runs/a", {}, true),
+            "runs/a/latest cannot speak: its decoder was not trained. To train it, type:\n"
+            "  myxtts train --stage decoder --init runs/a/latest --train-data "
+            "corpora/anna,language=fa --checkpoint-dir runs/a-decoder\n");
 }
 
 TEST(NextCommands, AModelThatCannotSpeakNamesTheStagesThatMakeItSpeak) {

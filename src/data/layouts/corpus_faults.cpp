@@ -7,12 +7,14 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "audio/ffmpeg.h"
+#include "base/error.h"
 #include "base/message_text.h"
 #include "config/value_text.h"
 #include "data/layouts/manifest_builder.h"
@@ -74,13 +76,35 @@ std::string without_texts(const fs::path& recording, const fs::path& manifest) {
       recording.string(), cutting_command(recording), manifest.string());
 }
 
-// A recording in a tree that has nothing else to learn from; empty: there is none.
-fs::path recording_below(const fs::path& folder) {
+// Of a tree, as far as a look at some of it shows.
+std::vector<std::string> some_recordings(const fs::path& folder) {
   constexpr std::size_t kEnough = 20'000;
-  for (const std::string& file : some_files_below(folder, kEnough)) {
-    if (has_audio_extension(file)) return file;
+  std::vector<std::string> files = some_files_below(folder, kEnough);
+  std::erase_if(files, [](const std::string& file) { return !has_audio_extension(file); });
+  return files;
+}
+
+bool is_blank(const fs::path& file) {
+  std::ifstream stream(file);
+  return stream.is_open() && (stream >> std::ws).eof();
+}
+
+// The manifest asked for, or one of the folder, where nothing is written in it; empty: there is
+// none.
+fs::path blank_manifest(const LayoutFiles& files) {
+  if (!files.manifest.empty()) return is_blank(files.manifest) ? files.manifest : fs::path();
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(files.folder, failed)) {
+    if (is_manifest_name(entry.path()) && is_blank(entry.path())) return entry.path();
   }
   return {};
+}
+
+std::string nothing_written(const fs::path& manifest, const fs::path& folder) {
+  const auto count = static_cast<std::int64_t>(some_recordings(folder).size());
+  return fmt::format(
+      "{} is empty; write a line name|text for {}.", manifest.string(),
+      count < 2 ? "each recording" : fmt::format("each of the {} recordings", human_count(count)));
 }
 
 // Where the recordings of the layout lie.
@@ -128,9 +152,13 @@ std::string no_layout_found(const LayoutFiles& files) {
     }
   } else if (auto fault = unreadable_manifest(files.folder); !fault.empty()) {
     return fault;
-  } else if (const auto recording = recording_below(files.folder); !recording.empty()) {
-    return without_texts(recording, files.folder / "metadata.csv");
   }
+  if (const auto blank = blank_manifest(files); !blank.empty()) {
+    return nothing_written(blank, files.folder);
+  }
+  const auto recordings =
+      files.manifest.empty() ? some_recordings(files.folder) : std::vector<std::string>();
+  if (!recordings.empty()) return without_texts(recordings.front(), files.folder / "metadata.csv");
   return fmt::format(
       "The layout of {} is not known: it is none of {}; give the right one with --format, or write "
       "a file of lines path|text and name that.",
@@ -141,6 +169,9 @@ std::string no_clip_found(const LayoutFiles& files, const Manifest& manifest) {
   const fs::path corpus = files.manifest.empty() ? files.folder : files.manifest;
   const auto& skipped = manifest.skipped;
   if (skipped.empty()) {
+    if (const auto blank = blank_manifest(files); !blank.empty()) {
+      return nothing_written(blank, files.folder);
+    }
     return fmt::format("The corpus {} (layout {}) names no clips.", corpus.string(),
                        name_of(manifest.layout));
   }
@@ -159,6 +190,14 @@ std::string no_clip_found(const LayoutFiles& files, const Manifest& manifest) {
   return fmt::format("None of the {} clips of {} can be used ({}); the first is {}{}: {}.", count,
                      corpus.string(), summary_of(counts), one_line(first.file.string()),
                      first.line > 0 ? fmt::format(", line {}", first.line) : "", first.measured);
+}
+
+bool shows_recordings(const LayoutFiles& files, CorpusLayout layout) {
+  try {
+    return !some_recordings(recordings_of(files, layout)).empty();
+  } catch (const DataError&) {
+    return false;
+  }
 }
 
 std::vector<std::string> remedies_of(std::span<const Skipped> skipped) {

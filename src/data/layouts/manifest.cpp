@@ -77,7 +77,10 @@ void check_corpora(const DataConfig& config) {
   for (const auto* sources : {&config.train_data, &config.val_data}) {
     for (CorpusSource source : *sources) {
       if (!source.layout) source.layout = config.format;
-      layout_of(source, files_of(source, CorpusPart::Train));
+      const LayoutFiles files = files_of(source, CorpusPart::Train);
+      const CorpusLayout layout = layout_of(source, files);
+      // What a look does not settle, all lines do.
+      if (sources == &config.train_data && !shows_recordings(files, layout)) read_manifest(source);
     }
   }
 }
@@ -92,7 +95,7 @@ Manifest read_manifest(const CorpusSource& source, CorpusPart part) {
   }
   Manifest manifest = read_layout(layout, files);
   if (part == CorpusPart::Train && manifest.entries.empty()) {
-    throw DataError(no_clip_found(files, manifest));
+    throw NoClipsError(no_clip_found(files, manifest));
   }
   return manifest;
 }

@@ -32,15 +32,15 @@ struct Manifest {
 // train.tsv and dev.tsv).
 enum class CorpusPart { Train, Validation };
 
-// Throws DataError where a corpus of the settings is not there, cannot be read or has no layout
-// that is known, without reading its clips.
+// Throws DataError where a corpus of the settings is not there, cannot be read, has no layout that
+// is known or, of those to train on, no recordings. Reads a manifest only where none are seen.
 void check_corpora(const DataConfig& config);
 
 // Reads the clips a folder or a manifest file names, in the layout asked for or found by looking.
 // A corpus without parts of its own is all Train, and its Validation is empty.
 //
-// Throws DataError when there is no such corpus, its layout is not recognised, or Train names
-// nothing.
+// Throws DataError when there is no such corpus or its layout is not recognised, NoClipsError when
+// Train names nothing.
 Manifest read_manifest(const CorpusSource& source, CorpusPart part = CorpusPart::Train);
 
 }  // namespace myxtts

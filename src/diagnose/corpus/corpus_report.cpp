@@ -62,14 +62,16 @@ std::int64_t Histogram::highest() const {
   return counts.empty() ? 0 : *std::max_element(counts.begin(), counts.end());
 }
 
-Histogram make_histogram(std::span<const double> values, std::size_t most_steps) {
+Histogram make_histogram(std::span<const double> values, std::size_t most_steps,
+                         double least_width) {
   std::vector<double> finite;
   std::copy_if(values.begin(), values.end(), std::back_inserter(finite),
                [](double value) { return std::isfinite(value); });
   if (finite.empty()) return {};
   const auto [least, greatest] = std::minmax_element(finite.begin(), finite.end());
 
-  Histogram histogram{.width = round_width(*greatest - *least, most_steps), .counts = {}};
+  Histogram histogram{.width = std::max(least_width, round_width(*greatest - *least, most_steps)),
+                      .counts = {}};
   histogram.first = std::floor(*least / histogram.width) * histogram.width;
   // Round borders may cost one step more than the range alone.
   for (double grown = 1.01; steps_of(histogram.first, histogram.width, *greatest) > most_steps;) {

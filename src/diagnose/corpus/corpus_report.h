@@ -23,9 +23,10 @@ struct Histogram {
   std::int64_t highest() const;
 };
 
-// At most `most_steps` steps with round borders, from the least value to the greatest. Values that
-// are not finite are left out.
-Histogram make_histogram(std::span<const double> values, std::size_t most_steps = 24);
+// At most `most_steps` steps of `least_width` or more with round borders, from the least value to
+// the greatest. Values that are not finite are left out.
+Histogram make_histogram(std::span<const double> values, std::size_t most_steps = 24,
+                         double least_width = 0.1);
 
 // What `prepare` learnt of one kept clip. The views are those of its corpus.
 struct ClipFacts {

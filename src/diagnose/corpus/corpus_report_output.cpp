@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,13 @@ std::string groups_line(const std::map<std::string, ClipGroup>& groups) {
   }
   if (sorted.size() > kMostNamed) line += fmt::format(", and {} more", sorted.size() - kMostNamed);
   return line;
+}
+
+// "23.92 hours"; less than one in minutes and seconds.
+std::string length_of(const ClipGroup& group) {
+  if (group.hours >= 1) return fmt::format("{:.2f} hours", group.hours);
+  const std::chrono::duration<double, std::ratio<3600>> hours(group.hours);
+  return human_duration(std::chrono::duration_cast<std::chrono::nanoseconds>(hours));
 }
 
 std::string rates_line(const std::map<std::int64_t, ClipGroup>& rates) {
@@ -201,7 +209,7 @@ std::string figures(const CorpusReport& report) {
     return human_count(static_cast<std::int64_t>(number));
   };
   return "<div class=\"figures\">\n" + html_figure(human_count(report.all.clips), "clips") +
-         html_figure(fmt::format("{:.2f}", report.all.hours), "hours") +
+         html_figure(length_of(report.all), "of speech") +
          html_figure(count(report.speakers.size()), "speakers") +
          html_figure(count(report.skipped.size()), "left out") +
          html_figure(count(report.suspicious.size()), "suspicious") +
@@ -214,8 +222,8 @@ std::string figures(const CorpusReport& report) {
 }  // namespace
 
 std::string describe(const CorpusReport& report) {
-  std::string text = fmt::format("{}: {}, {:.2f} hours\n", report.title,
-                                 counted(report.all.clips, "clip"), report.all.hours);
+  std::string text = fmt::format("{}: {}, {}\n", report.title, counted(report.all.clips, "clip"),
+                                 length_of(report.all));
   text += fmt::format("languages     {}\n", groups_line(report.languages));
   text += fmt::format("speakers      {} ({})\n",
                       human_count(static_cast<std::int64_t>(report.speakers.size())),

@@ -93,6 +93,9 @@ void reconstruct_clips(const std::vector<ClipView>& clips, const OpenModel& mode
         {.name = numbered(index),
          .text = std::string(clips[index].text),
          .picture = mel_picture({(original * to_power).squeeze(0), (back * to_power).squeeze(0)})});
+    take({.name = numbered(index) + "-original",
+          .sound = clip,
+          .sample_rate = model.config.decoder.input_sample_rate});
   }
 }
 
@@ -163,7 +166,7 @@ std::optional<SpokenPiece> speak(Synthesizer& synthesizer, const SpokenText& tex
   SpokenPiece all;
   std::vector<at::Tensor> sound;
   for (std::size_t piece = 0; piece < text.pieces.size(); ++piece) {
-    const auto add = [&](std::size_t, const SpokenPiece& spoken) {
+    const auto add = [&](std::size_t, SpokenPiece spoken) {
       const auto length = seam_length(synthesizer.sample_rate());
       const auto samples = values_of(spoken.samples);
       if (piece > 0) fade_in(samples, length);
@@ -178,20 +181,16 @@ std::optional<SpokenPiece> speak(Synthesizer& synthesizer, const SpokenText& tex
   return all;
 }
 
-// The sentences of a file, one a line, in the voice of one clip. Throws DataError when it cannot be
-// read or is empty.
+// The sentences of a file, one a line, in the voice of one clip. Throws DataError as
+// read_test_sentences() does.
 std::vector<SpokenText> sentences_of_file(const std::filesystem::path& file,
                                           const std::string& language, const SpeakingModel& model,
                                           const std::filesystem::path& reference) {
   std::vector<SpokenText> texts;
-  std::istringstream lines(read_text_file(file, "file of sentences", kLargestFile));
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : read_test_sentences(file)) {
     auto pieces = pieces_of(line, language, model);
     if (pieces.empty()) continue;
     texts.push_back({.text = line, .pieces = std::move(pieces), .reference = reference});
-  }
-  if (texts.empty()) {
-    throw DataError(fmt::format("{} holds no sentence; write one a line.", file.string()));
   }
   return texts;
 }
@@ -266,6 +265,18 @@ SampleMaker spoken(const RunConfig& config, const StartingModel& start, const Co
 }
 
 }  // namespace
+
+std::vector<std::string> read_test_sentences(const std::filesystem::path& file) {
+  std::istringstream text(read_text_file(file, "file of sentences", kLargestFile));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) {
+    if (line.find_first_not_of(" \t\r") != std::string::npos) lines.push_back(line);
+  }
+  if (lines.empty()) {
+    throw DataError(fmt::format("{} holds no sentence; write one a line.", file.string()));
+  }
+  return lines;
+}
 
 SampleMaker samples_of_part(const RunConfig& config, const StartingModel& start,
                             const Corpus& corpus) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 
@@ -31,6 +33,10 @@ using TakeSample = std::function<void(const Sample&)>;
 // thread at a time, on the CPU. Throws DataError.
 using SampleMaker = std::function<void(const OpenModel& model, const TakeSample& take,
                                        const std::function<bool()>& wanted)>;
+
+// The lines of the file of --test-sentences that are not blank. Throws DataError when it cannot be
+// read or has none.
+std::vector<std::string> read_test_sentences(const std::filesystem::path& file);
 
 // What the stage of a run is judged by, as --samples and --test-sentences ask for it; empty:
 // nothing. Throws DataError when the sentences cannot be read. `start` and the corpus

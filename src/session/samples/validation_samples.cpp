@@ -17,6 +17,7 @@
 #include "base/checksum.h"
 #include "base/files.h"
 #include "base/log.h"
+#include "base/message_text.h"
 #include "synth/sound_writer.h"
 
 namespace myxtts {
@@ -128,12 +129,13 @@ void ValidationSamples::make(const Job& job) {
   std::int64_t made = 0;
   const auto take = [&](const Sample& sample) {
     keep(sample, job.step, folder);
-    ++made;
+    if (!sample.text.empty()) ++made;  // what has none is the recording beside one
   };
   make_samples_(model_with(job.weights), take, [this] { return !stopped_; });
   events_->flush();
-  if (!stopped_)
-    log_info("train", "step {}: {} samples are in {}", job.step, made, folder.string());
+  if (stopped_) return;
+  log_info("train", "step {}: {} in {}", job.step, counted(made, "sample is", "samples are"),
+           folder.string());
 }
 
 void ValidationSamples::keep(const Sample& sample, std::int64_t step, const fs::path& folder) {

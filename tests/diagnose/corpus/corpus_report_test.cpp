@@ -56,6 +56,22 @@ TEST(Histogram, OfNothingAndOfOneValueIsFine) {
   EXPECT_EQ(make_histogram(same).highest(), 5);
 }
 
+TEST(Histogram, StepsAreAsWideAsTheirBordersAreWritten) {
+  const std::vector<double> nearly_equal{1.21, 1.22, 1.23, 1.27};
+  EXPECT_EQ(make_histogram(nearly_equal).counts, std::vector<std::int64_t>{4});
+}
+
+TEST(CorpusReport, ALengthBelowAnHourIsInMinutesAndSeconds) {
+  CorpusReport report;
+  report.title = "mine";
+  report.all = {.clips = 24, .hours = 31.6 / 3600};
+  EXPECT_TRUE(describe(report).starts_with("mine: 24 clips, 32 s\n")) << describe(report);
+  report.all.hours = 1.3 / 3600;
+  EXPECT_TRUE(describe(report).starts_with("mine: 24 clips, 1.3 s\n")) << describe(report);
+  report.all.hours = 23.917;
+  EXPECT_TRUE(describe(report).starts_with("mine: 24 clips, 23.92 hours\n")) << describe(report);
+}
+
 TEST(CorpusReport, FindsTextsOfOtherClipsAndNothingElse) {
   auto clips = plain_clips(100);
   clips.push_back({.id = "fast", .audio = "fast.wav", .language = "en", .chars_per_second = 29.0});
