@@ -28,6 +28,7 @@ Command import_command();
 Command launch_command();
 Command prepare_command();
 Command profile_command();
+Command pull_command();
 Command synthesize_command();
 Command tokenize_command();
 Command train_command();
@@ -38,8 +39,8 @@ std::vector<Command> all_commands() {
   return {
       doctor_command(),     validate_command(), config_command(),  prepare_command(),
       train_command(),      launch_command(),   profile_command(), evaluate_command(),
-      synthesize_command(), import_command(),   export_command(),  encode_command(),
-      tokenize_command(),   vocab_command(),    demo_command(),
+      synthesize_command(), pull_command(),     import_command(),  export_command(),
+      encode_command(),     tokenize_command(), vocab_command(),   demo_command(),
   };
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/model_folder.h"
 
+#include <cstdlib>
+
 #include "base/error.h"
 #include "base/files.h"
 #include "config/model_json.h"
@@ -45,6 +47,14 @@ std::string what_a_run_is(const std::filesystem::path& folder) {
       ", but the folder of {} that has saved no model yet (myxtts train --config {} --resume "
       "continues it)",
       what, (folder / "config.yaml").string());
+}
+
+std::filesystem::path models_folder() {
+  const std::filesystem::path ours = std::filesystem::path("myxtts") / "models";
+  const char* data = std::getenv("XDG_DATA_HOME");
+  if (data != nullptr && *data == '/') return data / ours;
+  const char* home = std::getenv("HOME");
+  return home != nullptr && *home == '/' ? home / (".local/share" / ours) : std::filesystem::path();
 }
 
 std::string read_config_text(const std::filesystem::path& folder) {

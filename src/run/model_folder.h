@@ -37,6 +37,10 @@ inline constexpr const char* kChainFile = "chain.json";
 // whose newest model is RUN/latest"; empty: nothing of ours.
 std::string what_a_run_is(const std::filesystem::path& folder);
 
+// Where `myxtts pull` keeps models, each in a folder of its name: XDG_DATA_HOME/myxtts/models, else
+// ~/.local/share/myxtts/models. Empty where neither XDG_DATA_HOME nor HOME is a path.
+std::filesystem::path models_folder();
+
 // A config.json as it is. Throws DataError.
 std::string read_config_text(const std::filesystem::path& folder);
 

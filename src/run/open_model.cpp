@@ -50,6 +50,14 @@ bool holds_model(const fs::path& folder) {
                   flag, folder.string(), shell_word(folder.string()), shell_word(target.string())));
 }
 
+// The model that `myxtts pull` keeps under that name; empty: there is none, the name is a path, or
+// the working directory has something of that name.
+fs::path pulled_model(const fs::path& name) {
+  const fs::path models = models_folder();
+  if (models.empty() || name.empty() || name != name.filename() || fs::exists(name)) return {};
+  return holds_model(models / name) ? models / name : fs::path();
+}
+
 // What the link of a run points at: "step-0001200".
 std::string checkpoint_of(const fs::path& link) {
   std::error_code none;
@@ -60,6 +68,7 @@ std::string checkpoint_of(const fs::path& link) {
 
 fs::path find_model(std::string_view flag, const fs::path& given) {
   if (holds_model(given)) return given;
+  if (const fs::path pulled = pulled_model(given); !pulled.empty()) return pulled;
   for (const char* name : {"best", "latest"}) {
     if (!holds_model(given / name)) continue;
     log_info("model", "{} {} means {}, {}", flag, given.string(), (given / name).string(),
@@ -73,11 +82,11 @@ fs::path find_model(std::string_view flag, const fs::path& given) {
   if (const std::string run = what_a_run_is(given); !run.empty()) {
     throw DataError(fmt::format("{} {} is no model{}.", flag, given.string(), run));
   }
-  throw DataError(
-      fmt::format("{} {} is not a model folder; name one with config.json, vocab.json and "
-                  "model.safetensors, such as myxtts import makes, or a run directory of myxtts "
-                  "train.",
-                  flag, given.string()));
+  throw DataError(fmt::format(
+      "{} {} is not a model folder; name one with config.json, vocab.json and "
+      "model.safetensors, such as myxtts import makes, a run directory of myxtts train, "
+      "or a model of myxtts pull --list.",
+      flag, given.string()));
 }
 
 OpenModel open_model(const std::filesystem::path& folder) {

@@ -23,7 +23,8 @@ struct OpenModel {
 };
 
 // The model folder that `flag`, --model or --init, names with `given`. For a run directory it is
-// RUN/best, or RUN/latest where there is no best one, and which is said. Throws DataError: where
+// RUN/best, or RUN/latest where there is no best one, and which is said; a name without a path that
+// is not in the working directory is a model of models_folder(). Throws DataError: where
 // there is no model, and for a folder of the public layout, with the command that imports it.
 std::filesystem::path find_model(std::string_view flag, const std::filesystem::path& given);
 

@@ -38,7 +38,9 @@ void require_named_init(const TrainConfig& config) {
 void find_starting_model(RunConfig& config) {
   require_named_init(config.train);
   std::optional<fs::path>& init = config.train.init;
-  if (init && (fs::exists(*init) || !config.run.resume)) init = find_model("--init", *init);
+  if (!init) return;
+  const bool is_there = fs::exists(*init) || fs::exists(models_folder() / *init);
+  if (is_there || !config.run.resume) init = find_model("--init", *init);
 }
 
 ModelConfig sizes_to_train(const TrainConfig& config) {

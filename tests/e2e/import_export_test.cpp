@@ -7,12 +7,12 @@
 #include <sstream>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "config/model_json.h"
 #include "model/checkpoint_specs.h"
 #include "model/network_specs.h"
 #include "support/program.h"
+#include "support/public_model.h"
 #include "support/random_tensors.h"
 #include "support/temporary_folder.h"
 #include "weights/pth.h"
@@ -27,50 +27,6 @@ void write_text(const fs::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-// A vocabulary of `ids` tokens.
-std::string vocabulary(std::int64_t ids) {
-  nlohmann::json tokens;
-  nlohmann::json added = nlohmann::json::array();
-  std::int64_t next = 0;
-  for (const char* special : {"[STOP]", "[UNK]", "[SPACE]", "[START]", "[en]"}) {
-    added.push_back({{"id", next},
-                     {"content", special},
-                     {"special", true},
-                     {"single_word", false},
-                     {"lstrip", false},
-                     {"rstrip", false},
-                     {"normalized", false}});
-    tokens[special] = next++;
-  }
-  while (next < ids) {
-    tokens["t" + std::to_string(next)] = next;
-    ++next;
-  }
-  return nlohmann::json({{"version", "1.0"},
-                         {"added_tokens", added},
-                         {"normalizer", nullptr},
-                         {"pre_tokenizer", {{"type", "Whitespace"}}},
-                         {"post_processor", nullptr},
-                         {"model",
-                          {{"type", "BPE"},
-                           {"unk_token", "[UNK]"},
-                           {"vocab", tokens},
-                           {"merges", nlohmann::json::array()}}}})
-      .dump();
-}
-
-void write_checkpoint(const fs::path& path, const TensorViews& tensors) {
-  PthWriter writer(path);
-  writer.open_dict();
-  writer.key("config");
-  writer.open_dict();
-  writer.close_dict();
-  writer.key("model");
-  writer.dict(tensors);
-  writer.close_dict();
-  writer.commit();
-}
-
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
@@ -81,17 +37,14 @@ class ImportExport : public ::testing::Test {
   static constexpr std::int64_t kIds = 40;
 
   ImportExport() {
-    config_ = model_preset("tiny");
-    config_.gpt.text_ids = kIds;
-    config_.gpt.start_text = 3;
-    config_.gpt.stop_text = 0;
+    config_ = small_public_config(kIds);
     fs::create_directories(from_);
     write_folder();
   }
 
   void write_folder() {
     write_text(from_ / "config.json", print_model_config(config_));
-    write_text(from_ / "vocab.json", vocabulary(kIds));
+    write_text(from_ / "vocab.json", small_vocabulary(kIds));
     model_ = {};
     model_.add(checkpoint_specs(config_));
   }
@@ -111,7 +64,7 @@ class ImportExport : public ::testing::Test {
 };
 
 TEST_F(ImportExport, AnImportHoldsEveryTensorAndLeavesNothingElseBehind) {
-  write_checkpoint(from_ / "model.pth", model_.views());
+  write_public_checkpoint(from_ / "model.pth", model_.views());
   fs::create_directory(folder_ / fmt::format(".{}.part-999999999", out_.filename().string()));
   const auto result = import();
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -132,8 +85,8 @@ TEST_F(ImportExport, ATrainersCheckpointGivesModelAndDvaeUnderTheirPublicNames) 
   trainer.add(dvae_specs(config_.dvae), "dvae.");
   trainer.add({{.name = "torch_mel_spectrogram_dvae.mel_stft.mel_scale.fb", .shape = {2}},
                {.name = "xtts.gpt.gpt.wte.weight", .shape = {2}}});
-  write_checkpoint(from_ / "checkpoint_9.pth", {});
-  write_checkpoint(from_ / "checkpoint_10.pth", trainer.views());
+  write_public_checkpoint(from_ / "checkpoint_9.pth", {});
+  write_public_checkpoint(from_ / "checkpoint_10.pth", trainer.views());
   const auto result = import();
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_TRUE(contains(result.err, "checkpoint_10.pth")) << result.err;
@@ -151,7 +104,7 @@ TEST_F(ImportExport, EveryTensorAtFaultIsListedAndNothingIsWritten) {
   model_.views()["gpt.text_head.bias"].shape = {kIds - 1};
   model_.views()["gpt.text_head.bias"].bytes =
       model_.views()["gpt.text_head.bias"].bytes.first(4 * (kIds - 1));
-  write_checkpoint(from_ / "model.pth", model_.views());
+  write_public_checkpoint(from_ / "model.pth", model_.views());
   const auto result = import();
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_TRUE(contains(result.err,
@@ -165,7 +118,7 @@ TEST_F(ImportExport, EveryTensorAtFaultIsListedAndNothingIsWritten) {
 }
 
 TEST_F(ImportExport, ADamagedCheckpointIsRefusedByItsChecksum) {
-  write_checkpoint(from_ / "model.pth", model_.views());
+  write_public_checkpoint(from_ / "model.pth", model_.views());
   std::string content = contents_of(from_ / "model.pth");
   content[content.size() / 2] = static_cast<char>(content[content.size() / 2] ^ 1);
   write_text(from_ / "model.pth", content);
@@ -176,7 +129,7 @@ TEST_F(ImportExport, ADamagedCheckpointIsRefusedByItsChecksum) {
 }
 
 TEST_F(ImportExport, AFolderThatExistsIsReplacedOnlyWhenToldToAndOnlyIfItIsOurs) {
-  write_checkpoint(from_ / "model.pth", model_.views());
+  write_public_checkpoint(from_ / "model.pth", model_.views());
   ASSERT_EQ(import().exit_code, 0);
   const auto again = import();
   EXPECT_EQ(again.exit_code, 2);
@@ -188,7 +141,7 @@ TEST_F(ImportExport, AFolderThatExistsIsReplacedOnlyWhenToldToAndOnlyIfItIsOurs)
 }
 
 TEST_F(ImportExport, TheFolderThatIsReadIsNeverReplaced) {
-  write_checkpoint(from_ / "model.pth", model_.views());
+  write_public_checkpoint(from_ / "model.pth", model_.views());
   const std::string same = from_ / "../public/";
   const auto imported = run_program({"import", "--from", from_, "--out", same, "--force"});
   EXPECT_EQ(imported.exit_code, 2);
@@ -203,7 +156,7 @@ TEST_F(ImportExport, TheFolderThatIsReadIsNeverReplaced) {
 }
 
 TEST_F(ImportExport, ALicenceMustBeAcceptedAndIsRecordedAndCarriedAlong) {
-  write_checkpoint(from_ / "model.pth", model_.views());
+  write_public_checkpoint(from_ / "model.pth", model_.views());
   write_text(from_ / "LICENSE.txt", "\n# Some Model License 1.0\nYou may not.\n");
   const auto refused = import();
   EXPECT_EQ(refused.exit_code, 2);
@@ -218,7 +171,7 @@ TEST_F(ImportExport, ALicenceMustBeAcceptedAndIsRecordedAndCarriedAlong) {
 }
 
 TEST_F(ImportExport, MelStatisticsThatDisagreeAreSaid) {
-  write_checkpoint(from_ / "model.pth", model_.views());
+  write_public_checkpoint(from_ / "model.pth", model_.views());
   PthWriter writer(from_ / "mel_stats.pth");
   std::vector<float> ones(80, 1.0F);
   writer.tensor({Dtype::F32, {80}, std::as_bytes(std::span(ones))});
@@ -229,7 +182,7 @@ TEST_F(ImportExport, MelStatisticsThatDisagreeAreSaid) {
 }
 
 TEST_F(ImportExport, AScaledModelIsNotExportedAndWhatStandsInTheWayIsNamed) {
-  write_checkpoint(from_ / "model.pth", model_.views());
+  write_public_checkpoint(from_ / "model.pth", model_.views());
   ASSERT_EQ(import().exit_code, 0);
   const auto result = run_program({"export", "--model", out_.string(), "--format", "coqui", "--out",
                                    (folder_ / "back").string()});
@@ -248,7 +201,7 @@ TEST_F(ImportExport, APublicModelComesBackFromExportAsItWas) {
   config_.gpt.text_ids = kIds;
   config_.gpt.start_text = 3;
   write_folder();
-  write_checkpoint(from_ / "model.pth", model_.views());
+  write_public_checkpoint(from_ / "model.pth", model_.views());
   const auto latent = std::vector<float>(64, 0.5F);
   const auto bytes = std::as_bytes(std::span(latent));
   PthWriter voices(from_ / "speakers_xtts.pth");
@@ -294,7 +247,7 @@ TEST_F(ImportExport, APublicModelComesBackFromExportAsItWas) {
 
 // The sentence's own command, word by word.
 TEST_F(ImportExport, AFolderThatWasNotImportedNamesTheCommandThatWorks) {
-  write_checkpoint(from_ / "model.pth", model_.views());
+  write_public_checkpoint(from_ / "model.pth", model_.views());
   const auto speak = [&](const fs::path& model) {
     return run_program({"synthesize", "--model", model, "--reference", folder_ / "me.wav",
                         "--language", "en", "--text", "Hi.", "--out", folder_ / "a.wav"});
@@ -315,7 +268,7 @@ TEST_F(ImportExport, AFolderThatWasNotImportedNamesTheCommandThatWorks) {
 }
 
 TEST_F(ImportExport, CtrlCWhileImportingLeavesNothing) {
-  write_checkpoint(from_ / "model.pth", model_.views());
+  write_public_checkpoint(from_ / "model.pth", model_.views());
   const fs::path parent = folder_ / "new";
   StartedProgram program({"import", "--from", from_, "--out", parent / "deep" / "ours"});
   while (!fs::exists(parent) && !program.ends_within(std::chrono::milliseconds(0))) {
@@ -335,7 +288,7 @@ TEST_F(ImportExport, HostileFilesEndWithOneSentenceAndTheirOwnExitCode) {
   };
   EXPECT_EQ(exit_code(""), 3);
   EXPECT_EQ(exit_code("not a zip archive at all"), 3);
-  write_checkpoint(from_ / "model.pth", model_.views());
+  write_public_checkpoint(from_ / "model.pth", model_.views());
   const std::string whole = contents_of(from_ / "model.pth");
   EXPECT_EQ(exit_code(whole.substr(0, whole.size() / 2)), 3);
   write_text(from_ / "config.json", "{");
