@@ -74,12 +74,8 @@ Vocabulary vocabulary_of(const RunConfig& config) {
   return Vocabulary::parse(vocabulary_of_new_model(config), "the new vocabulary");
 }
 
-// The index goes into `folder`, where the run will find it.
-CorpusFacts facts_of_corpus(const RunConfig& config, const GptConfig& gpt, const DevicePlan& plan,
-                            const fs::path& folder) {
-  const auto vocabulary = vocabulary_of(config);
-  const Corpus corpus =
-      Corpus::open(config.data, vocabulary, folder, hold_back_of(config.train.stage));
+CorpusFacts facts_of_corpus(const Corpus& corpus, const RunConfig& config, const GptConfig& gpt,
+                            const DevicePlan& plan) {
   CorpusFacts facts{.training_clips = static_cast<std::int64_t>(corpus.training().size()),
                     .validation_clips = static_cast<std::int64_t>(corpus.validation().size()),
                     .left_out = static_cast<std::int64_t>(corpus.skipped().size())};
@@ -117,9 +113,35 @@ ModelConfig sizes_of(const RunFacts& facts) {
   return facts.model ? *facts.model : model_preset(facts.config.train.model_size);
 }
 
-RunFacts facts_before_devices(RunConfig config) {
+// A run, and what of it is needed until its facts are complete.
+struct LookedAt {
+  RunFacts facts;
+  std::optional<Corpus> corpus = {};
+};
+
+// The index goes where the run will find it. A run directory that cannot be written is the disk's
+// fault, not the corpus'.
+Corpus open_corpus(const RunFacts& facts) {
+  const RunConfig& config = facts.config;
+  std::optional<ScratchFolder> scratch;
+  if (!facts.disk.fault.empty()) scratch.emplace("dry-run");
+  return Corpus::open(config.data, vocabulary_of(config),
+                      scratch ? scratch->path() : config.run.checkpoint_dir,
+                      hold_back_of(config.train.stage));
+}
+
+// No step has more clips than the corpus, so memory is planned for no more.
+RunConfig within_corpus(RunConfig config, const std::optional<Corpus>& corpus) {
+  std::optional<std::int64_t>& batch = config.train.batch_size;
+  const auto clips = corpus ? static_cast<std::int64_t>(corpus->training().size()) : 0;
+  if (batch > clips && clips > 1) batch = clips;
+  return config;
+}
+
+LookedAt look_before_devices(RunConfig config) {
   SystemProbe probe;
-  RunFacts facts{.config = config, .machine = discover_machine(probe)};
+  LookedAt run{.facts = {.config = config, .machine = discover_machine(probe)}};
+  RunFacts& facts = run.facts;
   facts.disk = probe.disk(existing_folder(config.run.checkpoint_dir));
   if (facts.disk.fault.empty()) facts.disk.fault = writing_fault(facts.disk.folder);
   const auto sizes_of_model = [&config] {
@@ -129,8 +151,10 @@ RunFacts facts_before_devices(RunConfig config) {
   gather(sizes_of_model, facts.model, facts.model_fault);
   facts.config = config;  // --init is the folder that was found
   facts.model_source = config.train.init ? config.train.init->string() : config.train.model_size;
-  gather([&] { return plan_run(config, sizes_of(facts)); }, facts.plan, facts.device_fault);
-  return facts;
+  gather([&] { return open_corpus(facts); }, run.corpus, facts.corpus_fault);
+  gather([&] { return plan_run(within_corpus(config, run.corpus), sizes_of(facts)); }, facts.plan,
+         facts.device_fault);
+  return run;
 }
 
 void open_devices_of(RunFacts& facts) {
@@ -140,14 +164,10 @@ void open_devices_of(RunFacts& facts) {
 }
 
 // A corpus can be looked at without its devices.
-void add_corpus(RunFacts& facts) {
+void add_corpus(const Corpus& corpus, RunFacts& facts) {
   const DevicePlan plan =
       facts.plan.value_or(DevicePlan{.batch_size = facts.config.train.batch_size.value_or(1)});
-  // A run directory that cannot be written is the disk's fault, not the corpus'.
-  std::optional<ScratchFolder> scratch;
-  if (!facts.disk.fault.empty()) scratch.emplace("dry-run");
-  const fs::path& folder = scratch ? scratch->path() : facts.config.run.checkpoint_dir;
-  gather([&] { return facts_of_corpus(facts.config, sizes_of(facts).gpt, plan, folder); },
+  gather([&] { return facts_of_corpus(corpus, facts.config, sizes_of(facts).gpt, plan); },
          facts.corpus, facts.corpus_fault);
 }
 
@@ -155,11 +175,13 @@ void add_corpus(RunFacts& facts) {
 
 // All are planned before the first is opened: afterwards other GPUs are out of sight.
 std::vector<RunFacts> gather_run_facts(const std::vector<RunConfig>& stages) {
+  std::vector<LookedAt> looked_at;
+  for (const RunConfig& config : stages) looked_at.push_back(look_before_devices(config));
   std::vector<RunFacts> all;
-  for (const RunConfig& config : stages) all.push_back(facts_before_devices(config));
-  for (RunFacts& facts : all) {
-    open_devices_of(facts);
-    add_corpus(facts);
+  for (LookedAt& run : looked_at) {
+    open_devices_of(run.facts);
+    if (run.corpus) add_corpus(*run.corpus, run.facts);
+    all.push_back(std::move(run.facts));
   }
   return all;
 }
