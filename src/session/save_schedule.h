@@ -32,7 +32,7 @@ class SaveSchedule {
 // When a run validates: every so many steps, or at the end of each epoch.
 class ValidationSchedule {
  public:
-  explicit ValidationSchedule(const RunDirectoryConfig& config) : steps_(config.eval_steps) {}
+  explicit ValidationSchedule(std::optional<std::int64_t> steps) : steps_(steps) {}
 
   bool due(std::int64_t step, bool ends_epoch) const {
     return steps_ ? step % *steps_ == 0 : ends_epoch;

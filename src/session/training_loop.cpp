@@ -36,7 +36,7 @@ TrainingLoop::TrainingLoop(WiredTraining& parts, BatchFeed& feed,
       deadline_(deadline),
       metrics_position_(std::move(metrics_position)),
       saving_(parts.config().run),
-      validating_(parts.config().run),
+      validating_(eval_steps_of(parts.config(), parts.data.steps_of_run())),
       memory_(std::in_place, parts.devices, parts.state.step) {
   if (parts.state.validation_loss) validated_ = parts.state.step;
   saving_.saved(parts.state.step);  // there is such a checkpoint, or nothing to keep

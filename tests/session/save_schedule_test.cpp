@@ -44,12 +44,26 @@ TEST(SaveSchedule, NeitherMeansNever) {
 }
 
 TEST(ValidationSchedule, EverySoManyStepsOrAtTheEndOfEachEpoch) {
-  const ValidationSchedule by_steps({.eval_steps = 4});
+  const ValidationSchedule by_steps(4);
   EXPECT_TRUE(by_steps.due(8, false));
   EXPECT_FALSE(by_steps.due(9, true));
-  const ValidationSchedule by_epochs({.eval_steps = {}});
+  const ValidationSchedule by_epochs(std::nullopt);
   EXPECT_TRUE(by_epochs.due(9, true));
   EXPECT_FALSE(by_epochs.due(8, false));
+}
+
+TEST(ValidationSchedule, WhatNobodyChoseFollowsFromTheLengthOfTheRun) {
+  RunConfig config;
+  EXPECT_EQ(eval_steps_of(config, 5000), std::nullopt) << "once an epoch";
+  config.train.stage_budget = {{ModelPart::Gpt, {.steps = 6000, .hours = 1.0}}};
+  EXPECT_EQ(eval_steps_of(config, 6000), 300);
+  EXPECT_EQ(eval_steps_of(config, 7), 1);
+  config.run.eval_steps = 500;
+  EXPECT_EQ(eval_steps_of(config, 6000), 500);
+  EXPECT_EQ(warmup_steps_of(config.train, 6000), 0) << "the default has none";
+  config.train.warmup_steps.reset();
+  EXPECT_EQ(warmup_steps_of(config.train, 6000), 200);
+  EXPECT_EQ(warmup_steps_of(config.train, 692), 69);
 }
 
 }  // namespace
