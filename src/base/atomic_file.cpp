@@ -22,6 +22,8 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
 // Why a write of something in `folder` failed, and what to do about it.
 std::string reason_of(const std::filesystem::path& in, int code) {
   const std::string folder = in.string();
+  std::error_code unreadable;
+  if (code == ENOENT && std::filesystem::exists(in, unreadable)) code = EACCES;  // as /proc
   switch (code) {
     case ENOSPC:
     case EDQUOT:
@@ -147,8 +149,7 @@ void try_folder(const std::filesystem::path& path) {
   const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (const int code = errno; file < 0 && code != EEXIST) {
     throw DataError(
-        fmt::format("{} cannot be written: {}", path.string(),
-                    reason_of(folder, code == ENOENT ? EACCES : code)));  // it is there, as /proc
+        fmt::format("{} cannot be written: {}", path.string(), reason_of(folder, code)));
   }
   if (file < 0) return;  // left behind by a process that could write it
   close(file);

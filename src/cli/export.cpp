@@ -108,10 +108,10 @@ void write_weights(const fs::path& from, const ModelConfig& config, const Staged
 }
 
 int run_export(const ExportArguments& arguments) {
-  const fs::path from = find_model("--model", arguments.model);
-  require_other_folder(from, arguments.out);
   const Interruption interruption;
   StagedFolder target(arguments.out, arguments.force, files_we_write());
+  const fs::path from = find_model("--model", arguments.model);
+  require_other_folder(from, arguments.out);
   const std::string json = read_config_text(from);
   const std::string subject = (from / files::kConfig).string();
   const ModelConfig config = parse_model_config(json, subject);

@@ -178,6 +178,17 @@ std::vector<std::string> flags_of(const CLI::App& app) {
   return flags;
 }
 
+// "CORPUS": what stands without a flag.
+std::vector<std::string> positionals_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    if (names_of(*option).empty() && option->get_positional()) {
+      names.push_back(option->get_name(true));
+    }
+  }
+  return names;
+}
+
 [[noreturn]] void refuse_command(const CLI::App& app, const std::string& wrong) {
   std::vector<std::string> known;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -220,7 +231,14 @@ bool takes_command(const CLI::App& app) {
         "its flags to ours.",
         full_name(app), quote(name), reason));
   }
-  const auto near = is_one_letter ? std::nullopt : meant_name(name, flags_of(app));
+  const std::vector<std::string> positionals = positionals_of(app);
+  std::vector<std::string> known = flags_of(app);
+  known.insert(known.end(), positionals.begin(), positionals.end());
+  const auto near = is_one_letter ? std::nullopt : meant_name(name, known);
+  if (near && std::ranges::find(positionals, *near) != positionals.end()) {
+    throw ConfigError(fmt::format("{0} has no flag {1}; {2} stands without one, as in '{0} {2}'.",
+                                  full_name(app), quote(name), *near));
+  }
   if (!near && takes_command(app)) {
     throw ConfigError(fmt::format(
         "{} has no flag {}; a command that it starts stands after --, as in '{} -- train {}'.",

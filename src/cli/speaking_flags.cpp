@@ -316,7 +316,7 @@ SamplingSettings sampling_settings(const SpeakingFlags& flags, const SamplingSet
 c10::Device speaking_device(const SpeakingFlags& flags) {
   const bool on_gpu = flags.device == "cuda" || flags.device == "gpu";
   require(flags.device == "auto" || flags.device == "cpu" || on_gpu,
-          fmt::format("--device is \"{}\"; it must be auto, cpu or cuda.", flags.device));
+          fmt::format("--device is \"{}\"; it must be auto, cpu, cuda or gpu.", flags.device));
   const DeviceKind kind = flags.device == "cpu" ? DeviceKind::Cpu
                           : on_gpu              ? DeviceKind::Cuda
                                                 : DeviceKind::Auto;

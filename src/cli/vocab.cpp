@@ -60,13 +60,13 @@ void write_vocabulary(const ExtendOptions& options) {
 }
 
 void write_model(const ExtendOptions& options) {
+  const Interruption interruption;
+  StagedFolder target(options.out, options.force, files_we_write());
   const fs::path model = find_model("--model", options.model);
   if (!fs::exists(model / files::kVocabulary)) {
     throw DataError(fmt::format("{} has no {}; give --model a folder that 'myxtts import' made.",
                                 model.string(), files::kVocabulary));
   }
-  const Interruption interruption;
-  StagedFolder target(options.out, options.force, files_we_write());
   const ExtendedVocabulary extended = extend_file(model / files::kVocabulary, options);
   write_grown_folder(model, extended, target);
   target.commit();

@@ -55,12 +55,13 @@ std::vector<std::string> cautions(const EffectiveConfig& config) {
 std::vector<LengthCaution> cautions_of_length(const RunConfig& config, std::int64_t steps) {
   const auto share = [steps](std::int64_t part) { return std::max<std::int64_t>(1, steps / part); };
   std::vector<LengthCaution> found;
-  if (2 * config.train.warmup_steps > steps) {
-    found.push_back({.name = "warm-up",
-                     .finding = fmt::format("--warmup-steps {} is most of the run's {} steps, so "
-                                            "that the learning rate is hardly reached",
-                                            config.train.warmup_steps, steps),
-                     .remedy = fmt::format("Give --warmup-steps {}", steps / 10)});
+  if (2 * config.train.warmup_steps.value_or(0) > steps) {
+    found.push_back(
+        {.name = "warm-up",
+         .finding = fmt::format("--warmup-steps {} is most of the run's {} steps, so "
+                                "that the learning rate is hardly reached",
+                                *config.train.warmup_steps, steps),
+         .remedy = fmt::format("Give --warmup-steps {}, or auto: a tenth of the run", steps / 10)});
   }
   const RunDirectoryConfig& run = config.run;
   if (run.eval_steps && *run.eval_steps > steps) {
@@ -119,6 +120,14 @@ std::string source_of(const EffectiveConfig& config, std::string_view key) {
   return field.flag;
 }
 
+// The same of two settings: "both --data-gpu and --model-gpu", or what gave both.
+std::string source_of_both(const EffectiveConfig& config, std::string_view first,
+                           std::string_view second) {
+  const std::string source = source_of(config, first);
+  const std::string other = source_of(config, second);
+  return source == other ? source : fmt::format("both {} and {}", source, other);
+}
+
 void check_ranks(const EffectiveConfig& config) {
   const DevicesConfig& devices = config.values.devices;
   if (!devices.gpus) return;
@@ -163,8 +172,8 @@ void check_gpu_pair(const EffectiveConfig& config) {
   }
   if (config.values.data.data_gpu && devices.split_gpu) {
     refuse(config, "data.data_gpu", "devices.split_gpu",
-           fmt::format("leave out {}, or both {} and {}", source_of(config, "devices.split_gpu"),
-                       source_of(config, "data.data_gpu"), source_of(config, "data.model_gpu")));
+           fmt::format("leave out {}, or {}", source_of(config, "devices.split_gpu"),
+                       source_of_both(config, "data.data_gpu", "data.model_gpu")));
   }
 }
 
@@ -197,8 +206,7 @@ void check_cpu_only(const EffectiveConfig& config) {
 // What --mode auto is to choose cannot be chosen already, and a measurement comes out a little
 // differently each time.
 void check_auto(const EffectiveConfig& config) {
-  const std::string pair = fmt::format("{} and {}", source_of(config, "data.data_gpu"),
-                                       source_of(config, "data.model_gpu"));
+  const std::string pair = source_of_both(config, "data.data_gpu", "data.model_gpu");
   for (const auto& [is_set, key, sources] :
        {std::tuple(config.values.devices.split_gpu.has_value(), "devices.split_gpu",
                    source_of(config, "devices.split_gpu")),

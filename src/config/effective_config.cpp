@@ -107,7 +107,9 @@ void apply_setting(const Setting& setting, EffectiveConfig& config) {
                                   field.allowed, quote(setting.value.text),
                                   near ? fmt::format("; did you mean {}?", *near) : "."));
   }
-  config.origins[static_cast<std::size_t>(&field - all_fields().data())] = setting.origin;
+  Origin& origin = config.origins[static_cast<std::size_t>(&field - all_fields().data())];
+  origin = setting.origin;
+  if (origin.kind == Origin::Kind::Flag) origin.as = setting.value.text;
 }
 
 std::string describe(const Origin& origin) {
@@ -216,18 +218,38 @@ std::string as_typed(const Field& field, const EffectiveConfig& config) {
   return is_default || value != "true" ? "" : field.flag;
 }
 
+// "leave out --data-gpu 0 --model-gpu 1" becomes "leave out --preset two-gpu"; false: the message
+// does not say so.
+bool leave_out_preset(std::string& message, const std::string& typed, const std::string& name) {
+  const std::string preset = "leave out --preset " + name;
+  for (const std::string& said : {preset + " " + typed, "leave out " + typed}) {
+    const std::size_t at = message.find(said);
+    if (at == std::string::npos) continue;
+    message.replace(at, said.size(), preset);
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string with_origins(const EffectiveConfig& config, std::string message) {
   constexpr std::string_view kEndsOfWords = " ,;:.\n";
   for (const Field& field : all_fields()) {
     const Origin& origin = config.origin_of(field.key);
-    if (origin.kind == Origin::Kind::Flag || field.is_list()) continue;
+    if (field.is_list()) continue;
     const std::string typed = as_typed(field, config);
     const std::size_t at = typed.empty() ? std::string::npos : message.find(typed);
     if (at == std::string::npos) continue;
     const std::size_t end = at + typed.size();
     if (end < message.size() && kEndsOfWords.find(message[end]) == std::string_view::npos) continue;
+    if (origin.kind == Origin::Kind::Flag) {
+      const bool has_value = field.negative_flag.empty();
+      if (has_value) message.replace(at, typed.size(), field.flag + " " + one_line(origin.as));
+      continue;
+    }
+    const bool is_preset = origin.kind == Origin::Kind::Preset;
+    if (is_preset && leave_out_preset(message, typed, origin.name)) continue;
     message.insert(end, fmt::format(" ({})", one_line(describe(origin))));
   }
   return message;

@@ -18,7 +18,8 @@ struct Origin {
   Kind kind = Kind::Default;
   std::string name = {};  // of the preset, the file or the flag; of a default: why this one
   int line = 0;           // of the file, from 1
-  std::string as = {};    // the key there, where it is not the setting's own
+  // The key there, where it is not the setting's own; of a flag the value as it was typed.
+  std::string as = {};
 };
 
 // "default", "preset two-gpu", "run.yaml:3", "run.yaml:3 as training.learning_rate" or "flag
@@ -76,7 +77,8 @@ EffectiveConfig make_effective_config(const ConfigSources& sources);
 std::vector<std::string> settled_rates(const EffectiveConfig& config);
 
 // `message` with the origin behind each setting that it names by a flag nobody typed:
-// "--mode single (preset one-gpu) needs a GPU".
+// "--mode single (preset one-gpu) needs a GPU". What was typed is named as it was: "--device gpu",
+// and to leave out what a preset sets is to leave out the preset.
 std::string with_origins(const EffectiveConfig& config, std::string message);
 
 // Throws ConfigError when settings that are fine alone cannot be meant together.

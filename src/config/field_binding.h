@@ -74,12 +74,14 @@ Rule<Enum> one_of(std::vector<std::pair<std::string, Enum>> names) {
   return {.allowed = listed(words), .parse = parse, .format = format, .choices = words};
 }
 
-// A rule that knows the value under one more word, which it never writes.
+// A rule of words that knows the value under one more, which it never writes.
 template <typename T>
 Rule<T> also_called(std::string word, T value, Rule<T> rule) {
   rule.parse = [word, value, parse = rule.parse](std::string_view text) -> std::optional<T> {
     return text == word ? std::optional<T>(value) : parse(text);
   };
+  rule.choices.push_back(word);
+  rule.allowed = listed(rule.choices);
   return rule;
 }
 

@@ -72,7 +72,7 @@ void add_pipeline(std::vector<Field>& fields) {
       .add(
           MYXTTS_FIELD(data.pipeline_buffer_size), "N", or_auto(integer_between(1, 10'000)),
           "Decoded batches held ready in host memory; auto takes what a quarter of the free memory "
-          "holds, at most an epoch and 50, and adds where clips are uneven.")
+          "holds, from 4 up to an epoch or 50, and adds where clips are uneven.")
       .flag = "--buffer-size";
   pipeline.add(MYXTTS_FIELD(data.prefetch_buffer_size), "N", or_auto(integer_between(2, 64)),
                "Batches held ready on the model device; auto takes 3, and on two GPUs what their "
@@ -168,8 +168,10 @@ void add_saving(std::vector<Field>& fields) {
 
 void add_measuring(std::vector<Field>& fields) {
   FieldGroup run(fields, "Run");
-  run.add(MYXTTS_FIELD(run.eval_steps), "N", or_auto(integer_between(1, 1'000'000'000)),
-          "Measure on the validation clips every so many steps; auto once an epoch.");
+  run.add(
+      MYXTTS_FIELD(run.eval_steps), "N", or_auto(integer_between(1, 1'000'000'000)),
+      "Measure on the validation clips every so many steps; auto once an epoch, or twenty times "
+      "in a stage whose --stage-budget counts steps.");
   run.add(MYXTTS_FIELD(run.early_stopping), "N", or_none(integer_between(1, 1'000'000)),
           "End after so many measurements without a better validation loss.");
   run.add(MYXTTS_FIELD(run.log_steps), "N", integer_between(1, 1'000'000),

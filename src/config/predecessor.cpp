@@ -13,6 +13,9 @@ namespace {
 
 using Pair = std::pair<std::string_view, std::string_view>;
 
+constexpr double kItsHop = 256;     // samples of a frame
+constexpr double kItsRate = 22050;  // samples of a second
+
 // Its key, ours. Settings that have the same key in both are not here.
 constexpr std::array kSame{
     Pair{"data.dataset_path", "data.train_data"},
@@ -21,6 +24,7 @@ constexpr std::array kSame{
     Pair{"data.val_split", "data.val_fraction"},
     Pair{"data.max_audio_length", "data.max_seconds"},
     Pair{"data.min_audio_length", "data.min_seconds"},
+    Pair{"data.max_mel_frames", "data.max_seconds"},
     Pair{"data.max_text_length", "data.max_text_tokens"},
     Pair{"data.batch_size", "train.batch_size"},
     Pair{"model.enable_gradient_checkpointing", "train.recompute"},
@@ -63,7 +67,11 @@ constexpr std::string_view kListening =
     "say of what";
 constexpr std::string_view kMemory =
     "the device plan decides what fits; devices.enable_memory_isolation sets caps";
-constexpr std::string_view kUnknown = "nothing here is called so";
+constexpr std::string_view kEarlyStopping =
+    "every measurement below the best one counts as better, by however little; run.early_stopping "
+    "says how many may pass without";
+constexpr std::string_view kLeastRate =
+    "train.schedule says where the learning rate ends: cosine at 0";
 
 // Keys that mean nothing here. A name that ends in * stands for all that begin with it.
 constexpr std::array kNothing{
@@ -84,7 +92,6 @@ constexpr std::array kNothing{
     Pair{"data.auto_rebuild_*", kCache},
     Pair{"data.pad_to_fixed_length", kPacked},
     Pair{"data.pad_to_multiple", kPacked},
-    Pair{"data.max_mel_frames", kPacked},
     Pair{"data.sample_rate", kNetwork},
     Pair{"data.n_mels", kNetwork},
     Pair{"data.n_fft", kNetwork},
@@ -141,8 +148,8 @@ constexpr std::array kNothing{
     Pair{"training.eps", kAdam},
     Pair{"training.scheduler_params", kAdam},
     Pair{"training.cosine_restarts", kAdam},
-    Pair{"training.min_learning_rate", kAdam},
-    Pair{"training.early_stopping_min_delta", kListening},
+    Pair{"training.min_learning_rate", kLeastRate},
+    Pair{"training.early_stopping_min_delta", kEarlyStopping},
     Pair{"training.use_wandb", kListening},
     Pair{"training.wandb_*", kListening},
     Pair{"training.spectrogram_*", kListening},
@@ -177,7 +184,7 @@ constexpr std::array kNothing{
     Pair{"training.use_huber_loss", kLosses},
     Pair{"training.huber_delta", kLosses},
     Pair{"training.use_simple_loss", kLosses},
-    Pair{"training.*", kUnknown},
+    Pair{"training.*", kUnknownKey},
 };
 
 bool fits(std::string_view name, std::string_view pattern) {
@@ -214,6 +221,10 @@ std::optional<PredecessorKey> predecessor_key(std::string_view key) {
 }
 
 std::optional<std::string> predecessor_value(std::string_view key, const std::string& value) {
+  const auto frames = parse_integer(value);
+  if (key == "data.max_mel_frames" && frames) {
+    return fmt::format("{:.2f}", static_cast<double>(*frames) * kItsHop / kItsRate);
+  }
   const std::optional<bool> is_on = parse_switch(value);
   if (key == "training.use_warmup_cosine_schedule" && is_on) {
     return *is_on ? std::optional<std::string>("cosine") : std::nullopt;
@@ -237,6 +248,9 @@ constexpr std::array kOtherNames{
     Pair{"gradient-clip-norm", "grad-clip"},
     Pair{"clip-grad", "grad-clip"},
     Pair{"data", "train-data"},
+    Pair{"data", "corpus"},
+    Pair{"train-data", "corpus"},
+    Pair{"model", "from"},
     Pair{"data-path", "train-data"},
     Pair{"dataset", "train-data"},
     Pair{"dataset-path", "train-data"},
@@ -313,11 +327,14 @@ std::string bare(std::string_view name) {
 
 constexpr std::size_t kShortestPiece = 3;  // of a name
 
+// The first of the shortest that pass: --model-gpu goes before --model-gpu-memory.
 template <typename Test>
-std::optional<std::string> first_of(std::span<const std::string> known, const Test& test) {
-  const auto found =
-      std::ranges::find_if(known, [&test](const std::string& name) { return test(bare(name)); });
-  return found == known.end() ? std::nullopt : std::optional(*found);
+std::optional<std::string> shortest_of(std::span<const std::string> known, const Test& test) {
+  std::optional<std::string> shortest;
+  for (const std::string& name : known) {
+    if (test(bare(name)) && (!shortest || name.size() < shortest->size())) shortest = name;
+  }
+  return shortest;
 }
 
 }  // namespace
@@ -326,17 +343,16 @@ std::optional<std::string> meant_name(std::string_view wrong, std::span<const st
   const std::string asked = bare(wrong);
   for (const auto& [other, ours] : kOtherNames) {
     if (asked != other) continue;
-    if (const auto found = first_of(known, [&](const std::string& name) { return name == ours; })) {
-      return found;
-    }
+    const auto is_it = [&](const std::string& name) { return name == ours; };
+    if (const auto found = shortest_of(known, is_it)) return found;
   }
-  if (const auto near = nearest_name(wrong, known)) return near;
-  if (asked.size() < kShortestPiece) return std::nullopt;
-  if (const auto begun =
-          first_of(known, [&](const std::string& name) { return name.starts_with(asked); })) {
-    return begun;
+  if (asked.size() >= kShortestPiece) {
+    const auto begins = [&](const std::string& name) { return name.starts_with(asked); };
+    const auto ends = [&](const std::string& name) { return name.ends_with("-" + asked); };
+    if (const auto found = shortest_of(known, begins)) return found;
+    if (const auto found = shortest_of(known, ends)) return found;
   }
-  return first_of(known, [&](const std::string& name) { return name.ends_with("-" + asked); });
+  return nearest_name(wrong, known);
 }
 
 std::string_view reason_without_flag(std::string_view flag) {

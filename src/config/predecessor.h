@@ -13,6 +13,9 @@
 
 namespace myxtts {
 
+// The reason of a key that neither it nor we have.
+inline constexpr std::string_view kUnknownKey = "nothing here is called so";
+
 // What a key of its files is here.
 struct PredecessorKey {
   const Field* field = nullptr;  // the setting it means; null: none
@@ -30,7 +33,7 @@ bool is_predecessor_section(std::string_view key);
 std::optional<std::string> predecessor_value(std::string_view key, const std::string& value);
 
 // The name among `known` that the writer of `wrong` most likely meant: the same thing under the
-// name that others give it, a slip of the keyboard, a beginning or an end of a name. Names are
+// name that others give it, a beginning or an end of a name, a slip of the keyboard. Names are
 // flags ("--learning-rate"), keys or parts of keys.
 std::optional<std::string> meant_name(std::string_view wrong, std::span<const std::string> known);
 

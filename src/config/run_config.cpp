@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/run_config.h"
 
+#include <algorithm>
+
 namespace myxtts {
 double learning_rate_of(const TrainConfig& config) {
   const PartFacts& facts = facts_of(config.stage);
@@ -13,6 +15,20 @@ ScheduleKind schedule_of(const TrainConfig& config) {
 
 double weight_decay_of(const TrainConfig& config) {
   return config.weight_decay.value_or(facts_of(config.stage).weight_decay);
+}
+
+std::int64_t warmup_steps_of(const TrainConfig& config, std::int64_t steps) {
+  constexpr std::int64_t kMost = 200;
+  return config.warmup_steps.value_or(std::min(kMost, steps / 10));
+}
+
+std::optional<std::int64_t> eval_steps_of(const RunConfig& config, std::int64_t steps) {
+  constexpr std::int64_t kTimes = 20;
+  const auto& budgets = config.train.stage_budget;
+  const bool by_steps = budgets && budgets->contains(config.train.stage) &&
+                        budgets->at(config.train.stage).steps.has_value();
+  if (config.run.eval_steps || !by_steps) return config.run.eval_steps;
+  return std::max<std::int64_t>(1, steps / kTimes);
 }
 
 }  // namespace myxtts

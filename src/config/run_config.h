@@ -183,9 +183,9 @@ struct TrainConfig {
   // Nothing: what suits the stage and what it starts from (learning_rate_of below).
   std::optional<double> lr = {};
   std::optional<ScheduleKind> schedule = {};
-  std::int64_t warmup_steps = 0;
-  std::optional<double> weight_decay = {};  // nothing: likewise
-  std::optional<double> grad_clip = {};     // of the length of all gradients together
+  std::optional<std::int64_t> warmup_steps = 0;  // nothing: warmup_steps_of() below
+  std::optional<double> weight_decay = {};       // nothing: likewise
+  std::optional<double> grad_clip = {};          // of the length of all gradients together
   double dropout = 0.1;
   std::optional<std::vector<std::string>> freeze = {};  // patterns of parameters' names
   PromptFrom prompt_from = PromptFrom::Clip;
@@ -234,7 +234,7 @@ struct RunDirectoryConfig {
   std::int64_t keep_last = 3;
   std::int64_t keep_best = 1;  // by validation loss
 
-  std::optional<std::int64_t> eval_steps = {};  // nothing: at the end of each epoch
+  std::optional<std::int64_t> eval_steps = {};  // nothing: eval_steps_of() below
   std::optional<std::int64_t> early_stopping = {};
   std::int64_t log_steps = 10;
   bool histograms = false;
@@ -251,6 +251,9 @@ double learning_rate_of(const TrainConfig& config);
 ScheduleKind schedule_of(const TrainConfig& config);
 double weight_decay_of(const TrainConfig& config);
 
+// Of a run of so many steps; auto is a tenth of it, and 200 at most.
+std::int64_t warmup_steps_of(const TrainConfig& config, std::int64_t steps);
+
 // Every setting of a training run, one struct for each section of the YAML file.
 struct RunConfig {
   DataConfig data = {};
@@ -261,5 +264,9 @@ struct RunConfig {
 
   friend bool operator==(const RunConfig&, const RunConfig&) = default;
 };
+
+// Of a run of so many steps; nothing: at the end of each epoch. Where a stage's budget counts
+// steps, epochs say nothing of its length, and auto measures twenty times.
+std::optional<std::int64_t> eval_steps_of(const RunConfig& config, std::int64_t steps);
 
 }  // namespace myxtts

@@ -2,6 +2,7 @@
 #include "config/settings_reader.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/ranges.h>
 
@@ -49,28 +50,53 @@ std::string_view leaf_of_key(std::string_view key) {
   return key.substr(key.rfind('.') + 1);
 }
 
-// The known key that was most likely meant: one with the same last part, else the nearest spelling,
-// else one whose last part is near or is what others call the thing.
+// The one of `keys` whose last part was most likely meant.
+std::optional<std::string> key_by_leaf(const std::string& wrong,
+                                       const std::vector<std::string>& keys) {
+  std::vector<std::string> leaves;
+  for (const std::string& key : keys) leaves.emplace_back(leaf_of_key(key));
+  const auto leaf = meant_name(leaf_of_key(wrong), leaves);
+  if (!leaf) return std::nullopt;
+  return keys[static_cast<std::size_t>(std::ranges::find(leaves, *leaf) - leaves.begin())];
+}
+
+// Of a word that stands at the left edge: a section, else a setting, else the section that it
+// begins with.
+std::optional<std::string> nearest_section(const std::string& wrong,
+                                           const std::vector<std::string>& keys) {
+  const std::vector<std::string> sections = section_names();
+  if (const auto near = nearest_name(wrong, sections)) return near;
+  if (const auto near = key_by_leaf(wrong, keys)) return near;
+  const auto begins = [&wrong](const std::string& name) { return wrong.starts_with(name); };
+  const auto found = std::ranges::find_if(sections, begins);
+  return found == sections.end() ? std::nullopt : std::optional(*found);
+}
+
+// The known key that was most likely meant: one with the same last part, else one of its section,
+// else one of any.
 std::optional<std::string> nearest_key(const std::string& wrong) {
   constexpr std::size_t kLongestKey = 100;  // beyond it, comparing only costs time
   if (wrong.size() > kLongestKey) return std::nullopt;
-  std::vector<std::string> known = section_names();
-  std::vector<std::string> leaves;
   const bool of_stages = wrong.starts_with("stages.");
+  std::vector<std::string> keys;
   for (const Field& field : all_fields()) {
     if (leaf_of_key(field.key) == leaf_of_key(wrong) &&
         (!of_stages || !may_differ_by_part(field))) {
       return field.key;
     }
-    known.push_back(field.key);
-    leaves.emplace_back(leaf_of_key(field.key));
+    keys.push_back(field.key);
   }
-  if (of_stages) known = all_part_keys();
-  if (const auto near = nearest_name(wrong, known)) return near;
-  const auto leaf = of_stages ? std::nullopt : meant_name(leaf_of_key(wrong), leaves);
-  if (!leaf) return std::nullopt;
-  const auto found = std::ranges::find(leaves, *leaf) - leaves.begin();
-  return all_fields()[static_cast<std::size_t>(found)].key;
+  if (of_stages) keys = all_part_keys();
+  if (wrong.find('.') == std::string::npos) return nearest_section(wrong, keys);
+  std::vector<std::string> own;  // of its section
+  const auto section = std::string_view(wrong).substr(0, wrong.rfind('.') + 1);
+  std::ranges::copy_if(keys, std::back_inserter(own),
+                       [&](const std::string& key) { return key.starts_with(section); });
+  if (const auto near = key_by_leaf(wrong, own)) return near;
+  if (own.empty()) {
+    if (const auto near = nearest_name(wrong, keys)) return near;
+  }
+  return key_by_leaf(wrong, keys);
 }
 }  // namespace
 
@@ -255,7 +281,11 @@ void SettingsReader::take_key(int line, const std::string& key) {
                        (level.prefix.empty() && is_section(level.key));
   const bool is_its_section = level.prefix.empty() && is_predecessor_section(level.key);
   level.its = is_ours || is_its_section ? std::nullopt : predecessor_key(level.key);
-  if (!is_ours && !is_its_section && !level.its) fail_unknown(line, level.key);
+  if (!is_ours && !is_its_section && !level.its) {
+    if (!level.key.starts_with("data.")) fail_unknown(line, level.key);
+    if (!unknown_) unknown_ = {line, level.key};  // no fault in a file of the predecessor
+    level.its = PredecessorKey{.reason = kUnknownKey};
+  }
   if (!seen_.insert(level.key).second || set_by_its_keys_.contains(level.key)) {
     fail(line, fmt::format("{} stands here a second time; keep one of the two.", level.key));
   }
@@ -303,6 +333,7 @@ void SettingsReader::take_its_value(const Level& level, const Scalar& value) {
 }
 
 std::vector<Setting> SettingsReader::take_settings() {
+  if (unknown_ && !is_predecessors_) fail_unknown(unknown_->first, unknown_->second);
   std::vector<Setting> allowed;
   for (Setting& setting : settings_) {
     const std::string& key = setting.origin.as.empty() ? setting.field->key : setting.origin.as;

@@ -86,7 +86,8 @@ class SettingsReader final : public YAML::EventHandler {
   std::vector<Setting> settings_;
 
   // Of the predecessor.
-  bool is_predecessors_ = false;  // the file has a section that only that had
+  bool is_predecessors_ = false;                        // the file has a section that only that had
+  std::optional<std::pair<int, std::string>> unknown_;  // line and key; refused if it is not
   std::set<std::string, std::less<>> set_by_its_keys_;
   std::vector<std::string> read_as_;  // "training.learning_rate (train.lr)"
   std::vector<std::pair<std::string_view, std::vector<std::string>>> left_alone_;  // by reason

@@ -83,8 +83,9 @@ void add_optimiser(std::vector<Field>& fields) {
                "after 900,000 epochs, 2,700,000 and 5,400,000 (steps), not at all, along a cosine "
                "that ends at the last step, or by a thousandth each epoch (exponential); auto is "
                "steps for gpt, exponential for decoder, else constant.");
-  training.add(MYXTTS_FIELD(train.warmup_steps), "N", integer_between(0, 10'000'000),
-               "Steps in which the learning rate rises from 0.");
+  training.add(MYXTTS_FIELD(train.warmup_steps), "N", or_auto(integer_between(0, 10'000'000)),
+               "Steps in which the learning rate rises from 0; auto a tenth of the run's, 200 at "
+               "most.");
   training.add(MYXTTS_FIELD(train.weight_decay), "RATE", or_auto(number_between(0.0, 1.0)),
                "AdamW's pull of weights towards 0; auto is 0 for decoder, 0.01 for the others.");
   training.add(MYXTTS_FIELD(train.grad_clip), "NORM", or_none(number_between(1e-6, 1e6)),

@@ -224,7 +224,7 @@ std::vector<std::string> obstacles(const ModelConfig& config) {
   std::vector<std::string> found;
   const auto compare = [&](const std::string& field, const auto& ours, const auto& public_value) {
     if (ours != public_value) {
-      found.push_back(fmt::format("{} is {}, the peer has {}", field, ours, public_value));
+      found.push_back(fmt::format("{} {} in place of {}", field, ours, public_value));
     }
   };
   ModelConfig ours = config;
@@ -250,8 +250,10 @@ bool coqui_can_hold(const ModelConfig& config) {
 void require_coqui_can_hold(const ModelConfig& config, const std::string& model) {
   const auto found = obstacles(config);
   if (found.empty()) return;
-  throw DataError(fmt::format("{} cannot be exported: {}. The sizes normal, big and xtts-v2 can.",
-                              model, fmt::join(found, "; ")));
+  throw DataError(fmt::format(
+      "{} cannot be exported: coqui-tts loads the sizes normal, big and xtts-v2. Train one of them "
+      "with --model-size to export it; this model has {}.",
+      model, fmt::join(found, ", ")));
 }
 
 }  // namespace myxtts

@@ -78,12 +78,8 @@ Vocabulary vocabulary_of(const RunFacts& facts) {
   return Vocabulary::parse(vocabulary_of_new_model(config), "the new vocabulary");
 }
 
-CorpusFacts facts_of_corpus(const RunFacts& run, const GptConfig& gpt, const DevicePlan& plan,
-                            const fs::path& folder) {
-  const RunConfig& config = run.config;
-  const auto vocabulary = vocabulary_of(run);
-  const Corpus corpus =
-      Corpus::open(config.data, vocabulary, folder, hold_back_of(config.train.stage));
+CorpusFacts facts_of_corpus(const Corpus& corpus, const RunConfig& config, const GptConfig& gpt,
+                            const DevicePlan& plan) {
   CorpusFacts facts{.training_clips = static_cast<std::int64_t>(corpus.training().size()),
                     .validation_clips = static_cast<std::int64_t>(corpus.validation().size()),
                     .left_out = static_cast<std::int64_t>(corpus.skipped().size())};
@@ -121,9 +117,34 @@ ModelConfig sizes_of(const RunFacts& facts) {
   return facts.model ? *facts.model : model_preset(facts.config.train.model_size);
 }
 
-RunFacts facts_before_devices(RunConfig config) {
+// A run, and what of it is needed until its facts are complete.
+struct LookedAt {
+  RunFacts facts;
+  std::optional<Corpus> corpus = {};
+};
+
+// The index goes where prepare puts it. That nothing can be written there is no fault of the
+// corpus.
+Corpus open_corpus(const RunFacts& facts) {
+  const DataConfig& data = facts.config.data;
+  fs::path folder = index_folder(data);
+  std::optional<ScratchFolder> scratch;
+  if (!writing_fault(existing_folder(folder)).empty()) folder = scratch.emplace("dry-run").path();
+  return Corpus::open(data, vocabulary_of(facts), folder, hold_back_of(facts.config.train.stage));
+}
+
+// No step has more clips than the corpus, so memory is planned for no more.
+RunConfig within_corpus(RunConfig config, const std::optional<Corpus>& corpus) {
+  std::optional<std::int64_t>& batch = config.train.batch_size;
+  const auto clips = corpus ? static_cast<std::int64_t>(corpus->training().size()) : 0;
+  if (batch > clips && clips > 1) batch = clips;
+  return config;
+}
+
+LookedAt look_before_devices(RunConfig config) {
   SystemProbe probe;
-  RunFacts facts{.config = config, .machine = discover_machine(probe)};
+  LookedAt run{.facts = {.config = config, .machine = discover_machine(probe)}};
+  RunFacts& facts = run.facts;
   facts.disk = probe.disk(existing_folder(config.run.checkpoint_dir));
   if (facts.disk.fault.empty()) facts.disk.fault = writing_fault(facts.disk.folder);
   const auto sizes_of_model = [&config] {
@@ -133,8 +154,10 @@ RunFacts facts_before_devices(RunConfig config) {
   gather(sizes_of_model, facts.model, facts.model_fault);
   facts.config = config;  // --init is the folder that was found
   facts.model_source = config.train.init ? config.train.init->string() : config.train.model_size;
-  gather([&] { return plan_run(config, sizes_of(facts)); }, facts.plan, facts.device_fault);
-  return facts;
+  gather([&] { return open_corpus(facts); }, run.corpus, facts.corpus_fault);
+  gather([&] { return plan_run(within_corpus(config, run.corpus), sizes_of(facts)); }, facts.plan,
+         facts.device_fault);
+  return run;
 }
 
 void open_devices_of(RunFacts& facts) {
@@ -144,25 +167,24 @@ void open_devices_of(RunFacts& facts) {
 }
 
 // A corpus can be looked at without its devices.
-void add_corpus(RunFacts& facts) {
+void add_corpus(const Corpus& corpus, RunFacts& facts) {
   const DevicePlan plan =
       facts.plan.value_or(DevicePlan{.batch_size = facts.config.train.batch_size.value_or(1)});
-  fs::path folder = index_folder(facts.config.data);
-  std::optional<ScratchFolder> scratch;
-  if (!writing_fault(existing_folder(folder)).empty()) folder = scratch.emplace("dry-run").path();
-  gather([&] { return facts_of_corpus(facts, sizes_of(facts).gpt, plan, folder); }, facts.corpus,
-         facts.corpus_fault);
+  gather([&] { return facts_of_corpus(corpus, facts.config, sizes_of(facts).gpt, plan); },
+         facts.corpus, facts.corpus_fault);
 }
 
 }  // namespace
 
 // All are planned before the first is opened: afterwards other GPUs are out of sight.
 std::vector<RunFacts> gather_run_facts(const std::vector<RunConfig>& stages) {
+  std::vector<LookedAt> looked_at;
+  for (const RunConfig& config : stages) looked_at.push_back(look_before_devices(config));
   std::vector<RunFacts> all;
-  for (const RunConfig& config : stages) all.push_back(facts_before_devices(config));
-  for (RunFacts& facts : all) {
-    open_devices_of(facts);
-    add_corpus(facts);
+  for (LookedAt& run : looked_at) {
+    open_devices_of(run.facts);
+    if (run.corpus) add_corpus(*run.corpus, run.facts);
+    all.push_back(std::move(run.facts));
   }
   return all;
 }

@@ -29,10 +29,10 @@ class SaveSchedule {
   std::int64_t last_ = -1;
 };
 
-// Whether a run validates after this step: every so many steps, or at the end of each epoch.
-inline bool validation_is_due(const RunDirectoryConfig& config, std::int64_t step,
+// Whether a run validates after this step: every `eval_steps`, or at the end of each epoch.
+inline bool validation_is_due(std::optional<std::int64_t> eval_steps, std::int64_t step,
                               bool ends_epoch) {
-  return config.eval_steps ? step % *config.eval_steps == 0 : ends_epoch;
+  return eval_steps ? step % *eval_steps == 0 : ends_epoch;
 }
 
 }  // namespace myxtts

@@ -35,7 +35,8 @@ TrainingLoop::TrainingLoop(WiredTraining& parts, BatchFeed& feed,
       feed_(feed),
       deadline_(deadline),
       metrics_position_(std::move(metrics_position)),
-      saving_(parts.config().run) {
+      saving_(parts.config().run),
+      eval_steps_(eval_steps_of(parts.config(), parts.data.steps_of_run())) {
   watch_memory(parts.state.step);
   if (parts.state.validation_loss) validated_ = parts.state.step;
   saving_.saved(parts.state.step);  // there is such a checkpoint, or nothing to keep
@@ -50,7 +51,7 @@ void TrainingLoop::watch_memory(std::int64_t first_step) {
 bool TrainingLoop::validation_is_missing() const {
   const TrainingState& start = parts_.state;
   if (start.step == 0 || start.validation_loss) return false;
-  return validation_is_due(parts_.config().run, start.step, start.begins_epoch());
+  return validation_is_due(eval_steps_, start.step, start.begins_epoch());
 }
 
 Ending TrainingLoop::run() {
@@ -165,7 +166,7 @@ void TrainingLoop::after_step(DataPosition position) {
   const bool ends_epoch = parts_.data.training().batches.next(position).epoch != position.epoch;
   data_memory_->look(step);
   model_memory_->look(step);
-  if (validation_is_due(parts_.config().run, step, ends_epoch) && !validate()) return;
+  if (validation_is_due(eval_steps_, step, ends_epoch) && !validate()) return;
   if (agreed_.save && saving_.last() != step) save();  // the best one is saved already
 }
 

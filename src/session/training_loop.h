@@ -69,6 +69,7 @@ class TrainingLoop {
   const std::optional<Clock::Time> deadline_;
   const std::function<std::uint64_t()> metrics_position_;
   SaveSchedule saving_;
+  const std::optional<std::int64_t> eval_steps_;  // nothing: once an epoch
   std::optional<MemoryWatch> data_memory_;
   std::optional<MemoryWatch> model_memory_;
   bool has_validated_ = false;

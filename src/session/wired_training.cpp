@@ -78,7 +78,7 @@ TrainerSettings trainer_settings(const RunConfig& config, const RunData& data) {
   return {
       .schedule = {.kind = schedule_of(train),
                    .learning_rate = learning_rate_of(train),
-                   .warmup_steps = train.warmup_steps,
+                   .warmup_steps = warmup_steps_of(train, last),
                    .last_step = last,
                    .most_seconds = most_seconds(train)},
       .last_step = data.steps_are_exact() ? last : data.most_steps().value_or(no_limit),

@@ -134,6 +134,18 @@ TEST(ConfigFile, AnUnknownKeyNamesTheNearestOne) {
             "run.yaml:1: There is no setting 'gradient_accumulation_steps'; did you mean "
             "train.grad_accum?");
   EXPECT_EQ(complaint("dta:\n"), "run.yaml:1: There is no setting 'dta'; did you mean data?");
+  for (const auto& [yaml, meant] : std::vector<std::pair<std::string, std::string>>{
+           {"train: {batch: 3}", "train.batch_size"},
+           {"data: {dataset: x}", "data.train_data"},
+           {"trainning:\n", "train"},
+           {"dataset: x", "data.train_data"},
+           {"train: {save: 3}", "run.save_steps"},
+           {"trian.sed: 3", "train.seed"},
+           {"stages: {gpt: {batch: 3}}", "stages.gpt.batch_size"},
+           {"stages: {gtp: {lr: 3}}", "stages.gpt"}}) {
+    EXPECT_NE(complaint(yaml).find("did you mean " + meant + "?"), std::string::npos)
+        << complaint(yaml);
+  }
   EXPECT_NE(complaint("zebra: 1").find("--format reference"), std::string::npos);
 }
 

@@ -73,6 +73,27 @@ TEST(Predecessor, AValueThatIsNotAllowedHereHasNoEffectInItsFilesAndIsAnErrorInO
       << complaint("data: {batch_size: many}\n");
 }
 
+TEST(Predecessor, AnUnknownKeyOfDataIsLeftAloneInItsFilesAndRefusedInOurs) {
+  const std::string data = "data: {foo: {a: [1]}, num_workers: 3}\n";
+  const std::string its = "model: {decoder_dim: 4}\n";
+  EXPECT_EQ(read(its + data).values.data.num_workers, 3);
+  EXPECT_EQ(read(data + its).values.data.num_workers, 3) << "whichever comes first";
+  EXPECT_NE(complaint(data).find(":1: There is no setting 'data.foo'"), std::string::npos);
+}
+
+TEST(Predecessor, FramesOfSoundAreSeconds) {
+  EXPECT_EQ(read("data: {max_mel_frames: 800}\n").values.data.max_seconds, 9.29);
+  EXPECT_FALSE(read("data: {max_mel_frames: ~}\n").values.data.max_seconds);
+}
+
+TEST(Predecessor, AKeyWithoutMeaningHasAReasonOfItsOwnSubject) {
+  const auto says = [](std::string_view key, std::string_view word) {
+    return predecessor_key(key)->reason.find(word) != std::string_view::npos;
+  };
+  EXPECT_TRUE(says("training.early_stopping_min_delta", "run.early_stopping"));
+  EXPECT_TRUE(says("training.min_learning_rate", "train.schedule"));
+}
+
 TEST(Predecessor, OneSettingUnderTwoNamesIsRefused) {
   for (const char* yaml : {"data: {batch_size: 3}\ntrain: {batch_size: 4}\n",
                            "train: {batch_size: 4}\ndata: {batch_size: 3}\n"}) {
@@ -91,9 +112,10 @@ TEST(Predecessor, EveryKeyBelowItsOwnSectionsIsKnownAndNoneOfOursIsTakenForIt) {
 }
 
 TEST(Predecessor, NamesThatOthersGiveLeadToOurs) {
-  const std::vector<std::string> flags = {"--data-gpu",  "--batch-size", "--batch-tokens",
-                                          "--lr",        "--train-data", "--grad-accum",
-                                          "--reference", "--out"};
+  const std::vector<std::string> flags = {"--data-gpu",     "--batch-size", "--batch-tokens",
+                                          "--lr",           "--train-data", "--grad-accum",
+                                          "--reference",    "--out",        "--stage",
+                                          "--save-minutes", "--save-steps"};
   for (const auto& [wrong, right] :
        std::vector<std::pair<std::string, std::string>>{{"--learning-rate", "--lr"},
                                                         {"--learning_rate", "--lr"},
@@ -102,12 +124,16 @@ TEST(Predecessor, NamesThatOthersGiveLeadToOurs) {
                                                         {"--data-path", "--train-data"},
                                                         {"--batch", "--batch-size"},
                                                         {"--ref", "--reference"},
+                                                        {"--save", "--save-steps"},
                                                         {"--size", "--batch-size"},
                                                         {"--output", "--out"},
                                                         {"--batchsize", "--batch-size"}}) {
     EXPECT_EQ(meant_name(wrong, flags), right) << wrong;
   }
   EXPECT_EQ(meant_name("--giraffe", flags), std::nullopt);
+  const std::vector<std::string> of_prepare = {"--model", "CORPUS"};
+  EXPECT_EQ(meant_name("--data", of_prepare), "CORPUS");
+  EXPECT_EQ(meant_name("--model", std::vector<std::string>{"--from", "--out"}), "--from");
 }
 
 }  // namespace

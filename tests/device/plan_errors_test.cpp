@@ -10,9 +10,9 @@ const Flags kPair = {{"data.data_gpu", "0"}, {"data.model_gpu", "1"}};
 
 TEST(PlanErrors, TwoRolesOnOneGpuNeedTwo) {
   EXPECT_EQ(refusal<DeviceError>(kPair, FakeGpus{}.l4()),
-            "Insufficient GPUs for Multi-GPU Mode: it requires at least 2 GPUs, found 1: 0 (NVIDIA "
-            "L4, 23,034 MB); leave out --data-gpu 0 --model-gpu 1 to use it alone, or give "
-            "--split-gpu 0 in their place to use it as two.");
+            "Insufficient GPUs for Multi-GPU Mode: Multi-GPU requires at least 2 GPUs, found 1: 0 "
+            "(NVIDIA L4, 23,034 MB); leave out --data-gpu 0 --model-gpu 1 to use it alone, or give "
+            "--split-gpu 0 instead to use it as two.");
   // What it says to type is not refused in its turn.
   EXPECT_EQ(plan({}, FakeGpus{}.l4()).mode, Mode::Single);
   EXPECT_EQ(plan({{"devices.split_gpu", "0"}}, FakeGpus{}.l4()).mode, Mode::Split);

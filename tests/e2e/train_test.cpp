@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <set>
 
 #include <fmt/format.h>
@@ -66,7 +67,7 @@ TEST(Train, WhatCannotBeMeantOrFulfilledIsRefusedWithItsExitCode) {
        two,
        4,
        "Insufficient GPUs for Multi-GPU Mode: --model-gpu 5 is not there"},
-      {pair, one, 4, "Insufficient GPUs for Multi-GPU Mode: it requires at least 2 GPUs, found 1"},
+      {pair, one, 4, "Insufficient GPUs for Multi-GPU Mode: Multi-GPU requires at least 2 GPUs"},
       {pair, machine("NVIDIA L4", {"MYXTTS_NVML_LIBRARY=libabsent-ml.so.1"}), 4,
        "--data-gpu 0 --model-gpu 1 needs a GPU, but there is no NVIDIA driver"},
       {pair, machine("NVIDIA L4;NVIDIA L4", {"MYXTTS_CUDA_PLUGIN=/no/such.so"}), 4,
@@ -79,6 +80,12 @@ TEST(Train, WhatCannotBeMeantOrFulfilledIsRefusedWithItsExitCode) {
       {{"--split-gpu", "0:133"}, one, 4, "asks for 133 multiprocessors"},
       {{"--split-gpu", "3"}, one, 4, "--split-gpu 3 is not there"},
       {{"--gpus", "0,2"}, two, 4, "--gpus 2 is not there"},
+      {{"--device", "gpu"}, machine(""), 4, "myxtts: --device gpu needs a GPU"},
+      {{"--device", "gpuu"}, one, 2, "auto, cpu, cuda or gpu"},
+      {{"--preset", "two-gpu", "--split-gpu", "0"},
+       one,
+       2,
+       "leave out --split-gpu, or --preset two-gpu."},
       {{"--gpus", "all"}, machine(""), 4, "--gpus all needs a GPU"},
       {{"--gpus", "0,1", "--mode", "auto"}, two, 2, "--mode auto cannot measure"},
       {{"--gpus", "0", "--device", "cpu"}, two, 2, "leave out --gpus"},
@@ -255,10 +262,12 @@ TEST_F(DryRun, TheRemediesOfOneGpuAreAccepted) {
   const auto check_on_one = [&](const Words& flags) { return check(flags, one); };
   const auto refused = check_on_one({"--preset", "two-gpu"});
   EXPECT_EQ(refused.exit_code, 1);
-  EXPECT_TRUE(has(refused.out, "leave out --data-gpu 0 (preset two-gpu)")) << refused.out;
-  EXPECT_TRUE(has(refused.out, "or give --split-gpu 0 in their place")) << refused.out;
-  for (const auto& [flags, plan] : std::vector<std::pair<Words, std::string>>{
-           {{"--split-gpu", "0"}, "split"}, {{}, "single"}}) {
+  std::smatch said;
+  const std::regex remedies("leave out (.*) to use it alone, or give (\\S+) (\\S+) instead");
+  ASSERT_TRUE(std::regex_search(refused.out, said, remedies)) << refused.out;
+  EXPECT_EQ(said[1], "--preset two-gpu") << "what was typed";
+  for (const auto& [flags, plan] :
+       std::vector<std::pair<Words, std::string>>{{{said[2], said[3]}, "split"}, {{}, "single"}}) {
     const auto result = check_on_one(flags);
     EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
     EXPECT_TRUE(has(result.out, "Device plan: " + plan)) << result.out;
@@ -313,11 +322,22 @@ TEST_F(DryRun, ARunOnTwoGpusSaysWhatItDoesInTheWordsThatPeopleLookFor) {
 }
 
 TEST_F(DryRun, ABatchLargerThanTheCorpusIsNotJudgedForMemory) {
-  const auto result = check({"--batch-size", "4000"}, machine("NVIDIA L4"));
-  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
-  EXPECT_TRUE(has(result.out, "WARN  batch")) << result.out;
-  EXPECT_TRUE(has(result.out, "a batch of 4,000 clips is larger than the corpus")) << result.out;
-  EXPECT_TRUE(has(result.out, "Give --batch-size 36\n")) << result.out;
+  const Words large{"--batch-size", "4000"};
+  Words capped = large;
+  capped.insert(capped.end(), {"--split-gpu", "0", "--enable-memory-isolation", "--data-gpu-memory",
+                               "4096", "--model-gpu-memory", "12288"});
+  for (const Words& flags : {large, capped}) {
+    const auto result = check(flags, machine("NVIDIA L4"));
+    EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+    EXPECT_TRUE(has(result.out, "PASS  devices")) << result.out;
+    EXPECT_TRUE(has(result.out, "WARN  batch")) << result.out;
+    EXPECT_TRUE(has(result.out, "a batch of 4,000 clips is larger than the corpus")) << result.out;
+    EXPECT_TRUE(has(result.out, "Give --batch-size 36\n")) << result.out;
+    EXPECT_FALSE(has(result.out + result.err, "by estimate; give a smaller")) << result.out;
+    EXPECT_TRUE(has(result.out, "The run can start; read the 1 warning above first."))
+        << result.out;
+    EXPECT_FALSE(has(result.out, "is in order")) << result.out;
+  }
 }
 
 TEST(LazyCuda, CommandsThatComputeNothingOnAGpuDoNotOpenCuda) {

@@ -44,12 +44,24 @@ TEST(SaveSchedule, NeitherMeansNever) {
 }
 
 TEST(ValidationSchedule, EverySoManyStepsOrAtTheEndOfEachEpoch) {
-  const RunDirectoryConfig by_steps{.eval_steps = 4};
-  EXPECT_TRUE(validation_is_due(by_steps, 8, false));
-  EXPECT_FALSE(validation_is_due(by_steps, 9, true));
-  const RunDirectoryConfig by_epochs{.eval_steps = {}};
-  EXPECT_TRUE(validation_is_due(by_epochs, 9, true));
-  EXPECT_FALSE(validation_is_due(by_epochs, 8, false));
+  EXPECT_TRUE(validation_is_due(4, 8, false));
+  EXPECT_FALSE(validation_is_due(4, 9, true));
+  EXPECT_TRUE(validation_is_due(std::nullopt, 9, true));
+  EXPECT_FALSE(validation_is_due(std::nullopt, 8, false));
+}
+
+TEST(ValidationSchedule, WhatNobodyChoseFollowsFromTheLengthOfTheRun) {
+  RunConfig config;
+  EXPECT_EQ(eval_steps_of(config, 5000), std::nullopt) << "once an epoch";
+  config.train.stage_budget = {{ModelPart::Gpt, {.steps = 6000, .hours = 1.0}}};
+  EXPECT_EQ(eval_steps_of(config, 6000), 300);
+  EXPECT_EQ(eval_steps_of(config, 7), 1);
+  config.run.eval_steps = 500;
+  EXPECT_EQ(eval_steps_of(config, 6000), 500);
+  EXPECT_EQ(warmup_steps_of(config.train, 6000), 0) << "the default has none";
+  config.train.warmup_steps.reset();
+  EXPECT_EQ(warmup_steps_of(config.train, 6000), 200);
+  EXPECT_EQ(warmup_steps_of(config.train, 692), 69);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A CUDA plugin that needs no CUDA: two GPUs, the second of which fails its self-test. Where
-// CUDA_VISIBLE_DEVICES names GPUs of fake_nvml.cpp by UUID it shows those, with
+// CUDA_VISIBLE_DEVICES names GPUs of fake_nvml.cpp, by number or UUID, it shows those, with
 // FAKE_CUDA_MULTIPROCESSORS each (132). When it is opened it writes CUDA_VISIBLE_DEVICES to the
 // file FAKE_CUDA_LOG names. Built with FAKE_PLUGIN_INTERFACE it claims to be made for that version
 // of the interface.
@@ -30,12 +30,12 @@ class FakeBackend final : public myxtts::CudaBackend {
   int driver_version() const override { return 13000; }
   std::vector<myxtts::CudaDevice> devices() const override {
     const std::string visible = setting("CUDA_VISIBLE_DEVICES", "");
-    if (visible.find("GPU-") == std::string::npos) return {{.index = 0}, {.index = 1}};
+    if (visible.empty()) return {{.index = 0}, {.index = 1}};
     std::vector<myxtts::CudaDevice> shown;
     std::istringstream list(visible);
-    for (std::string uuid; std::getline(list, uuid, ',');) {
+    for (std::string name; std::getline(list, name, ',');) {  // a digit ends both ways of naming
       shown.push_back({.index = static_cast<int>(shown.size()),
-                       .pci_bus_id = std::string("0000:1") + uuid.back() + ":00.0",
+                       .pci_bus_id = std::string("0000:1") + name.back() + ":00.0",
                        .multiprocessors = std::stoi(setting("FAKE_CUDA_MULTIPROCESSORS", "132"))});
     }
     return shown;

@@ -228,8 +228,8 @@ std::string GpuChoice::why_none() const {
 void GpuChoice::require_two(const std::string& flags) const {
   if (gpus_.size() >= 2) return;
   throw DeviceError(fmt::format(
-      "{}: it requires at least 2 GPUs, found {}: {}; leave out {} to use it alone, or give "
-      "--split-gpu 0 in their place to use it as two.",
+      "{}: Multi-GPU requires at least 2 GPUs, found {}: {}; leave out {} to use it alone, or give "
+      "--split-gpu 0 instead to use it as two.",
       kTooFewGpus, gpus_.size(), list_entries(gpus_), flags));
 }
 

@@ -120,14 +120,15 @@ Check check_text_data(const TextDataFacts& data, Check check) {
   return check;
 }
 
-// How doctor writes a verdict.
-std::string state_of(Verdict verdict) {
-  if (verdict == Verdict::Pass) return "ok";
-  return verdict == Verdict::Warn ? "warning" : "missing";
-}
-
 bool is_a_gpu(const Check& check) {
   return check.id.starts_with("gpu") && check.id != "gpus";
+}
+
+// How doctor writes a verdict. A card that has a row is there.
+std::string state_of(const Check& check) {
+  if (check.verdict == Verdict::Pass) return "ok";
+  if (check.verdict == Verdict::Warn) return "warning";
+  return is_a_gpu(check) ? "failed" : "missing";
 }
 
 // The names of what is missing, and belongs to `which`.
@@ -204,7 +205,7 @@ std::string report_json(const Findings& findings, const Checks& checklist) {
   for (const Check& check : checklist) {
     report["checks"].push_back({{"id", check.id},
                                 {"name", check.name},
-                                {"state", state_of(check.verdict)},
+                                {"state", state_of(check)},
                                 {"found", check.found},
                                 {"needed_by", check.needed_by},
                                 {"cpu_run_needs_it", check.cpu_run_needs_it},

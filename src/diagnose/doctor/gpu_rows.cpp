@@ -55,6 +55,9 @@ std::vector<NumberedGpu> numbered_gpus(const Findings& findings) {
     }
     gpus.push_back(numbered);
   }
+  const int last = static_cast<int>(gpus.size());  // those that are hidden
+  std::ranges::stable_sort(gpus, {},
+                           [last](const NumberedGpu& gpu) { return gpu.number.value_or(last); });
   return gpus;
 }
 

@@ -21,7 +21,7 @@ struct NumberedGpu {
   std::string name() const { return number ? fmt::format("GPU {}", *number) : "hidden GPU"; }
 };
 
-// All of the machine, in nvidia-smi's order. What was found outlives them.
+// All of the machine by their numbers, then those that are hidden. What was found outlives them.
 std::vector<NumberedGpu> numbered_gpus(const Findings& findings);
 
 // "GPU 0, GPU 2", or "none".

@@ -116,24 +116,26 @@ Check check_larger_than_corpus(const RunFacts& facts) {
           .name = "batch",
           .verdict = Verdict::Warn,
           .found = fmt::format("a batch of {} is larger than the corpus, which has {} to train on",
-                               counted(facts.plan->batch_size, "clip"), human_count(clips)),
+                               counted(*facts.config.train.batch_size, "clip"), human_count(clips)),
           .remedy = fmt::format("Give --batch-size {}", clips)};
 }
 
 Check check_batch(const RunFacts& facts) {
-  if (facts.corpus->training_clips < facts.plan->batch_size) return check_larger_than_corpus(facts);
+  if (facts.corpus->training_clips < facts.config.train.batch_size) {
+    return check_larger_than_corpus(facts);
+  }
   if (facts_of(facts.config.train.stage).on_windows) return check_windows(facts);
   const std::int64_t need = batch_need(facts);
   const auto [limit, set_by] = model_limit(facts);
   Check check{
       .id = "batch",
       .name = "batch",
-      .found = fmt::format("{}, {} tokens at most ({:.1f} % useful): {} MB by "
-                           "estimate, {} MB {}",
-                           counted(facts.plan->batch_size, "clip"),
-                           human_count(facts.corpus->largest_batch.tokens),
-                           100.0 * facts.corpus->useful_share, human_count(need / kMegabyte),
-                           human_count(limit / kMegabyte), set_by)};
+      .found = fmt::format(
+          "{}, {} tokens at most ({:.1f} % useful): {} MB by "
+          "estimate, {} MB {}",
+          counted(std::min(facts.plan->batch_size, facts.corpus->training_clips), "clip"),
+          human_count(facts.corpus->largest_batch.tokens), 100.0 * facts.corpus->useful_share,
+          human_count(need / kMegabyte), human_count(limit / kMegabyte), set_by)};
   if (need <= limit) return check;
   check.verdict = Verdict::Fail;
   const BatchShape nothing;
@@ -262,6 +264,11 @@ std::string describe(const RunFacts& facts, const Checks& checks) {
   const std::string text =
       (facts.plan ? describe(*facts.plan) + "\n" : "") + describe(checks, longest_name(checks));
   const auto failures = std::ranges::count(checks, Verdict::Fail, &Check::verdict);
+  const auto warnings = std::ranges::count(checks, Verdict::Warn, &Check::verdict);
+  if (failures == 0 && warnings > 0) {
+    return text + fmt::format("\nThe run can start; read the {} above first.\n",
+                              counted(warnings, "warning"));
+  }
   if (failures == 0) return text + "\nWhat can be checked before a run is in order.\n";
   return text + fmt::format("\nThe run would not work: {} of {} checks failed.\n", failures,
                             checks.size());

@@ -71,13 +71,18 @@ std::size_t longest_name(const Checks& checks) {
   return longest;
 }
 
-std::string describe(const Checks& checks, std::size_t name_width, std::string (*word)(Verdict)) {
-  const std::size_t word_width = word(Verdict::Fail).size();
+std::string verdict_of(const Check& check) {
+  return name_of(check.verdict);
+}
+
+std::string describe(const Checks& checks, std::size_t name_width,
+                     std::string (*word)(const Check&)) {
+  const std::size_t word_width = word(failed({}, {}, {})).size();
   const std::string indent(word_width + name_width + 6, ' ');
   std::string text;
   for (const Check& check : checks) {
-    text += fmt::format("  {:<{}}  {:<{}}  {}\n", word(check.verdict), word_width, check.name,
-                        name_width, check.found);
+    text += fmt::format("  {:<{}}  {:<{}}  {}\n", word(check), word_width, check.name, name_width,
+                        check.found);
     if (check.verdict != Verdict::Pass && !check.needed_by.empty()) {
       text += fmt::format("{}needed by: {}\n", indent, check.needed_by);
     }

@@ -31,12 +31,15 @@ using Checks = std::vector<Check>;
 
 bool all_passed(const Checks& checks);  // no check failed
 
+std::string verdict_of(const Check& check);  // "PASS", as name_of() writes it
+
 std::size_t longest_name(const Checks& checks);
 
 // A line for each check, names padded to `name_width`; below those that are not as they should be,
-// who needs them and the remedy. `word` is how a verdict is written.
+// who needs them and the remedy. `word` is how a verdict is written; none is longer than that of a
+// check that failed.
 std::string describe(const Checks& checks, std::size_t name_width,
-                     std::string (*word)(Verdict) = name_of);
+                     std::string (*word)(const Check&) = verdict_of);
 
 using Rows = std::vector<std::vector<std::string>>;  // of cells
 

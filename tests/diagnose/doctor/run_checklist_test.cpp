@@ -137,6 +137,7 @@ TEST(RunChecklist, WarmUpMeasuringAndSavingAreHeldAgainstTheLength) {
     EXPECT_TRUE(found[name].remedy.starts_with(remedy)) << found[name].remedy;
   }
   EXPECT_TRUE(all_passed(check_run(facts))) << "they are warnings";
+  EXPECT_NE(describe(facts, check_run(facts)).find("read the 3 warnings above"), std::string::npos);
   facts.corpus->batches_per_epoch = 406;
   EXPECT_EQ(check_run(facts).size(), 7u);
 }
@@ -194,6 +195,7 @@ TEST(RunChecklist, WhatIsMissingFailsAndWhatDependsOnItIsLeftOut) {
 TEST(RunChecklist, ACorpusSmallerThanABatchIsAWarningAndAnEmptyOneAFailure) {
   RunFacts facts = good_run();
   facts.corpus->training_clips = 20;
+  facts.config.train.batch_size = 32;
   facts.machine.memory.available_bytes = 0;  // its memory is not what is wrong
   facts.plan->model.memory_cap_bytes = 1;
   EXPECT_EQ(rows(facts)["batch"].verdict, Verdict::Warn);
