@@ -339,22 +339,21 @@ void ProgressObserver::add_gpus(std::vector<std::string>& figures) const {
 
 // "GPU 12/98 %", "3.1/31.0 GB": the data role's before the model role's.
 void ProgressObserver::add_gpus_in_short(std::vector<std::string>& figures) const {
-  const auto gigabytes = [](std::uint64_t bytes) { return static_cast<double>(bytes) / 1e9; };
   const auto model = model_gpu_ ? model_gpu_->read() : std::nullopt;
   const auto data = data_gpu_ ? data_gpu_->read() : std::nullopt;
   if (!model) return;
-  figures.push_back(data ? fmt::format("GPU {}/{} %", data->percent, model->percent)
-                         : fmt::format("GPU {} %", model->percent));
-  std::optional<std::uint64_t> of_data;
-  std::uint64_t of_model = model->used_bytes;
-  if (data) of_data = data->used_bytes;
-  if (plan_.mode == Mode::Split && options_.memory) {
-    of_data = static_cast<std::uint64_t>(options_.memory(Role::Data));
-    of_model = static_cast<std::uint64_t>(options_.memory(Role::Model));
+  const auto percent = [](const GpuUse& use) { return std::lround(100 * use.busy_share); };
+  figures.push_back(data ? fmt::format("GPU {}/{} %", percent(*data), percent(*model))
+                         : fmt::format("GPU {} %", percent(*model)));
+  const bool is_split = plan_.mode == Mode::Split && options_.memory;
+  const auto gigabytes = [](std::int64_t bytes) { return static_cast<double>(bytes) / 1e9; };
+  const double of_model = gigabytes(is_split ? options_.memory(Role::Model) : model->used_bytes);
+  if (is_split || data) {
+    const double of_data = gigabytes(is_split ? options_.memory(Role::Data) : data->used_bytes);
+    figures.push_back(fmt::format("{:.1f}/{:.1f} GB", of_data, of_model));
+  } else {
+    figures.push_back(fmt::format("{:.1f} GB", of_model));
   }
-  figures.push_back(of_data
-                        ? fmt::format("{:.1f}/{:.1f} GB", gigabytes(*of_data), gigabytes(of_model))
-                        : fmt::format("{:.1f} GB", gigabytes(of_model)));
 }
 
 ProgressNote ProgressObserver::note(const StepReport& report) {
