@@ -232,8 +232,8 @@ TEST_F(Synthesize, AnMp3IsWrittenWhereDoctorSaysSo) {
   const auto result = speak({"--reference", file("me.wav"), "--language", "en", "--text", "Hello.",
                              "--out", file("hello.mp3")});
   ASSERT_EQ(result.exit_code, is_known ? 0 : 2) << result.err;
-  if (is_known) EXPECT_GT(read_audio(file("hello.mp3")).frames(), 4000);
-  EXPECT_EQ(fs::exists(file("hello.mp3")), is_known);
+  ASSERT_EQ(fs::exists(file("hello.mp3")), is_known);
+  EXPECT_TRUE(!is_known || read_audio(file("hello.mp3")).frames() > 4000);
 }
 
 TEST_F(Synthesize, LinesBecomeNumberedFilesThatSoundAsTheyDoAlone) {

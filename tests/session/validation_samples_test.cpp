@@ -25,7 +25,7 @@ class NoTraining final : public PartTraining {
   NamedTensors optimiser() const override { return {}; }
 
  private:
-  std::vector<Network> networks() const override { return {}; }
+  std::vector<const Optimiser*> optimisers() const override { return {}; }
   void pass(const DeviceBatch&) override {}
   void apply(double) override {}
   at::Tensor measure(const DeviceBatch&) const override { return {}; }
