@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "run/model_folder.h"
+#include "run/run_directory.h"
 #include "run/sealed_folder.h"
 
 namespace myxtts {

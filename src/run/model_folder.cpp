@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "config/model_json.h"
+#include "run/run_directory.h"
 
 namespace myxtts {
 namespace {
@@ -29,24 +30,6 @@ std::set<std::string> files_we_write() {
           "LICENCE.txt",
           "LICENCE",
           "LICENSE.md"};
-}
-
-std::string what_a_run_is(const std::filesystem::path& folder) {
-  namespace fs = std::filesystem;
-  std::error_code unreadable;
-  const bool of_stages = fs::exists(folder / kChainFile, unreadable);
-  const bool is_run = of_stages || fs::is_directory(folder / "checkpoints", unreadable) ||
-                      fs::exists(folder / "config.yaml", unreadable);
-  if (!is_run) return {};
-  const std::string what = of_stages ? "a run of several stages" : "a training run";
-  if (fs::exists(folder / "latest" / files::kConfig, unreadable)) {
-    return fmt::format(", but the folder of {}, whose newest model is {}", what,
-                       (folder / "latest").string());
-  }
-  return fmt::format(
-      ", but the folder of {} that has saved no model yet (myxtts train --config {} --resume "
-      "continues it)",
-      what, (folder / "config.yaml").string());
 }
 
 std::filesystem::path models_folder() {

@@ -30,13 +30,6 @@ inline constexpr const char* kPublicVoices = "speakers_xtts.pth";
 // What --force may replace: everything that import or export writes.
 std::set<std::string> files_we_write();
 
-// The record of a run of several stages, in its folder from the first step on.
-inline constexpr const char* kChainFile = "chain.json";
-
-// What a folder is that holds no model itself: ", but the folder of a run of several stages ...,
-// whose newest model is RUN/latest"; empty: nothing of ours.
-std::string what_a_run_is(const std::filesystem::path& folder);
-
 // Where `myxtts pull` keeps models, each in a folder of its name: XDG_DATA_HOME/myxtts/models, else
 // ~/.local/share/myxtts/models. Empty where neither XDG_DATA_HOME nor HOME is a path.
 std::filesystem::path models_folder();

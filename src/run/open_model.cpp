@@ -13,6 +13,7 @@
 #include "model/network_specs.h"
 #include "run/model_folder.h"
 #include "run/public_folder.h"
+#include "run/run_directory.h"
 #include "weights/tensor_files.h"
 
 namespace myxtts {

@@ -121,6 +121,23 @@ void RunDirectory::discard_if_new() const {
   fs::remove_all(folder_, failed);
 }
 
+std::string what_a_run_is(const std::filesystem::path& folder) {
+  std::error_code unreadable;
+  const bool of_stages = fs::exists(folder / kChainFile, unreadable);
+  const bool is_run = of_stages || fs::is_directory(folder / "checkpoints", unreadable) ||
+                      fs::exists(folder / "config.yaml", unreadable);
+  if (!is_run) return {};
+  const std::string what = of_stages ? "a run of several stages" : "a training run";
+  if (fs::exists(folder / "latest" / files::kConfig, unreadable)) {
+    return fmt::format(", but the folder of {}, whose newest model is {}", what,
+                       (folder / "latest").string());
+  }
+  return fmt::format(
+      ", but the folder of {} that has saved no model yet (myxtts train --config {} --resume "
+      "continues it)",
+      what, (folder / "config.yaml").string());
+}
+
 bool holds_checkpoints(const fs::path& run) {
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(run / "checkpoints", none)) {

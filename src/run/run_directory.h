@@ -45,6 +45,13 @@ class RunDirectory {
 // The same of a folder that need not be there.
 bool holds_checkpoints(const std::filesystem::path& run);
 
+// The record of a run of several stages, in its folder from the first step on.
+inline constexpr const char* kChainFile = "chain.json";
+
+// What a folder is that holds no model itself: ", but the folder of a run of several stages ...,
+// whose newest model is RUN/latest"; empty: nothing of ours.
+std::string what_a_run_is(const std::filesystem::path& folder);
+
 // Where a run begins: at the checkpoint that --resume names, or nowhere (`resume` is that of
 // RunDirectoryConfig). "latest" takes the newest whole one and passes over damaged ones with a
 // warning; in a folder where no checkpoint was ever made it begins from the start, so that a run
