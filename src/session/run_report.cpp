@@ -337,7 +337,7 @@ void ProgressObserver::add_gpus(std::vector<std::string>& figures) const {
   }
 }
 
-// "GPU 12/98 %", "3.1/31.0 GB": the data role's before the model role's.
+// "GPU 12/98 %", "3.1/31 GB": the data role's before the model role's.
 void ProgressObserver::add_gpus_in_short(std::vector<std::string>& figures) const {
   const auto model = model_gpu_ ? model_gpu_->read() : std::nullopt;
   const auto data = data_gpu_ ? data_gpu_->read() : std::nullopt;
@@ -346,14 +346,18 @@ void ProgressObserver::add_gpus_in_short(std::vector<std::string>& figures) cons
   figures.push_back(data ? fmt::format("GPU {}/{} %", percent(*data), percent(*model))
                          : fmt::format("GPU {} %", percent(*model)));
   const bool is_split = plan_.mode == Mode::Split && options_.memory;
-  const auto gigabytes = [](std::int64_t bytes) { return static_cast<double>(bytes) / 1e9; };
-  const double of_model = gigabytes(is_split ? options_.memory(Role::Model) : model->used_bytes);
-  if (is_split || data) {
-    const double of_data = gigabytes(is_split ? options_.memory(Role::Data) : data->used_bytes);
-    figures.push_back(fmt::format("{:.1f}/{:.1f} GB", of_data, of_model));
-  } else {
-    figures.push_back(fmt::format("{:.1f} GB", of_model));
+  const auto gigabytes = [](std::int64_t bytes) {
+    const double count = static_cast<double>(bytes) / 1e9;
+    return count < 10 ? fmt::format("{:.2g}", count) : fmt::format("{:.0f}", count);
+  };
+  const std::string of_model =
+      gigabytes(is_split ? options_.memory(Role::Model) : model->used_bytes) + " GB";
+  if (!is_split && !data) {
+    figures.push_back(of_model);
+    return;
   }
+  const std::int64_t of_data = is_split ? options_.memory(Role::Data) : data->used_bytes;
+  figures.push_back(gigabytes(of_data) + "/" + of_model);
 }
 
 ProgressNote ProgressObserver::note(const StepReport& report) {
