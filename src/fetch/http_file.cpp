@@ -304,7 +304,10 @@ bool try_file(HttpClient& client, const RemoteFile& asked, const fs::path& targe
 void fetch_file(HttpClient& client, const RemoteFile& file, const fs::path& folder,
                 Progress& progress) {
   const fs::path target = folder / file.name;
-  if (is_whole(file, target)) return;
+  if (is_whole(file, target)) {
+    fs::remove(record_of(target));  // of a process that was killed after it named the file
+    return;
+  }
   for (const bool is_last : {false, true}) {
     try {
       if (try_file(client, file, target, progress)) return;
