@@ -83,6 +83,10 @@ fs::path find_model(std::string_view flag, const fs::path& given) {
   if (const std::string run = what_a_run_is(given); !run.empty()) {
     throw DataError(fmt::format("{} {} is no model{}.", flag, given.string(), run));
   }
+  if (given == "xtts-v2") {
+    throw DataError(fmt::format(
+        "{} xtts-v2, the public model, is not here yet; type: myxtts pull xtts-v2", flag));
+  }
   throw DataError(fmt::format(
       "{} {} is not a model folder; name one with config.json, vocab.json and "
       "model.safetensors, such as myxtts import makes, a run directory of myxtts train, "

@@ -171,6 +171,13 @@ TEST_F(Pull, AModelIsNamedWithoutAPathUnlessTheWorkingDirectoryHasThatName) {
   EXPECT_TRUE(contains(other.err, "--model voice is not a model folder")) << other.err;
 }
 
+TEST_F(Pull, ThePublicModelThatIsNotHereYetIsNamedWithTheCommandThatFetchesIt) {
+  const auto absent = run({"synthesize", "--model", "xtts-v2", "--speaker", "Nobody", "--language",
+                           "en", "--text", "Hi.", "--out", folder_ / "a.wav"});
+  EXPECT_EQ(absent.exit_code, 3);
+  EXPECT_TRUE(contains(absent.err, "is not here yet; type: myxtts pull xtts-v2")) << absent.err;
+}
+
 TEST_F(Pull, WhoeverDoesNotAcceptTheLicenceIsNotSentTheModel) {
   const auto refused = run({"pull", "none/refused", "--from", server_->url()});
   EXPECT_EQ(refused.exit_code, 2);
