@@ -8,75 +8,23 @@
 #include "synth/sampling.h"
 
 namespace myxtts {
-namespace {
-
-// A row whose codes are being chosen.
-class GrowingRow {
- public:
-  GrowingRow(const DecodeEngine& engine, std::size_t index, const DecodePrefix& prefix)
-      : config_(engine.config()),
-        index_(index),
-        number_(prefix.number),
-        most_(engine.capacity().codes),
-        history_(engine.config()),
-        states_(at::empty({most_, config_.width}, at::device(engine.device()).dtype(at::kFloat))) {}
-
-  // Chooses the next code and keeps the state that predicted it.
-  void take(std::span<float> logits, const at::Tensor& state, const SamplingSettings& settings) {
-    const auto step = static_cast<std::uint32_t>(codes_.size());
-    const double draw = settings.greedy ? 0.0 : sampling_draw(settings.seed, number_, step);
-    states_[static_cast<std::int64_t>(step)].copy_(state);
-    codes_.push_back(choose_code(logits, history_, settings, draw));
-    history_.add(codes_.back());
-    stopped_ = codes_.back() == config_.stop_audio;
-    ended_ = stopped_ || count() == most_;
+bool report_codes(const DecodeEngine& engine, std::size_t row, const CodeListener& listener,
+                  std::int64_t& heard) {
+  const RowProgress now = engine.progress(row);
+  while (heard < now.codes) {
+    const std::int64_t due =
+        listener.every > 0 ? (heard / listener.every + 1) * listener.every : now.codes + 1;
+    const bool ends = due >= now.codes && now.finished;
+    if (due > now.codes && !ends) return true;
+    heard = ends ? now.codes : due;
+    const GeneratedRow made = engine.row(row);
+    if (!listener.hear({row, std::span(made.codes).first(as_index(heard)),
+                        made.states.narrow(0, 0, heard), ends})) {
+      return false;
+    }
   }
-
-  std::int64_t next_input() const { return ended_ ? DecodeEngine::kEnded : codes_.back(); }
-  bool ended() const { return ended_; }
-  std::int64_t count() const { return static_cast<std::int64_t>(codes_.size()); }
-
-  bool report(const CodeListener& listener) const {
-    const bool due = ended_ || (listener.every > 0 && count() % listener.every == 0);
-    if (!listener.hear || !due) return true;
-    return listener.hear({index_, codes_, states_.narrow(0, 0, count()), ended_});
-  }
-
-  GeneratedRow finish() && {
-    auto states = states_.narrow(0, 0, count()).clone();
-    return {std::move(codes_), std::move(states), stopped_};
-  }
-
- private:
-  const GptConfig& config_;
-  std::size_t index_;
-  std::uint32_t number_;
-  std::int64_t most_;
-  CodeHistory history_;
-  std::vector<std::int64_t> codes_;
-  at::Tensor states_;  // [most codes, D]
-  bool stopped_ = false;
-  bool ended_ = false;
-};
-
-// True while a row goes on and the listener does not stop it.
-bool take_codes(const DecodeEngine& engine, std::vector<GrowingRow>& rows,
-                const SamplingSettings& settings, const CodeListener& listener) {
-  auto logits = engine.logits().to(at::kCPU, at::kFloat, /*non_blocking=*/false, /*copy=*/true);
-  const auto states = engine.states();
-  const auto ids = static_cast<std::size_t>(logits.size(1));
-  bool goes_on = false;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].ended()) continue;
-    rows[i].take(values_of(logits).subspan(i * ids, ids), states[static_cast<std::int64_t>(i)],
-                 settings);
-    if (!rows[i].report(listener)) return false;
-    goes_on = goes_on || !rows[i].ended();
-  }
-  return goes_on;
+  return true;
 }
-
-}  // namespace
 
 DecodeEngine::DecodeEngine(const GptConfig& config, const DecodeCapacity& capacity,
                            c10::Device device)
@@ -88,16 +36,24 @@ std::vector<GeneratedRow> DecodeEngine::generate(std::span<const DecodePrefix> p
                                                  const SamplingSettings& settings,
                                                  const CodeListener& listener) {
   MYXTTS_CHECK(settings.beams == 1, "rows were asked for {} beams each", settings.beams);
-  std::vector<GrowingRow> rows;
-  for (std::size_t i = 0; i < prefixes.size(); ++i) rows.emplace_back(*this, i, prefixes[i]);
-  begin(prefixes);
-  std::vector<std::int64_t> inputs(rows.size());
-  while (take_codes(*this, rows, settings, listener)) {
-    for (std::size_t i = 0; i < rows.size(); ++i) inputs[i] = rows[i].next_input();
-    step(inputs);
+  std::vector<std::int64_t> heard(prefixes.size(), 0);
+  for (std::size_t i = 0; i < prefixes.size(); ++i) start(i, prefixes[i], settings);
+  for (bool goes_on = true; goes_on;) {
+    advance();
+    goes_on = false;
+    for (std::size_t i = 0; i < prefixes.size(); ++i) {
+      if (listener.hear && !report_codes(*this, i, listener, heard[i])) {
+        goes_on = false;
+        break;
+      }
+      goes_on = goes_on || !progress(i).finished;
+    }
   }
   std::vector<GeneratedRow> result;
-  for (auto& row : rows) result.push_back(std::move(row).finish());
+  for (std::size_t i = 0; i < prefixes.size(); ++i) {
+    stop(i);
+    result.push_back(row(i));
+  }
   return result;
 }
 

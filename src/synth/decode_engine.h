@@ -55,19 +55,46 @@ struct CodeListener {
   std::function<bool(const RowSoFar&)> hear = {};
 };
 
-// The GPT generating codes, with a cache of keys and values that is written in place.
+// The GPT generating codes, with a cache of keys and values that is written in place. It has places
+// for capacity().rows rows, which may have different lengths and see nothing of each other. There
+// are two ways to use them, one at a time.
+//
+// Rows that come and go as they like, their codes chosen by the engine:
+//
+//   start(row, prefix, settings) ──▶ advance() ... ──▶ row(row) until it has ended, or stop(row)
+//
+// Rows in step, their codes chosen by the caller, as beams are:
 //
 //   begin(prefixes) ──▶ logits(), states() of the first code
 //   step(codes)     ──▶ logits(), states() of the next          (as often as codes are wanted)
 //
-// The prefix of a row is [latents | START text STOP | start code]; rows may have different lengths
-// and see nothing of each other. states() are final_norm(ln_f(h)) of the last input, logits() are
-// the audio head on them. All numbers are fp32 whatever the weights are kept in.
+// The prefix of a row is [latents | START text STOP | start code]. states() are final_norm(ln_f(h))
+// of the last input, logits() are the audio head on them. All numbers are fp32 whatever the weights
+// are kept in.
 //
 // One thread at a time. The weights are shared or copied at construction and may go afterwards.
 class DecodeEngine {
  public:
   virtual ~DecodeEngine() = default;
+
+  // Reads the prefix into a place, whatever was there before; other rows go on. Throws DataError
+  // when the text is longer than the model allows: the place is free then.
+  virtual void start(std::size_t row, const DecodePrefix& prefix,
+                     const SamplingSettings& settings) = 0;
+
+  // The next code, or the next few, of every row that has not ended. An engine may work ahead.
+  virtual void advance() = 0;
+
+  virtual RowProgress progress(std::size_t row) const = 0;
+  virtual GeneratedRow row(std::size_t row) const = 0;  // as far as progress() says
+
+  // The row ends where it is. Its place is free, as that of a row which ended by itself.
+  virtual void stop(std::size_t row) = 0;
+
+  // All these rows from their start to their end, with the same settings and one beam each.
+  std::vector<GeneratedRow> generate(std::span<const DecodePrefix> rows,
+                                     const SamplingSettings& settings,
+                                     const CodeListener& listener);
 
   // Forgets what was and reads these rows, at most as many as the capacity. Throws DataError when a
   // text is longer than the model allows.
@@ -85,12 +112,6 @@ class DecodeEngine {
   virtual at::Tensor logits() const = 0;  // [rows, audio ids]
   virtual at::Tensor states() const = 0;  // [rows, D]
 
-  // From prefixes to whole rows, one beam each: by begin(), step() and choices on the CPU. An
-  // engine may choose codes on its own device and hand them over in runs.
-  virtual std::vector<GeneratedRow> generate(std::span<const DecodePrefix> rows,
-                                             const SamplingSettings& settings,
-                                             const CodeListener& listener);
-
   const GptConfig& config() const { return config_; }
   const DecodeCapacity& capacity() const { return capacity_; }
   c10::Device device() const { return device_; }
@@ -103,6 +124,11 @@ class DecodeEngine {
   const DecodeCapacity capacity_;
   const c10::Device device_;
 };
+
+// Tells the listener of those codes of a row that it has not `heard` of, each time as many as it
+// asked for; false: it wants no more.
+bool report_codes(const DecodeEngine& engine, std::size_t row, const CodeListener& listener,
+                  std::int64_t& heard);
 
 // The longest text and the most codes of one generation: the peer's limits.
 std::int64_t most_text_tokens(const GptConfig& config);  // without START and STOP

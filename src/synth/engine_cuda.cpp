@@ -83,9 +83,47 @@ class EngineCuda final : public DecodeEngine {
     decoder_ = make_cuda_code_decoder(options, weight_views(config, weights));
   }
 
+  void start(std::size_t row, const DecodePrefix& prefix,
+             const SamplingSettings& settings) override {
+    MYXTTS_CHECK(row < as_index(capacity().rows), "row {} of an engine of {}", row,
+                 capacity().rows);
+    stop(row);
+    load(static_cast<std::int64_t>(row), prefix, rule_of(settings, prefix.number));
+    is_ahead_ = false;  // it waited for what was queued
+  }
+
+  void advance() override {
+    if (!std::exchange(is_ahead_, true)) decoder_->advance(kRun);
+    decoder_->advance(kRun);
+    decoder_->wait(kRun);
+  }
+
+  RowProgress progress(std::size_t row) const override {
+    return decoder_->progress(static_cast<std::int64_t>(row));
+  }
+
+  GeneratedRow row(std::size_t row) const override {
+    const auto number = static_cast<std::int64_t>(row);
+    const auto count = decoder_->progress(number).codes;
+    const auto* codes = decoder_->codes(number);
+    return {.codes = {codes, codes + count},
+            .states = view(decoder_->latents(number), {count, config().width}).clone(),
+            .stopped = count > 0 && codes[count - 1] == config().stop_audio};
+  }
+
+  void stop(std::size_t row) override {
+    if (!progress(row).finished) decoder_->stop(static_cast<std::int64_t>(row));
+  }
+
   void begin(std::span<const DecodePrefix> rows) override {
-    const SamplingRule by_caller{.by_caller = true};
-    load(rows, [&](std::size_t) { return by_caller; });
+    MYXTTS_CHECK(!rows.empty() && rows.size() <= as_index(capacity().rows),
+                 "{} rows for an engine of {}", rows.size(), capacity().rows);
+    for (std::size_t row = 0; row < as_index(capacity().rows); ++row) stop(row);
+    rows_ = static_cast<std::int64_t>(rows.size());
+    for (std::int64_t row = 0; row < rows_; ++row) {
+      load(row, rows[as_index(row)], {.by_caller = true});
+    }
+    is_ahead_ = false;
     decoder_->advance(1);
     decoder_->wait();
   }
@@ -116,25 +154,6 @@ class EngineCuda final : public DecodeEngine {
     return at::stack(last);
   }
 
-  std::vector<GeneratedRow> generate(std::span<const DecodePrefix> prefixes,
-                                     const SamplingSettings& settings,
-                                     const CodeListener& listener) override {
-    MYXTTS_CHECK(settings.beams == 1, "rows were asked for {} beams each", settings.beams);
-    load(prefixes, [&](std::size_t row) { return rule_of(settings, prefixes[row].number); });
-    std::vector<std::int64_t> heard(prefixes.size(), 0);
-    bool goes_on = true;
-    decoder_->advance(kRun);
-    while (goes_on) {
-      decoder_->advance(kRun);
-      decoder_->wait(kRun);
-      goes_on = report(listener, heard);
-    }
-    decoder_->wait();
-    std::vector<GeneratedRow> result;
-    for (std::int64_t row = 0; row < rows_; ++row) result.push_back(result_of(row));
-    return result;
-  }
-
  private:
   void wait_for_libtorch() const {
     c10::impl::VirtualGuardImpl(c10::kCUDA).getStream(device()).synchronize();
@@ -144,74 +163,27 @@ class EngineCuda final : public DecodeEngine {
     return at::from_blob(const_cast<float*>(data), shape, at::device(device()).dtype(at::kFloat));
   }
 
-  template <typename RuleOf>
-  void load(std::span<const DecodePrefix> rows, const RuleOf& rule_of_row) {
+  void load(std::int64_t row, const DecodePrefix& prefix, const SamplingRule& rule) {
     const c10::AutoGradMode no_gradients(false);
-    MYXTTS_CHECK(!rows.empty() && rows.size() <= as_index(capacity().rows),
-                 "{} rows for an engine of {}", rows.size(), capacity().rows);
-    rows_ = static_cast<std::int64_t>(rows.size());
-    for (std::int64_t row = 0; row < capacity().rows; ++row) decoder_->stop(row);
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-      const auto number = static_cast<std::int64_t>(row);
-      std::vector<std::pair<at::Tensor, at::Tensor>> read;
-      const auto inputs = prefixes_.embed(rows[row]);
-      const auto length = inputs.size(0);
-      prefixes_.read(inputs, [&](std::int64_t, const at::Tensor& keys, const at::Tensor& values) {
-        read.emplace_back(keys, values);
-      });
-      wait_for_libtorch();
-      for (std::size_t layer = 0; layer < read.size(); ++layer) {
-        decoder_->load_prefix(number, static_cast<std::int64_t>(layer),
-                              read[layer].first.const_data_ptr<float>(),
-                              read[layer].second.const_data_ptr<float>(), length);
-      }
-      decoder_->start(number, length, rule_of_row(row));  // waits: what was read may go
+    std::vector<std::pair<at::Tensor, at::Tensor>> read;
+    const auto inputs = prefixes_.embed(prefix);
+    const auto length = inputs.size(0);
+    prefixes_.read(inputs, [&](std::int64_t, const at::Tensor& keys, const at::Tensor& values) {
+      read.emplace_back(keys, values);
+    });
+    wait_for_libtorch();
+    for (std::size_t layer = 0; layer < read.size(); ++layer) {
+      decoder_->load_prefix(row, static_cast<std::int64_t>(layer),
+                            read[layer].first.const_data_ptr<float>(),
+                            read[layer].second.const_data_ptr<float>(), length);
     }
-  }
-
-  // Reports new codes to the listener; true while a row goes on and the listener does not stop it.
-  bool report(const CodeListener& listener, std::vector<std::int64_t>& heard) {
-    bool goes_on = false;
-    for (std::int64_t row = 0; row < rows_; ++row) {
-      const RowProgress now = decoder_->progress(row);
-      goes_on = goes_on || !now.finished;
-      if (!listener.hear || !report_row(listener, row, now, heard[as_index(row)])) continue;
-      for (std::int64_t other = 0; other < rows_; ++other) decoder_->stop(other);
-      return false;
-    }
-    return goes_on;
-  }
-
-  // True when the listener wants no more.
-  bool report_row(const CodeListener& listener, std::int64_t row, const RowProgress& now,
-                  std::int64_t& heard) const {
-    while (heard < now.codes) {
-      const std::int64_t due =
-          listener.every > 0 ? (heard / listener.every + 1) * listener.every : now.codes + 1;
-      const bool ends = due >= now.codes && now.finished;
-      if (due > now.codes && !ends) return false;
-      heard = ends ? now.codes : due;
-      const std::vector<std::int64_t> codes(decoder_->codes(row), decoder_->codes(row) + heard);
-      if (!listener.hear({as_index(row), codes, states_of(row, heard), ends})) return true;
-    }
-    return false;
-  }
-
-  at::Tensor states_of(std::int64_t row, std::int64_t count) const {
-    return view(decoder_->latents(row), {count, config().width}).clone();
-  }
-
-  GeneratedRow result_of(std::int64_t row) const {
-    const auto count = decoder_->progress(row).codes;
-    const auto* codes = decoder_->codes(row);
-    return {.codes = {codes, codes + count},
-            .states = states_of(row, count),
-            .stopped = count > 0 && codes[count - 1] == config().stop_audio};
+    decoder_->start(row, length, rule);  // waits: what was read may go
   }
 
   PrefixReader prefixes_;
   std::unique_ptr<CodeDecoder> decoder_;
-  std::int64_t rows_ = 0;
+  std::int64_t rows_ = 0;  // of begin()
+  bool is_ahead_ = false;  // a run of steps is queued beside the one that is waited for
 };
 
 }  // namespace

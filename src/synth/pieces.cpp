@@ -86,6 +86,13 @@ void fade_out(std::span<float> samples, std::int64_t length) {
   for (std::size_t i = 0; i < count; ++i) samples[samples.size() - 1 - i] *= share(i, count);
 }
 
+void fade_seams(std::span<float> samples, std::size_t piece, std::size_t count,
+                std::int64_t sample_rate, PieceEnds here) {
+  const auto length = seam_length(sample_rate);
+  if (here.starts && piece > 0) fade_in(samples, length);
+  if (here.ends && piece + 1 < count) fade_out(samples, length);
+}
+
 std::vector<float> StreamJoiner::add(std::span<const float> samples, bool is_last) {
   const auto overlap = static_cast<std::size_t>(overlap_);
   // A piece must have room for the fade at its start and leave the overlap at its end.

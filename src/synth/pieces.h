@@ -34,6 +34,15 @@ std::int64_t seam_length(std::int64_t sample_rate);
 void fade_in(std::span<float> samples, std::int64_t length);
 void fade_out(std::span<float> samples, std::int64_t length);
 
+// The sound of piece `piece` of `count`, or a part of it: fades where it starts and a piece came
+// before, and where it ends and another one follows.
+struct PieceEnds {
+  bool starts = true;
+  bool ends = true;
+};
+void fade_seams(std::span<float> samples, std::size_t piece, std::size_t count,
+                std::int64_t sample_rate, PieceEnds here = {});
+
 // Turns decodings of ever more latents into pieces of sound to play one after another.
 //
 //   decoding 1   |===========|~~~|

@@ -123,7 +123,7 @@ void Speaking::finish(SoundWriter& writer, const SpeakingJob& job) {
 void Speaking::add_piece(const SpeakingJob& job, std::size_t piece, SpokenPiece& spoken,
                          SoundWriter& writer) {
   judge(job, piece, spoken);
-  fade(values_of(spoken.samples), job, piece, true, true);
+  fade_seams(values_of(spoken.samples), piece, job.pieces.size(), synthesizer_.sample_rate());
   write(writer, values_of(spoken.samples));
 }
 
@@ -134,7 +134,8 @@ bool Speaking::stream(const SpeakingJob& job, std::int64_t chunk_codes) {
     std::vector<float> sent;
     const auto on_sound = [&](std::span<const float> samples, bool is_last) {
       std::vector<float> sound(samples.begin(), samples.end());
-      fade(sound, job, piece, std::exchange(starts, starts && sound.empty()), is_last);
+      fade_seams(sound, piece, job.pieces.size(), synthesizer_.sample_rate(),
+                 {.starts = std::exchange(starts, starts && sound.empty()), .ends = is_last});
       write(*writer, sound);
       if (keeps_) sent.insert(sent.end(), sound.begin(), sound.end());
       progress_.advance(static_cast<std::uint64_t>(chunk_codes));
@@ -149,14 +150,6 @@ bool Speaking::stream(const SpeakingJob& job, std::int64_t chunk_codes) {
   }
   finish(*writer, job);
   return !interruption_.came();
-}
-
-// Where another piece follows or came before, the sound goes down to nothing there.
-void Speaking::fade(std::span<float> samples, const SpeakingJob& job, std::size_t piece,
-                    bool starts, bool ends) const {
-  const auto length = seam_length(synthesizer_.sample_rate());
-  if (starts && piece > 0) fade_in(samples, length);
-  if (ends && piece + 1 < job.pieces.size()) fade_out(samples, length);
 }
 
 void Speaking::write(SoundWriter& writer, std::span<float> samples) {

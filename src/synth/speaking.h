@@ -63,8 +63,6 @@ class Speaking {
   void add_piece(const SpeakingJob& job, std::size_t piece, SpokenPiece& spoken,
                  SoundWriter& writer);
   void judge(const SpeakingJob& job, std::size_t piece, const SpokenPiece& spoken) const;
-  void fade(std::span<float> samples, const SpeakingJob& job, std::size_t piece, bool starts,
-            bool ends) const;
 
   Synthesizer& synthesizer_;
   const Voice& voice_;

@@ -209,14 +209,10 @@ void Synthesizer::speak(std::span<const TextPiece> pieces, const Voice& voice,
 SpokenPiece Synthesizer::stream(const TextPiece& piece, const Voice& voice,
                                 const SpeakSettings& settings, std::int64_t chunk_codes,
                                 const OnSound& on_sound) {
-  const c10::AutoGradMode no_gradients(false);
-  const auto speaker = voice.speaker.to(device_);
-  StreamJoiner joiner(kStreamOverlap);
+  PieceStream stream = sound_of(voice, settings.speed);
   std::vector<at::Tensor> sent;
   const auto hear = [&](const RowSoFar& row) {
-    const auto latents = with_speed(row.states, settings.speed);
-    const auto samples = to_host(vocoder_.from(joiner.first_wanted(), latents, speaker));
-    const auto sound = joiner.add(values_of(samples), row.ended);
+    const auto sound = stream.add(row);
     sent.push_back(at::tensor(sound, at::kFloat));
     return on_sound(sound, row.ended);
   };
@@ -225,6 +221,20 @@ SpokenPiece Synthesizer::stream(const TextPiece& piece, const Voice& voice,
       engine_->generate(prefixes, settings.sampling, {.every = chunk_codes, .hear = hear}).front());
   const auto latents = to_host(with_speed(row.states, settings.speed));
   return {std::move(row.codes), latents, at::cat(sent), row.stopped};
+}
+
+PieceStream Synthesizer::sound_of(const Voice& voice, double speed) const {
+  return {vocoder_, voice.speaker.to(device_), speed};
+}
+
+PieceStream::PieceStream(const WindowedVocoder& vocoder, at::Tensor speaker, double speed)
+    : vocoder_(vocoder), speaker_(std::move(speaker)), speed_(speed), joiner_(kStreamOverlap) {}
+
+std::vector<float> PieceStream::add(const RowSoFar& row) {
+  const c10::AutoGradMode no_gradients(false);
+  const auto latents = with_speed(row.states, speed_);
+  const auto samples = to_host(vocoder_.from(joiner_.first_wanted(), latents, speaker_));
+  return joiner_.add(values_of(samples), row.ended);
 }
 
 }  // namespace myxtts

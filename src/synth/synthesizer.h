@@ -57,6 +57,22 @@ struct SpokenPiece {
   bool stopped = false;             // by itself, not by the limit on codes
 };
 
+// The sound of one piece as its codes come: the same as that of the whole piece, up to the fades
+// between what was handed out. The vocoder outlives it.
+class PieceStream {
+ public:
+  PieceStream(const WindowedVocoder& vocoder, at::Tensor speaker, double speed);
+
+  // The samples that came with the row's newest codes; there may be none yet.
+  std::vector<float> add(const RowSoFar& row);
+
+ private:
+  const WindowedVocoder& vocoder_;
+  at::Tensor speaker_;  // [speaker_dim] on the device
+  double speed_;
+  StreamJoiner joiner_;
+};
+
 // Speaks texts with one model on one device.
 //
 // Memory for the cache is taken once and stays. Throws what the engine throws. One thread at a
@@ -87,6 +103,11 @@ class Synthesizer {
   // possible here.
   SpokenPiece stream(const TextPiece& piece, const Voice& voice, const SpeakSettings& settings,
                      std::int64_t chunk_codes, const OnSound& on_sound);
+
+  // For who speaks many texts that come and go: places of the engine, and the sound of a piece
+  // whose codes are made there.
+  DecodeEngine& engine() { return *engine_; }
+  PieceStream sound_of(const Voice& voice, double speed) const;
 
   std::int64_t rows() const { return rows_; }
   std::int64_t sample_rate() const;

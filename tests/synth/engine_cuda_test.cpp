@@ -87,6 +87,11 @@ TEST_F(EngineCuda, StepsAndReorderedRowsAreTheCpus) {
   }
 }
 
+TEST_F(EngineCuda, RowsThatComeAndGoHaveTheCodesTheyHaveAlone) {
+  const auto gpu = on_gpu({.rows = 5, .codes = 40});
+  expect_company_changes_nothing(*gpu, 100);
+}
+
 TEST_F(EngineCuda, AListenerHearsEveryFewCodesAndCanEndIt) {
   const std::vector<DecodePrefix> rows = {prefix(short_text_)};
   const auto gpu = on_gpu({.rows = 1, .codes = 50});

@@ -116,6 +116,12 @@ TEST_F(Engine, ARowIsTheSameAloneAndAmongOthers) {
   EXPECT_NE(other[1].codes, both[1].codes);
 }
 
+TEST_F(Engine, AThousandSchedulesOfRowsThatComeAndGoGiveEachTheCodesItHasAlone) {
+  weights_.at("gpt.mel_head.bias")[config_.stop_audio] = 1.5;  // so that lengths differ
+  const auto engine = make_decode_engine(config_, weights_, {.rows = 5, .codes = 20}, c10::kCPU);
+  expect_company_changes_nothing(*engine, 1000);
+}
+
 TEST_F(Engine, ListenersHearEveryFewCodesAndTheEndAndMayStopEverything) {
   const std::vector<std::int64_t> text = {3, 4, 5, 6};
   const std::vector<DecodePrefix> rows = {prefix(text)};
