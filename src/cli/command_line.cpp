@@ -29,6 +29,7 @@ Command launch_command();
 Command prepare_command();
 Command profile_command();
 Command pull_command();
+Command serve_command();
 Command synthesize_command();
 Command tokenize_command();
 Command train_command();
@@ -37,10 +38,11 @@ Command vocab_command();
 
 std::vector<Command> all_commands() {
   return {
-      doctor_command(),     validate_command(), config_command(),  prepare_command(),
-      train_command(),      launch_command(),   profile_command(), evaluate_command(),
-      synthesize_command(), pull_command(),     import_command(),  export_command(),
-      encode_command(),     tokenize_command(), vocab_command(),   demo_command(),
+      doctor_command(),     validate_command(), config_command(),   prepare_command(),
+      train_command(),      launch_command(),   profile_command(),  evaluate_command(),
+      synthesize_command(), serve_command(),    pull_command(),     import_command(),
+      export_command(),     encode_command(),   tokenize_command(), vocab_command(),
+      demo_command(),
   };
 }
 

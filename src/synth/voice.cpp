@@ -123,7 +123,7 @@ Voice voice_of(const TensorsByName& tensors, const std::string& prefix, const Mo
 
 std::vector<std::string> speaker_names(const TensorsByName& tensors) {
   std::vector<std::string> names;
-  const std::string ending = std::string(".") + kLatents;
+  const std::string ending = fmt::format(".{}", kLatents);
   for (const auto& [name, tensor] : tensors) {
     if (name.ends_with(ending)) names.push_back(name.substr(0, name.size() - ending.size()));
   }
@@ -161,6 +161,12 @@ Voice read_voice(const std::filesystem::path& path, const ModelConfig& config) {
         path.string(), shell_word(path.string())));
   }
   return voice_of(read_tensors(path), "", config, path);
+}
+
+std::vector<std::string> speaker_names(const std::filesystem::path& model_folder) {
+  const auto path = model_folder / files::kVoices;
+  if (!std::filesystem::exists(path)) return {};
+  return speaker_names(read_tensors(path));
 }
 
 Voice read_speaker(const std::filesystem::path& model_folder, const std::string& name,

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 
@@ -34,6 +35,9 @@ void write_voice(const std::filesystem::path& path, const Voice& voice);
 
 // Checks the shapes against the model that is to speak with it.
 Voice read_voice(const std::filesystem::path& path, const ModelConfig& config);
+
+// Those of a model folder's voices.safetensors; none where it has no such file.
+std::vector<std::string> speaker_names(const std::filesystem::path& model_folder);
 
 // The voice called `name` of a model folder's voices.safetensors; the message lists the names when
 // there is none.

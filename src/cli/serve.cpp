@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/Parallel.h>
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "base/atomic_file.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/interruption.h"
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/speaking_flags.h"
+#include "run/open_model.h"
+#include "serve/http_server.h"
+#include "serve/speech_service.h"
+#include "text/language.h"
+
+namespace myxtts {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kPlacesOnGpu = 64;
+constexpr std::int64_t kPlacesOnCpu = 8;
+constexpr std::int64_t kMostPlaces = 256;
+constexpr std::size_t kSpareConnections = 32;  // for those that ask for something else than speech
+constexpr std::size_t kLargestKeyFile = 1'000'000;
+
+struct ServeArguments {
+  std::vector<std::string> models;
+  fs::path voices;
+  fs::path outputs;
+  std::string language = "en";
+  std::string host = "127.0.0.1";
+  int port = 8020;
+  std::vector<std::string> keys;
+  fs::path key_file;
+  bool no_key = false;
+  std::vector<std::string> origins;
+  std::int64_t per_minute = 0;
+  std::optional<std::int64_t> streams;
+  std::int64_t queue = 64;
+  std::int64_t max_text = 20'000;
+  std::optional<double> unload_after;  // minutes
+  std::int64_t drain = 30;             // seconds
+  bool log_text = false;
+  std::string device = "auto";
+  std::optional<std::int64_t> model_gpu;
+  std::optional<int> threads;
+};
+
+void declare_speaking(CLI::App& app, ServeArguments& arguments) {
+  app.add_option("--model", arguments.models,
+                 "A model folder, a run directory or the name of a pulled model; NAME=DIR gives it "
+                 "another name, and several are served when it is given again")
+      ->required()
+      ->type_name("DIR");
+  app.add_option("--voices", arguments.voices,
+                 "Folder of voices: NAME.wav, a folder NAME of clips, or NAME.safetensors that "
+                 "--save-voice made")
+      ->type_name("DIR");
+  app.add_option("--language", arguments.language,
+                 "Language of texts whose request names none. [en]")
+      ->type_name("L");
+  app.add_option("--streams", arguments.streams,
+                 "Pieces of text that are spoken at once. [64 on a GPU, 8 on the CPU]")
+      ->type_name("N");
+  app.add_option("--queue", arguments.queue,
+                 "Requests that may wait; more are answered with 429. [64]")
+      ->type_name("N");
+  app.add_option("--max-text", arguments.max_text, "Bytes of text in one request. [20000]")
+      ->type_name("N");
+  app.add_option(
+         "--unload-after", arguments.unload_after,
+         "Minutes without a request after which a model's memory is freed; the next request "
+         "loads it again. [never]")
+      ->type_name("MINUTES");
+  app.add_option("--outputs", arguments.outputs,
+                 "Folder for the files of POST /tts_to_file, which is refused without it")
+      ->type_name("DIR");
+}
+
+void declare_access(CLI::App& app, ServeArguments& arguments) {
+  constexpr const char* kGroup = "Access";
+  app.add_option("--host", arguments.host,
+                 "Address to listen at; any but this machine's own needs an API key. [127.0.0.1]")
+      ->type_name("ADDRESS")
+      ->group(kGroup);
+  app.add_option("--port", arguments.port, "Port to listen at; 0: any that is free. [8020]")
+      ->type_name("N")
+      ->group(kGroup);
+  app.add_option("--api-key", arguments.keys,
+                 "Key that requests must bring (Authorization: Bearer KEY); give it again for more")
+      ->type_name("KEY")
+      ->group(kGroup);
+  app.add_option("--api-key-file", arguments.key_file, "File with such a key on each line")
+      ->type_name("FILE")
+      ->group(kGroup);
+  app.add_flag("--no-api-key", arguments.no_key,
+               "Lets everybody in who reaches the address, also from other machines")
+      ->group(kGroup);
+  app.add_option("--allow-origin", arguments.origins,
+                 "Page that may use the server from a browser, such as http://localhost:8000; give "
+                 "it again for more")
+      ->type_name("URL")
+      ->group(kGroup);
+  app.add_option("--rate-limit", arguments.per_minute,
+                 "Requests a minute from one address; 0: no limit. [0]")
+      ->type_name("N")
+      ->group(kGroup);
+  app.add_option("--drain", arguments.drain,
+                 "Seconds for what is spoken to end after Ctrl-C or SIGTERM. [30]")
+      ->type_name("S")
+      ->group(kGroup);
+  app.add_flag("--log-text", arguments.log_text, "Writes what is said to the log")->group(kGroup);
+}
+
+void declare_devices(CLI::App& app, ServeArguments& arguments) {
+  constexpr const char* kGroup = "Devices";
+  app.add_option("--device", arguments.device,
+                 "cpu, cuda, or auto: a GPU where there is one. [auto]")
+      ->type_name("KIND")
+      ->group(kGroup);
+  app.add_option("--model-gpu", arguments.model_gpu, "The GPU to use, in nvidia-smi's order. [0]")
+      ->type_name("N")
+      ->group(kGroup);
+  app.add_option("--threads", arguments.threads, "Threads on the CPU. [one for each core]")
+      ->type_name("N")
+      ->group(kGroup);
+}
+
+void require_range(const char* flag, std::int64_t value, std::int64_t least, std::int64_t most) {
+  if (value >= least && value <= most) return;
+  throw ConfigError(fmt::format("{} is {}; it must be from {} to {}.", flag, value, least, most));
+}
+
+void check(const ServeArguments& arguments) {
+  require_range("--port", arguments.port, 0, 65535);
+  require_range("--streams", arguments.streams.value_or(1), 1, kMostPlaces);
+  require_range("--queue", arguments.queue, 0, 10'000);
+  require_range("--max-text", arguments.max_text, 1, 10'000'000);
+  require_range("--rate-limit", arguments.per_minute, 0, 1'000'000);
+  require_range("--drain", arguments.drain, 0, 86'400);
+  require_range("--threads", arguments.threads.value_or(1), 1, 1024);
+  if (arguments.unload_after && !(*arguments.unload_after > 0.0)) {
+    throw ConfigError(
+        fmt::format("--unload-after is {}; it must be above 0.", *arguments.unload_after));
+  }
+  parse_language(arguments.language);
+  if (!arguments.voices.empty() && !fs::is_directory(arguments.voices)) {
+    throw DataError(fmt::format("--voices {} is no folder; make it with: mkdir -p {}",
+                                arguments.voices.string(), arguments.voices.string()));
+  }
+  if (!arguments.outputs.empty()) require_output("--outputs", arguments.outputs, Output::Folder);
+}
+
+std::vector<std::string> keys_of(const ServeArguments& arguments) {
+  std::vector<std::string> keys = arguments.keys;
+  if (!arguments.key_file.empty()) {
+    std::istringstream lines(read_text_file(arguments.key_file, "key file", kLargestKeyFile));
+    for (std::string line; std::getline(lines, line);) {
+      while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+      if (!line.empty()) keys.push_back(line);
+    }
+    if (keys.empty()) {
+      throw DataError(
+          fmt::format("{} holds no key; write one on a line.", arguments.key_file.string()));
+    }
+  }
+  if (std::ranges::find(keys, std::string()) != keys.end()) {
+    throw ConfigError("--api-key is empty; give a key, or --no-api-key to do without one.");
+  }
+  return keys;
+}
+
+// Whoever can reach the address must have a key, unless everybody was let in.
+AccessRules access_of(const ServeArguments& arguments) {
+  AccessRules rules{.keys = keys_of(arguments),
+                    .hosts = {},
+                    .origins = arguments.origins,
+                    .per_minute = arguments.per_minute};
+  const bool is_own = is_loopback(arguments.host);
+  if (!rules.keys.empty() && arguments.no_key) {
+    throw ConfigError("--no-api-key and an API key contradict each other; give one of them.");
+  }
+  if (!is_own && rules.keys.empty() && !arguments.no_key) {
+    throw ConfigError(fmt::format(
+        "--host {} can be reached from other machines: give --api-key KEY (or --api-key-file "
+        "FILE), or --no-api-key to let everybody in.",
+        arguments.host));
+  }
+  if (is_own) rules.hosts = {"localhost", "127.0.0.1", "::1"};
+  return rules;
+}
+
+// "voice=runs/anna", or "runs/anna", which is called anna.
+ServedModel served_model(const std::string& word) {
+  const auto at = word.find('=');
+  const bool has_name = at != std::string::npos && !fs::exists(word);
+  const std::string path = has_name ? word.substr(at + 1) : word;
+  ServedModel model{.name = has_name ? word.substr(0, at) : std::string(),
+                    .folder = find_model("--model", path)};
+  if (model.name.empty()) {
+    const fs::path given = fs::path(path).lexically_normal();
+    model.name = (given.has_filename() ? given : given.parent_path()).filename().string();
+  }
+  return model;
+}
+
+ModelShelfOptions models_of(const ServeArguments& arguments) {
+  ModelShelfOptions options;
+  for (const auto& word : arguments.models) {
+    options.models.push_back(served_model(word));
+    const auto& name = options.models.back().name;
+    if (std::ranges::count(options.models, name, &ServedModel::name) == 1) continue;
+    throw ConfigError(fmt::format(
+        "Two models are called {}; give one of them another name: --model NAME=DIR.", name));
+  }
+  SpeakingFlags flags;
+  flags.device = arguments.device;
+  flags.model_gpu = arguments.model_gpu;
+  options.device = speaking_device(flags);
+  options.places =
+      arguments.streams.value_or(options.device.is_cuda() ? kPlacesOnGpu : kPlacesOnCpu);
+  options.most_waiting = static_cast<std::size_t>(arguments.queue);
+  if (arguments.unload_after) {
+    options.unload_after =
+        std::chrono::milliseconds(static_cast<std::int64_t>(*arguments.unload_after * 60'000.0));
+  }
+  return options;
+}
+
+HttpOptions http_of(const ServeArguments& arguments, const ModelShelfOptions& models) {
+  return {.host = arguments.host,
+          .port = arguments.port,
+          .access = access_of(arguments),
+          .most_bytes_of_text = static_cast<std::size_t>(arguments.max_text),
+          .connections =
+              static_cast<std::size_t>(models.places) + models.most_waiting + kSpareConnections,
+          .drain = std::chrono::seconds(arguments.drain),
+          .outputs = arguments.outputs,
+          .logs_text = arguments.log_text};
+}
+
+int run_serve(const ServeArguments& arguments) {
+  check(arguments);
+  const Interruption interruption;
+  if (arguments.threads) at::set_num_threads(*arguments.threads);
+  const ModelShelfOptions models = models_of(arguments);
+  SpeechService service(models, arguments.voices, arguments.language);
+  HttpServer server(service, http_of(arguments, models));
+  service.models().get({});  // so that what is wrong with the first model is said now
+  if (!arguments.outputs.empty()) fs::create_directories(arguments.outputs);
+  const auto voices = service.voice_names();
+  log_info("serve", "{} voices; speaking {} pieces of text at once", voices.size(), models.places);
+  if (voices.empty()) {
+    log_warning(
+        "serve",
+        "there is no voice to speak in yet: start it with --voices DIR and put a clip there, "
+        "or send one to POST /v1/audio/voices");
+  }
+  log_info("serve", "listening at http://{}:{}/ (Ctrl-C ends it)", arguments.host, server.port());
+  const InterruptionWatch watch([&server] { server.stop(); });
+  server.serve();
+  log_info("serve", "ended");
+  return 0;
+}
+
+}  // namespace
+
+Command serve_command() {
+  const auto declare = [](CLI::App& app) {
+    const auto arguments = std::make_shared<ServeArguments>();
+    declare_speaking(app, *arguments);
+    declare_access(app, *arguments);
+    declare_devices(app, *arguments);
+    return [arguments] { return run_serve(*arguments); };
+  };
+  return {"serve",
+          "Models",
+          "Speaks over HTTP: OpenAI's interface, xtts-api-server's, and a page to try it",
+          declare,
+          {"myxtts serve --model xtts-v2 --voices voices",
+           "myxtts serve --model runs/anna --voices voices --host 0.0.0.0 --api-key-file keys.txt",
+           "myxtts serve --model xtts-v2 --voices voices --unload-after 10"}};
+}
+
+}  // namespace myxtts

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include <httplib.h>
+
+#include <nlohmann/json.hpp>
+
+#include "serve/http_server.h"
+#include "serve/request_error.h"
+
+namespace myxtts {
+
+// What the handlers of all routes share. Outlives the server's threads.
+struct RouteContext {
+  SpeechService& service;
+  const HttpOptions& options;
+  ServerMetrics metrics = {};
+
+  // What xtts-api-server's clients set for all that follows, guarded by the mutex.
+  std::mutex mutex = {};
+  XttsSettings xtts = {};
+  std::string xtts_model = {};
+};
+
+// How a protocol puts its errors.
+enum class ErrorShape {
+  OpenAi,  // {"error": {"message": ..., "type": ..., "param": ..., "code": ...}}
+  Detail   // {"detail": ...}
+};
+
+void answer_json(httplib::Response& response, const nlohmann::json& json, int status = 200);
+void answer_error(httplib::Response& response, const RequestError& error, ErrorShape shape);
+
+// A handler whose errors become answers.
+httplib::Server::Handler guarded(ErrorShape shape, httplib::Server::Handler handler);
+
+// Speaks the order and sends the sound while it is made.
+void answer_speech(const SpeechOrder& order, RouteContext& context, httplib::Response& response);
+
+// The same as one whole WAV.
+std::string whole_wav(const SpeechOrder& order, RouteContext& context);
+
+void add_openai_routes(httplib::Server& server, RouteContext& context);
+void add_xtts_routes(httplib::Server& server, RouteContext& context);
+
+}  // namespace myxtts

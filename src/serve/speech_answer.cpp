@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <utility>
+
+#include <openssl/evp.h>
+
+#include "base/log.h"
+#include "serve/routes.h"
+#include "serve/sound_encoder.h"
+
+namespace myxtts {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::json;
+
+// How long the sound is waited for before it is looked whether anybody still listens.
+constexpr std::chrono::milliseconds kLook{20};
+
+std::string base64(const std::string& bytes) {
+  std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');  // and a zero at its end
+  const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                                     reinterpret_cast<const unsigned char*>(bytes.data()),
+                                     static_cast<int>(bytes.size()));
+  text.resize(static_cast<std::size_t>(length));
+  return text;
+}
+
+std::string event(const Json& json) {
+  return "data: " + json.dump() + "\n\n";
+}
+
+// One answer on its way: takes sound from the queue, encodes it and writes it to the client.
+class SpeechAnswer {
+ public:
+  SpeechAnswer(StartedSpeech started, const SpeechOrder& order, ServerMetrics& metrics)
+      : started_(std::move(started)),
+        encoder_(make_sound_encoder(order.format, started_.model->sample_rate())),
+        as_events_(order.as_events),
+        metrics_(metrics) {}
+
+  // The next part. False: the connection is given up.
+  bool send_next(httplib::DataSink& sink) {
+    try {
+      const auto samples = started_.speech->next(kLook);
+      if (!samples) return sink.is_writable();
+      if (samples->empty()) return end(sink);
+      measure(samples->size());
+      return write(sink, encoder_->add(*samples));
+    } catch (const std::exception& error) {  // the answer has begun: it can only be broken off
+      log_error("serve", "an answer was broken off: {}", error.what());
+      return false;
+    }
+  }
+
+  // However it ended.
+  void leave() {
+    if (!is_whole_) metrics_.add_left();
+    started_.speech->cancel();
+  }
+
+ private:
+  bool write(httplib::DataSink& sink, const std::string& bytes) const {
+    if (bytes.empty()) return true;
+    const std::string text =
+        as_events_ ? event({{"type", "speech.audio.delta"}, {"audio", base64(bytes)}}) : bytes;
+    return sink.write(text.data(), text.size());
+  }
+
+  bool end(httplib::DataSink& sink) {
+    if (!write(sink, encoder_->finish())) return false;
+    if (as_events_) {
+      const auto codes = started_.speech->codes();
+      const std::string last = event({{"type", "speech.audio.done"},
+                                      {"usage",
+                                       {{"input_tokens", started_.text_tokens},
+                                        {"output_tokens", codes},
+                                        {"total_tokens", started_.text_tokens + codes}}}});
+      if (!sink.write(last.data(), last.size())) return false;
+    }
+    is_whole_ = true;
+    sink.done();
+    return true;
+  }
+
+  void measure(std::size_t samples) {
+    const auto now = Clock::now();
+    const double seconds = std::chrono::duration<double>(now - last_).count();
+    if (has_sound_) {
+      metrics_.add_gap(seconds);
+    } else {
+      metrics_.add_first_sound(seconds);
+    }
+    metrics_.add_sound(static_cast<double>(samples) /
+                       static_cast<double>(started_.model->sample_rate()));
+    has_sound_ = true;
+    last_ = now;
+  }
+
+  StartedSpeech started_;
+  std::unique_ptr<SoundEncoder> encoder_;
+  bool as_events_;
+  ServerMetrics& metrics_;
+  Clock::time_point last_ = Clock::now();
+  bool has_sound_ = false;
+  bool is_whole_ = false;
+};
+
+void log_order(const SpeechOrder& order, const RouteContext& context) {
+  if (!context.options.logs_text) return;
+  log_info("serve", "{} says: {}", printable(order.voice), printable(order.text));
+}
+
+}  // namespace
+
+void answer_speech(const SpeechOrder& order, RouteContext& context, httplib::Response& response) {
+  log_order(order, context);
+  StartedSpeech started = context.service.say(order);
+  const std::string type = order.as_events
+                               ? "text/event-stream"
+                               : mime_type_of(order.format, started.model->sample_rate());
+  response.set_header("X-MyXTTS-Language", started.language);
+  for (const auto& field : order.ignored) response.set_header("X-MyXTTS-Ignored", field);
+  const auto speech = started.speech;
+  std::shared_ptr<SpeechAnswer> answer;
+  try {
+    answer = std::make_shared<SpeechAnswer>(std::move(started), order, context.metrics);
+  } catch (const ConfigError& error) {  // no encoder here
+    speech->cancel();
+    throw RequestError(400, "format_not_available", error.what(), "response_format");
+  }
+  response.set_chunked_content_provider(
+      type, [answer](std::size_t, httplib::DataSink& sink) { return answer->send_next(sink); },
+      [answer](bool) { answer->leave(); });
+}
+
+std::string whole_wav(const SpeechOrder& order, RouteContext& context) {
+  log_order(order, context);
+  const StartedSpeech started = context.service.say(order);
+  std::vector<float> all;
+  while (true) {
+    const auto samples = started.speech->next(kLook);
+    if (!samples) continue;
+    if (samples->empty()) break;
+    all.insert(all.end(), samples->begin(), samples->end());
+  }
+  context.metrics.add_sound(static_cast<double>(all.size()) /
+                            static_cast<double>(started.model->sample_rate()));
+  return wav_of(all, started.model->sample_rate());
+}
+
+}  // namespace myxtts

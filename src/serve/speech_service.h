@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "serve/model_shelf.h"
+#include "serve/server_metrics.h"
+#include "serve/speech_order.h"
+#include "serve/voice_shelf.h"
+#include "synth/speech.h"
+
+namespace myxtts {
+
+// A request that is being spoken.
+struct StartedSpeech {
+  std::shared_ptr<Speech> speech;
+  std::shared_ptr<LoadedModel> model;  // stays loaded while it speaks
+  std::int64_t text_tokens = 0;
+  std::string language = {};  // that was taken
+};
+
+// What the server can do, whichever protocol asks for it. Any thread. Throws RequestError.
+class SpeechService {
+ public:
+  // `language`: of texts whose request names none and whose letters do not tell.
+  SpeechService(ModelShelfOptions models, std::filesystem::path voices, std::string language);
+
+  // Begins to speak. Throws RequestError 429 when too many wait.
+  StartedSpeech say(const SpeechOrder& order);
+
+  // Those of the folder and those that came with the model, by name.
+  std::vector<std::string> voice_names(const std::string& model = {});
+  void add_voice(const std::string& name, std::span<const std::string> clips);
+
+  ServerState state() const;
+
+  ModelShelf& models() { return models_; }
+  VoiceShelf& voices() { return voices_; }
+  const std::string& language() const { return language_; }
+
+ private:
+  Voice voice(LoadedModel& model, const std::string& name);
+  std::string language_of(const SpeechOrder& order) const;
+
+  ModelShelf models_;
+  VoiceShelf voices_;
+  const std::string language_;
+};
+
+}  // namespace myxtts
