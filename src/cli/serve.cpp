@@ -23,6 +23,7 @@
 #include "run/open_model.h"
 #include "serve/http_server.h"
 #include "serve/speech_service.h"
+#include "serve/wyoming.h"
 #include "text/language.h"
 
 namespace myxtts {
@@ -43,6 +44,7 @@ struct ServeArguments {
   std::string language = "en";
   std::string host = "127.0.0.1";
   int port = 8020;
+  std::optional<int> wyoming_port;
   std::vector<std::string> keys;
   fs::path key_file;
   bool no_key = false;
@@ -99,6 +101,11 @@ void declare_access(CLI::App& app, ServeArguments& arguments) {
   app.add_option("--port", arguments.port, "Port to listen at; 0: any that is free. [8020]")
       ->type_name("N")
       ->group(kGroup);
+  app.add_option("--wyoming-port", arguments.wyoming_port,
+                 "Also speaks Home Assistant's Wyoming protocol at this port; 0: any that is free. "
+                 "It knows no keys. [not at all]")
+      ->type_name("N")
+      ->group(kGroup);
   app.add_option("--api-key", arguments.keys,
                  "Key that requests must bring (Authorization: Bearer KEY); give it again for more")
       ->type_name("KEY")
@@ -146,6 +153,7 @@ void require_range(const char* flag, std::int64_t value, std::int64_t least, std
 
 void check(const ServeArguments& arguments) {
   require_range("--port", arguments.port, 0, 65535);
+  require_range("--wyoming-port", arguments.wyoming_port.value_or(0), 0, 65535);
   require_range("--streams", arguments.streams.value_or(1), 1, kMostPlaces);
   require_range("--queue", arguments.queue, 0, 10'000);
   require_range("--max-text", arguments.max_text, 1, 10'000'000);
@@ -197,6 +205,12 @@ AccessRules access_of(const ServeArguments& arguments) {
     throw ConfigError(fmt::format(
         "--host {} can be reached from other machines: give --api-key KEY (or --api-key-file "
         "FILE), or --no-api-key to let everybody in.",
+        arguments.host));
+  }
+  if (!is_own && arguments.wyoming_port && !arguments.no_key) {
+    throw ConfigError(fmt::format(
+        "Wyoming has no keys, so at --host {} everybody could use it; leave --wyoming-port out, or "
+        "give --no-api-key in place of the key.",
         arguments.host));
   }
   if (is_own) rules.hosts = {"localhost", "127.0.0.1", "::1"};
@@ -270,6 +284,12 @@ int run_serve(const ServeArguments& arguments) {
         "or send one to POST /v1/audio/voices");
   }
   log_info("serve", "listening at http://{}:{}/ (Ctrl-C ends it)", arguments.host, server.port());
+  std::optional<WyomingServer> wyoming;
+  if (arguments.wyoming_port) {
+    wyoming.emplace(service, arguments.host, *arguments.wyoming_port,
+                    static_cast<std::size_t>(arguments.max_text));
+    log_info("serve", "Wyoming at {}:{}", arguments.host, wyoming->port());
+  }
   const InterruptionWatch watch([&server] { server.stop(); });
   server.serve();
   log_info("serve", "ended");

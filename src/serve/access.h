@@ -24,12 +24,12 @@ struct AccessRules {
 
 // What access is decided by.
 struct Visitor {
-  std::string path;
-  std::string address;        // of the other end
-  std::string authorization;  // headers, empty where they did not come
-  std::string host;
-  std::string origin;
-  std::string fetch_site;  // Sec-Fetch-Site
+  std::string path = {};
+  std::string address = {};        // of the other end
+  std::string authorization = {};  // headers, empty where they did not come
+  std::string host = {};
+  std::string origin = {};
+  std::string fetch_site = {};  // Sec-Fetch-Site
 };
 
 // Why a request is turned away.

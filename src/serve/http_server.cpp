@@ -2,6 +2,7 @@
 #include "serve/http_server.h"
 
 #include <atomic>
+#include <thread>
 #include <utility>
 
 #include <httplib.h>
@@ -22,8 +23,9 @@ using HandlerResponse = httplib::Server::HandlerResponse;
 constexpr std::size_t kLongestPath = 512;  // bytes
 constexpr std::size_t kMostHeaders = 100;
 constexpr std::size_t kLargestBody = 40'000'000;  // voices come in it
-constexpr int kRetryAfter = 2;                    // seconds
-constexpr time_t kSlowestRead = 10;               // seconds between two parts of a request
+constexpr std::chrono::milliseconds kLookAgain{5};
+constexpr int kRetryAfter = 2;       // seconds
+constexpr time_t kSlowestRead = 10;  // seconds between two parts of a request
 constexpr time_t kSlowestWrite = 30;
 constexpr time_t kKeepAlive = 2;
 
@@ -73,6 +75,11 @@ void HttpServer::Parts::set_limits() {
   server.set_write_timeout(kSlowestWrite);
   server.set_keep_alive_timeout(kKeepAlive);
   server.set_tcp_nodelay(true);
+  // Without this, two servers could share a port and take turns.
+  server.set_socket_options([](socket_t socket) {
+    const int yes = 1;
+    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+  });
 }
 
 void HttpServer::Parts::set_rules() {
@@ -191,11 +198,19 @@ void HttpServer::serve() {
   parts_->server.listen_after_bind();
 }
 
+// What is spoken, and then what is still on its way to a client: the server drops connections when
+// it stops.
 void HttpServer::stop() {
   parts_->is_ending = true;
   const auto limit = std::chrono::duration_cast<std::chrono::milliseconds>(parts_->options.drain);
-  if (!parts_->service.models().wait_until_idle(limit)) {
-    log_warning("serve", "what was still spoken after {} is cut off", human_duration(limit));
+  const auto end = std::chrono::steady_clock::now() + limit;
+  bool is_sent = parts_->service.models().wait_until_idle(limit);
+  while (is_sent && parts_->context.answers > 0 && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(kLookAgain);
+  }
+  is_sent = is_sent && parts_->context.answers == 0;
+  if (!is_sent) {
+    log_warning("serve", "what was not sent after {} is cut off", human_duration(limit));
   }
   parts_->server.stop();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -19,6 +20,7 @@ struct RouteContext {
   SpeechService& service;
   const HttpOptions& options;
   ServerMetrics metrics = {};
+  std::atomic<int> answers = 0;  // of speech, that are not sent to their end yet
 
   // What xtts-api-server's clients set for all that follows, guarded by the mutex.
   std::mutex mutex = {};

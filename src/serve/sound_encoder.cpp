@@ -89,6 +89,24 @@ class PcmEncoder final : public SoundEncoder {
   std::string ready_;
 };
 
+// Bytes of the frame that begins here; 0 where its head is not there yet, or none of layer III.
+std::size_t mp3_frame_length(std::string_view bytes) {
+  // In kbit/s by the index in the head, of MPEG 1 and of MPEG 2.
+  constexpr std::array<std::array<int, 16>, 2> kRates = {
+      {{0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 0},
+       {0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160, 0}}};
+  constexpr std::array<int, 4> kSampleRates = {44100, 48000, 32000, 0};  // of MPEG 1
+  if (bytes.size() < 4) return 0;
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
+  const int version = byte(1) >> 3U & 3U;  // 3: MPEG 1, 2: MPEG 2, 0: MPEG 2.5
+  const bool is_first = version == 3;
+  const int rate = kRates[is_first ? 0 : 1][byte(2) >> 4U];
+  const int sample_rate = kSampleRates[byte(2) >> 2U & 3U] / (is_first ? 1 : version == 2 ? 2 : 4);
+  if (rate == 0 || sample_rate == 0) return 0;
+  const int padding = byte(2) >> 1U & 1U;
+  return static_cast<std::size_t>((is_first ? 144 : 72) * rate * 1000 / sample_rate + padding);
+}
+
 // Through libsndfile into memory. What it goes back to after it was given out (lengths in headers)
 // is not written.
 class SndfileEncoder final : public SoundEncoder {
@@ -111,7 +129,10 @@ class SndfileEncoder final : public SoundEncoder {
     };
     memory.tell = [](void* self) { return of(self).position_; };
     file_ = library_.open_virtual(&memory, SFM_WRITE, &info, this);
-    if (file_ != nullptr) return;
+    if (file_ != nullptr) {
+      if (format == SoundFormat::Mp3) set_up_mp3();
+      return;
+    }
     throw ConfigError(fmt::format(
         "This machine's libsndfile cannot write {}; ask for wav or pcm, or install libsndfile 1.1 "
         "or newer.",
@@ -140,6 +161,16 @@ class SndfileEncoder final : public SoundEncoder {
  private:
   static constexpr std::size_t kBlock = 4096;  // Vorbis encoders of old overflow on long ones
 
+  // Players tell how long an MP3 of one bit rate is. The encoder begins with an empty frame, into
+  // which it would write the length at the end: it is left out.
+  void set_up_mp3() {
+    int mode = SF_BITRATE_MODE_CONSTANT;
+    library_.command(file_, SFC_SET_BITRATE_MODE, &mode, sizeof(mode));
+    double level = 0.4;  // about 100 kbit/s
+    library_.command(file_, SFC_SET_COMPRESSION_LEVEL, &level, sizeof(level));
+    has_empty_frame_ = true;
+  }
+
   static SndfileEncoder& of(void* self) { return *static_cast<SndfileEncoder*>(self); }
 
   sf_count_t end() const { return given_ + static_cast<sf_count_t>(ready_.size()); }
@@ -160,8 +191,11 @@ class SndfileEncoder final : public SoundEncoder {
   }
 
   std::string take() {
+    const std::size_t empty = has_empty_frame_ ? mp3_frame_length(ready_) : 0;
+    if (has_empty_frame_ && (empty == 0 || ready_.size() < empty)) return {};
+    has_empty_frame_ = false;
     given_ = end();
-    return std::exchange(ready_, {});
+    return std::exchange(ready_, {}).substr(empty);
   }
 
   const SndfileLibrary& library_ = sndfile_library();
@@ -169,6 +203,7 @@ class SndfileEncoder final : public SoundEncoder {
   std::string ready_;
   sf_count_t given_ = 0;  // bytes before those that are ready
   sf_count_t position_ = 0;
+  bool has_empty_frame_ = false;  // in front of what is ready
 };
 
 // Through the program ffmpeg, which is fed and read at once so that neither pipe fills up.

@@ -16,9 +16,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::json;
 
-// How long the sound is waited for before it is looked whether anybody still listens.
-constexpr std::chrono::milliseconds kLook{20};
-
 std::string base64(const std::string& bytes) {
   std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');  // and a zero at its end
   const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
@@ -32,19 +29,32 @@ std::string event(const Json& json) {
   return "data: " + json.dump() + "\n\n";
 }
 
+// Counts while it lives.
+class CountedAnswer {
+ public:
+  explicit CountedAnswer(std::atomic<int>& count) : count_(count) { ++count_; }
+  CountedAnswer(const CountedAnswer&) = delete;
+  CountedAnswer& operator=(const CountedAnswer&) = delete;
+  ~CountedAnswer() { --count_; }
+
+ private:
+  std::atomic<int>& count_;
+};
+
 // One answer on its way: takes sound from the queue, encodes it and writes it to the client.
 class SpeechAnswer {
  public:
-  SpeechAnswer(StartedSpeech started, const SpeechOrder& order, ServerMetrics& metrics)
+  SpeechAnswer(StartedSpeech started, const SpeechOrder& order, RouteContext& context)
       : started_(std::move(started)),
         encoder_(make_sound_encoder(order.format, started_.model->sample_rate())),
         as_events_(order.as_events),
-        metrics_(metrics) {}
+        metrics_(context.metrics),
+        counted_(context.answers) {}
 
   // The next part. False: the connection is given up.
   bool send_next(httplib::DataSink& sink) {
     try {
-      const auto samples = started_.speech->next(kLook);
+      const auto samples = started_.speech->next(kSoundWait);
       if (!samples) return sink.is_writable();
       if (samples->empty()) return end(sink);
       measure(samples->size());
@@ -103,6 +113,7 @@ class SpeechAnswer {
   std::unique_ptr<SoundEncoder> encoder_;
   bool as_events_;
   ServerMetrics& metrics_;
+  CountedAnswer counted_;
   Clock::time_point last_ = Clock::now();
   bool has_sound_ = false;
   bool is_whole_ = false;
@@ -126,7 +137,7 @@ void answer_speech(const SpeechOrder& order, RouteContext& context, httplib::Res
   const auto speech = started.speech;
   std::shared_ptr<SpeechAnswer> answer;
   try {
-    answer = std::make_shared<SpeechAnswer>(std::move(started), order, context.metrics);
+    answer = std::make_shared<SpeechAnswer>(std::move(started), order, context);
   } catch (const ConfigError& error) {  // no encoder here
     speech->cancel();
     throw RequestError(400, "format_not_available", error.what(), "response_format");
@@ -137,11 +148,12 @@ void answer_speech(const SpeechOrder& order, RouteContext& context, httplib::Res
 }
 
 std::string whole_wav(const SpeechOrder& order, RouteContext& context) {
+  const CountedAnswer counted(context.answers);
   log_order(order, context);
   const StartedSpeech started = context.service.say(order);
   std::vector<float> all;
   while (true) {
-    const auto samples = started.speech->next(kLook);
+    const auto samples = started.speech->next(kSoundWait);
     if (!samples) continue;
     if (samples->empty()) break;
     all.insert(all.end(), samples->begin(), samples->end());

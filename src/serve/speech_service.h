@@ -17,6 +17,9 @@
 
 namespace myxtts {
 
+// How long sound is waited for before it is looked whether anybody still listens.
+inline constexpr std::chrono::milliseconds kSoundWait{20};
+
 // A request that is being spoken.
 struct StartedSpeech {
   std::shared_ptr<Speech> speech;

@@ -156,6 +156,10 @@ bool StartedProgram::has_said(const std::string& words) {
   return false;
 }
 
+std::string StartedProgram::said() const {
+  return contents_of(folder_ / "err");
+}
+
 void StartedProgram::send(int signal) const {
   kill(process_, signal);
 }

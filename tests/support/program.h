@@ -48,6 +48,8 @@ class StartedProgram {
   bool ends_soon();
 
   void send(int signal) const;
+  int process() const { return process_; }
+  std::string said() const;  // on standard error, so far
 
   // Waits for its end.
   ProgramResult finish();

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <random>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "audio/audio_file.h"
+#include "support/program.h"
+#include "support/temporary_folder.h"
+#include "support/tone_corpus.h"
+#include "weights/tensor_files.h"
+
+namespace myxtts::test::serve_test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using namespace std::chrono_literals;
+
+struct Answer {
+  int status = 0;  // 0: the connection ended without one
+  std::string head;
+  std::string body;
+};
+
+// A client of few words: sends bytes and reads to the end of the connection.
+class Client {
+ public:
+  explicit Client(int port) : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) leave();
+    const timeval slowest{.tv_sec = 120, .tv_usec = 0};
+    setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &slowest, sizeof(slowest));
+  }
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+  ~Client() { leave(); }
+
+  void send(const std::string& bytes) const {
+    for (std::size_t sent = 0; sent < bytes.size();) {
+      const auto count = ::send(socket_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
+      if (count <= 0) return;
+      sent += static_cast<std::size_t>(count);
+    }
+  }
+
+  std::string read_some() const {
+    std::string bytes(65536, '\0');
+    const auto count = recv(socket_, bytes.data(), bytes.size(), 0);
+    bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    return bytes;
+  }
+
+  Answer read_answer() const {
+    std::string all;
+    for (std::string some = read_some(); !some.empty(); some = read_some()) all += some;
+    Answer answer;
+    const auto end = all.find("\r\n\r\n");
+    if (end == std::string::npos) return answer;
+    answer.head = all.substr(0, end + 2);
+    answer.status = std::stoi(all.substr(9, 3));
+    answer.body = all.substr(end + 4);
+    if (answer.head.find("chunked") != std::string::npos) answer.body = unchunked(answer.body);
+    return answer;
+  }
+
+  void leave() {
+    if (socket_ >= 0) close(socket_);
+    socket_ = -1;
+  }
+
+ private:
+  // Without the last, empty chunk an answer was broken off.
+  static std::string unchunked(const std::string& bytes) {
+    std::string body;
+    std::size_t at = 0;
+    while (at < bytes.size()) {
+      const std::size_t size = std::stoul(bytes.substr(at), nullptr, 16);
+      at = bytes.find("\r\n", at) + 2;
+      if (size == 0) return body;
+      body += bytes.substr(at, size);
+      at += size + 2;
+    }
+    return body + " (broken off)";
+  }
+
+  int socket_;
+};
+
+class Serve : public testing::Test {
+ protected:
+  Serve() {
+    auto model = write_tiny_model(folder_ / "model");
+    // It stops after some words, so that lengths differ.
+    auto& bias = model.model.at("gpt.mel_head.bias");
+    bias[model.config.gpt.stop_audio] = bias.max() + 3.5;
+    write_tensors(folder_ / "model" / "model.safetensors", model.model);
+    fs::create_directories(folder_ / "voices" / "bob");
+    write_tone(folder_ / "voices" / "anna.wav", 140, 3);
+    write_tone(folder_ / "voices" / "bob" / "1.wav", 220, 2);
+    write_tone(folder_ / "voices" / "bob" / "2.wav", 260, 2);
+  }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  void start(std::vector<std::string> more = {}) {
+    std::vector<std::string> words = {
+        "serve", "--model", "tiny=" + path("model"), "--voices", path("voices"), "--port", "0"};
+    words.insert(words.end(), {"--device", "cpu", "--threads", "1"});
+    words.insert(words.end(), more.begin(), more.end());
+    server_.emplace(words);
+    ASSERT_TRUE(server_->has_said("listening at http://127.0.0.1:"));
+    const std::string said = server_->said();
+    const std::string mark = "listening at http://127.0.0.1:";
+    port_ = std::stoi(said.substr(said.find(mark) + mark.size()));
+  }
+
+  Answer ask(const std::string& method, const std::string& target, const std::string& body = {},
+             const std::string& headers = "Host: localhost\r\n") const {
+    const Client client(port_);
+    client.send(method + " " + target + " HTTP/1.1\r\nConnection: close\r\n" + headers +
+                "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+    return client.read_answer();
+  }
+
+  static std::string order(const std::string& text, int seed, const std::string& voice = "anna",
+                           const std::string& format = "pcm") {
+    return json{{"input", text}, {"voice", voice}, {"seed", seed}, {"response_format", format}}
+        .dump();
+  }
+
+  Answer say(const std::string& body) const { return ask("POST", "/v1/audio/speech", body); }
+
+  // The command line's sound of the same.
+  std::string spoken(const std::string& text, int seed, const std::string& voice) const {
+    std::vector<std::string> words = {
+        "synthesize", "--model", path("model"),        "--language", "en",
+        "--device",   "cpu",     "--threads",          "1",          "--text",
+        text,         "--seed",  std::to_string(seed), "--stream",   "--out",
+        "-"};
+    if (voice == "anna") {
+      words.insert(words.end(), {"--reference", path("voices/anna.wav")});
+    } else {
+      words.insert(words.end(), {"--reference", path("voices/bob/1.wav"), "--reference",
+                                 path("voices/bob/2.wav")});
+    }
+    return run_program(words).out;
+  }
+
+  std::int64_t metric(const std::string& name) const {
+    const std::string text = ask("GET", "/metrics").body;
+    return std::stoll(text.substr(text.find("\n" + name + " ") + name.size() + 2));
+  }
+
+  TemporaryFolder folder_;
+  std::optional<StartedProgram> server_;
+  int port_ = 0;
+};
+
+constexpr const char* kTexts[] = {"Hello there. How are you today?", "One.",
+                                  "A longer sentence that goes on for a while, and then some."};
+
+TEST_F(Serve, EightAtOnceEachHearTheCommandLinesBytesForTheirSeed) {
+  start();
+  const auto voice_of = [](int text) { return text == 1 ? "bob" : "anna"; };
+  std::array<std::string, 3> wanted;
+  for (int text = 0; text < 3; ++text) {
+    wanted[static_cast<std::size_t>(text)] = spoken(kTexts[text], text, voice_of(text));
+  }
+  EXPECT_TRUE(wanted[0] != wanted[2]);
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> clients;
+  for (int client = 0; client < 8; ++client) {
+    clients.emplace_back([&, client] {
+      for (int i = 0; i < 6; ++i) {
+        const int text = (client + i) % 3;
+        const auto answer = say(order(kTexts[text], text, voice_of(text)));
+        const auto& right = wanted[static_cast<std::size_t>(text)];
+        wrong += answer.status == 200 && !right.empty() && answer.body == right ? 0 : 1;
+      }
+    });
+  }
+  for (auto& client : clients) client.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(metric("myxtts_places_used"), 0);
+}
+
+TEST_F(Serve, SpeaksOpenAisWayAndXttsApiServers) {
+  start();
+  const auto plain = say(order(kTexts[0], 1));
+  EXPECT_NE(plain.head.find("Content-Type: audio/pcm;rate=24000"), std::string::npos) << plain.head;
+  for (const char* format : {"mp3", "opus", "flac"}) {
+    std::ofstream(folder_ / format, std::ios::binary)
+        << say(order(kTexts[0], 1, "anna", format)).body;
+    const auto sound = read_audio(folder_ / format);
+    EXPECT_EQ(sound.sample_rate, 24000) << format;
+    EXPECT_GE(sound.frames() + 3000, static_cast<std::int64_t>(plain.body.size() / 2)) << format;
+  }
+  EXPECT_TRUE(say(order(kTexts[0], 1, "anna", "wav")).body.substr(44) == plain.body);
+
+  auto events = json::parse(order("One.", 1));
+  events["stream_format"] = "sse";
+  events["instructions"] = "kindly";
+  const auto streamed = say(events.dump());
+  EXPECT_NE(streamed.head.find("text/event-stream"), std::string::npos);
+  EXPECT_NE(streamed.head.find("X-MyXTTS-Ignored: instructions"), std::string::npos);
+  EXPECT_NE(streamed.body.find("\"type\":\"speech.audio.delta\""), std::string::npos);
+  EXPECT_NE(streamed.body.find("\"type\":\"speech.audio.done\""), std::string::npos);
+
+  EXPECT_EQ(json::parse(ask("GET", "/v1/models").body)["data"][0]["id"], "tiny");
+  EXPECT_EQ(json::parse(ask("GET", "/speakers_list").body), (json{"anna", "bob"}));
+  EXPECT_EQ(json::parse(ask("GET", "/speakers").body)[1]["voice_id"], "bob");
+  EXPECT_TRUE(json::parse(ask("GET", "/languages").body)["languages"].contains("en"));
+  const std::string xtts = R"({"text":"One.","speaker_wav":"anna.wav","language":"en"})";
+  const auto whole = ask("POST", "/tts_to_audio/", xtts);
+  std::ofstream(folder_ / "whole.wav", std::ios::binary) << whole.body;
+  EXPECT_EQ(read_audio(folder_ / "whole.wav").sample_rate, 24000);
+  const auto piece = ask("GET", "/tts_stream/?text=One.&speaker_wav=anna&language=en");
+  EXPECT_TRUE(piece.body.substr(44) == whole.body.substr(44));
+  EXPECT_EQ(ask("POST", "/set_tts_settings", R"({"speed":"2","temperature":"0.5"})").status, 200);
+  EXPECT_EQ(json::parse(ask("GET", "/get_tts_settings").body)["speed"], 2.0);
+  EXPECT_LT(ask("POST", "/tts_to_audio/", xtts).body.size(), whole.body.size());
+  EXPECT_EQ(ask("POST", "/tts_to_file", xtts).status, 403);
+  EXPECT_TRUE(ask("GET", "/sample/anna.wav").body == contents_of(path("voices/anna.wav")));
+}
+
+TEST_F(Serve, WhatIsWrongWithARequestIsSaid) {
+  start({"--max-text", "50"});
+  const auto refused = [&](const Answer& answer, int status, const std::string& words) {
+    EXPECT_EQ(answer.status, status) << answer.body;
+    EXPECT_NE(answer.body.find(words), std::string::npos) << answer.body;
+  };
+  refused(say("x"), 400, "not a JSON object");
+  refused(say(order("Hi.", 1, "zoe")), 400, "there is anna, bob");
+  refused(say(order(std::string(60, 'x'), 1)), 413, "--max-text");
+  refused(say(R"({"input":"Hi.","voice":"anna","model":"other"})"), 404, "there is tiny");
+  refused(say(R"({"input":"Hi.","voice":"anna","language":"ro"})"), 400, "ro");
+  refused(ask("GET", "/nothing"), 404, "POST /v1/audio/speech");
+  refused(ask("GET", "/sample/..%2f..%2fmodel%2fconfig.json"), 404, "");
+  refused(ask("DELETE", "/v1/audio/voices/zoe"), 404, "no voice");
+  refused(ask("GET", "/" + std::string(600, 'x')), 431, "too long");
+  refused(ask("POST", "/v1/audio/speech", "x", "Host: localhost\r\nContent-Encoding: gzip\r\n"),
+          415, "uncompressed");
+  refused(ask("GET", "/v1/models", "", "Host: evil.example\r\n"), 403, "127.0.0.1");
+  refused(ask("GET", "/v1/models", "", "Host: localhost\r\nOrigin: http://evil.example\r\n"), 403,
+          "--allow-origin");
+  EXPECT_EQ(ask("GET", "/health").status, 200);
+}
+
+TEST_F(Serve, AKeyOpensItAndNothingElseDoes) {
+  std::ofstream(folder_ / "keys") << "first-key\n\nsecond-key\r\n";
+  start({"--api-key-file", path("keys"), "--allow-origin", "http://localhost:8000"});
+  const auto with = [&](const std::string& header) {
+    return ask("GET", "/v1/models", "", "Host: localhost\r\n" + header);
+  };
+  EXPECT_EQ(with("").status, 401);
+  EXPECT_EQ(with("Authorization: Bearer third-key\r\n").status, 401);
+  EXPECT_EQ(with("Authorization: Bearer second-key\r\n").status, 200);
+  const auto page = with("Authorization: Bearer first-key\r\nOrigin: http://localhost:8000\r\n");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_NE(page.head.find("Access-Control-Allow-Origin: http://localhost:8000"),
+            std::string::npos);
+  EXPECT_EQ(ask("GET", "/health").status, 200);
+  EXPECT_EQ(ask("GET", "/").status, 200);
+}
+
+TEST_F(Serve, VoicesAreSentRenamedAndDeletedAndBadOnesLeaveNothing) {
+  start();
+  const auto upload = [&](const std::string& name, const std::string& sound) {
+    const std::string body = "--b\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\n" + name +
+                             "\r\n--b\r\nContent-Disposition: form-data; name=\"audio_sample\"; "
+                             "filename=\"../../x.wav\"\r\nContent-Type: audio/wav\r\n\r\n" +
+                             sound + "\r\n--b--\r\n";
+    return ask("POST", "/v1/audio/voices", body,
+               "Host: localhost\r\nContent-Type: multipart/form-data; boundary=b\r\n");
+  };
+  const std::string sound = contents_of(path("voices/anna.wav"));
+  EXPECT_EQ(upload("carl", sound).status, 201);
+  EXPECT_EQ(upload("carl", sound).status, 409);
+  EXPECT_TRUE(say(order("One.", 1, "carl")).body == say(order("One.", 1, "anna")).body);
+  EXPECT_EQ(ask("PATCH", "/v1/audio/voices/carl", R"({"name":"dan"})").status, 200);
+  EXPECT_EQ(json::parse(ask("GET", "/speakers_list").body), (json{"anna", "bob", "dan"}));
+  EXPECT_EQ(ask("DELETE", "/v1/audio/voices/dan").status, 200);
+  for (const std::string& bad : {std::string("no sound"), std::string(), sound.substr(0, 50),
+                                 std::string("RIFF\xff\xff\xff\xffWAVEfmt ", 16)}) {
+    EXPECT_EQ(upload("bad", bad).status, 400);
+  }
+  EXPECT_EQ(upload("../evil", sound).status, 400);
+  EXPECT_EQ(json::parse(ask("GET", "/speakers_list").body), (json{"anna", "bob"}));
+  std::size_t left = 0;
+  for (const auto& entry : fs::directory_iterator(folder_ / "voices"))
+    left += entry.exists() ? 1 : 0;
+  EXPECT_EQ(left, 2U);
+}
+
+// What a process has open, and how many threads it has.
+std::pair<std::size_t, std::size_t> held_by(int process) {
+  const auto count = [&](const char* what) {
+    const fs::path folder = "/proc/" + std::to_string(process) + "/" + what;
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+  };
+  return {count("fd"), count("task")};
+}
+
+TEST_F(Serve, ClientsThatLeaveAtAnyMomentTakeNothingWithThem) {
+  start({"--streams", "3"});
+  const std::string text = kTexts[2];
+  const std::string body = order(text, 2);
+  const std::string request =
+      "POST /v1/audio/speech HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
+      std::to_string(body.size()) + "\r\n\r\n" + body;
+  const auto wanted = say(body).body;
+  const auto before = held_by(server_->process());
+  std::mt19937 random(5);
+  for (int i = 0; i < 100; ++i) {
+    const Client client(port_);
+    switch (random() % 4) {
+      case 0:
+        client.send(request.substr(0, random() % request.size()));
+        break;  // half a request
+      case 1:
+        client.send(request);
+        break;  // leaves at once
+      case 2:
+        client.send(request);
+        client.read_some();
+        break;
+      default:
+        client.send(std::string(1 + random() % 50, static_cast<char>(random())));
+        break;
+    }
+  }
+  EXPECT_TRUE(say(body).body == wanted);
+  const auto is_quiet = [&] {
+    return metric("myxtts_places_used") == 0 && metric("myxtts_requests_waiting") == 0;
+  };
+  for (int i = 0; i < 200 && !is_quiet(); ++i) std::this_thread::sleep_for(50ms);
+  EXPECT_TRUE(is_quiet());
+  for (int i = 0; i < 200 && held_by(server_->process()).first > before.first; ++i) {
+    std::this_thread::sleep_for(50ms);
+  }
+  EXPECT_LE(held_by(server_->process()).first, before.first);
+  EXPECT_EQ(held_by(server_->process()).second, before.second);
+}
+
+TEST_F(Serve, AFullQueueSaysSoAndSigtermLetsWhatIsSpokenEnd) {
+  start({"--streams", "1", "--queue", "1"});
+  const std::string body = order(kTexts[2] + std::string(" ") + kTexts[2], 3);
+  const auto wanted = say(body).body;
+  std::vector<Answer> answers(6);
+  std::vector<std::thread> clients;
+  for (auto& answer : answers) clients.emplace_back([&] { answer = say(body); });
+  for (int i = 0; i < 400 && metric("myxtts_places_used") == 0; ++i)
+    std::this_thread::sleep_for(2ms);
+  server_->send(SIGTERM);
+  for (auto& client : clients) client.join();
+  int whole = 0;
+  for (const auto& answer : answers) {
+    if (answer.status == 200) {
+      EXPECT_TRUE(answer.body == wanted) << answer.body.size() << " " << wanted.size();
+      ++whole;
+    } else if (answer.status != 0) {
+      EXPECT_TRUE(answer.status == 429 || answer.status == 503) << answer.status;
+      EXPECT_NE(answer.head.find("Retry-After"), std::string::npos);
+    }
+  }
+  EXPECT_GE(whole, 1);
+  EXPECT_LE(whole, 3);
+  EXPECT_TRUE(server_->ends_within(60s));
+  EXPECT_EQ(server_->finish().exit_code, 0);
+}
+
+TEST_F(Serve, AModelThatNobodyAsksForIsPutAwayAndLoadedAgain) {
+  start({"--unload-after", "0.01"});
+  const auto first = say(order("One.", 1));
+  for (int i = 0; i < 200 && metric("myxtts_models_loaded") > 0; ++i) {
+    std::this_thread::sleep_for(50ms);
+  }
+  EXPECT_EQ(metric("myxtts_models_loaded"), 0);
+  EXPECT_TRUE(say(order("One.", 1)).body == first.body);
+}
+
+TEST_F(Serve, CommandLinesThatCannotBeMeantAreRefused) {
+  const auto refused = [&](std::vector<std::string> more, const std::string& words) {
+    std::vector<std::string> line = {"serve", "--model", path("model"), "--device", "cpu"};
+    line.insert(line.end(), more.begin(), more.end());
+    const auto result = run_program(line);
+    EXPECT_NE(result.exit_code, 0);
+    EXPECT_NE(result.err.find(words), std::string::npos) << result.err;
+  };
+  refused({"--host", "0.0.0.0"}, "--no-api-key to let everybody in");
+  refused({"--host", "0.0.0.0", "--api-key", "k", "--wyoming-port", "0"}, "Wyoming has no keys");
+  refused({"--api-key", "k", "--no-api-key"}, "contradict");
+  refused({"--api-key", ""}, "--api-key is empty");
+  refused({"--voices", path("nothing")}, "mkdir -p");
+  refused({"--port", "70000"}, "--port is 70000");
+  refused({"--streams", "0"}, "--streams is 0");
+  refused({"--model", "other/model"}, "other/model");
+  start();
+  refused({"--port", std::to_string(port_)}, "the port is taken");
+}
+
+}  // namespace
+}  // namespace myxtts::test::serve_test
