@@ -263,7 +263,8 @@ TEST(EffectiveConfig, EachPartOfAChainHasItsOwnRate) {
 TEST(EffectiveConfig, AResumedRunKeepsItsRate) {
   const auto resumed = [](const std::string& written) {
     const test::TemporaryFile file(written, "config.yaml");
-    return rate({.flags = {flag("run.checkpoint_dir", file.path().parent_path().string()),
+    return rate({.flags = {flag("data.train_data", "corpus"),
+                           flag("run.checkpoint_dir", file.path().parent_path().string()),
                            flag("run.resume", "latest")}});
   };
   EXPECT_EQ(resumed("train: {lr: 0.003}\n"), "lr 0.003 for gpt: it is the run's own");
