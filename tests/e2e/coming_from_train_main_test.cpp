@@ -170,7 +170,9 @@ TEST_F(ComingFromTrainMain, TheOtherScriptsHaveTheirCommands) {
 // What has no equal is answered with the reason and the page, not with a guess.
 TEST_F(ComingFromTrainMain, FlagsWithoutAnEqualSayWhy) {
   for (const auto& [flag, reason] : std::vector<std::pair<std::string, std::string>>{
-           {"--optimization-level", "by a recipe of configs/"},
+           {"--optimization-level", "or by a recipe"},
+           {"--max-mel-frames", "--max-seconds S leaves out longer clips"},
+           {"--preprocessing-mode", "--cache-dataset keeps computed features"},
            {"--gst-num-heads", "no such part"},
            {"--no-prefetch-to-gpu", "always wait on the model device"}}) {
     const auto result = run({"train", flag, "x"});
