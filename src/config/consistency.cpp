@@ -213,6 +213,11 @@ void check_cpu_only(const EffectiveConfig& config) {
     refuse(config, cpu, key,
            fmt::format("leave out {} or use --device cuda", source_of(config, key)));
   };
+  if (config.values.data.data_gpu && config.values.data.model_gpu) {
+    refuse(config, cpu, "data.data_gpu",
+           fmt::format("leave out {} or use --device cuda",
+                       source_of_both(config, "data.data_gpu", "data.model_gpu")));
+  }
   if (config.values.data.data_gpu) refuse_gpu_setting("data.data_gpu");
   if (devices.gpus) refuse_gpu_setting("parallel.gpus");
   if (devices.split_gpu) refuse_gpu_setting("devices.split_gpu");

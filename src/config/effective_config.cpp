@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/effective_config.h"
 
+#include <algorithm>
+#include <initializer_list>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -204,39 +208,63 @@ std::string as_typed(const Field& field, const EffectiveConfig& config) {
   return is_default || value != "true" ? "" : field.flag;
 }
 
-// "leave out --data-gpu 0 --model-gpu 1" becomes "leave out --preset two-gpu"; false: the message
-// does not say so.
-bool leave_out_preset(std::string& message, const std::string& typed, const std::string& name) {
-  const std::string preset = "leave out --preset " + name;
-  for (const std::string& said : {preset + " " + typed, "leave out " + typed}) {
-    const std::size_t at = message.find(said);
-    if (at == std::string::npos) continue;
-    message.replace(at, said.size(), preset);
-    return true;
+// "leave out --data-gpu 0 --model-gpu 1" becomes "leave out --preset two-gpu", as does "in place
+// of" them.
+void name_preset(std::string& message, const std::string& typed, const std::string& name) {
+  for (const std::string rid_of : {"leave out ", "in place of "}) {
+    const std::string preset = rid_of + "--preset " + name;
+    for (const std::string& said : {preset + " " + typed, rid_of + typed}) {
+      const std::size_t at = message.find(said);
+      if (at == std::string::npos) continue;
+      message.replace(at, said.size(), preset);
+      break;
+    }
   }
-  return false;
+}
+
+// Whether what stands at `at` is there to be typed: behind "myxtts" or "give" in its clause.
+bool is_to_be_typed(std::string_view message, std::size_t at) {
+  std::string_view clause = message.substr(0, at);
+  for (const std::string_view end : {"; ", ". ", "(", ")", "\n", "in place of "}) {
+    const std::size_t found = clause.rfind(end);
+    if (found != clause.npos) clause.remove_prefix(found + end.size());
+  }
+  return std::ranges::any_of(
+      std::initializer_list<std::string_view>{"myxtts ", "give ", "Give ", "add ", "Add ", "use ",
+                                              "Use ", "as in "},
+      [clause](std::string_view word) { return clause.find(word) != clause.npos; });
+}
+
+// Where the message, from `from` on, speaks of a setting as it is; npos: nowhere.
+std::size_t place_of(std::string_view typed, std::string_view message, std::size_t from = 0) {
+  constexpr std::string_view kEndsOfWords = " ,;:.\n";
+  std::size_t at = message.find(typed, from);
+  for (; at != message.npos; at = message.find(typed, at + 1)) {
+    const std::size_t end = at + typed.size();
+    const bool is_whole = end >= message.size() || kEndsOfWords.find(message[end]) != message.npos;
+    if (is_whole && !is_to_be_typed(message, at)) break;
+  }
+  return at;
 }
 
 }  // namespace
 
 std::string with_origins(const EffectiveConfig& config, std::string message) {
-  constexpr std::string_view kEndsOfWords = " ,;:.\n";
   for (const Field& field : all_fields()) {
     const Origin& origin = config.origin_of(field.key);
     if (field.is_list()) continue;
     const std::string typed = as_typed(field, config);
-    const std::size_t at = typed.empty() ? std::string::npos : message.find(typed);
-    if (at == std::string::npos) continue;
-    const std::size_t end = at + typed.size();
-    if (end < message.size() && kEndsOfWords.find(message[end]) == std::string_view::npos) continue;
-    if (origin.kind == Origin::Kind::Flag) {
-      const bool has_value = field.negative_flag.empty();
-      if (has_value) message.replace(at, typed.size(), field.flag + " " + one_line(origin.as));
-      continue;
+    if (typed.empty()) continue;
+    if (origin.kind == Origin::Kind::Preset) name_preset(message, typed, origin.name);
+    std::size_t at = place_of(typed, message);
+    if (origin.kind == Origin::Kind::Flag && field.negative_flag.empty()) {
+      const std::string said = field.flag + " " + one_line(origin.as);
+      for (; at != std::string::npos; at = place_of(typed, message, at + said.size())) {
+        message.replace(at, typed.size(), said);
+      }
+    } else if (at != std::string::npos && origin.kind != Origin::Kind::Flag) {
+      message.insert(at + typed.size(), fmt::format(" ({})", one_line(describe(origin))));
     }
-    const bool is_preset = origin.kind == Origin::Kind::Preset;
-    if (is_preset && leave_out_preset(message, typed, origin.name)) continue;
-    message.insert(end, fmt::format(" ({})", one_line(describe(origin))));
   }
   return message;
 }

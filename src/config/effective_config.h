@@ -83,7 +83,8 @@ std::vector<std::string> settled_rates(const EffectiveConfig& config);
 
 // `message` with the origin behind each setting that it names by a flag nobody typed:
 // "--mode single (preset one-gpu) needs a GPU". What was typed is named as it was: "--device gpu",
-// and to leave out what a preset sets is to leave out the preset.
+// and to leave out what a preset sets is to leave out the preset. What is to be typed, such as a
+// command, stays as it is.
 std::string with_origins(const EffectiveConfig& config, std::string message);
 
 // Throws ConfigError when settings that are fine alone cannot be meant together.

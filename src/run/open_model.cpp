@@ -159,6 +159,11 @@ std::vector<ModelPart> untrained_parts(const fs::path& folder) {
   return parts;
 }
 
+void require_finite(const OpenModel& model, const std::filesystem::path& folder) {
+  require_finite(model.model, folder / files::kModel);
+  require_finite(model.dvae, folder / files::kDvae);
+}
+
 CheckpointContents open_checkpoint(const Checkpoint& checkpoint, const PartFacts& stage) {
   CheckpointContents contents{
       .state = read_training_state(checkpoint.folder / files::kState),
@@ -169,6 +174,8 @@ CheckpointContents open_checkpoint(const Checkpoint& checkpoint, const PartFacts
                                 (checkpoint.folder / files::kState).string(), contents.state.step,
                                 checkpoint.step));
   }
+  require_finite(contents.weights, checkpoint.folder / stage.file);
+  require_finite(contents.optimiser, checkpoint.folder / files::kOptimiser);
   return contents;
 }
 

@@ -44,6 +44,10 @@ bool is_untrained(const std::filesystem::path& folder, ModelPart part);
 // Those of the parts that a model speaks with: dvae, gpt and decoder. A model speaks where none is.
 std::vector<ModelPart> untrained_parts(const std::filesystem::path& folder);
 
+// Throws DataError that names the file and the tensor where a weight is not a finite number. Reads
+// every weight.
+void require_finite(const OpenModel& model, const std::filesystem::path& folder);
+
 // The state and tensors that a run continues from, on the CPU: they share the mapped files. The
 // weights are those that the stage trains. Throws DataError that names the file.
 CheckpointContents open_checkpoint(const Checkpoint& checkpoint, const PartFacts& stage);

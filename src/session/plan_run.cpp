@@ -127,13 +127,9 @@ GpuNumbers named_gpus(const RunConfig& config, const GpuInventory& inventory) {
 }
 
 GpuNumbers model_gpus(const RunConfig& config, const GpuInventory& inventory) {
+  const GpuChoice any(inventory, gpu_flags(config), "");  // throws where there is none
   const GpuNumbers numbers = named_gpus(config, inventory);
   if (!numbers.empty()) return numbers;
-  if (!config.data.data_gpu) {
-    throw DeviceError(
-        "--gpus all needs a GPU, and this machine shows none; see myxtts doctor, or train on the "
-        "CPU with --device cpu.");
-  }
   throw DeviceError(fmt::format(
       "--gpus all leaves no GPU to train on beside --data-gpu {}: this machine shows {}. Leave out "
       "--data-gpu and --gpus to do both on one.",

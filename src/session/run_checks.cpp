@@ -130,11 +130,12 @@ struct LookedAt {
 // corpus.
 std::shared_ptr<const Corpus> open_corpus(const RunFacts& facts) {
   const DataConfig& data = facts.config.data;
-  fs::path folder = index_folder(data);
-  std::optional<ScratchFolder> scratch;
-  if (!writing_fault(existing_folder(folder)).empty()) folder = scratch.emplace("dry-run").path();
-  return std::make_shared<Corpus>(
-      Corpus::open(data, vocabulary_of(facts), folder, hold_back_of(facts.config.train.stage)));
+  const HoldBack rule = hold_back_of(facts.config.train.stage);
+  if (writing_fault(existing_folder(index_folder(data))).empty()) {
+    return std::make_shared<Corpus>(open_without_run(data, vocabulary_of(facts), rule));
+  }
+  const ScratchFolder scratch("dry-run");
+  return std::make_shared<Corpus>(Corpus::open(data, vocabulary_of(facts), scratch.path(), rule));
 }
 
 // No step has more clips than the corpus, so memory is planned for no more.

@@ -428,12 +428,13 @@ void ProgressObserver::add_gpus_in_short(std::vector<std::string>& figures) cons
 ProgressNote ProgressObserver::note(const StepReport& report) {
   const auto now = clock_.now();
   const double seconds = std::max(1e-9, seconds_in(now - since_));
-  ProgressNote made{.first = {fmt::format("loss {:.4f}", report.numbers.loss),
-                              "ready " + percent_down(options_.meters().readiness.share())},
-                    .then = {fmt::format("epoch {}", report.position.epoch + 1),
-                             fmt::format("lr {:.3g}", report.learning_rate),
-                             fmt::format("{:.1f} clips/s", static_cast<double>(clips_) / seconds),
-                             fmt::format("{:.0f} h/h", audio_seconds_ / seconds)}};
+  ProgressNote made{
+      .first = {fmt::format("loss {:.4f}", report.numbers.loss),
+                "ready " + percent_down(options_.meters().readiness.share())},
+      .then = {fmt::format("epoch {}", report.position.epoch + 1),
+               fmt::format("lr {:.3g}", report.learning_rate),
+               fmt::format("{:.1f} clips/s", static_cast<double>(clips_) / seconds),
+               fmt::format("{:.0f} hours of speech an hour", audio_seconds_ / seconds)}};
   if (options_.most_seconds) {
     const double trained = options_.seconds_before + seconds_in(now - begun_);
     const std::chrono::duration<double> left(std::max(0.0, *options_.most_seconds - trained));

@@ -124,7 +124,8 @@ struct TrainingProgressOptions {
 // share of batches that were ready come first, then the use and memory of the GPUs:
 //
 //   Training:  45 %  3 min 05 s left  loss 4.3210  ready 100 %  data GPU 0: 12 % 1.2 GB
-//       model GPU 1: 98 % 31.0 GB  450 of 1,000  3.1/s  epoch 3  lr 5e-06  24.8 clips/s  61 h/h
+//       model GPU 1: 98 % 31.0 GB  450 of 1,000  3.1/s  epoch 3  lr 5e-06  24.8 clips/s  61 hours
+//       of speech an hour
 //
 // Rates are those since the last time it drew. The trainer's thread; nothing waits for a device.
 class ProgressObserver final : public TrainingObserver {

@@ -157,7 +157,7 @@ TEST_F(ComingFromTrainMain, TheOtherScriptsHaveTheirCommands) {
       {{"synthesize", "--model", path("model"), "--text", "Hello", "--language", "en",
         "--reference", "speaker.wav", "--out", path("hello.wav"), "--device", "gpu"},
        4,
-       "--device cuda needs a GPU"},
+       "--device gpu needs a GPU"},
       {{"export", "--model", nowhere, "--format", "coqui", "--out", path("public")}, 3, "nowhere"},
   };
   for (const auto& each : table) {
