@@ -15,6 +15,7 @@ if(MYXTTS_BUILD_CUDA)
   set_target_properties(myxtts_cuda PROPERTIES INSTALL_RPATH "${beside_libtorch}")
   install(TARGETS myxtts_cuda LIBRARY DESTINATION lib COMPONENT cuda)
 endif()
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/configs/" DESTINATION share/myxtts/configs COMPONENT program)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/.deps/text/" DESTINATION share/myxtts/text COMPONENT text OPTIONAL
   PATTERN "*-info" EXCLUDE)
 

@@ -171,6 +171,10 @@ SoundFile open_for_reading(const std::filesystem::path& path, SF_INFO& info) {
   if (!std::filesystem::is_regular_file(status)) {
     throw DataError(fmt::format("{} is not a file; name an audio file.", path.string()));
   }
+  if (std::filesystem::file_size(path, failed) == 0) {
+    throw DataError(
+        fmt::format("{} is empty: it has 0 bytes; record or copy it again.", path.string()));
+  }
   SoundFile file = open_sound(path, info);
   if (!file) {
     throw DataError(

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <malloc.h>
+#include <system_error>
 #include <utility>
 
 namespace myxtts {
@@ -33,6 +34,13 @@ std::string DynamicLibrary::path() const {
 
 void* DynamicLibrary::address(const char* symbol) const {
   return handle_ != nullptr ? dlsym(handle_, symbol) : nullptr;
+}
+
+std::filesystem::path library_folder() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&library_folder), &info) == 0) return {};
+  std::error_code failure;
+  return std::filesystem::canonical(info.dli_fname, failure).parent_path();
 }
 
 void keep_freed_memory() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 namespace myxtts {
@@ -40,6 +41,9 @@ class DynamicLibrary {
   std::string reason_;
   bool closes_ = true;
 };
+
+// The folder that this library lies in, or the program where it is not a library; empty: unknown.
+std::filesystem::path library_folder();
 
 // Lets the process keep what it frees for its next use, up to a bound. Buffers of a megabyte come
 // and go with every clip; handed back to the system each time, they come again as pages that must

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/command_line.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <torch/csrc/inductor/aoti_torch/c/shim.h>
@@ -127,6 +130,15 @@ std::string list_flags(const CLI::App& app) {
   return lines;
 }
 
+// The words behind the program's name, with "help train" as "train --help".
+std::vector<std::string> words_of(int argument_count, char** arguments) {
+  std::vector<std::string> words(arguments + 1, arguments + argument_count);
+  if (words.empty() || words.front() != "help") return words;
+  words.erase(words.begin());
+  words.emplace_back("--help");
+  return words;
+}
+
 LogLevel log_level(const GlobalFlags& flags) {
   if (flags.quiet) return LogLevel::Warning;
   return flags.verbose ? LogLevel::Debug : LogLevel::Info;
@@ -143,7 +155,9 @@ int run_command_line(int argument_count, char** arguments) {
   program.require_subcommand(0, 1);
   program.footer(program_examples());
   try {
-    program.parse(argument_count, arguments);
+    auto words = words_of(argument_count, arguments);
+    std::ranges::reverse(words);  // as CLI11 takes them
+    program.parse(std::move(words));
     check_no_flag_was_taken_for_a_value(program);
   } catch (const CLI::CallForHelp&) {
     print(format_help(chosen_command(program)));

@@ -144,9 +144,9 @@ void say_what_is_next(const fs::path& demo) {
   print(fmt::format(
       "\n{} holds the run: log.txt, metrics.jsonl, curves for TensorBoard, checkpoints.\n"
       "For a voice of your own, type:\n"
-      "  myxtts import --from XTTS_V2_FOLDER --out models/xtts-v2\n"
-      "  myxtts prepare YOUR_CORPUS --model models/xtts-v2\n"
-      "  myxtts train --init models/xtts-v2 --train-data YOUR_CORPUS --checkpoint-dir runs/voice\n",
+      "  myxtts pull xtts-v2\n"
+      "  myxtts prepare YOUR_CORPUS --model xtts-v2\n"
+      "  myxtts train --init xtts-v2 --train-data YOUR_CORPUS --checkpoint-dir runs/voice\n",
       (demo / kRun).string()));
 }
 
@@ -177,10 +177,10 @@ Command demo_command() {
   const auto declare = [](CLI::App& app) -> std::function<int()> {
     const auto arguments = std::make_shared<DemoArguments>();
     app.add_option("--out", arguments->out, "The folder to make. [demo]")->type_name("DIR");
-    app.add_option("--seconds", arguments->seconds, "About how long it trains. [120]")
+    app.add_option("--seconds", arguments->seconds, "About how long it trains, 1 to 36000. [120]")
         ->check(CLI::Range(1.0, 36000.0))
         ->type_name("S");
-    app.add_option("--clips", arguments->clips, "Sentences that are spoken. [96]")
+    app.add_option("--clips", arguments->clips, "Sentences that are spoken, 20 to 3000. [96]")
         ->check(CLI::Range(20, 3000))
         ->type_name("N");
     return [arguments] { return run_demo(*arguments); };

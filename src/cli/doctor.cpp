@@ -92,20 +92,37 @@ struct DoctorArguments {
   ScalingRequest ranks;
 };
 
+// Every card and cluster of every size is more than anybody reads where there is no GPU to begin
+// with: then the rows of this machine do, unless more was asked for.
+bool wants_own_rows(const DoctorArguments& arguments, const Machine& here) {
+  return here.gpus.gpus.empty() && !arguments.model_size && !arguments.json &&
+         !asked_cluster(arguments.ranks, here);
+}
+
 int print_recommendations(const DoctorArguments& arguments) {
   SystemProbe probe;
   const Machine here = discover_machine(probe);
+  const bool own_rows = wants_own_rows(arguments, here);
   std::vector<RecommendationTable> tables;
   for (const std::string_view size : model_preset_names()) {
     if (arguments.model_size && *arguments.model_size != size) continue;
     RecommendationTable& table =
         tables.emplace_back(recommend(std::string(size), arguments.batch_size, here));
+    if (own_rows) {
+      table.rows.resize(1);
+      continue;
+    }
     ScalingRequest request = arguments.ranks;
     request.batch_size = arguments.batch_size;
     table.ranks = scaling_tables(table, request, here);
   }
   if (tables.empty()) model_preset(*arguments.model_size);  // throws, and names the sizes
   print(arguments.json ? recommendation_json(tables) : recommendation_text(tables));
+  if (own_rows) {
+    print(
+        "\nThere is no GPU here. For cards of 8 to 141 GB and for several GPUs, name a size: "
+        "myxtts doctor --recommend --model-size xtts-v2\n");
+  }
   return 0;
 }
 

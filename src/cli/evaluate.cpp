@@ -127,8 +127,9 @@ int run_evaluate(const EvaluateArguments& arguments) {
   const auto folder = find_model("--model", arguments.model);
   const auto device = open_one_device(config.devices.device);
   const auto model = open_model(folder);
+  require_finite(model, folder);
   const auto vocabulary = Vocabulary::load(folder / files::kVocabulary);
-  const auto corpus = Corpus::open(config.data, vocabulary, index_folder(config.data));
+  const auto corpus = open_without_run(config.data, vocabulary);
 
   const ClipEvaluator evaluate(model, device);
   std::map<Language, TextEncoder> encoders;

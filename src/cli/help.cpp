@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include "base/message_text.h"
@@ -225,7 +226,7 @@ bool takes_command(const CLI::App& app) {
   const std::string name = wrong.substr(0, wrong.find('='));
   refuse_early_flag(app, name);
   const bool is_one_letter = !name.starts_with("--");  // every other letter would be as near
-  if (const auto reason = reason_without_flag(name); !reason.empty()) {
+  if (const std::string reason = reason_without_flag(name); !reason.empty()) {
     throw ConfigError(fmt::format(
         "{} has no flag {}, as train_main.py has: {}; docs/guides/coming-from-train-main.md maps "
         "its flags to ours.",
@@ -300,7 +301,13 @@ std::string shown_name(const CLI::Option& option) {
   }
   const auto& values = option.results();
   if (error.get_name() == "ArgumentMismatch" && values.size() > 1) {
-    throw ConfigError(fmt::format("{} was given {} times; give it once.", name, values.size()));
+    const std::string type = option.get_type_name();
+    const bool takes_list = type == "LIST" || type == "PATTERNS";
+    throw ConfigError(
+        fmt::format("{} was given {} times; give it once{}.", name, values.size(),
+                    takes_list ? fmt::format(", as in {} {}", name,
+                                             one_line(fmt::format("{}", fmt::join(values, ","))))
+                               : ""));
   }
   if (error.get_name() == "ArgumentMismatch") {
     throw ConfigError(fmt::format("{} needs a value, as in '{} {} {}'.", name, owner, name,

@@ -140,6 +140,11 @@ int run_pull(const PullArguments& arguments) {
       report_error(fmt::format("Interrupted; what was fetched is kept. To go on, type: {}",
                                same_command(arguments)));
       return kExitBySignal + interrupted.signal;
+    } catch (const NoNetworkError& error) {
+      throw DataError(fmt::format(
+          "{} Without a network, type myxtts import --from {} --out {} for a folder {} that holds "
+          "{}.",
+          error.what(), model.name, shell_word(out.string()), model.name, files_by_hand(model)));
     }
   }
   log_info("pull", "To hear it, type: {}", speaking_command(out, model.name));

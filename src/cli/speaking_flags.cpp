@@ -320,7 +320,7 @@ c10::Device speaking_device(const SpeakingFlags& flags) {
   const DeviceKind kind = flags.device == "cpu" ? DeviceKind::Cpu
                           : on_gpu              ? DeviceKind::Cuda
                                                 : DeviceKind::Auto;
-  return open_one_device(kind, flags.model_gpu);
+  return open_one_device(kind, flags.model_gpu, flags.device);
 }
 
 }  // namespace myxtts

@@ -7,12 +7,16 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <ATen/Parallel.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include "audio/resample.h"
@@ -20,6 +24,7 @@
 #include "base/files.h"
 #include "base/interruption.h"
 #include "base/log.h"
+#include "base/message_text.h"
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/speaking_flags.h"
@@ -56,6 +61,24 @@ std::pair<std::string, std::string> named_line(const std::string& line, std::siz
                     number, repair_utf8(id)));
   }
   return {std::move(id), line.substr(bar + 1)};
+}
+
+// A line with an id has a file of its own, which only a folder can hold; elsewhere the id would be
+// read aloud.
+void refuse_id(const SpeakingFlags& flags, const std::string& line, std::size_t number) {
+  const auto bar = line.find('|');
+  if (bar == std::string::npos || bar == 0 || line.find_first_of(" \t") < bar) return;
+  const std::string id = repair_utf8(line.substr(0, bar));
+  if (flags.join) {
+    throw ConfigError(
+        fmt::format("Line {} has the id \"{}\", and --join makes one file of all lines; leave the "
+                    "ids out, or --join.",
+                    number, id));
+  }
+  throw ConfigError(
+      fmt::format("Line {} has the id \"{}\", so it becomes a file of that name; give a folder, as "
+                  "in --out {}, or leave the ids out.",
+                  number, id, shell_word((flags.out.parent_path() / flags.out.stem()).string())));
 }
 
 // out.wav becomes out-0001.wav.
@@ -115,6 +138,7 @@ std::vector<SpeakingJob> separate_jobs(const SpeakingFlags& flags, const CutText
   std::size_t number = 0;
   for (const std::string& line : lines_of(flags.text_file)) {
     ++number;
+    if (!in_folder) refuse_id(flags, line, number);
     const auto [id, text] = in_folder ? named_line(line, number) : std::pair(std::string(), line);
     jobs.push_back({fmt::format("line {}", number),
                     in_folder ? flags.out / (id + ".wav") : numbered(flags.out, number),
@@ -127,7 +151,9 @@ std::vector<SpeakingJob> separate_jobs(const SpeakingFlags& flags, const CutText
 // One file of all lines.
 SpeakingJob joined_job(const SpeakingFlags& flags, const CutText& cut) {
   SpeakingJob job{.name = "", .out = flags.out, .pieces = {}};
+  std::size_t number = 0;
   for (const std::string& line : lines_of(flags.text_file)) {
+    refuse_id(flags, line, ++number);
     const auto pieces = cut(line);
     if (pieces.empty()) continue;
     job.pieces.insert(job.pieces.end(), pieces.begin(), pieces.end());
@@ -191,13 +217,30 @@ std::vector<ManifestEntry> with_short_names(std::vector<ManifestEntry> clips) {
   return clips;
 }
 
-// The clips with what is said in them, where that is known.
-std::vector<ManifestEntry> clips_of(const SpeakingFlags& flags) {
+// The clips with what is said in them, where that is known, and those that are not there.
+Manifest clips_of(const SpeakingFlags& flags) {
   const fs::path& path = flags.resynthesize;
   if (!holds_many_clips(path) && fs::is_regular_file(path)) {
-    return {{.id = path.stem().string(), .audio = path.string(), .text = flags.text.value_or("")}};
+    return {.entries = {{.id = path.stem().string(),
+                         .audio = path.string(),
+                         .text = flags.text.value_or("")}},
+            .skipped = {}};
   }
-  return with_short_names(read_manifest({.path = path}).entries);
+  Manifest manifest = read_manifest({.path = path});
+  manifest.entries = with_short_names(std::move(manifest.entries));
+  return manifest;
+}
+
+const std::string& language_of(const ManifestEntry& clip, const SpeakingFlags& flags) {
+  return clip.language.empty() ? flags.language : clip.language;
+}
+
+// Before a model is loaded.
+void check_languages(const std::vector<ManifestEntry>& clips, const SpeakingFlags& flags,
+                     const Vocabulary& vocabulary) {
+  std::set<std::string> languages;
+  for (const ManifestEntry& clip : clips) languages.insert(language_of(clip, flags));
+  for (const std::string& language : languages) TextEncoder(vocabulary, parse_language(language));
 }
 
 std::vector<std::int64_t> text_ids(const ManifestEntry& clip, const SpeakingFlags& flags,
@@ -209,8 +252,7 @@ std::vector<std::int64_t> text_ids(const ManifestEntry& clip, const SpeakingFlag
                 clip.audio);
   }
   const std::string& text = clip.text.empty() ? kNoText : clip.text;
-  const std::string& language = clip.language.empty() ? flags.language : clip.language;
-  const TextEncoder encoder(vocabulary, parse_language(language));
+  const TextEncoder encoder(vocabulary, parse_language(language_of(clip, flags)));
   const auto ids = encoder.encode(text).ids;
   return {ids.begin(), ids.end()};
 }
@@ -228,17 +270,47 @@ double say_again(const ManifestEntry& clip, const SpeakingFlags& flags,
   return static_cast<double>(sound.numel()) / static_cast<double>(copy.sample_rate());
 }
 
+// A part that nobody trained makes noise of whatever comes before it.
+void warn_of_untrained_parts(const fs::path& folder) {
+  const auto untrained = untrained_parts(folder);
+  if (untrained.empty()) return;
+  std::vector<std::string_view> names;
+  for (const ModelPart part : untrained) names.push_back(name_of(part));
+  // What was trained on an untrained part has to learn anew with it.
+  std::vector<std::string_view> stages;
+  for (const ModelPart part : {ModelPart::Dvae, ModelPart::Gpt, ModelPart::Decoder}) {
+    if (part == untrained.front() || !stages.empty()) stages.push_back(name_of(part));
+  }
+  log_warning("synthesize",
+              "the {} of {} {} never trained, so what you hear is noise; to train {}, type: myxtts "
+              "train {} {} --init {} --train-data CORPUS --checkpoint-dir RUN",
+              fmt::join(names, " and "), folder.string(), names.size() == 1 ? "was" : "were",
+              names.size() == 1 ? "it" : "them", stages.size() == 1 ? "--stage" : "--stages",
+              fmt::join(stages, ","), shell_word(folder.string()));
+}
+
 // synthesize --resynthesize: says recorded clips again through DVAE, GPT and decoder into a folder.
 // The exit code. Throws DataError when a clip could not be said; the others are there then.
 int resynthesize(const SpeakingFlags& flags) {
   const auto began = std::chrono::steady_clock::now();
-  const auto clips = clips_of(flags);
+  const Manifest manifest = clips_of(flags);
+  const auto& clips = manifest.entries;
+  const auto& missing = manifest.skipped;
   if (flags.threads) at::set_num_threads(*flags.threads);
   const auto device = speaking_device(flags);
   const auto vocabulary = Vocabulary::load(flags.model / files::kVocabulary);
-  const CopySynthesis copy(open_model(flags.model), device);
+  check_languages(clips, flags, vocabulary);
+  warn_of_untrained_parts(flags.model);
+  const OpenModel model = open_model(flags.model);
+  require_finite(model, flags.model);
+  const CopySynthesis copy(model, device);
   const Interruption interruption;
-  std::size_t failed = 0;
+  for (const Skipped& clip : missing) {
+    log_warning("synthesize", "{}, line {} of {}, was left out: {}.", clip.file.string(), clip.line,
+                clip.manifest.string(), clip.measured);
+  }
+  const std::size_t all = clips.size() + missing.size();
+  std::size_t failed = missing.size();
   double seconds = 0;  // of sound
   {
     Progress progress({.title = "Saying again", .total = clips.size()});
@@ -255,21 +327,36 @@ int resynthesize(const SpeakingFlags& flags) {
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
   log_info("synthesize", "{}: {} of {} clips said again, {:.2f} s of speech in {:.2f} s.",
-           flags.out.string(), clips.size() - failed, clips.size(), seconds, took.count());
+           flags.out.string(), all - failed, all, seconds, took.count());
   if (failed > 0) {
-    throw DataError(fmt::format("{} of {} clips could not be said again; the reasons are above.",
-                                failed, clips.size()));
+    throw DataError(
+        fmt::format("{} of {} clips could not be said again; the reasons are above.", failed, all));
   }
   return 0;
 }
 
-Voice make_voice(const SpeakingFlags& flags, const SpeakingModel& model,
-                 const Synthesizer& synthesizer) {
-  if (!flags.voice.empty()) return read_voice(flags.voice, model.config);
-  if (!flags.speaker.empty()) return read_speaker(model.folder, flags.speaker, model.config);
+// Where the voice comes from: a file, or clips that the model has to listen to.
+struct VoiceSource {
+  std::optional<Voice> stored = {};
+  std::vector<at::Tensor> clips = {};
+  ReferenceLengths lengths = {};
+};
+
+VoiceSource find_voice(const SpeakingFlags& flags, const SpeakingModel& model) {
+  if (!flags.voice.empty()) return {.stored = read_voice(flags.voice, model.config)};
+  if (!flags.speaker.empty()) {
+    return {.stored = read_speaker(model.folder, flags.speaker, model.config)};
+  }
   const auto lengths =
       reference_lengths(flags.reference, model.reference, model.config.decoder.input_sample_rate);
-  const auto voice = synthesizer.voice_of(flags.references, lengths, flags.trim_db);
+  return {.clips = read_references(model, flags.references, lengths, flags.trim_db),
+          .lengths = lengths};
+}
+
+Voice make_voice(const SpeakingFlags& flags, const VoiceSource& source,
+                 const Synthesizer& synthesizer) {
+  if (source.stored) return *source.stored;
+  const auto voice = synthesizer.voice_of(source.clips, source.lengths);
   if (!flags.save_voice.empty()) {
     write_voice(flags.save_voice, voice);
     log_info("synthesize", "{} holds the voice.", flags.save_voice.string());
@@ -291,14 +378,16 @@ int run_synthesize(SpeakingFlags flags) {
   if (!flags.resynthesize.empty()) return resynthesize(flags);
   const auto device = speaking_device(flags);
   if (flags.threads) at::set_num_threads(*flags.threads);
-  log_info("synthesize", "loading {}", flags.model.string());
   const auto model = open_speaking_model(flags.model);
   const SpeakSettings settings{sampling_settings(flags, model.sampling), flags.speed};
   const bool speaks = flags.text || !flags.text_file.empty();
   const auto jobs = speaks ? make_jobs(flags, model) : std::vector<SpeakingJob>();
+  const VoiceSource source = find_voice(flags, model);
+  log_info("synthesize", "loading {}", flags.model.string());
+  warn_of_untrained_parts(flags.model);
   read_ahead(model);
   Synthesizer synthesizer(model, device, rows_for(flags, jobs));
-  const auto voice = make_voice(flags, model, synthesizer);
+  const auto voice = make_voice(flags, source, synthesizer);
   if (!speaks) return 0;
   if (goes_into_folder(flags)) fs::create_directories(flags.out);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <memory>
@@ -22,6 +23,7 @@
 #include "data/corpus.h"
 #include "data/layouts/manifest.h"
 #include "run/model_folder.h"
+#include "run/open_model.h"
 #include "run/public_folder.h"
 #include "session/console.h"
 #include "session/part_chain.h"
@@ -32,6 +34,7 @@
 #include "session/run_report.h"
 #include "session/samples/part_samples.h"
 #include "session/trial/auto_placement.h"
+#include "train/starting_point.h"
 
 namespace myxtts {
 namespace {
@@ -47,10 +50,13 @@ std::vector<RunConfig> settings_to_check(const EffectiveConfig& settings) {
 
 int check_only(const EffectiveConfig& settings) {
   const auto& stages = settings.values.train.stages;
-  const std::vector<RunFacts> parts = gather_run_facts(settings_to_check(settings));
+  std::vector<RunFacts> parts = gather_run_facts(settings_to_check(settings));
+  parts.front().run_fault = fault_of_run_directory(settings);
   for (const std::string& line : settled_rates(settings)) print(line + "\n");
   bool passed = true;
   for (std::size_t index = 0; index < parts.size(); ++index) {
+    parts[index].batch_was_typed =
+        settings.origin_of("train.batch_size").kind == Origin::Kind::Flag;
     const Checks checks = check_run(parts[index]);
     if (stages) {
       print(fmt::format("{}Stage {} of {}: {}\n\n", index == 0 ? "" : "\n", index + 1, parts.size(),
@@ -67,6 +73,12 @@ int check_only(const EffectiveConfig& settings) {
 
 // Before a run directory is made.
 void check_inputs(const RunConfig& config) {
+  if (config.data.train_data.empty() && config.run.resume) {
+    throw ConfigError(fmt::format(
+        "--resume {} names no run to go on with, as there is no {}; give --resume RUN, or name a "
+        "corpus with --train-data DIR.",
+        *config.run.resume, (config.run.checkpoint_dir / "config.yaml").string()));
+  }
   if (config.data.train_data.empty()) {
     throw ConfigError("There is nothing to train on; name a corpus with --train-data DIR.");
   }
@@ -78,7 +90,7 @@ void check_inputs(const RunConfig& config) {
 // have is said here, once.
 int train_in_processes(const RunConfig& config) {
   check_inputs(config);
-  const auto planned = plan_ranks(config, sizes_of_run(config));
+  const auto planned = plan_ranks(within_corpora(config), sizes_of_run(config));
   return launch_ranks(static_cast<int>(planned.size()), own_arguments());
 }
 
@@ -87,7 +99,7 @@ std::vector<DevicePlan> plan_parts(const PartChain& chain) {
   const ModelConfig sizes = sizes_of_run(chain.settings_of(0).values);
   std::vector<DevicePlan> plans;
   for (std::size_t index = 0; index < chain.size(); ++index) {
-    plans.push_back(plan_run(chain.settings_of(index).values, sizes));
+    plans.push_back(plan_run(within_corpora(chain.settings_of(index).values), sizes));
   }
   return plans;
 }
@@ -121,7 +133,7 @@ Outcome train_into(const RunDirectory& run, EffectiveConfig settings, std::vecto
     const auto fastest = fastest_placement(settings, plans.front(), run, resumed, interruption);
     if (!fastest) return {.ending = Ending::Stopped, .signal = interruption.signal()};
     settings = *fastest;
-    plans = ranks.plan(settings.values);
+    plans = ranks.plan(within_corpora(settings.values));
   }
   plans = open_and_log(std::move(plans));
   if (ranks.leads()) write_plan(plans.front(), run.path());
@@ -194,8 +206,25 @@ int report(const Outcome& outcome, const RunConfig& config, const RunDirectory& 
   if (!ranks.leads()) return 0;
   const auto latest = run / "latest";
   const ModelConfig trained = parse_model_config(read_config_text(latest), latest.string());
-  print(next_commands(config, run.path(), outcome.example, coqui_can_hold(trained)));
+  print(next_commands(config, run.path(), outcome.example,
+                      {.untrained = untrained_parts(latest),
+                       .size = size_name(trained.gpt),
+                       .can_be_exported = coqui_can_hold(trained)}));
   return 0;
+}
+
+// A model that somebody else began may have parts that nobody trains.
+void warn_of_untrained_parts(const TrainConfig& train) {
+  if (!train.init) return;
+  std::vector<ModelPart> missing = untrained_parts(*train.init);
+  const std::vector<ModelPart> trained = train.stages.value_or(std::vector{train.stage});
+  std::erase_if(missing, [&](ModelPart part) { return std::ranges::count(trained, part) > 0; });
+  if (missing.empty()) return;
+  log_warning("train",
+              "The model of --init {} cannot speak, as its {}, and this run does not train {}: it "
+              "learns, but it cannot be heard until {} trained.",
+              train.init->string(), were_not_trained(missing), missing.size() == 1 ? "it" : "them",
+              missing.size() == 1 ? "that stage is" : "those stages are");
 }
 
 int train(const EffectiveConfig& settings, RankStart& ranks) {
@@ -203,11 +232,12 @@ int train(const EffectiveConfig& settings, RankStart& ranks) {
   const bool has_stages = config.train.stages.has_value();
   const std::optional<Clock::Time> deadline = deadline_of(config.train);
   std::vector<DevicePlan> plans;  // before anything is written
-  if (!has_stages) plans = ranks.plan(config);
+  if (!has_stages) plans = ranks.plan(within_corpora(config));
   check_inputs(config);
   for (const std::string& caution : cautions(settings)) {
     log_warning("train", "{}", with_origins(settings, caution));
   }
+  warn_of_untrained_parts(config.train);
   if (!has_stages) ranks.join(plans.front());
 
   return ranks.share_failures([&] {
@@ -240,6 +270,7 @@ int train_or_check(EffectiveConfig settings, bool dry_run) {
   check_outputs(config);
   RankStart ranks(config);  // from here on one rank speaks for all
   find_starting_model(settings.values);
+  check_before_run(settings);
   if (ranks.starts_processes()) return train_in_processes(config);
   if (config.run.trace) start_trace(ranks.own_file(*config.run.trace));
   try {
@@ -278,9 +309,9 @@ Command train_command() {
           .examples = {
               "myxtts train --init models/xtts-v2 --train-data corpora/ljspeech "
               "--checkpoint-dir runs/voice",
-              "myxtts train --config runs/voice/config.yaml --resume",
-              "myxtts train --stages dvae,gpt,decoder --config configs/one-voice-from-nothing.yaml "
-              "--train-data corpora/anna",
+              "myxtts train --resume runs/voice",
+              "myxtts train --stages dvae,gpt,decoder --train-data corpora/anna --checkpoint-dir "
+              "runs/anna",
               "myxtts train --mode auto --train-data corpora/ljspeech",
               "myxtts train --gpus 0,1 --train-data corpora/ljspeech --batch-size 16",
               "myxtts train --dry-run --config run.yaml --data-gpu 1 --model-gpu 0"}};

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "config/effective_config.h"
 #include "config/settings_reader.h"
 #include "config/value_text.h"
@@ -96,6 +97,19 @@ std::vector<Setting> read_config_file(const std::filesystem::path& path) {
   std::vector<Setting> settings = reader.take_settings();
   for (const std::string& note : reader.notes()) log_info("config", "{}", note);
   return settings;
+}
+
+std::string find_recipe(const std::string& name) {
+  namespace fs = std::filesystem;
+  const fs::path around = library_folder().parent_path();
+  for (const fs::path& folder :
+       {around / "share/myxtts/configs", around.parent_path().parent_path() / "configs"}) {
+    std::error_code missing;
+    if (!fs::is_regular_file(folder / name, missing)) continue;
+    const fs::path here = fs::path("configs") / name;
+    return fs::equivalent(here, folder / name, missing) ? here.string() : (folder / name).string();
+  }
+  return {};
 }
 
 }  // namespace myxtts

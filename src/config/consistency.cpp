@@ -20,6 +20,20 @@ bool was_chosen(const EffectiveConfig& config, std::string_view key) {
   return !config.origins.empty() && config.origin_of(key).kind != Origin::Kind::Default;
 }
 
+// Its steps follow from the corpus.
+bool budget_is_for_hours(const TrainConfig& train) {
+  const auto& budgets = train.stage_budget;
+  return budgets && budgets->contains(train.stage) && budgets->at(train.stage).hours;
+}
+
+// Which setting the last step is from.
+std::string_view what_ends(const TrainConfig& train) {
+  const auto& budgets = train.stage_budget;
+  const bool has_budget = budgets && budgets->contains(train.stage);
+  return has_budget && budgets->at(train.stage).steps == train.max_steps ? "train.stage_budget"
+                                                                         : "train.max_steps";
+}
+
 }  // namespace
 
 std::vector<std::string> cautions(const EffectiveConfig& config) {
@@ -62,6 +76,18 @@ std::vector<LengthCaution> cautions_of_length(const RunConfig& config, std::int6
                                 "that the learning rate is hardly reached",
                                 *config.train.warmup_steps, steps),
          .remedy = fmt::format("Give --warmup-steps {}, or auto: a tenth of the run", steps / 10)});
+  }
+  const auto& most = config.train.max_steps;
+  const bool is_exact = !config.train.batch_tokens && !budget_is_for_hours(config.train);
+  if (most > steps && is_exact) {
+    const bool is_budget = what_ends(config.train) == "train.stage_budget";
+    const std::int64_t enough = (config.train.epochs * *most + steps - 1) / steps;
+    found.push_back(
+        {.name = "epochs",
+         .finding = fmt::format("--epochs {} ends the run after {} steps, before the {} of {}",
+                                config.train.epochs, steps, *most,
+                                is_budget ? "--stage-budget" : "--max-steps"),
+         .remedy = fmt::format("Give --epochs {} to have them all", enough)});
   }
   const RunDirectoryConfig& run = config.run;
   if (run.eval_steps && *run.eval_steps > steps) {
@@ -187,6 +213,11 @@ void check_cpu_only(const EffectiveConfig& config) {
     refuse(config, cpu, key,
            fmt::format("leave out {} or use --device cuda", source_of(config, key)));
   };
+  if (config.values.data.data_gpu && config.values.data.model_gpu) {
+    refuse(config, cpu, "data.data_gpu",
+           fmt::format("leave out {} or use --device cuda",
+                       source_of_both(config, "data.data_gpu", "data.model_gpu")));
+  }
   if (config.values.data.data_gpu) refuse_gpu_setting("data.data_gpu");
   if (devices.gpus) refuse_gpu_setting("parallel.gpus");
   if (devices.split_gpu) refuse_gpu_setting("devices.split_gpu");
@@ -273,14 +304,6 @@ void check_batch(const EffectiveConfig& config) {
   if (config.values.train.batch_size && config.values.train.batch_tokens) {
     refuse(config, "train.batch_size", "train.batch_tokens", "give one of the two");
   }
-}
-
-// Which setting the last step is from.
-std::string_view what_ends(const TrainConfig& train) {
-  const auto& budgets = train.stage_budget;
-  const bool has_budget = budgets && budgets->contains(train.stage);
-  return has_budget && budgets->at(train.stage).steps == train.max_steps ? "train.stage_budget"
-                                                                         : "train.max_steps";
 }
 
 void check_optimiser(const EffectiveConfig& config) {

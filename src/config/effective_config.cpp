@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/effective_config.h"
 
+#include <algorithm>
+#include <initializer_list>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/message_text.h"
 #include "config/part_settings.h"
+#include "config/resumed_run.h"
 #include "config/value_text.h"
 
 namespace myxtts {
@@ -103,9 +108,11 @@ void apply_setting(const Setting& setting, EffectiveConfig& config) {
                                     quote(setting.value.text), kNotUtf8));
     }
     const auto near = nearest_name(setting.value.text, field.choices);
+    const bool is_of_stages = field.key == "train.stages" || field.key == "train.stage_budget";
+    std::string hint = is_of_stages ? unknown_part_in(setting.value.text) : "";
+    if (hint.empty()) hint = near ? fmt::format("; did you mean {}?", *near) : ".";
     throw ConfigError(fmt::format("{} takes {}, but was given {}{}", subject(setting),
-                                  field.allowed, quote(setting.value.text),
-                                  near ? fmt::format("; did you mean {}?", *near) : "."));
+                                  field.allowed, quote(setting.value.text), hint));
   }
   Origin& origin = config.origins[static_cast<std::size_t>(&field - all_fields().data())];
   origin = setting.origin;
@@ -137,34 +144,16 @@ namespace {
 
 constexpr const char* kRate = "train.lr";
 
-// What the run that is continued was begun with. Files of runs from before rates were settled say
-// "auto", which was the rate for trained weights then.
-std::optional<double> rate_of_resumed(const RunConfig& values, ModelPart part) {
-  if (!values.run.resume) return std::nullopt;
-  const std::string& point = *values.run.resume;
-  const bool is_path = point != "latest" && !parse_integer(point);
-  const std::filesystem::path run = is_path
-                                        ? std::filesystem::path(point).parent_path().parent_path()
-                                        : values.run.checkpoint_dir;
-  const std::filesystem::path file = run / "config.yaml";
-  std::error_code unreadable;
-  if (!std::filesystem::is_regular_file(file, unreadable)) return std::nullopt;
-  RunConfig begun;
-  for (const Setting& setting : read_config_file(file)) {
-    if (setting.field->key != kRate || setting.stage.value_or(part) != part) continue;
-    setting.field->assign(setting.value, begun);
-  }
-  return begun.train.lr.value_or(facts_of(part).learning_rate);
-}
-
-Setting usual_rate(const EffectiveConfig& config, ModelPart part, const ConfigSources& sources) {
+// `own` are the settings of a run that goes on.
+Setting usual_rate(const EffectiveConfig& config, ModelPart part, const ConfigSources& sources,
+                   const std::vector<Setting>& own) {
   const auto setting = [](double rate, const char* why) {
     return Setting{.field = find_field(kRate),
                    .value = {format_number(rate), false},
                    .origin = {Origin::Kind::Default, why}};
   };
-  if (const auto own = rate_of_resumed(config.values, part)) {
-    return setting(*own, "it is the run's own");
+  if (const auto rate = rate_of_resumed(own, part)) {
+    return setting(*rate, "it is the run's own");
   }
   const PartFacts& facts = facts_of(part);
   if (facts.learning_rate == facts.rate_from_nothing) {
@@ -178,12 +167,13 @@ Setting usual_rate(const EffectiveConfig& config, ModelPart part, const ConfigSo
 }
 
 // Of several stages each has its own.
-void settle_rates(EffectiveConfig& config, const ConfigSources& sources) {
+void settle_rates(EffectiveConfig& config, const ConfigSources& sources,
+                  const std::vector<Setting>& own) {
   TrainConfig& train = config.values.train;
   if (train.lr) return;
   for (const ModelPart part : train.stages.value_or(std::vector{train.stage})) {
     if (settings_of_part(config, part).values.train.lr) continue;
-    Setting setting = usual_rate(config, part, sources);
+    Setting setting = usual_rate(config, part, sources, own);
     std::erase_if(config.stage_settings, [&](const Setting& each) {  // an "auto"
       return each.stage == part && each.field == setting.field;
     });
@@ -218,44 +208,70 @@ std::string as_typed(const Field& field, const EffectiveConfig& config) {
   return is_default || value != "true" ? "" : field.flag;
 }
 
-// "leave out --data-gpu 0 --model-gpu 1" becomes "leave out --preset two-gpu"; false: the message
-// does not say so.
-bool leave_out_preset(std::string& message, const std::string& typed, const std::string& name) {
-  const std::string preset = "leave out --preset " + name;
-  for (const std::string& said : {preset + " " + typed, "leave out " + typed}) {
-    const std::size_t at = message.find(said);
-    if (at == std::string::npos) continue;
-    message.replace(at, said.size(), preset);
-    return true;
+// "leave out --data-gpu 0 --model-gpu 1" becomes "leave out --preset two-gpu", as does "in place
+// of" them.
+void name_preset(std::string& message, const std::string& typed, const std::string& name) {
+  for (const std::string rid_of : {"leave out ", "in place of "}) {
+    const std::string preset = rid_of + "--preset " + name;
+    for (const std::string& said : {preset + " " + typed, rid_of + typed}) {
+      const std::size_t at = message.find(said);
+      if (at == std::string::npos) continue;
+      message.replace(at, said.size(), preset);
+      break;
+    }
   }
-  return false;
+}
+
+// Whether what stands at `at` is there to be typed: behind "myxtts" or "give" in its clause.
+bool is_to_be_typed(std::string_view message, std::size_t at) {
+  std::string_view clause = message.substr(0, at);
+  for (const std::string_view end : {"; ", ". ", "(", ")", "\n", "in place of "}) {
+    const std::size_t found = clause.rfind(end);
+    if (found != clause.npos) clause.remove_prefix(found + end.size());
+  }
+  return std::ranges::any_of(
+      std::initializer_list<std::string_view>{"myxtts ", "give ", "Give ", "add ", "Add ", "use ",
+                                              "Use ", "as in "},
+      [clause](std::string_view word) { return clause.find(word) != clause.npos; });
+}
+
+// Where the message, from `from` on, speaks of a setting as it is; npos: nowhere.
+std::size_t place_of(std::string_view typed, std::string_view message, std::size_t from = 0) {
+  constexpr std::string_view kEndsOfWords = " ,;:.\n";
+  std::size_t at = message.find(typed, from);
+  for (; at != message.npos; at = message.find(typed, at + 1)) {
+    const std::size_t end = at + typed.size();
+    const bool is_whole = end >= message.size() || kEndsOfWords.find(message[end]) != message.npos;
+    if (is_whole && !is_to_be_typed(message, at)) break;
+  }
+  return at;
 }
 
 }  // namespace
 
 std::string with_origins(const EffectiveConfig& config, std::string message) {
-  constexpr std::string_view kEndsOfWords = " ,;:.\n";
   for (const Field& field : all_fields()) {
     const Origin& origin = config.origin_of(field.key);
     if (field.is_list()) continue;
     const std::string typed = as_typed(field, config);
-    const std::size_t at = typed.empty() ? std::string::npos : message.find(typed);
-    if (at == std::string::npos) continue;
-    const std::size_t end = at + typed.size();
-    if (end < message.size() && kEndsOfWords.find(message[end]) == std::string_view::npos) continue;
-    if (origin.kind == Origin::Kind::Flag) {
-      const bool has_value = field.negative_flag.empty();
-      if (has_value) message.replace(at, typed.size(), field.flag + " " + one_line(origin.as));
-      continue;
+    if (typed.empty()) continue;
+    if (origin.kind == Origin::Kind::Preset) name_preset(message, typed, origin.name);
+    std::size_t at = place_of(typed, message);
+    if (origin.kind == Origin::Kind::Flag && field.negative_flag.empty()) {
+      const std::string said = field.flag + " " + one_line(origin.as);
+      for (; at != std::string::npos; at = place_of(typed, message, at + said.size())) {
+        message.replace(at, typed.size(), said);
+      }
+    } else if (at != std::string::npos && origin.kind != Origin::Kind::Flag) {
+      message.insert(at + typed.size(), fmt::format(" ({})", one_line(describe(origin))));
     }
-    const bool is_preset = origin.kind == Origin::Kind::Preset;
-    if (is_preset && leave_out_preset(message, typed, origin.name)) continue;
-    message.insert(end, fmt::format(" ({})", one_line(describe(origin))));
   }
   return message;
 }
 
-EffectiveConfig make_effective_config(const ConfigSources& sources) {
+namespace {
+
+EffectiveConfig applied(const ConfigSources& sources) {
   EffectiveConfig config{.values = {}, .origins = std::vector<Origin>(all_fields().size())};
   const auto apply_all = [&config](const std::vector<Setting>& settings) {
     for (const Setting& setting : settings) {
@@ -271,10 +287,30 @@ EffectiveConfig make_effective_config(const ConfigSources& sources) {
   if (sources.file) apply_all(read_config_file(*sources.file));
   apply_all(sources.flags);
   drop_what_flags_set(config);
+  settle_run_directory(config);
+  return config;
+}
+
+// Who continues a run and names neither a file nor a corpus means the run as it was.
+EffectiveConfig applied_to_resumed(ConfigSources sources) {
+  const EffectiveConfig config = applied(sources);
+  if (sources.file || !config.values.data.train_data.empty()) return config;
+  sources.file = own_file_of_resumed(config.values);
+  if (!sources.file) return config;
+  log_info("config", "the settings are those of {}; flags win over them", sources.file->string());
+  return applied(sources);
+}
+
+}  // namespace
+
+EffectiveConfig make_effective_config(const ConfigSources& sources) {
+  EffectiveConfig config = applied_to_resumed(sources);
+  const std::vector<Setting> own = settings_of_resumed(config.values);
+  keep_what_is_the_runs(config, own);
   // A value that is not allowed is an error also where its stage is not trained now.
   for (const ModelPart stage : kModelParts) settings_of_part(config, stage);
   if (!config.values.train.stages) config = settings_of_part(config, config.values.train.stage);
-  settle_rates(config, sources);
+  settle_rates(config, sources, own);
   check_stages(config);
   return config;
 }

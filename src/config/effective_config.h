@@ -44,6 +44,10 @@ std::vector<std::string> preset_names();
 // costs a few lines in the log.
 std::vector<Setting> read_config_file(const std::filesystem::path& path);
 
+// A recipe of configs/ as --config takes it in this working directory: of the checkout that the
+// program was built in, or of what was installed with it. Empty where neither is there.
+std::string find_recipe(const std::string& name);
+
 // What a person asked for, from the weakest to the strongest.
 struct ConfigSources {
   std::optional<std::string> preset = {};
@@ -68,9 +72,10 @@ struct EffectiveConfig {
 void apply_setting(const Setting& setting, EffectiveConfig& config);
 
 // Presets, then the file, then flags; where one stage is trained, what the file says of that stage
-// alone is part of it. A learning rate that nobody chose is settled: it follows from what the part
-// starts from, and a resumed run keeps its own. Throws ConfigError when a value is not allowed or
-// two values contradict each other.
+// alone is part of it. Where --resume continues a run and neither a file nor a corpus is named, the
+// file is that run's config.yaml (config/resumed_run.h). A learning rate that nobody chose is
+// settled: it follows from what the part starts from, and a resumed run keeps its own. Throws
+// ConfigError when a value is not allowed or two values contradict each other.
 EffectiveConfig make_effective_config(const ConfigSources& sources);
 
 // "lr 0.0002 for gpt: the part starts from nothing", for each part whose rate nobody chose.
@@ -78,7 +83,8 @@ std::vector<std::string> settled_rates(const EffectiveConfig& config);
 
 // `message` with the origin behind each setting that it names by a flag nobody typed:
 // "--mode single (preset one-gpu) needs a GPU". What was typed is named as it was: "--device gpu",
-// and to leave out what a preset sets is to leave out the preset.
+// and to leave out what a preset sets is to leave out the preset. What is to be typed, such as a
+// command, stays as it is.
 std::string with_origins(const EffectiveConfig& config, std::string message);
 
 // Throws ConfigError when settings that are fine alone cannot be meant together.

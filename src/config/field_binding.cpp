@@ -94,7 +94,7 @@ Rule<std::string> language_code() {
 }
 
 Rule<std::string> resume_point() {
-  return {.allowed = "latest, the number of a step, the path of a checkpoint",
+  return {.allowed = "latest, the number of a step, the path of a run or checkpoint",
           .parse = parse_resume_point,
           .format = as_is,
           .is_free_text = true};

@@ -150,7 +150,9 @@ void add_directory(std::vector<Field>& fields) {
   run.add(MYXTTS_FIELD(run.checkpoint_dir), "DIR", path_of("a folder"),
           "The run directory: checkpoints, metrics and log.");
   run.add(MYXTTS_FIELD(run.resume), "STEP|PATH", or_none(resume_point()),
-          "Continue from a checkpoint; without a value from the newest one of the run directory.")
+          "Continue from a checkpoint; without a value from the newest one of the run directory, "
+          "with "
+          "the path of a run from its newest, there.")
       .bare_value = "latest";
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/message_text.h"
 #include "config/value_text.h"
 
 namespace myxtts {
@@ -85,6 +86,19 @@ std::string format_parts(const std::vector<ModelPart>& stages) {
     text += fmt::format("{}{}", text.empty() ? "" : ",", name_of(stage));
   }
   return text;
+}
+
+std::string unknown_part_in(std::string_view list) {
+  std::vector<std::string> names;
+  for (const ModelPart part : kModelParts) names.emplace_back(name_of(part));
+  for (const std::string_view item : split_at_commas(list)) {
+    const std::string name(item.substr(0, item.find('=')));
+    if (name.empty() || parse_part(name)) continue;
+    const auto near = nearest_name(name, names);
+    return fmt::format("; there is no stage {}{}", quote(name),
+                       near ? fmt::format(", did you mean {}?", *near) : ".");
+  }
+  return {};
 }
 
 std::optional<PartBudgets> parse_part_budgets(std::string_view text) {

@@ -270,7 +270,6 @@ constexpr std::array kOtherNames{
     Pair{"pretrained", "init"},
     Pair{"max-text-length", "max-text-tokens"},
     Pair{"max-audio-length", "max-seconds"},
-    Pair{"max-mel-frames", "max-seconds"},
     Pair{"pad-to-fixed-length", "enable-static-shapes"},
     Pair{"multi-gpu", "gpus"},
     Pair{"visible-gpus", "gpus"},
@@ -285,10 +284,17 @@ constexpr std::array kOtherNames{
     Pair{"early-stopping-patience", "early-stopping"},
 };
 
-constexpr std::string_view kPresets = "settings are set one by one, or by a recipe of configs/";
+constexpr std::string_view kPresets =
+    "settings are set one by one, or by a recipe (docs/guides/training.md)";
 constexpr std::string_view kNoPart = "XTTS v2 has no such part";
 
 constexpr std::array kFlagsWithoutEqual{
+    Pair{"--max-mel-frames",
+         "--max-seconds S leaves out longer clips, with S = frames * 256 / 22050, as in 9.29 for "
+         "800 frames"},
+    Pair{"--preprocessing-mode",
+         "--cache-dataset keeps computed features on disk, and without it they are computed as "
+         "they are needed"},
     Pair{"--optimization-level", kPresets},
     Pair{"--apply-fast-convergence", kPresets},
     Pair{"--lightweight-config", kPresets},
@@ -355,9 +361,9 @@ std::optional<std::string> meant_name(std::string_view wrong, std::span<const st
   return nearest_name(wrong, known);
 }
 
-std::string_view reason_without_flag(std::string_view flag) {
+std::string reason_without_flag(std::string_view flag) {
   for (const auto& [pattern, reason] : kFlagsWithoutEqual) {
-    if (fits(flag, pattern)) return reason;
+    if (fits(flag, pattern)) return std::string(reason);
   }
   return {};
 }

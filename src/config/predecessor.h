@@ -37,7 +37,8 @@ std::optional<std::string> predecessor_value(std::string_view key, const std::st
 // flags ("--learning-rate"), keys or parts of keys.
 std::optional<std::string> meant_name(std::string_view wrong, std::span<const std::string> known);
 
-// Why a flag of train_main.py has no equal, as a clause; empty for any other flag.
-std::string_view reason_without_flag(std::string_view flag);
+// Why a flag of train_main.py has no equal that takes the same value, as a clause; empty for any
+// other flag.
+std::string reason_without_flag(std::string_view flag);
 
 }  // namespace myxtts

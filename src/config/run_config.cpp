@@ -31,4 +31,18 @@ std::optional<std::int64_t> eval_steps_of(const RunConfig& config, std::int64_t 
   return std::max<std::int64_t>(1, steps / kTimes);
 }
 
+RunConfig with_absolute_paths(RunConfig config) {
+  namespace fs = std::filesystem;
+  const auto settle = [](fs::path& path) { path = fs::absolute(path).lexically_normal(); };
+  for (auto* corpora : {&config.data.train_data, &config.data.val_data}) {
+    for (CorpusSource& source : *corpora) settle(source.path);
+  }
+  settle(config.run.checkpoint_dir);
+  for (auto* path : {&config.data.cache_dir, &config.train.init, &config.train.vocab,
+                     &config.run.test_sentences, &config.run.trace}) {
+    if (*path && *path != kInitRequired) settle(**path);
+  }
+  return config;
+}
+
 }  // namespace myxtts

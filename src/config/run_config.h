@@ -265,6 +265,9 @@ struct RunConfig {
   friend bool operator==(const RunConfig&, const RunConfig&) = default;
 };
 
+// With every path of a file or folder as it is from any working directory.
+RunConfig with_absolute_paths(RunConfig config);
+
 // Of a run of so many steps; nothing: at the end of each epoch. Where a stage's budget counts
 // steps, epochs say nothing of its length, and auto measures twenty times.
 std::optional<std::int64_t> eval_steps_of(const RunConfig& config, std::int64_t steps);

@@ -78,7 +78,7 @@ CudaPlugin open_cuda_plugin(const fs::path& path, const std::string& driver_libr
 
 std::string cuda_fault(const CudaPlugin& plugin) {
   if (plugin.reason.empty()) return {};
-  return fmt::format("{}. {}, or give --device cpu.", plugin.reason, plugin.remedy);
+  return fmt::format("{}. {}", plugin.reason, plugin.remedy);
 }
 
 const CudaPlugin& cuda_plugin() {
@@ -95,7 +95,8 @@ bool cuda_plugin_is_open() {
 
 const CudaBackend& require_cuda(const CudaPlugin& plugin) {
   if (plugin.backend == nullptr) {
-    throw DeviceError(fmt::format("No GPU can be used: {}", cuda_fault(plugin)));
+    throw DeviceError(
+        fmt::format("No GPU can be used: {}, or give --device cpu.", cuda_fault(plugin)));
   }
   return *plugin.backend;
 }

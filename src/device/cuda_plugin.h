@@ -129,8 +129,8 @@ CudaPlugin find_cuda_plugin(const std::filesystem::path& plugin = cuda_plugin_pa
 CudaPlugin open_cuda_plugin(const std::filesystem::path& plugin = cuda_plugin_path(),
                             const std::string& driver = cuda_driver_library());
 
-// Why CUDA cannot be used and what to do about it, for the end of a sentence ("the CUDA plugin is
-// not built: ... Type: ..., or give --device cpu."); empty when plugin and driver are there.
+// Why CUDA cannot be used and what to do about it, for a sentence that names the CPU at its end
+// ("the CUDA plugin is not built: ... Type: ..."); empty when plugin and driver are there.
 std::string cuda_fault(const CudaPlugin& plugin);
 
 // The program's plugin, opened by the first call (half a second where there is a driver). LibTorch

@@ -30,15 +30,16 @@ std::unique_ptr<RoleDevice> open_role_device(Role role, const RolePlan& plan) {
   return plan.gpu ? require_cuda().open_role(role, plan) : open_cpu_role_device(role, plan);
 }
 
-c10::Device open_one_device(DeviceKind kind, std::optional<std::int64_t> gpu) {
+c10::Device open_one_device(DeviceKind kind, std::optional<std::int64_t> gpu,
+                            std::string_view typed) {
   if (kind == DeviceKind::Cpu) {
     if (!gpu) return c10::kCPU;
     throw ConfigError("--model-gpu names a GPU, but --device says cpu; leave one out.");
   }
   const GpuInventory inventory = SystemProbe().gpus();
-  const std::string flags = gpu                        ? fmt::format("--model-gpu {}", *gpu)
-                            : kind == DeviceKind::Cuda ? "--device cuda"
-                                                       : "";
+  std::string flags;
+  if (kind == DeviceKind::Cuda) flags = fmt::format("--device {}", typed);
+  if (gpu) flags += fmt::format("{}--model-gpu {}", flags.empty() ? "" : " ", *gpu);
   const GpuChoice choice(inventory, flags, cuda_fault(find_cuda_plugin()));
   if (choice.size() == 0) return c10::kCPU;
   const PlannedGpu chosen = gpu ? choice.gpu("--model-gpu", *gpu, "--model-gpu 0") : choice.first();

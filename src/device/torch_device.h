@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string_view>
+
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 
@@ -21,6 +23,8 @@ const RoleMemory* owner_of(const at::Tensor& tensor);
 // training counts it), the first one, or the CPU where there is none and none was asked for. CUDA
 // sees that GPU alone. Throws ConfigError when `kind` and `gpu` contradict each other, DeviceError
 // when the machine has no such device.
-c10::Device open_one_device(DeviceKind kind, std::optional<std::int64_t> gpu = {});
+// Messages call a GPU that was asked for by `kind` as it was typed.
+c10::Device open_one_device(DeviceKind kind, std::optional<std::int64_t> gpu = {},
+                            std::string_view typed = "cuda");
 
 }  // namespace myxtts

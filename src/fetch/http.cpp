@@ -293,9 +293,8 @@ void HttpClient::settle(Transfer& transfer, int result) {
   if (asked > kLongestWait) {
     throw DataError(fmt::format("{} It asks to wait {}.", failure.sentence, human_duration(asked)));
   }
-  // Before anything was heard of a server, its address or the network is wrong.
-  const bool hopeless = !failure.may_pass || !has_heard_;
-  if (hopeless || transfer.failures >= settings_.tries) throw DataError(failure.sentence);
+  if (!has_heard_) throw NoNetworkError(failure.sentence);
+  if (!failure.may_pass || transfer.failures >= settings_.tries) throw DataError(failure.sentence);
 
   const auto doubled = settings_.first_wait * (1 << (transfer.failures - 1));
   const auto wait = asked > 0s ? std::chrono::milliseconds(asked) : doubled;

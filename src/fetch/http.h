@@ -31,6 +31,11 @@ struct HttpStatusError : DataError {
   HttpAnswer answer;
 };
 
+// Nothing was heard of any server: the network, or an address, is wrong.
+struct NoNetworkError : DataError {
+  using DataError::DataError;
+};
+
 // Bytes `next` to `end` of a URL, handed over as they come.
 struct HttpRequest {
   std::string url;

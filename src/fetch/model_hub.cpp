@@ -175,6 +175,11 @@ HubModel parse_hub_model(std::string_view given) {
   const std::string_view repository = given.substr(0, at);
   const std::string_view revision = at == std::string_view::npos ? "main" : given.substr(at + 1);
   if (!is_repository(repository) || !is_plain(revision, "-_./")) {
+    const std::vector<std::string> known{std::string(kKnownName)};
+    if (given.starts_with("xtts") || nearest_name(given, known)) {
+      throw ConfigError(
+          fmt::format("'{}' is no model to pull; did you mean {}?", printable(given), kKnownName));
+    }
     throw ConfigError(
         fmt::format("'{}' is no model to pull; give {}, or a repository as "
                     "OWNER/NAME or OWNER/NAME@REVISION.",
@@ -218,6 +223,13 @@ std::string hub_token(const std::string& endpoint) {
     throw ConfigError("HF_TOKEN holds something that no token has; set it anew, without spaces.");
   }
   return token;
+}
+
+std::string files_by_hand(const HubModel& model) {
+  return fmt::format(
+      "config.json, vocab.json and model.pth, and where there are LICENSE.txt, dvae.pth, "
+      "mel_stats.pth and speakers_xtts.pth, of {}/{}/tree/{}",
+      kPublicHub, model.repository, model.revision);
 }
 
 std::vector<RemoteFile> list_files(HttpClient& client, const std::string& endpoint,

@@ -40,6 +40,9 @@ std::string hub_token(const std::string& endpoint);
 std::vector<RemoteFile> list_files(HttpClient& client, const std::string& endpoint,
                                    const HubModel& model);
 
+// Which files a person fetches with a browser to import them, and where they are.
+std::string files_by_hand(const HubModel& model);
+
 // Fetches them, as fetch_file() does; what the server answers is told in terms of the model.
 void fetch_files(HttpClient& client, const HubModel& model, std::span<const RemoteFile> files,
                  const std::filesystem::path& folder);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/named_tensors.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 #include <utility>
@@ -109,6 +110,38 @@ NamedTensors initialise(const TensorSpecs& specs, std::uint64_t seed, c10::Devic
     tensors.emplace(spec.name, derive(spec, source->second));
   }
   return tensors;
+}
+
+namespace {
+
+constexpr double kRounding = 1e-6;  // of sums, which machines make in different orders
+
+bool is_as_derived(const TensorSpec& spec, const at::Tensor& tensor, const at::Tensor& source) {
+  return tensor.allclose(derive(spec, source), kRounding, 0.0);
+}
+
+bool is_as_filled(const TensorSpec& spec, const at::Tensor& tensor) {
+  switch (spec.init) {
+    case Init::Zeros:
+      return tensor.eq(0).all().item<bool>();
+    case Init::Ones:
+      return tensor.eq(1).all().item<bool>();
+    case Init::Uniform:
+      return tensor.abs().le(spec.scale * (1 + kRounding)).all().item<bool>();
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+bool is_as_initialised(const TensorSpecs& specs, const NamedTensors& tensors) {
+  const TensorScope all(tensors);
+  return std::ranges::all_of(specs, [&all](const TensorSpec& spec) {
+    if (spec.role == TensorRole::Counter) return true;  // older files have none
+    if (is_derived(spec)) return is_as_derived(spec, all[spec.name], all[spec.source]);
+    return is_as_filled(spec, all[spec.name]);
+  });
 }
 
 }  // namespace myxtts

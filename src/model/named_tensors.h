@@ -53,4 +53,9 @@ class TensorScope {
 NamedTensors initialise(const TensorSpecs& specs, std::uint64_t seed,
                         c10::Device device = c10::kCPU);
 
+// Whether tensors of these names are as initialise() made them, whatever its seed: what begins with
+// zeros, ones, copies or gains still is that, and what is drawn from an interval lies in it. The
+// first step of any training ends that. Throws InternalError where a tensor is missing.
+bool is_as_initialised(const TensorSpecs& specs, const NamedTensors& tensors);
+
 }  // namespace myxtts

@@ -132,19 +132,36 @@ NamedTensors untrained_tensors(const PartFacts& stage, const NamedTensors& of_fi
   return chosen(stage, of_file, false);
 }
 
-bool is_untrained(const std::filesystem::path& folder, ModelPart part) {
-  const std::filesystem::path file = folder / files::kModel;
+bool is_untrained(const fs::path& folder, ModelPart part) {
+  const PartFacts& facts = facts_of(part);
+  const fs::path file = folder / facts.file;
   std::error_code unreadable;
-  if (part != ModelPart::Gpt || !std::filesystem::exists(file, unreadable)) return false;
-  const auto tensors = read_tensors(file);
-  bool found = false;
-  for (const char* norm : {"gpt.ln_f.weight", "final_norm.weight"}) {
-    const auto scale = tensors.find(std::string(kGptPrefix) + norm);
-    if (scale == tensors.end()) continue;
-    found = true;
-    if (!scale->second.eq(1).all().item<bool>()) return false;
+  if (!fs::exists(file, unreadable)) return false;
+  try {
+    const ModelConfig config =
+        parse_model_config(read_config_text(folder), (folder / files::kConfig).string());
+    TensorSpecs specs =
+        part == ModelPart::Dvae ? dvae_specs(config.dvae) : checkpoint_specs(config);
+    const NamedTensors tensors = open_tensors(file, specs);
+    std::erase_if(specs,
+                  [&](const TensorSpec& spec) { return !spec.name.starts_with(facts.prefix); });
+    return is_as_initialised(specs, tensors);
+  } catch (const DataError&) {
+    return false;  // who opens the model says what is wrong with it
   }
-  return found;
+}
+
+std::vector<ModelPart> untrained_parts(const fs::path& folder) {
+  std::vector<ModelPart> parts;
+  for (const ModelPart part : {ModelPart::Dvae, ModelPart::Gpt, ModelPart::Decoder}) {
+    if (is_untrained(folder, part)) parts.push_back(part);
+  }
+  return parts;
+}
+
+void require_finite(const OpenModel& model, const std::filesystem::path& folder) {
+  require_finite(model.model, folder / files::kModel);
+  require_finite(model.dvae, folder / files::kDvae);
 }
 
 CheckpointContents open_checkpoint(const Checkpoint& checkpoint, const PartFacts& stage) {
@@ -157,6 +174,8 @@ CheckpointContents open_checkpoint(const Checkpoint& checkpoint, const PartFacts
                                 (checkpoint.folder / files::kState).string(), contents.state.step,
                                 checkpoint.step));
   }
+  require_finite(contents.weights, checkpoint.folder / stage.file);
+  require_finite(contents.optimiser, checkpoint.folder / files::kOptimiser);
   return contents;
 }
 

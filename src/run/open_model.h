@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/model.h"
 #include "config/model_json.h"
@@ -36,10 +37,16 @@ OpenModel open_model(const std::filesystem::path& folder);
 NamedTensors trained_tensors(const PartFacts& stage, const NamedTensors& of_file);
 NamedTensors untrained_tensors(const PartFacts& stage, const NamedTensors& of_file);
 
-// Whether a part of the model in a folder is as a new model has it, by the scales of its norms,
-// which the first step of any training moves. False where that cannot be told: of the parts without
-// such norms, and of a folder that is not there.
+// Whether a part of the model in a folder is as a new model has it (is_as_initialised()). False of
+// a folder where that cannot be told: one without the part's file, or with another model's.
 bool is_untrained(const std::filesystem::path& folder, ModelPart part);
+
+// Those of the parts that a model speaks with: dvae, gpt and decoder. A model speaks where none is.
+std::vector<ModelPart> untrained_parts(const std::filesystem::path& folder);
+
+// Throws DataError that names the file and the tensor where a weight is not a finite number. Reads
+// every weight.
+void require_finite(const OpenModel& model, const std::filesystem::path& folder);
 
 // The state and tensors that a run continues from, on the CPU: they share the mapped files. The
 // weights are those that the stage trains. Throws DataError that names the file.

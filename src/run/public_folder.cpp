@@ -137,8 +137,16 @@ fs::path find_checkpoint(const fs::path& folder) {
                     folder.string()));
   }
   if (const auto found = checkpoint_in(folder)) return *found;
-  throw DataError(fmt::format("{} holds no model.pth, best_model.pth or checkpoint_STEP.pth.",
-                              folder.string()));
+  if (fs::exists(folder / files::kModel)) {
+    throw DataError(
+        fmt::format("{} was imported or trained here already; give it to --model or --init as it "
+                    "is.",
+                    folder.string()));
+  }
+  throw DataError(fmt::format(
+      "{} holds no model.pth, best_model.pth or checkpoint_STEP.pth; name the folder that does "
+      "with --from, or type myxtts pull xtts-v2 to have the public model fetched and imported.",
+      folder.string()));
 }
 
 PickleRef state_dict_of(const PthReader& file) {

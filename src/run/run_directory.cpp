@@ -148,21 +148,21 @@ bool holds_checkpoints(const fs::path& run) {
 
 namespace {
 
-void refuse_second_run(const RunDirectory& directory) {
-  if (!directory.has_checkpoints()) return;
+void refuse_second_run(const fs::path& run) {
+  if (!holds_checkpoints(run)) return;
   throw DataError(fmt::format(
       "{} holds the checkpoints of an earlier run: continue it with --resume, or give the new run "
       "a folder of its own with --checkpoint-dir.",
-      directory.path().string()));
+      run.string()));
 }
 
 // A stage of its own would take RUN/latest and RUN/config.yaml from them.
-void refuse_folder_of_parts(const RunDirectory& directory) {
-  if (!std::filesystem::exists(directory / kChainFile)) return;
+void refuse_folder_of_parts(const fs::path& run) {
+  if (!fs::exists(run / kChainFile)) return;
   throw ConfigError(fmt::format(
       "{0} holds a run of several stages: continue it with myxtts train --config {0}/config.yaml "
       "--resume, or give this stage a folder of its own with --checkpoint-dir.",
-      directory.path().string()));
+      run.string()));
 }
 
 std::optional<Checkpoint> newest(const RunDirectory& directory, const CheckpointStore& store) {
@@ -178,14 +178,14 @@ std::optional<Checkpoint> newest(const RunDirectory& directory, const Checkpoint
       (directory / "checkpoints").string()));
 }
 
-void refuse_other_part(const RunDirectory& directory, const Checkpoint& start, ModelPart stage) {
-  const std::string trained = read_training_state(start.folder / files::kState).stage;
+void refuse_other_part(const fs::path& run, const fs::path& checkpoint, ModelPart stage) {
+  const std::string trained = read_training_state(checkpoint / files::kState).stage;
   if (trained == name_of(stage)) return;
   throw ConfigError(fmt::format(
       "{0} trains the stage {1}, and --stage is {2}. To continue it, type: myxtts train --config "
       "{0}/config.yaml --resume; to train {2} from the model it has, type: myxtts train --stage "
       "{2} --init {3} --checkpoint-dir DIR",
-      directory.path().string(), printable(trained), name_of(stage), start.folder.string()));
+      run.string(), printable(trained), name_of(stage), checkpoint.string()));
 }
 
 // Those that the next save removes.
@@ -242,18 +242,25 @@ void go_on_with_rest(TrainingState& state, const std::string& batches) {
 
 }  // namespace
 
+void check_folder_of_run(const fs::path& run, const std::optional<std::string>& resume,
+                         ModelPart stage) {
+  refuse_folder_of_parts(run);
+  if (!resume) return refuse_second_run(run);
+  if (fs::exists(run / "latest" / files::kState)) refuse_other_part(run, run / "latest", stage);
+}
+
 std::optional<Checkpoint> find_starting_point(const RunDirectory& directory,
                                               const CheckpointStore& store,
                                               const std::optional<std::string>& resume,
                                               ModelPart stage) {
-  refuse_folder_of_parts(directory);
+  refuse_folder_of_parts(directory.path());
   if (!resume) {
-    refuse_second_run(directory);
+    refuse_second_run(directory.path());
     return {};
   }
   auto start = *resume == "latest" ? newest(directory, store) : store.at(*resume);
   if (!start) return start;
-  refuse_other_part(directory, *start, stage);
+  refuse_other_part(directory.path(), start->folder, stage);
   say_later_ones(store, *start);
   return start;
 }

@@ -52,6 +52,12 @@ inline constexpr const char* kChainFile = "chain.json";
 // whose newest model is RUN/latest"; empty: nothing of ours.
 std::string what_a_run_is(const std::filesystem::path& folder);
 
+// What keeps a run of this stage from beginning in a folder, which need not be there: without
+// `resume` one that holds checkpoints, one of several stages, one of another stage. Changes nothing
+// there. Throws DataError, ConfigError, with what to type.
+void check_folder_of_run(const std::filesystem::path& run, const std::optional<std::string>& resume,
+                         ModelPart stage);
+
 // Where a run begins: at the checkpoint that --resume names, or nowhere (`resume` is that of
 // RunDirectoryConfig). "latest" takes the newest whole one and passes over damaged ones with a
 // warning; in a folder where no checkpoint was ever made it begins from the start, so that a run

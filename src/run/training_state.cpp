@@ -2,7 +2,6 @@
 #include "run/training_state.h"
 
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -37,7 +36,7 @@ class StateReader {
   template <typename Count>
   Count count(const char* name) const {
     const Json& value = at(name);
-    constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    constexpr auto kMost = std::uint64_t{1} << 48U;  // sums and products of counts stay numbers
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMost) {
       refuse(fmt::format("gives \"{}\" a value that is no count", name));
     }

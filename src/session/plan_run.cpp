@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <iterator>
+#include <optional>
 #include <thread>
 
 #include <fmt/ranges.h>
@@ -12,7 +14,9 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/message_text.h"
+#include "config/effective_config.h"
 #include "config/model_json.h"
+#include "data/layouts/manifest.h"
 #include "device/cuda_plugin.h"
 #include "device/machine.h"
 #include "device/plan/gpu_choice.h"
@@ -29,10 +33,14 @@ namespace fs = std::filesystem;
 
 void require_named_init(const TrainConfig& config) {
   if (config.init != kInitRequired) return;
+  const std::string recipe = find_recipe("one-voice-from-nothing.yaml");
   throw ConfigError(
-      "This recipe trains a model further, and none is named: give it with --init MODEL. myxtts "
-      "import --from XTTS-v2/ --out MODEL makes one of the public files; to begin from nothing, "
-      "use --config configs/one-voice-from-nothing.yaml.");
+      fmt::format("This recipe trains a model further, and none is named: fetch the public one "
+                  "with myxtts pull "
+                  "xtts-v2 and give --init xtts-v2, or another with --init MODEL; to begin from "
+                  "nothing, use {}.",
+                  recipe.empty() ? "--stages dvae,gpt,decoder without the recipe"
+                                 : "--config " + shell_word(recipe)));
 }
 
 void find_starting_model(RunConfig& config) {
@@ -56,6 +64,36 @@ ModelConfig sizes_of_run(const RunConfig& config) {
     return sizes_to_train(config.train);
   }
   return parse_model_config(read_config_text(latest), (latest / files::kConfig).string());
+}
+
+namespace {
+
+// What the corpora list, each visited once in an epoch; nothing: they are weighted, or cannot be
+// read, which whoever opens them says.
+std::optional<std::int64_t> listed_clips(const DataConfig& data) {
+  if (data.language_weights || data.speaker_weights) return std::nullopt;
+  std::int64_t clips = 0;
+  for (CorpusSource source : data.train_data) {
+    if (source.weight != 1.0) return std::nullopt;
+    if (!source.layout) source.layout = data.format;
+    try {
+      clips += std::ssize(read_manifest(source).entries);
+    } catch (const DataError&) {
+      return std::nullopt;
+    }
+  }
+  return clips;
+}
+
+}  // namespace
+
+RunConfig within_corpora(RunConfig config) {
+  std::optional<std::int64_t>& batch = config.train.batch_size;
+  const auto clips = batch > 1 ? listed_clips(config.data) : std::nullopt;
+  if (!clips || *clips < 2 || *batch <= *clips) return config;
+  log_info("train", "a batch is {} clips, all that there are, in place of {}", *clips, *batch);
+  batch = clips;
+  return config;
 }
 
 DevicePlan plan_run(const RunConfig& config, const ModelConfig& model, int ranks) {
@@ -89,13 +127,9 @@ GpuNumbers named_gpus(const RunConfig& config, const GpuInventory& inventory) {
 }
 
 GpuNumbers model_gpus(const RunConfig& config, const GpuInventory& inventory) {
+  const GpuChoice any(inventory, gpu_flags(config), "");  // throws where there is none
   const GpuNumbers numbers = named_gpus(config, inventory);
   if (!numbers.empty()) return numbers;
-  if (!config.data.data_gpu) {
-    throw DeviceError(
-        "--gpus all needs a GPU, and this machine shows none; see myxtts doctor, or train on the "
-        "CPU with --device cpu.");
-  }
   throw DeviceError(fmt::format(
       "--gpus all leaves no GPU to train on beside --data-gpu {}: this machine shows {}. Leave out "
       "--data-gpu and --gpus to do both on one.",

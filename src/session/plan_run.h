@@ -27,6 +27,10 @@ ModelConfig sizes_to_train(const TrainConfig& config);
 // gone.
 ModelConfig sizes_of_run(const RunConfig& config);
 
+// The settings with a --batch-size that is no larger than what --train-data lists, which is said:
+// no step has more clips, so that neither memory nor time is for more. Throws DataError.
+RunConfig within_corpora(RunConfig config);
+
 // The plan of a run on this machine; opens nothing. Of `ranks` that share the host each may have
 // its part of the host's memory. Throws ConfigError, DeviceError.
 DevicePlan plan_run(const RunConfig& config, const ModelConfig& model, int ranks = 1);

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -24,6 +25,8 @@
 #include "diagnose/doctor/measure.h"
 #include "diagnose/validate/validation.h"
 #include "run/model_folder.h"
+#include "run/run_directory.h"
+#include "session/part_chain.h"
 #include "session/plan_run.h"
 #include "session/starting_model.h"
 #include "session/trial/trial.h"
@@ -102,8 +105,8 @@ CorpusFacts facts_of_corpus(const Corpus& corpus, const RunConfig& config, const
 }
 
 // What `part` gives, or the sentence it failed with.
-template <typename Part, typename T>
-void gather(Part part, std::optional<T>& result, std::string& fault) {
+template <typename Part, typename Result>
+void gather(Part part, Result& result, std::string& fault) {
   try {
     result = part();
   } catch (const Error& error) {
@@ -120,28 +123,32 @@ ModelConfig sizes_of(const RunFacts& facts) {
 // A run, and what of it is needed until its facts are complete.
 struct LookedAt {
   RunFacts facts;
-  std::optional<Corpus> corpus = {};
+  std::shared_ptr<const Corpus> corpus = {};  // null: it could not be opened
 };
 
 // The index goes where prepare puts it. That nothing can be written there is no fault of the
 // corpus.
-Corpus open_corpus(const RunFacts& facts) {
+std::shared_ptr<const Corpus> open_corpus(const RunFacts& facts) {
   const DataConfig& data = facts.config.data;
-  fs::path folder = index_folder(data);
-  std::optional<ScratchFolder> scratch;
-  if (!writing_fault(existing_folder(folder)).empty()) folder = scratch.emplace("dry-run").path();
-  return Corpus::open(data, vocabulary_of(facts), folder, hold_back_of(facts.config.train.stage));
+  const HoldBack rule = hold_back_of(facts.config.train.stage);
+  if (writing_fault(existing_folder(index_folder(data))).empty()) {
+    return std::make_shared<Corpus>(open_without_run(data, vocabulary_of(facts), rule));
+  }
+  const ScratchFolder scratch("dry-run");
+  return std::make_shared<Corpus>(Corpus::open(data, vocabulary_of(facts), scratch.path(), rule));
 }
 
 // No step has more clips than the corpus, so memory is planned for no more.
-RunConfig within_corpus(RunConfig config, const std::optional<Corpus>& corpus) {
+RunConfig within_corpus(RunConfig config, const Corpus* corpus) {
   std::optional<std::int64_t>& batch = config.train.batch_size;
-  const auto clips = corpus ? static_cast<std::int64_t>(corpus->training().size()) : 0;
+  const auto clips = corpus != nullptr ? static_cast<std::int64_t>(corpus->training().size()) : 0;
   if (batch > clips && clips > 1) batch = clips;
   return config;
 }
 
-LookedAt look_before_devices(RunConfig config) {
+// The stages of a run have one corpus. `before`: the stage before, which has opened it unless its
+// clips are held back by another rule; null: there is none.
+LookedAt look_before_devices(RunConfig config, const LookedAt* before) {
   SystemProbe probe;
   LookedAt run{.facts = {.config = config, .machine = discover_machine(probe)}};
   RunFacts& facts = run.facts;
@@ -154,9 +161,16 @@ LookedAt look_before_devices(RunConfig config) {
   gather(sizes_of_model, facts.model, facts.model_fault);
   facts.config = config;  // --init is the folder that was found
   facts.model_source = config.train.init ? config.train.init->string() : config.train.model_size;
-  gather([&] { return open_corpus(facts); }, run.corpus, facts.corpus_fault);
-  gather([&] { return plan_run(within_corpus(config, run.corpus), sizes_of(facts)); }, facts.plan,
-         facts.device_fault);
+  const bool is_open = before != nullptr && hold_back_of(before->facts.config.train.stage) ==
+                                                hold_back_of(config.train.stage);
+  if (is_open) {
+    run.corpus = before->corpus;
+    facts.corpus_fault = before->facts.corpus_fault;
+  } else {
+    gather([&] { return open_corpus(facts); }, run.corpus, facts.corpus_fault);
+  }
+  gather([&] { return plan_run(within_corpus(config, run.corpus.get()), sizes_of(facts)); },
+         facts.plan, facts.device_fault);
   return run;
 }
 
@@ -179,7 +193,10 @@ void add_corpus(const Corpus& corpus, RunFacts& facts) {
 // All are planned before the first is opened: afterwards other GPUs are out of sight.
 std::vector<RunFacts> gather_run_facts(const std::vector<RunConfig>& stages) {
   std::vector<LookedAt> looked_at;
-  for (const RunConfig& config : stages) looked_at.push_back(look_before_devices(config));
+  for (const RunConfig& config : stages) {
+    looked_at.push_back(
+        look_before_devices(config, looked_at.empty() ? nullptr : &looked_at.back()));
+  }
   std::vector<RunFacts> all;
   for (LookedAt& run : looked_at) {
     open_devices_of(run.facts);
@@ -187,6 +204,47 @@ std::vector<RunFacts> gather_run_facts(const std::vector<RunConfig>& stages) {
     all.push_back(std::move(run.facts));
   }
   return all;
+}
+
+namespace {
+
+// The folder that a corpus is, or that its manifest lies in.
+fs::path folder_of_corpus(const CorpusSource& source) {
+  std::error_code unreadable;
+  if (!fs::is_regular_file(source.path, unreadable)) return source.path;
+  return source.path.has_parent_path() ? source.path.parent_path() : ".";
+}
+
+}  // namespace
+
+void check_before_run(const EffectiveConfig& settings) {
+  const RunConfig& config = settings.values;
+  for (const auto* corpora : {&config.data.train_data, &config.data.val_data}) {
+    for (const CorpusSource& source : *corpora) {
+      std::error_code missing;
+      if (!fs::equivalent(folder_of_corpus(source), config.run.checkpoint_dir, missing)) continue;
+      throw ConfigError(
+          fmt::format("--checkpoint-dir {} is the folder of the corpus {}; give the run a folder "
+                      "of its own, as in --checkpoint-dir runs/voice.",
+                      config.run.checkpoint_dir.string(), source.path.string()));
+    }
+  }
+  refuse_other_network(settings);
+}
+
+std::string fault_of_run_directory(const EffectiveConfig& settings) {
+  const RunConfig& config = settings.values;
+  try {
+    check_before_run(settings);
+    if (config.train.stages) {
+      PartChain(settings, config.run.checkpoint_dir);
+    } else {
+      check_folder_of_run(config.run.checkpoint_dir, config.run.resume, config.train.stage);
+    }
+    return {};
+  } catch (const Error& error) {
+    return one_line(error.what());
+  }
 }
 
 namespace {

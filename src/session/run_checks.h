@@ -16,6 +16,13 @@ namespace myxtts {
 // missing or old, with progress, into --cache-dir or where `prepare` keeps it.
 std::vector<RunFacts> gather_run_facts(const std::vector<RunConfig>& stages);
 
+// Before anything is written: throws ConfigError where the run directory would lie in a corpus, or
+// where --resume goes on with another network than the one that is asked for.
+void check_before_run(const EffectiveConfig& settings);
+
+// Why a run cannot begin in its --checkpoint-dir, as the run itself would say it; empty: it can.
+std::string fault_of_run_directory(const EffectiveConfig& settings);
+
 // What a person did not set, for a validation: a tiny network and small batches, which every
 // machine can try within a minute.
 EffectiveConfig with_validation_defaults(EffectiveConfig settings);

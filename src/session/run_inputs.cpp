@@ -24,16 +24,6 @@
 namespace myxtts {
 namespace {
 
-// A file that `config` or a run wrote names the default too, and nobody asked for that.
-std::optional<std::string> asked_size(const EffectiveConfig& settings) {
-  if (settings.origins.empty()) return std::nullopt;
-  const std::string& size = settings.values.train.model_size;
-  const Origin::Kind kind = settings.origin_of("train.model_size").kind;
-  const bool asked = kind == Origin::Kind::Flag ||
-                     (kind != Origin::Kind::Default && size != TrainConfig{}.model_size);
-  return asked ? std::optional(size) : std::nullopt;
-}
-
 StartingModel starting_model(const EffectiveConfig& settings, const std::filesystem::path& folder,
                              const std::optional<Checkpoint>& resumed, bool is_trial) {
   const TrainConfig& train = settings.values.train;

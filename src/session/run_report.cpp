@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cmath>
 #include <numeric>
+#include <set>
+#include <string_view>
 
 #include <fmt/ranges.h>
 
@@ -12,12 +14,15 @@
 #include "base/checksum.h"
 #include "base/log.h"
 #include "base/message_text.h"
+#include "config/field.h"
 #include "config/value_text.h"
 
 namespace myxtts {
 
 void write_settings(const std::filesystem::path& run, const EffectiveConfig& config) {
-  write_file_atomically(run / "config.yaml", bytes_of(print_config(config)));
+  EffectiveConfig written = config;
+  written.values = with_absolute_paths(config.values);
+  write_file_atomically(run / "config.yaml", bytes_of(print_config(written)));
 }
 
 void say(const Lines& lines) {
@@ -30,17 +35,6 @@ std::string resume_command(const std::filesystem::path& run) {
 
 namespace {
 
-// What speaks was trained: by whoever made --init, or by this run.
-std::vector<ModelPart> untrained_parts(const TrainConfig& train) {
-  if (train.init) return {};
-  const std::vector<ModelPart> trained = train.stages.value_or(std::vector{train.stage});
-  std::vector<ModelPart> missing;
-  for (const ModelPart part : {ModelPart::Dvae, ModelPart::Gpt, ModelPart::Decoder}) {
-    if (std::ranges::find(trained, part) == trained.end()) missing.push_back(part);
-  }
-  return missing;
-}
-
 // The corpora as flags: "--data corpora/anna,language=fa".
 std::string corpora_as(const std::string& flag, const DataConfig& data,
                        const std::vector<CorpusSource>& sources) {
@@ -48,28 +42,73 @@ std::string corpora_as(const std::string& flag, const DataConfig& data,
   for (CorpusSource source : sources) {
     if (!source.language && data.language != DataConfig{}.language) source.language = data.language;
     if (!source.layout) source.layout = data.format;
-    source.weight = 1.0;
+    if (flag == "--data") source.weight = 1.0;  // it is for training alone
     text += fmt::format(" {} {}", flag, shell_word(format_corpus_source(source)));
   }
   return text;
 }
 
-// The parts of RUN/latest that are missing, and what trains them: a decoder alone goes behind the
-// parts that are there.
-std::string how_to_train(const std::vector<ModelPart>& missing, const DataConfig& data,
+// Whether a setting of a run is one for the parts that are still to be trained, too: which clips
+// there are, the devices, and what a new model is made with. A model to go on from (`has_model`)
+// brings that along, and the feature cache serves the GPT alone.
+bool is_for_other_parts(const Field& field, const RunConfig& config, bool has_model) {
+  static const std::set<std::string_view> as_corpora = {"data.train_data", "data.val_data",
+                                                        "data.language", "data.format"};
+  static const std::set<std::string_view> of_new_model = {"train.vocab", "train.vocab_pieces",
+                                                          "train.seed", "data.cache_dataset"};
+  if (of_new_model.contains(field.key)) return !has_model;
+  if (as_corpora.contains(field.key)) return false;
+  if (field.key == "data.data_gpu") return config.data.model_gpu.has_value();  // not --gpus
+  if (field.key == "devices.mode") return config.devices.mode != Mode::Auto;
+  const std::string_view section = section_of(field.key);
+  return section == "data" || section == "devices" || field.key == "train.batch_size" ||
+         field.key == "train.precision";
+}
+
+// The settings that are not the default, as flags: " --batch-size 4 --device cpu".
+std::string flags_for_other_parts(const RunConfig& config, bool has_model) {
+  std::string text;
+  const RunConfig defaults;
+  for (const Field& field : all_fields()) {
+    const std::string value = field.value_of(config).text;
+    if (!is_for_other_parts(field, config, has_model) || value == field.value_of(defaults).text) {
+      continue;
+    }
+    if (field.negative_flag.empty()) {
+      text += fmt::format(" {} {}", field.flag, shell_word(value));
+    } else {
+      text += " " + (value == "true" ? field.flag : field.negative_flag);
+    }
+  }
+  return text;
+}
+
+// The folder itself, or one beside it that is not there yet.
+std::string new_folder(const std::string& folder) {
+  std::string name = folder;
+  for (int number = 2; std::filesystem::exists(name); ++number) {
+    name = fmt::format("{}-{}", folder, number);
+  }
+  return name;
+}
+
+// What trains the parts of RUN/latest that are missing: a decoder alone goes behind the parts that
+// are there.
+std::string how_to_train(const TrainedModel& model, const RunConfig& config,
                          const std::filesystem::path& run) {
   const std::string latest = (run / "latest").string();
-  std::vector<std::string> names;
-  for (const ModelPart part : missing) names.emplace_back(name_of(part));
-  const bool is_last = missing == std::vector{ModelPart::Decoder};
+  const bool is_last = model.untrained == std::vector{ModelPart::Decoder};
+  const bool has_model = is_last || !model.size;
+  std::string what = is_last ? "--stage decoder" : "--stages dvae,gpt,decoder";
+  what += has_model ? " --init " + shell_word(latest) : " --model-size " + *model.size;
   return fmt::format(
-      "{} cannot speak: its {} {} not trained. To train {}, type:\n"
-      "  myxtts train {}{} --checkpoint-dir {}\n",
-      latest, fmt::join(names, " and "), names.size() == 1 ? "was" : "were",
-      is_last ? "it" : "all that speaks",
-      is_last ? "--stage decoder --init " + shell_word(latest) : "--stages dvae,gpt,decoder",
-      corpora_as("--train-data", data, data.train_data),
-      shell_word(run.string() + (is_last ? "-decoder" : "-whole")));
+      "{} cannot speak: its {}. To train {}, type:\n"
+      "  myxtts train {}{}{}{} --checkpoint-dir {}\n",
+      latest, were_not_trained(model.untrained), is_last ? "it" : "all that speaks", what,
+      corpora_as("--train-data", config.data, config.data.train_data),
+      corpora_as("--val-data", config.data, config.data.val_data),
+      flags_for_other_parts(config, has_model),
+      shell_word(new_folder(run.string() + (is_last ? "-decoder" : "-whole"))));
 }
 
 // The first words of a text: enough to hear.
@@ -91,25 +130,31 @@ ManifestEntry example_of(const Corpus& corpus) {
           .language = std::string(clip.language)};
 }
 
+std::string were_not_trained(const std::vector<ModelPart>& parts) {
+  std::vector<std::string_view> names;
+  for (const ModelPart part : parts) names.push_back(name_of(part));
+  return fmt::format("{} {} not trained", fmt::join(names, " and "),
+                     names.size() == 1 ? "was" : "were");
+}
+
 std::string next_commands(const RunConfig& config, const std::filesystem::path& run,
-                          const ManifestEntry& example, bool can_be_exported) {
-  const auto missing = untrained_parts(config.train);
-  if (!missing.empty()) return how_to_train(missing, config.data, run);
-  const std::string model =
+                          const ManifestEntry& example, const TrainedModel& model) {
+  if (!model.untrained.empty()) return how_to_train(model, config, run);
+  const std::string named =
       (run / (std::filesystem::exists(run / "best") ? "best" : "latest")).string();
-  const std::string given = "--model " + shell_word(model);
+  const std::string given = "--model " + shell_word(named);
   const bool has_own = !config.data.val_data.empty();
   const auto& measured = has_own ? config.data.val_data : config.data.train_data;
   std::string text = fmt::format(
       "{} is a model now.\n"
       "  hear it     myxtts synthesize {} --reference {} --language {} --text {} --out hello.wav\n"
       "  measure it{}  myxtts evaluate {}{}\n",
-      model, given, shell_word(example.audio.empty() ? "CLIP.wav" : example.audio),
+      named, given, shell_word(example.audio.empty() ? "CLIP.wav" : example.audio),
       example.language.empty() ? config.data.language : example.language,
       shell_word(example.text.empty() ? "Hello." : first_words(example.text)),
       has_own ? "" : " (on every clip, those of the training too)", given,
       corpora_as("--data", config.data, measured));
-  if (can_be_exported) {
+  if (model.can_be_exported) {
     text += fmt::format("  export it   myxtts export {} --format coqui --out {}\n", given,
                         shell_word((run / "export").string()));
   }
@@ -194,12 +239,32 @@ std::string pipeline_verdict(const PipelineReading& reading, const Advice& advic
       remedy(slowest->name, advice));
 }
 
+namespace {
+
+// "6 steps, 1 to 6, in 2.5 s".
+std::string steps_taken(const RunSummary& summary) {
+  const std::int64_t steps = summary.last_step - summary.first_step;
+  if (steps > 0) {
+    const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(
+        std::chrono::duration<double>(summary.seconds));
+    return fmt::format("{}, {} to {}, in {}", counted(steps, "step"), summary.first_step + 1,
+                       summary.last_step, human_duration(time));
+  }
+  if (summary.is_at_end) {
+    return fmt::format(
+        "nothing was left to train: the run is at its end, step {}; raise --max-steps, --epochs or "
+        "--stage-budget to train on",
+        summary.last_step);
+  }
+  return summary.last_step == 0 ? "no step was taken"
+                                : fmt::format("no step was taken after step {}", summary.last_step);
+}
+
+}  // namespace
+
 std::string describe(const RunSummary& summary) {
   const std::int64_t steps = summary.last_step - summary.first_step;
-  const auto time = std::chrono::duration_cast<std::chrono::nanoseconds>(
-      std::chrono::duration<double>(summary.seconds));
-  std::string text = fmt::format("{}, {} to {}, in {}", counted(steps, "step"),
-                                 summary.first_step + 1, summary.last_step, human_duration(time));
+  std::string text = steps_taken(summary);
   if (steps > 0 && summary.seconds > 0) {
     text += fmt::format(" ({:.3g} steps/s, {:.3g} hours of speech an hour)",
                         static_cast<double>(steps) / summary.seconds,
@@ -363,12 +428,13 @@ void ProgressObserver::add_gpus_in_short(std::vector<std::string>& figures) cons
 ProgressNote ProgressObserver::note(const StepReport& report) {
   const auto now = clock_.now();
   const double seconds = std::max(1e-9, seconds_in(now - since_));
-  ProgressNote made{.first = {fmt::format("loss {:.4f}", report.numbers.loss),
-                              "ready " + percent_down(options_.meters().readiness.share())},
-                    .then = {fmt::format("epoch {}", report.position.epoch + 1),
-                             fmt::format("lr {:.3g}", report.learning_rate),
-                             fmt::format("{:.1f} clips/s", static_cast<double>(clips_) / seconds),
-                             fmt::format("{:.0f} h/h", audio_seconds_ / seconds)}};
+  ProgressNote made{
+      .first = {fmt::format("loss {:.4f}", report.numbers.loss),
+                "ready " + percent_down(options_.meters().readiness.share())},
+      .then = {fmt::format("epoch {}", report.position.epoch + 1),
+               fmt::format("lr {:.3g}", report.learning_rate),
+               fmt::format("{:.1f} clips/s", static_cast<double>(clips_) / seconds),
+               fmt::format("{:.0f} hours of speech an hour", audio_seconds_ / seconds)}};
   if (options_.most_seconds) {
     const double trained = options_.seconds_before + seconds_in(now - begun_);
     const std::chrono::duration<double> left(std::max(0.0, *options_.most_seconds - trained));

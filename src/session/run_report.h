@@ -24,7 +24,7 @@
 
 namespace myxtts {
 
-// Writes RUN/config.yaml. Throws DataError.
+// Writes RUN/config.yaml, which means the same from any working directory. Throws DataError.
 void write_settings(const std::filesystem::path& run, const EffectiveConfig& config);
 
 // Each line on its own, to the screen and to RUN/log.txt.
@@ -37,11 +37,20 @@ std::string resume_command(const std::filesystem::path& run);
 // audio, text and language.
 ManifestEntry example_of(const Corpus& corpus);
 
-// What to type after a run that ended well: how to hear its model, to measure it and, where
-// coqui-tts can hold it, to export it. Of a model with parts that nobody trained: which stages
-// are missing, and how to train them.
+// RUN/latest at the end of a run.
+struct TrainedModel {
+  std::vector<ModelPart> untrained = {};  // of the parts that a model speaks with
+  std::optional<std::string> size = {};   // as --model-size calls it; nothing: one of its own
+  bool can_be_exported = false;           // coqui-tts can hold it
+};
+
+// "its dvae and decoder were not trained", for messages.
+std::string were_not_trained(const std::vector<ModelPart>& parts);
+
+// What to type after a run that ended well: how to hear its model, to measure it and to export it.
+// Of a model with parts that nobody trained: which stages are missing, and how to train them.
 std::string next_commands(const RunConfig& config, const std::filesystem::path& run,
-                          const ManifestEntry& example, bool can_be_exported);
+                          const ManifestEntry& example, const TrainedModel& model);
 
 // What can be advised to a run, as not every run may have it.
 struct Advice {
@@ -62,7 +71,8 @@ struct RunSummary {
   std::int64_t first_step = 0;
   std::int64_t last_step = 0;
   std::int64_t skipped_steps = 0;
-  double seconds = 0;  // of this process' training
+  bool is_at_end = false;  // as the settings have it
+  double seconds = 0;      // of this process' training
   double audio_seconds = 0;
   std::optional<double> first_loss = {};  // mean of the first few steps
   std::optional<double> last_loss = {};   // of the last few
@@ -114,7 +124,8 @@ struct TrainingProgressOptions {
 // share of batches that were ready come first, then the use and memory of the GPUs:
 //
 //   Training:  45 %  3 min 05 s left  loss 4.3210  ready 100 %  data GPU 0: 12 % 1.2 GB
-//       model GPU 1: 98 % 31.0 GB  450 of 1,000  3.1/s  epoch 3  lr 5e-06  24.8 clips/s  61 h/h
+//       model GPU 1: 98 % 31.0 GB  450 of 1,000  3.1/s  epoch 3  lr 5e-06  24.8 clips/s  61 hours
+//       of speech an hour
 //
 // Rates are those since the last time it drew. The trainer's thread; nothing waits for a device.
 class ProgressObserver final : public TrainingObserver {

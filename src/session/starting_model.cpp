@@ -23,6 +23,10 @@ namespace fs = std::filesystem;
 constexpr std::size_t kLargestVocabulary = 64 << 20;  // bytes
 constexpr const char* kStart = "start";
 
+std::string read_vocabulary(const fs::path& file) {
+  return read_text_file(file, "vocabulary", kLargestVocabulary);
+}
+
 TextIds ids_of(const Vocabulary& vocabulary) {
   return {.count = vocabulary.rows(), .start = vocabulary.start(), .stop = vocabulary.stop()};
 }
@@ -115,9 +119,7 @@ void set_mel_stats(StartingModel& start, const at::Tensor& mel_stats) {
 }
 
 std::string vocabulary_of_new_model(const RunConfig& config) {
-  if (config.train.vocab) {
-    return read_text_file(*config.train.vocab, "vocabulary", kLargestVocabulary);
-  }
+  if (config.train.vocab) return read_vocabulary(*config.train.vocab);
   const auto texts = training_texts(config.data);
   const auto pieces = config.train.vocab_pieces;
   return pieces ? learn_vocabulary(texts, static_cast<std::size_t>(*pieces), 2)
@@ -145,6 +147,65 @@ StartingModel start_from_nothing(const RunConfig& config, const fs::path& run) {
              (start.folder / files::kVocabulary).string());
   }
   return start;
+}
+
+std::optional<std::string> asked_size(const EffectiveConfig& settings) {
+  if (settings.origins.empty()) return std::nullopt;
+  const std::string& size = settings.values.train.model_size;
+  const Origin::Kind kind = settings.origin_of("train.model_size").kind;
+  const bool asked = kind == Origin::Kind::Flag ||
+                     (kind != Origin::Kind::Default && size != TrainConfig{}.model_size);
+  return asked ? std::optional(size) : std::nullopt;
+}
+
+namespace {
+
+// The checkpoint that a run goes on from, or another one of its network; nothing: there is none.
+std::optional<fs::path> resumed_model(const RunDirectoryConfig& run) {
+  if (!run.resume) return std::nullopt;
+  for (const fs::path& folder : {fs::path(*run.resume), run.checkpoint_dir / "latest"}) {
+    if (fs::exists(folder / files::kState)) return folder;
+  }
+  return std::nullopt;
+}
+
+ModelConfig sizes_in(const fs::path& folder) {
+  return parse_model_config(read_config_text(folder), (folder / files::kConfig).string());
+}
+
+[[noreturn]] void refuse_network(const std::string& asked, const std::string& why) {
+  throw ConfigError(
+      fmt::format("{} cannot be had with --resume, as {}; leave it out, or begin another run with "
+                  "--checkpoint-dir DIR.",
+                  asked, why));
+}
+
+bool was_typed(const EffectiveConfig& settings, const char* key) {
+  return !settings.origins.empty() && settings.origin_of(key).kind == Origin::Kind::Flag;
+}
+
+}  // namespace
+
+void refuse_other_network(const EffectiveConfig& settings) {
+  const TrainConfig& train = settings.values.train;
+  const auto model = resumed_model(settings.values.run);
+  if (!model) return;
+  const ModelConfig own = sizes_in(*model);
+  if (const auto size = asked_size(settings); size && size != size_name(own.gpt)) {
+    refuse_network("--model-size " + *size,
+                   fmt::format("the network of {} is {}", model->string(),
+                               size_name(own.gpt).value_or("of a size of its own")));
+  }
+  const bool has_init = was_typed(settings, "train.init") && train.init;
+  if (has_init && fs::exists(*train.init / files::kConfig) && sizes_in(*train.init) != own) {
+    refuse_network("--init " + train.init->string(),
+                   fmt::format("{} is a network of other sizes", model->string()));
+  }
+  if (!was_typed(settings, "train.vocab") || !train.vocab || !fs::exists(*train.vocab)) return;
+  if (read_vocabulary(*train.vocab) != read_vocabulary(*model / files::kVocabulary)) {
+    refuse_network("--vocab " + train.vocab->string(),
+                   fmt::format("{} has another vocabulary", model->string()));
+  }
 }
 
 }  // namespace myxtts

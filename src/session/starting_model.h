@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "config/effective_config.h"
 #include "config/model_json.h"
 #include "config/run_config.h"
 #include "model/named_tensors.h"
@@ -35,6 +36,14 @@ struct StartingModel {
 StartingModel start_from_folder(const std::filesystem::path& model,
                                 const std::filesystem::path& run, ModelPart stage,
                                 const std::optional<std::string>& asked_size = {});
+
+// The --model-size that somebody asked for; nothing: nobody did. A file that `config` or a run
+// wrote names the default too, and that asks for nothing.
+std::optional<std::string> asked_size(const EffectiveConfig& settings);
+
+// Where --resume goes on: throws ConfigError when --model-size, --init or --vocab are of another
+// network than the run's, which keeps its own. Reads what it compares and changes nothing.
+void refuse_other_network(const EffectiveConfig& settings);
 
 // The scale of mel bands that a new model's corpus has, before anything is trained with them: in
 // the network, and in the file of RUN/start where it stands there.

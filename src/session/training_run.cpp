@@ -192,6 +192,7 @@ RunSummary TrainingRun::summary() const {
   return RunSummary{.first_step = first.step,
                     .last_step = now.step,
                     .skipped_steps = now.skipped_steps,
+                    .is_at_end = state_->parts.trainer.done(),
                     .seconds = now.seconds - first.seconds,
                     .audio_seconds = state_->tally.audio_seconds(),
                     .first_loss = state_->tally.first_loss(),

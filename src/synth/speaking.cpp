@@ -46,11 +46,9 @@ std::vector<PieceOfJob> all_pieces(const std::vector<SpeakingJob>& jobs) {
 
 Speaking::Speaking(Synthesizer& synthesizer, const Voice& voice, const SpeakSettings& settings,
                    const Interruption& interruption)
-    : synthesizer_(synthesizer),
-      voice_(voice),
-      settings_(settings),
-      interruption_(interruption),
-      progress_({.title = "Speaking (codes)", .at_once = true}) {}
+    : synthesizer_(synthesizer), voice_(voice), settings_(settings), interruption_(interruption) {
+  progress_.emplace(ProgressOptions{.title = "Speaking (codes)", .at_once = true});
+}
 
 bool Speaking::speak(const std::vector<SpeakingJob>& jobs, std::int64_t batch) {
   const auto pieces = all_pieces(jobs);
@@ -77,7 +75,7 @@ bool Speaking::speak(const std::vector<SpeakingJob>& jobs, std::int64_t batch) {
   };
   const auto on_codes = [this](std::int64_t count) {
     codes_ += count;
-    progress_.advance(static_cast<std::uint64_t>(count));
+    progress_->advance(static_cast<std::uint64_t>(count));
     return !interruption_.came();
   };
   for (std::size_t at = 0; at < pieces.size(); at += static_cast<std::size_t>(batch)) {
@@ -109,7 +107,7 @@ void Speaking::end_text(const SpeakingJob& job, std::size_t piece, SoundWriter& 
   if (!is_last && std::ranges::find(job.ends, piece) == job.ends.end()) return;
   ++texts_done_;
   if (texts_ > 1)
-    progress_.set_note({.then = {fmt::format("{} of {} texts", texts_done_, texts_)}});
+    progress_->set_note({.then = {fmt::format("{} of {} texts", texts_done_, texts_)}});
   if (is_last) return;
   std::vector<float> pause(static_cast<std::size_t>(synthesizer_.sample_rate() * kPauseMs / 1000));
   write(writer, pause);
@@ -138,7 +136,7 @@ bool Speaking::stream(const SpeakingJob& job, std::int64_t chunk_codes) {
                  {.starts = std::exchange(starts, starts && sound.empty()), .ends = is_last});
       write(*writer, sound);
       if (keeps_) sent.insert(sent.end(), sound.begin(), sound.end());
-      progress_.advance(static_cast<std::uint64_t>(chunk_codes));
+      progress_->advance(static_cast<std::uint64_t>(chunk_codes));
       return !interruption_.came();
     };
     auto spoken = synthesizer_.stream(job.pieces[piece], voice_, settings_, chunk_codes, on_sound);
@@ -206,7 +204,8 @@ std::string Speaking::files() const {
   return fmt::format("{} to {} ({} files)", first, written_.rbegin()->string(), written_.size());
 }
 
-std::string Speaking::summary() const {
+std::string Speaking::summary() {
+  progress_.reset();  // its last line comes first
   const double seconds = seconds_since(begin_);
   const double sound =
       static_cast<double>(samples_) / static_cast<double>(synthesizer_.sample_rate());

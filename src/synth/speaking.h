@@ -50,8 +50,8 @@ class Speaking {
   void write_dump(const std::filesystem::path& path, const std::vector<SpeakingJob>& jobs) const;
 
   // "a-0001.wav to a-0040.wav (40 files): 3.42 s of speech in 1.10 s (real-time factor 0.32), ...":
-  // the files that are there now.
-  std::string summary() const;
+  // the files that are there now. Ends the speaking.
+  std::string summary();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -68,7 +68,7 @@ class Speaking {
   const Voice& voice_;
   SpeakSettings settings_;
   const Interruption& interruption_;
-  Progress progress_;
+  std::optional<Progress> progress_;  // until all is spoken
   Clock::time_point begin_ = Clock::now();
   std::optional<double> first_sound_;  // seconds
   std::int64_t samples_ = 0;

@@ -87,18 +87,6 @@ SpeakingModel open_speaking_model(const fs::path& folder) {
   return model;
 }
 
-namespace {
-
-constexpr std::size_t kPage = 4096;  // bytes, or a part of a larger one
-
-// Asks for a byte of each page.
-void touch(const at::Tensor& tensor) {
-  const auto* bytes = static_cast<const volatile std::byte*>(tensor.const_data_ptr());
-  for (std::size_t at = 0; at < tensor.nbytes(); at += kPage) static_cast<void>(bytes[at]);
-}
-
-}  // namespace
-
 void read_ahead(const SpeakingModel& model) {
   std::uint64_t total = 0;
   for (const auto& [name, tensor] : model.tensors) total += tensor.nbytes();
@@ -107,7 +95,7 @@ void read_ahead(const SpeakingModel& model) {
                      .unit = ProgressOptions::Unit::Bytes,
                      .at_once = true});
   for (const auto& [name, tensor] : model.tensors) {
-    touch(tensor);
+    require_finite(name, tensor, model.folder / files::kModel);
     progress.advance(tensor.nbytes());
   }
 }
@@ -152,16 +140,24 @@ std::int64_t Synthesizer::most_text_tokens() const {
   return myxtts::most_text_tokens(model_.config.gpt);
 }
 
-Voice Synthesizer::voice_of(const std::vector<std::filesystem::path>& references,
-                            const ReferenceLengths& lengths, std::optional<double> trim_db) const {
-  const c10::AutoGradMode no_gradients(false);
+std::vector<at::Tensor> read_references(const SpeakingModel& model,
+                                        const std::vector<std::filesystem::path>& references,
+                                        const ReferenceLengths& lengths,
+                                        std::optional<double> trim_db) {
   std::vector<at::Tensor> clips;
   for (const auto& path : references) {
-    clips.push_back(read_reference(path, model_.config.decoder.input_sample_rate, lengths.of_each,
-                                   model_.reference.sound_norm_refs, trim_db)
-                        .to(device_));
+    clips.push_back(read_reference(path, model.config.decoder.input_sample_rate, lengths.of_each,
+                                   model.reference.sound_norm_refs, trim_db));
   }
-  return reference_(clips, lengths);
+  return clips;
+}
+
+Voice Synthesizer::voice_of(const std::vector<at::Tensor>& clips,
+                            const ReferenceLengths& lengths) const {
+  const c10::AutoGradMode no_gradients(false);
+  std::vector<at::Tensor> placed;
+  for (const at::Tensor& clip : clips) placed.push_back(clip.to(device_));
+  return reference_(placed, lengths);
 }
 
 SpokenPiece Synthesizer::finish(GeneratedRow row, const Voice& voice, double speed) const {

@@ -41,8 +41,14 @@ struct SpeakingModel {
 SpeakingModel open_speaking_model(const std::filesystem::path& folder);
 
 // Reads the weights from the disk, and shows how far it is; without it they are read when they are
-// first used.
+// first used. Throws DataError where one is not a finite number.
 void read_ahead(const SpeakingModel& model);
+
+// Clips of a voice, treated as read_reference() says, with the loudness that the model asks for.
+std::vector<at::Tensor> read_references(const SpeakingModel& model,
+                                        const std::vector<std::filesystem::path>& references,
+                                        const ReferenceLengths& lengths,
+                                        std::optional<double> trim_db = {});
 
 struct SpeakSettings {
   SamplingSettings sampling;
@@ -89,9 +95,8 @@ class Synthesizer {
   // Speaks up to `rows` pieces at a time.
   Synthesizer(const SpeakingModel& model, c10::Device device, std::int64_t rows);
 
-  // Of clips that are treated as read_reference() says, with the loudness that the model asks for.
-  Voice voice_of(const std::vector<std::filesystem::path>& references,
-                 const ReferenceLengths& lengths, std::optional<double> trim_db = {}) const;
+  // Of clips as read_references() gives them.
+  Voice voice_of(const std::vector<at::Tensor>& clips, const ReferenceLengths& lengths) const;
 
   // At most rows() pieces, or any number with beams, which are searched one piece after another.
   // Pieces that are spoken together come in the order in which they end. When on_codes ends the

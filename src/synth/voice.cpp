@@ -96,7 +96,7 @@ namespace {
 constexpr const char* kLatents = "gpt_cond_latent";
 constexpr const char* kSpeaker = "speaker_embedding";
 
-at::Tensor take(const TensorsByName& tensors, const std::string& name, std::int64_t numbers,
+at::Tensor take(const TensorsByName& tensors, const std::string& name, at::IntArrayRef shape,
                 const std::filesystem::path& path) {
   const auto found = tensors.find(name);
   if (found == tensors.end()) {
@@ -105,20 +105,22 @@ at::Tensor take(const TensorsByName& tensors, const std::string& name, std::int6
                     "synthesize --reference CLIP --save-voice {}",
                     path.string(), name, path.string()));
   }
-  if (found->second.numel() != numbers || !found->second.is_floating_point()) {
+  const at::Tensor values = found->second.squeeze();
+  if (values.sizes() != shape || !values.is_floating_point()) {
     throw DataError(fmt::format(
-        "{} holds a voice for another size of model: its {} has {} numbers, this model's {}.",
-        path.string(), name, found->second.numel(), numbers));
+        "{} holds a voice for another size of model: its {} is {}, this model's {}. "
+        "Make one for this model with --reference CLIP --save-voice FILE.",
+        path.string(), name, fmt::join(values.sizes(), " x "), fmt::join(shape, " x ")));
   }
-  return found->second.to(at::kFloat);
+  require_finite(name, values, path);
+  return values.to(at::kFloat).contiguous();
 }
 
 Voice voice_of(const TensorsByName& tensors, const std::string& prefix, const ModelConfig& config,
                const std::filesystem::path& path) {
-  const auto latents = config.gpt.perceiver_latents;
-  const auto width = config.gpt.width;
-  return {.latents = take(tensors, prefix + kLatents, latents * width, path).view({latents, width}),
-          .speaker = take(tensors, prefix + kSpeaker, config.decoder.speaker_dim, path).flatten()};
+  return {.latents = take(tensors, prefix + kLatents,
+                          {config.gpt.perceiver_latents, config.gpt.width}, path),
+          .speaker = take(tensors, prefix + kSpeaker, {config.decoder.speaker_dim}, path)};
 }
 
 std::vector<std::string> speaker_names(const TensorsByName& tensors) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text/language.h"
 
-#include <dlfcn.h>
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/process.h"
 
 namespace myxtts {
 namespace {
@@ -110,20 +110,8 @@ std::size_t length_limit(Language language) {
   return language.is_other() ? kLimitOfOthers : row(language).limit;
 }
 
-namespace {
-
-namespace fs = std::filesystem;
-
-fs::path library_folder() {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&find_text_data), &info) == 0) return {};
-  std::error_code failure;
-  return fs::canonical(info.dli_fname, failure).parent_path();
-}
-
-}  // namespace
-
-std::optional<fs::path> find_text_data(std::string_view name) {
+std::optional<std::filesystem::path> find_text_data(std::string_view name) {
+  namespace fs = std::filesystem;
   std::vector<fs::path> places;
   if (const char* given = std::getenv("MYXTTS_TEXT_DATA")) {
     places.emplace_back(given);

@@ -79,6 +79,7 @@ OpenModel model_to_train(const fs::path& folder, const TextIds& vocabulary,
   OpenModel model = open_model(folder);
   if (asked_size) check_size(folder, model.config.gpt, *asked_size);
   check_vocabulary(folder, model.config.gpt, vocabulary);
+  require_finite(model, folder);
   return model;
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "weights/tensor_files.h"
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include "base/error.h"
 #include "weights/safetensors.h"
@@ -71,6 +73,21 @@ TensorsByName read_tensors(const std::filesystem::path& path) {
   TensorsByName tensors;
   for (const auto& [name, view] : reader.tensors()) tensors[name] = tensor_on(view, reader.file());
   return tensors;
+}
+
+void require_finite(const std::string& name, const at::Tensor& tensor,
+                    const std::filesystem::path& file) {
+  // A sum is finite only where every number is; one that is not may also be of large numbers.
+  if (!tensor.is_floating_point() || std::isfinite(tensor.sum().item<double>())) return;
+  if (tensor.isfinite().all().item<bool>()) return;
+  throw DataError(
+      fmt::format("{} is damaged: its tensor {} holds numbers that are NaN or infinite; take "
+                  "another copy of it, or make it again.",
+                  file.string(), name));
+}
+
+void require_finite(const TensorsByName& tensors, const std::filesystem::path& file) {
+  for (const auto& [name, tensor] : tensors) require_finite(name, tensor, file);
 }
 
 void write_tensors(const std::filesystem::path& path, const TensorsByName& tensors,

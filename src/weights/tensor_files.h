@@ -23,6 +23,12 @@ TensorKind kind_of(const at::Tensor& tensor);
 // memory, never the file. Throws DataError.
 TensorsByName read_tensors(const std::filesystem::path& path);
 
+// Throws DataError that names the file and the tensor where a number is NaN or infinite. Reads it
+// all, as fast as memory does.
+void require_finite(const TensorsByName& tensors, const std::filesystem::path& file);
+void require_finite(const std::string& name, const at::Tensor& tensor,
+                    const std::filesystem::path& file);
+
 // Writes tensors of any device and layout; the file appears whole or not at all. Throws DataError.
 void write_tensors(const std::filesystem::path& path, const TensorsByName& tensors,
                    const TextMap& metadata = {});

@@ -250,6 +250,20 @@ std::vector<std::string> cautions_of(const Values& values) {
   return cautions(make_effective_config(sources));
 }
 
+TEST(Cautions, EpochsThatEndARunBeforeItsStepsAreSaid) {
+  RunConfig config;
+  config.train.epochs = 3;
+  config.train.max_steps = 100;
+  const auto said = cautions_of_length(config, 27);
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_EQ(said[0].finding,
+            "--epochs 3 ends the run after 27 steps, before the 100 of --max-steps");
+  EXPECT_EQ(said[0].remedy, "Give --epochs 12 to have them all");
+  EXPECT_TRUE(cautions_of_length(config, 100).empty());
+  config.train.stage_budget = {{ModelPart::Gpt, {.steps = 100, .hours = 1.0}}};
+  EXPECT_TRUE(cautions_of_length(config, 27).empty()) << "the corpus ends it";
+}
+
 TEST(Cautions, AreAboutSettingsThatAreAllowedAndSeldomMeant) {
   EXPECT_TRUE(cautions_of({}).empty());
   EXPECT_EQ(cautions_of({{"train.prompt_mask", "peer"}}).size(), 1U);

@@ -263,7 +263,8 @@ TEST(EffectiveConfig, EachPartOfAChainHasItsOwnRate) {
 TEST(EffectiveConfig, AResumedRunKeepsItsRate) {
   const auto resumed = [](const std::string& written) {
     const test::TemporaryFile file(written, "config.yaml");
-    return rate({.flags = {flag("run.checkpoint_dir", file.path().parent_path().string()),
+    return rate({.flags = {flag("data.train_data", "corpus"),
+                           flag("run.checkpoint_dir", file.path().parent_path().string()),
                            flag("run.resume", "latest")}});
   };
   EXPECT_EQ(resumed("train: {lr: 0.003}\n"), "lr 0.003 for gpt: it is the run's own");
@@ -285,6 +286,14 @@ TEST(EffectiveConfig, AMessageSaysWhereASettingComesFromThatNobodyTyped) {
             "--enable-memory-isolation (" + file.string() + ":2) needs a GPU.");
   EXPECT_EQ(with_origins(config, "--keep-last 3 is much; add --deterministic."),
             "--keep-last 3 (default) is much; add --deterministic.");
+  for (const char* command :
+       {"Sentences are missing; add them (myxtts vocab extend --seed 5 --out new).",
+        "It cannot speak. To train it, type:\n  myxtts train --seed 5 --mode single",
+        "That is not there; give --data-gpu 0 --seed 5."}) {
+    EXPECT_EQ(with_origins(config, command), command) << "an origin cannot be typed";
+  }
+  EXPECT_EQ(with_origins(config, "Type (myxtts train --seed 5) for --seed 5."),
+            "Type (myxtts train --seed 5) for --seed 5 (" + file.string() + ":1).");
 }
 
 TEST(EffectiveConfig, AFileWithALineBreakInItsNameCannotBreakTheComments) {

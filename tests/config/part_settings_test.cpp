@@ -147,6 +147,9 @@ TEST(StageSettings, ListsAndBudgetsAreReadStrictly) {
   for (const char* wrong : {"", "dvae,", "dvae,dvae", "dvae gpt", "voice"}) {
     EXPECT_FALSE(parse_parts(wrong)) << wrong;
   }
+  EXPECT_EQ(unknown_part_in("dvae,gtp"), "; there is no stage 'gtp', did you mean gpt?");
+  EXPECT_EQ(unknown_part_in("dvae=1,giraffe=2"), "; there is no stage 'giraffe'.");
+  EXPECT_EQ(unknown_part_in("dvae=x,gpt"), "");
   const auto budgets = parse_part_budgets("dvae=3000,gpt=0.5m");
   ASSERT_TRUE(budgets);
   EXPECT_EQ(budgets->at(ModelPart::Dvae).steps, 3000);

@@ -276,7 +276,7 @@ void expect_words(const std::string& said, const std::string& words) {
 
 TEST_F(Names, ACorpusThatCannotBeReadIsADataErrorThatSaysWhatToDo) {
   expect_words(complaint({.path = folder_ / "absent"}), "There is no corpus");
-  expect_words(complaint({.path = folder_.path()}), "--format");
+  expect_words(complaint({.path = folder_.path()}), "is empty; name one with recordings");
   test::write_text(folder_ / "x.md", "words\n");
   expect_words(complaint({.path = folder_ / "x.md"}), "--format");
   expect_words(complaint({.path = folder_ / "x.md", .layout = CorpusLayout::Vctk}),

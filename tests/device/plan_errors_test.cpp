@@ -40,9 +40,10 @@ const std::vector<std::pair<Flags, std::string>> kGpuSettings = {
     {{{"devices.transfer_path", "peer"}}, "--transfer-path peer"},
     {{{"devices.enable_memory_isolation", "true"}}, "--enable-memory-isolation"},
     {{{"devices.enable_memory_isolation", "true"}, {"devices.data_gpu_memory", "4096"}},
-     "--data-gpu-memory 4096"},
+     "--enable-memory-isolation --data-gpu-memory 4096"},
     {{{"devices.enable_memory_isolation", "true"}, {"devices.model_gpu_memory", "4096"}},
-     "--model-gpu-memory 4096"}};
+     "--enable-memory-isolation --model-gpu-memory 4096"},
+    {{{"data.data_gpu", "0"}, {"parallel.gpus", "1,2"}}, "--data-gpu 0 --gpus 1,2"}};
 
 TEST(PlanErrors, GpuSettingsWithoutADriverNameTheSettingTheReasonAndTheRemedy) {
   FakeGpus none;
@@ -51,7 +52,9 @@ TEST(PlanErrors, GpuSettingsWithoutADriverNameTheSettingTheReasonAndTheRemedy) {
     EXPECT_EQ(refusal<DeviceError>(flags, none),
               typed +
                   " needs a GPU, but there is no NVIDIA driver (libnvidia-ml.so.1: not found). "
-                  "Install NVIDIA's driver, version 580 or newer, or give --device cpu.");
+                  "Install NVIDIA's driver, version 580 or newer, or give --device cpu in place "
+                  "of " +
+                  typed + ".");
   }
   EXPECT_EQ(plan({}, none).mode, Mode::Cpu);  // nobody asked for a GPU
 }
@@ -59,23 +62,26 @@ TEST(PlanErrors, GpuSettingsWithoutADriverNameTheSettingTheReasonAndTheRemedy) {
 TEST(PlanErrors, GpuSettingsWithoutAGpuNameTheSetting) {
   for (const auto& [flags, typed] : kGpuSettings) {
     EXPECT_EQ(refusal<DeviceError>(flags, {}),
-              typed + " needs a GPU, but this machine has none. Give --device cpu.");
+              typed +
+                  " needs a GPU, but this machine has none. Use one that has a GPU, or give "
+                  "--device cpu in place of " +
+                  typed + ".");
   }
 }
 
 TEST(PlanErrors, GpuSettingsWithoutThePluginNameTheSettingAndTheRemedy) {
-  const std::string fault =
-      "the CUDA plugin is not built. Type: tools/build, or give --device cpu.";
+  const std::string fault = "the CUDA plugin is not built. Type: tools/build";
   for (const auto& [flags, typed] : kGpuSettings) {
-    EXPECT_EQ(refusal<DeviceError>(flags, FakeGpus{}.l4().l4(), fault),
-              typed + " needs a GPU, but " + fault);
+    EXPECT_EQ(
+        refusal<DeviceError>(flags, FakeGpus{}.l4().l4(), fault),
+        typed + " needs a GPU, but " + fault + ", or give --device cpu in place of " + typed + ".");
   }
 }
 
 TEST(PlanErrors, AGpuThatIsThereAndCannotBeUsedIsNeverPassedOverInSilence) {
-  EXPECT_EQ(refusal<DeviceError>({}, FakeGpus{}.l4(), "no plugin. Give --device cpu."),
+  EXPECT_EQ(refusal<DeviceError>({}, FakeGpus{}.l4(), "no plugin. Type: tools/build"),
             "This machine has 1 GPU: 0 (NVIDIA L4, 23,034 MB), which CUDA cannot use: no plugin. "
-            "Give --device cpu.");
+            "Type: tools/build, or give --device cpu.");
   EXPECT_EQ(plan({{"devices.device", "cpu"}}, FakeGpus{}.l4(), "no plugin").mode, Mode::Cpu);
 }
 

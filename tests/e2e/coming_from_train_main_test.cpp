@@ -157,7 +157,7 @@ TEST_F(ComingFromTrainMain, TheOtherScriptsHaveTheirCommands) {
       {{"synthesize", "--model", path("model"), "--text", "Hello", "--language", "en",
         "--reference", "speaker.wav", "--out", path("hello.wav"), "--device", "gpu"},
        4,
-       "--device cuda needs a GPU"},
+       "--device gpu needs a GPU"},
       {{"export", "--model", nowhere, "--format", "coqui", "--out", path("public")}, 3, "nowhere"},
   };
   for (const auto& each : table) {
@@ -170,7 +170,9 @@ TEST_F(ComingFromTrainMain, TheOtherScriptsHaveTheirCommands) {
 // What has no equal is answered with the reason and the page, not with a guess.
 TEST_F(ComingFromTrainMain, FlagsWithoutAnEqualSayWhy) {
   for (const auto& [flag, reason] : std::vector<std::pair<std::string, std::string>>{
-           {"--optimization-level", "by a recipe of configs/"},
+           {"--optimization-level", "or by a recipe"},
+           {"--max-mel-frames", "--max-seconds S leaves out longer clips"},
+           {"--preprocessing-mode", "--cache-dataset keeps computed features"},
            {"--gst-num-heads", "no such part"},
            {"--no-prefetch-to-gpu", "always wait on the model device"}}) {
     const auto result = run({"train", flag, "x"});

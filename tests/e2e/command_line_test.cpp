@@ -108,6 +108,13 @@ const std::vector<BadCommandLine> kBadCommandLines = {
 
 INSTANTIATE_TEST_SUITE_P(CommandLine, BadCommandLines, testing::ValuesIn(kBadCommandLines));
 
+TEST(CommandLine, HelpIsACommandToo) {
+  EXPECT_EQ(run_program({"help"}).out, run_program({"--help"}).out);
+  const auto page = run_program({"help", "vocab", "extend"});
+  EXPECT_EQ(page.exit_code, 0) << page.err;
+  EXPECT_EQ(page.out, run_program({"vocab", "extend", "--help"}).out);
+}
+
 // Every flag that names something to write, of every command, with inputs that are not there: what
 // is tested first is what is to be written.
 TEST(CommandLine, WhatIsToBeWrittenIsTestedBeforeTheWork) {

@@ -54,8 +54,8 @@ TEST_F(Demo, TrainsIsInterruptedGoesOnAndTellsWhatItLearnt) {
   for (const char* words :
        {"$ myxtts train --model-size tiny", "That was on purpose: SIGTERM after", "--resume",
         "guessing blindly among all of them      5.553", "knowing how frequent each one is",
-        "this run, on clips it never saw", "There is nothing to export",
-        "For a voice of your own"}) {
+        "this run, on clips it never saw", "There is nothing to export", "For a voice of your own",
+        "myxtts pull xtts-v2"}) {
     EXPECT_TRUE(has(result.out, words)) << words << "\n" << result.out;
   }
   EXPECT_TRUE(has(result.err, "interrupted at step")) << result.err;

@@ -281,6 +281,22 @@ TEST_F(ImportExport, CtrlCWhileImportingLeavesNothing) {
   EXPECT_FALSE(fs::exists(parent)) << "neither the staged folder nor those above it";
 }
 
+TEST_F(ImportExport, AFolderWithoutACheckpointNamesWhatToDo) {
+  for (const char* file : {"notes.txt", "model.safetensors"}) {
+    fs::remove_all(from_);
+    fs::create_directories(from_);
+    write_text(from_ / file, "x");
+    const auto result = import();
+    EXPECT_EQ(result.exit_code, 3) << result.err;
+    expect_one_sentence(result.err);
+    EXPECT_NE(
+        result.err.find(std::string(file) == "notes.txt" ? "or type myxtts pull xtts-v2"
+                                                         : "give it to --model or --init as it is"),
+        std::string::npos)
+        << result.err;
+  }
+}
+
 TEST_F(ImportExport, HostileFilesEndWithOneSentenceAndTheirOwnExitCode) {
   const auto exit_code = [&](const std::string& content) {
     write_text(from_ / "model.pth", content);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -47,6 +48,28 @@ class Prepare : public testing::Test {
   TemporaryFolder folder_;
   TinyModel model_;
 };
+
+// The skipped.jsonl that a warning leads to.
+fs::path list_named_in(const std::string& err) {
+  const auto from = err.find("; see ") + 6;
+  return err.substr(from, err.find('\n', from) - from);
+}
+
+TEST_F(Prepare, EachCorpusHasAListOfItsOwnClipsThatAreLeftOut) {
+  const auto prepared = [this](const std::string& name) {
+    write_tone_corpus(folder_ / name / "corpus", 1);
+    add_line(folder_ / name / "corpus", "lost-" + name, "sixteen letters or so");
+    const auto result = run_program({"prepare", (folder_ / name / "corpus").string(), "--model",
+                                     model(), "--cache-dir", (folder_ / "cache").string()});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return list_named_in(result.err);
+  };
+  const fs::path first = prepared("first");
+  const fs::path second = prepared("second");
+  EXPECT_EQ(contents_of(first).find("lost-second"), std::string::npos);
+  EXPECT_NE(contents_of(first).find("lost-first"), std::string::npos);
+  EXPECT_NE(contents_of(second).find("lost-second"), std::string::npos);
+}
 
 TEST_F(Prepare, TellsWhatACorpusHolds) {
   const auto result = prepare({"--model", model(), "--json", "--batch-size", "4"});
@@ -168,7 +191,7 @@ TEST_F(Prepare, ReadsWhatLibsndfileCannotThroughFfmpegAndNamesItWhereThatIsMissi
   const auto result = run_program(words, {.environment = {path}});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(Json::parse(result.out).at("clips"), 3) << result.out;
-  const auto skipped = contents_of(folder_ / "phone-cache/skipped.jsonl");
+  const auto skipped = contents_of(list_named_in(result.err));
   EXPECT_NE(skipped.find("AAC (M4A), and ffmpeg cannot read it: moov atom not found"),
             std::string::npos)
       << skipped;
@@ -240,6 +263,22 @@ TEST_F(Prepare, NamesWhatKeepsACorpusFromBeingReadAndLeavesNothingBehind) {
     expect(said(named.string()),
            "odd/metadata.csv is empty; write a line name|text for each of the 3 recordings.");
   }
+  for (const auto& [sign, name] :
+       {std::pair(',', "commas"), std::pair(';', "semicolons"), std::pair('\t', "tabs")}) {
+    std::ofstream(folder / "metadata.csv")
+        << fmt::format("id{0}text\nclip00{0}sixteen letters or so\n", sign);
+    for (const fs::path& named : {folder, folder / "metadata.csv"}) {
+      expect(said(named.string()),
+             fmt::format("odd/metadata.csv, line 2: its columns are separated by {}, and bars must "
+                         "separate them, as in \"clip00|sixteen letters or so\"; change",
+                         name));
+    }
+  }
+  const auto forced = run_program({"prepare", folder.string() + ",format=ljspeech", "--model",
+                                   model(), "--cache-dir", (folder_ / "forced").string()});
+  expect(forced.err, "line 2: its columns are separated by tabs");
+  fs::create_directory(folder_ / "bare");
+  expect(said((folder_ / "bare").string()), "bare is empty; name one with recordings and their");
   fs::remove_all(folder / "wavs");
   std::ofstream(folder / "metadata.csv");
   add_line(folder, "clip00", "sixteen letters or so");

@@ -211,10 +211,17 @@ TEST_F(Pull, FailuresAreOneSentenceWithTheirExitCode) {
       {{"pull"}, 2, "Name the model to pull"},
       {{"pull", "a/b/c"}, 2, "is no model to pull"},
       {{"pull", "a/..", "--name", "x"}, 2, "is no model to pull"},
+      {{"pull", "xtts"}, 2, "'xtts' is no model to pull; did you mean xtts-v2?"},
+      {{"pull", "XTTS_v2"}, 2, "'XTTS_v2' is no model to pull; did you mean xtts-v2?"},
       {{"pull", "a/b", "--name", "../x"}, 2, "is no name for a model"},
       {{"pull", "a/b", "--from", "hub"}, 2, "no address of a hub"},
       {{"pull", "a/b", "--from", "http://127.0.0.1:1"}, 3, "does not accept a connection"},
       {{"pull", "a/b", "--from", "http://hub.invalid"}, 3, "no address for hub.invalid"},
+      {{"pull", "xtts-v2", "--from", "http://hub.invalid"},
+       3,
+       "xtts-v2 for a folder xtts-v2 that holds config.json, vocab.json and model.pth, and where "
+       "there are LICENSE.txt, dvae.pth, mel_stats.pth and speakers_xtts.pth, of "
+       "https://huggingface.co/coqui/XTTS-v2/tree/"},
       {from_server("api-status-404/m"), 3, "Check the name"},
       {from_server("api-status-401/m"), 3, "HF_TOKEN"},
       {from_server("api-gated/m"), 3, "HF_TOKEN"},

@@ -32,7 +32,12 @@ TEST_F(Recipes, FineTuningWithoutAModelIsRefusedWithWhatToType) {
         run_program({"train", "--quiet", "--device", "cpu", "--config", recipes() / recipe,
                      "--train-data", path("corpus"), "--checkpoint-dir", path("run")});
     EXPECT_EQ(result.exit_code, 2) << result.err;
-    EXPECT_TRUE(has(result.err, "--init MODEL") && has(result.err, "myxtts import")) << result.err;
+    EXPECT_TRUE(has(result.err, "myxtts pull xtts-v2") && has(result.err, "--init xtts-v2"))
+        << result.err;
+    const std::string flag = "use --config ";
+    const auto at = result.err.find(flag) + flag.size();
+    const fs::path named = result.err.substr(at, result.err.find(".yaml", at) + 5 - at);
+    EXPECT_TRUE(fs::exists(named)) << result.err;
     EXPECT_FALSE(fs::exists(path("run")));
   }
   const auto checked = run_program({"train", "--dry-run", "--quiet", "--device", "cpu", "--config",
@@ -57,6 +62,8 @@ TEST_F(Recipes, StepsFollowTheAmountOfSpeechAndAreToldForEveryStage) {
     EXPECT_TRUE(has(result.out, words)) << words << "\n" << result.out;
   }
   EXPECT_FALSE(has(result.out, "lets 6,000 run")) << "that is for an hour\n" << result.out;
+  EXPECT_TRUE(has(result.out, "all that there are to train on, in place of 32")) << result.out;
+  EXPECT_FALSE(has(result.out, "WARN  batch")) << result.out;
   EXPECT_FALSE(has(result.out, "WARN  warm-up")) << result.out;
   EXPECT_FALSE(has(result.out, "WARN  measuring")) << result.out;
 }

@@ -68,10 +68,15 @@ TEST_F(Resynthesize, TheTextMattersAndItsLackIsSaid) {
 
 TEST_F(Resynthesize, AClipThatCannotBeSaidIsNamedAndTheOthersAreThere) {
   write_tone(folder_ / "corpus" / "wavs" / "clip01.wav", 200.0, 0.1);
+  add_line(folder_ / "corpus", "clip99", "a clip that is not there");
   const auto result = synthesize({"--resynthesize", path("corpus"), "--out", path("copies")});
   EXPECT_EQ(result.exit_code, 3) << result.err;
   EXPECT_NE(result.err.find("clip01.wav was left out"), std::string::npos) << result.err;
-  EXPECT_NE(result.err.find("1 of 3 clips could not be said again"), std::string::npos);
+  EXPECT_NE(result.err.find("clip99, line 4 of " + path("corpus") +
+                            "/metadata.csv, was left out: not on the disk"),
+            std::string::npos)
+      << result.err;
+  EXPECT_NE(result.err.find("2 of 4 clips could not be said again"), std::string::npos);
   EXPECT_TRUE(fs::exists(folder_ / "copies" / "clip00.wav"));
   EXPECT_TRUE(fs::exists(folder_ / "copies" / "clip02.wav"));
   EXPECT_FALSE(fs::exists(folder_ / "copies" / "clip01.wav"));

@@ -121,6 +121,22 @@ TEST_F(Synthesize, SpeaksAndSaysHowFast) {
   EXPECT_EQ(result.err.find("never taught"), std::string::npos) << result.err;
 }
 
+TEST_F(Synthesize, APartThatNobodyTrainedIsWarnedOfWithTheCommandThatTrainsIt) {
+  EXPECT_EQ(say("Hello.").err.find("never trained"), std::string::npos);
+  auto tensors = new_model();
+  tensors.at("hifigan_decoder.waveform_decoder.conv_post.weight").mul_(0.1);  // as it began
+  write_tensors(model_folder() / "model.safetensors", tensors);
+  const auto result = say("Hello.");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_NE(
+      result.err.find("the decoder of " + model_folder().string() +
+                      " was never trained, so what you hear is noise; to train it, type: "
+                      "myxtts train --stage decoder --init " +
+                      model_folder().string() + " --train-data CORPUS --checkpoint-dir RUN\n"),
+      std::string::npos)
+      << result.err;
+}
+
 TEST_F(Synthesize, SignsThatTheModelWasNeverTaughtAreWarnedOf) {
   const auto result = say("ʘʘʘ ꙮ.");
   EXPECT_EQ(result.exit_code, 0) << result.err;
@@ -318,6 +334,8 @@ TEST_F(Synthesize, LongTextHasNoJumpsAtItsSeams) {
   for (int i = 0; i < 40; ++i) text += "Number " + std::to_string(i) + " is said aloud here. ";
   const auto result = say(text, {"--dump", file("d.safetensors"), "--stream"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_LT(result.err.rfind("Speaking (codes)") + 1, result.err.find("real-time factor"))
+      << "progress, if it takes so long, comes before the summary: " << result.err;
   const auto dump = read_tensors(file("d.safetensors"));
   const auto wav = dump.at("wav");
   const auto jumps = wav.diff().abs();
@@ -436,6 +454,14 @@ TEST_F(Synthesize, BadInputIsAnsweredWithASentence) {
   write_tone("silent.wav", 200.0, 2.0, 0.0);
   std::ofstream(file("noise.wav")) << "this is no sound";
   std::ofstream(file("blank.txt")) << "\n  \n";
+  std::ofstream(file("nothing.wav")).flush();
+  std::ofstream(file("ids.txt")) << "\nhello-1|Hello.\n";
+  const at::Tensor latents = at::zeros({1, config_.gpt.perceiver_latents, config_.gpt.width});
+  const at::Tensor speaker = at::zeros({1, config_.decoder.speaker_dim, 1});
+  write_tensors(file("nan.voice"),
+                {{"gpt_cond_latent", latents}, {"speaker_embedding", at::full_like(speaker, NAN)}});
+  write_tensors(file("other.voice"), {{"gpt_cond_latent", latents.transpose(1, 2).contiguous()},
+                                      {"speaker_embedding", speaker}});
   const std::string me = file("me.wav");
   const std::string out = file("x.wav");
   struct Row {
@@ -467,6 +493,21 @@ TEST_F(Synthesize, BadInputIsAnsweredWithASentence) {
       {3, "short.wav is 0.20 s long", with(usual, {"--reference", file("short.wav")})},
       {3, "silent.wav is silent", with(usual, {"--reference", file("silent.wav")})},
       {3, "cannot be read as audio", with(usual, {"--reference", file("noise.wav")})},
+      {3, "nothing.wav is empty: it has 0 bytes",
+       with(usual, {"--reference", file("nothing.wav")})},
+      {3, "nan.voice is damaged: its tensor speaker_embedding holds numbers that are NaN",
+       with(usual, {"--voice", file("nan.voice")})},
+      {3, "other.voice holds a voice for another size of model: its gpt_cond_latent is ",
+       with(usual, {"--voice", file("other.voice")})},
+      {2,
+       "Line 2 has the id \"hello-1\", so it becomes a file of that name; give a folder, as in "
+       "--out " +
+           file("x") + ",",
+       {"--reference", me, "--language", "en", "--text-file", file("ids.txt"), "--out", out}},
+      {2,
+       "Line 2 has the id \"hello-1\", and --join makes one file",
+       {"--reference", me, "--language", "en", "--text-file", file("ids.txt"), "--join", "--out",
+        out}},
       {3, "came without voices", with(usual, {"--speaker", "Ana"})},
       {3, "none.safetensors", with(usual, {"--voice", file("none.safetensors")})},
       {2, "--temperature is 0", with(usual, {"--reference", me, "--temperature", "0"})},
@@ -474,13 +515,27 @@ TEST_F(Synthesize, BadInputIsAnsweredWithASentence) {
       {2, "--speed is 99", with(usual, {"--reference", me, "--speed", "99"})},
       {2, "leave --beams out", with(usual, {"--reference", me, "--stream", "--beams", "2"})},
       {2, "not several", with(usual, {"--reference", me, "--speaker", "Ana"})},
+      {4, "--device gpu needs a GPU", with(usual, {"--reference", me, "--device", "gpu"})},
       {2, "--device is \"tpu\"", with(usual, {"--reference", me, "--device", "tpu"})}};
   for (const auto& row : table) {
     const auto result = speak(row.flags);
     EXPECT_EQ(result.exit_code, row.exit_code) << row.says << "\n" << result.err;
     EXPECT_NE(result.err.find(row.says), std::string::npos) << row.says << "\n" << result.err;
     EXPECT_FALSE(fs::exists(out)) << row.says;
+    EXPECT_EQ(result.err.find("loading"), std::string::npos) << "before the model: " << result.err;
   }
+}
+
+TEST_F(Synthesize, AModelWithAWeightThatIsNotANumberIsRefused) {
+  auto tensors = new_model();
+  tensors.at("gpt.mel_head.bias")[3] = INFINITY;
+  write_tensors(model_folder() / "model.safetensors", tensors);
+  const auto result = say("Hello.");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_NE(result.err.find("model.safetensors is damaged: its tensor gpt.mel_head.bias holds "
+                            "numbers that are NaN or infinite"),
+            std::string::npos)
+      << result.err;
 }
 
 TEST_F(Synthesize, AModelWithoutItsDecoderSaysWhatToTrain) {

@@ -144,6 +144,12 @@ TEST_F(TrainChain, AFolderThatWasUsedIsRefusedWithoutResume) {
   EXPECT_EQ(again.exit_code, 3) << again.err;
   EXPECT_TRUE(has(again.err, "--resume")) << again.err;
   expect_one_sentence(again.err);
+  const auto checked = train("run", {"--dry-run", "--stages", "dvae,gpt,decoder"});
+  EXPECT_EQ(checked.exit_code, 1) << checked.out;
+  EXPECT_TRUE(has(checked.out, "FAIL  run directory")) << checked.out;
+  const auto visits = checked.err.find("an epoch visits");
+  EXPECT_NE(visits, std::string::npos) << checked.err;
+  EXPECT_EQ(checked.err.find("an epoch visits", visits + 1), std::string::npos) << "said once";
   for (const Words& more : {Words{}, Words{"--resume"}}) {
     Words alone{"--quiet", "--stage", "dvae", "--max-steps", "1"};
     alone.insert(alone.end(), more.begin(), more.end());

@@ -4,12 +4,17 @@
 #include <sys/mount.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 
+#include <ATen/ATen.h>
+
 #include "e2e/training_bench.h"
+#include "run/sealed_folder.h"
 #include "support/one_sentence.h"
 #include "support/small_disk.h"
 #include "support/tone_corpus.h"
+#include "weights/tensor_files.h"
 
 namespace myxtts::test::train_faults_test {
 namespace {
@@ -65,6 +70,40 @@ TEST_F(TrainFaults, AFlippedBitIsSaidAndTheCheckpointBeforeGoesOnToTheSameBits) 
   const auto refused = train("copy", {"--quiet", "--resume", "4"});
   EXPECT_EQ(refused.exit_code, 3);
   EXPECT_TRUE(has(refused.err, "optimiser.safetensors was changed")) << refused.err;
+}
+
+// A state that says what cannot be, under a seal that fits.
+TEST_F(TrainFaults, AForgedPositionAndAWeightThatIsNotANumberAreDamageAndNoBug) {
+  trained("run", steps(2));
+  const fs::path folder = checkpoint("run", 2);
+  const auto forge = [&](const std::string& from, const std::string& to) {
+    std::string state = contents_of(folder / "state.json");
+    state.replace(state.find(from), from.size(), to);
+    fs::remove(folder / "state.json");
+    std::ofstream(folder / "state.json") << state;
+    fs::remove(folder / kChecksums);
+    seal_folder({.folder = folder, .step = 2});
+    return train("run", steps(4, {"--quiet", "--resume"}));
+  };
+  const auto far = forge("\"epoch_batches\": 2", "\"epoch_batches\": 2147483648");
+  EXPECT_EQ(far.exit_code, 3) << far.err;
+  EXPECT_TRUE(has(far.err,
+                  "The checkpoint of step 2 is damaged: its state.json says that "
+                  "2147483648 batches of epoch 1 were trained"))
+      << far.err;
+  const auto negative = forge("\"epoch_batches\": 2147483648", "\"epoch_batches\": -1");
+  EXPECT_EQ(negative.exit_code, 3) << negative.err;
+  EXPECT_TRUE(has(negative.err, "gives \"epoch_batches\" a value that is no count"))
+      << negative.err;
+
+  auto weights = read_tensors(folder / "model.safetensors");
+  weights.at("gpt.gpt.ln_f.bias") = at::full_like(weights.at("gpt.gpt.ln_f.bias"), NAN);
+  write_tensors(folder / "other", weights);
+  fs::rename(folder / "other", folder / "model.safetensors");
+  const auto broken = forge("\"epoch_batches\": -1", "\"epoch_batches\": 2");
+  EXPECT_EQ(broken.exit_code, 3) << broken.err;
+  EXPECT_TRUE(has(broken.err, "model.safetensors is damaged: its tensor gpt.gpt.ln_f.bias"))
+      << broken.err;
 }
 
 TEST_F(TrainFaults, AFullDiskDoesNotStopTrainingAndTheRunGoesOnOnceThereIsRoom) {

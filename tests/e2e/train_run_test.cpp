@@ -37,8 +37,11 @@ TEST_F(TrainRun, SixStepsFromNothingLeaveAWholeRunDirectoryThatIsRefusedWithoutR
 
   // What it can do next, and how its stages did for those who ask: the log has that always.
   EXPECT_TRUE(has(result.out, "cannot speak: its dvae and decoder were not trained")) << result.out;
-  EXPECT_TRUE(has(result.out, "myxtts train --stages dvae,gpt,decoder --train-data "))
+  EXPECT_TRUE(has(result.out,
+                  "myxtts train --stages dvae,gpt,decoder --model-size tiny "
+                  "--train-data "))
       << result.out;
+  EXPECT_TRUE(has(result.out, " --batch-size 4 ")) << result.out;
   EXPECT_FALSE(has(result.out + result.err, "collator")) << result.out << result.err;
   EXPECT_TRUE(has(contents_of(path("run") / "log.txt"), "collator"));
 
@@ -58,6 +61,18 @@ TEST_F(TrainRun, SixStepsFromNothingLeaveAWholeRunDirectoryThatIsRefusedWithoutR
   EXPECT_EQ(again.exit_code, 3);
   EXPECT_TRUE(has(again.err, "--resume") && has(again.err, "--checkpoint-dir")) << again.err;
   expect_one_sentence(again.err);
+  const auto checked = train("run", {"--quiet", "--dry-run"});
+  EXPECT_EQ(checked.exit_code, 1) << checked.out;
+  const std::string reason = again.err.substr(std::string("myxtts: ").size());
+  EXPECT_TRUE(has(checked.out, "FAIL  run directory  " + reason)) << checked.out;
+
+  const std::string before = contents_of(path("run") / "config.yaml");
+  const auto larger = train("run", {"--quiet", "--resume", "--model-size", "small"});
+  EXPECT_EQ(larger.exit_code, 2) << larger.err;
+  EXPECT_TRUE(has(larger.err, "--model-size small cannot be had with --resume")) << larger.err;
+  EXPECT_TRUE(has(larger.err, "is tiny;")) << larger.err;
+  expect_one_sentence(larger.err);
+  EXPECT_EQ(contents_of(path("run") / "config.yaml"), before);
 }
 
 TEST_F(TrainRun, ASmallCorpusIsMeasuredTheBestModelIsKeptAndTheLastSamplesAreThere) {
@@ -110,14 +125,21 @@ TEST_F(TrainRun, OutputThatIsPipedHoldsNoControlCharacters) {
   }
 }
 
-TEST_F(TrainRun, ARunThatIsResumedByFlagsAndByItsOwnConfigYamlEndsWithTheSameBits) {
+TEST_F(TrainRun, ARunThatIsResumedByFlagsByItsConfigYamlAndByItsNameEndsWithTheSameBits) {
   trained("whole", {"--max-steps", "9"});
   trained("halves", {"--max-steps", "5"});
   const auto result = trained("halves", {"--max-steps", "7", "--resume"});
   EXPECT_TRUE(has(result.err, "continuing at step 5")) << result.err;
-  const auto last = run_program(
-      {"train", "--config", path("halves") / "config.yaml", "--resume", "--max-steps", "9"});
-  EXPECT_EQ(last.exit_code, 0) << last.err;
+  for (const Words& words :
+       {Words{"train", "--config", path("halves") / "config.yaml", "--resume", "--max-steps", "8"},
+        Words{"train", "--resume", path("halves") / "latest", "--max-steps", "9"}}) {
+    const auto last = run_program(words);
+    EXPECT_EQ(last.exit_code, 0) << last.err;
+  }
+  const auto ended = run_program({"train", "--resume", path("halves")});
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_TRUE(has(ended.out, "nothing was left to train: the run is at its end, step 9"))
+      << ended.out;
   EXPECT_EQ(curve("whole", "loss"), curve("halves", "loss"));
   EXPECT_EQ(curve("whole", "loss", "validation").back(),
             curve("halves", "loss", "validation").back());
@@ -142,7 +164,10 @@ TEST_F(TrainRun, OtherBatchSizesGoOnWithTheRestOfTheEpochAndTheRunEndsWithItsLas
   EXPECT_EQ(state().at("division"),
             (nlohmann::json{{"step", 1}, {"epoch", 0}, {"visits", 4}, {"order", order}}));
   EXPECT_EQ(state().at("rest"), (nlohmann::json{{"visits", 10}, {"order", order}}));
-  part("6", "100");
+  const auto third = part("6", "100");
+  EXPECT_TRUE(
+      has(third.err, "--epochs 2 ends the run after 8 steps, before the 100 of --max-steps"))
+      << third.err;
   EXPECT_EQ(curve("run", "epoch"), (std::vector<double>{0, 0, 0, 0, 0, 1, 1, 1}));
   EXPECT_EQ(state().at("step"), 8);
   EXPECT_EQ(state().at("epoch"), 2);
@@ -188,6 +213,10 @@ TEST_F(TrainRun, ACheckpointIsAModelThatIsMeasuredAndFineTunedAndBringsItsOwnVoc
   EXPECT_TRUE(has(second.err,
                   "--init " + path("first").string() + " means " + path("first").string() + "/"))
       << second.err;
+  EXPECT_TRUE(has(second.err, "cannot speak, as its dvae and decoder were not trained"))
+      << second.err;
+  EXPECT_TRUE(has(second.out, "latest cannot speak: its dvae and decoder were not trained"))
+      << second.out;
   EXPECT_EQ(latest("second", "vocab.json"), latest("first", "vocab.json"));
   EXPECT_EQ(latest("second", "dvae.safetensors"), latest("first", "dvae.safetensors"));
   const auto wrong = train("third", {"--quiet", "--init", model, "--model-size", "small"});

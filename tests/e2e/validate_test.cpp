@@ -137,6 +137,14 @@ TEST(Recommend, PrintsATableForTheSizeAndNamesTheSizesOtherwise) {
   const auto all = run_program({"doctor", "--recommend", "--json"},
                                {.standard_input = {}, .environment = kNoGpu});
   EXPECT_EQ(nlohmann::json::parse(all.out).at("model_sizes").size(), 5U);
+  // Without a GPU and a size: what this machine can do, and how to ask for more.
+  const auto own = run_program({"doctor", "--recommend"}, {.environment = kNoGpu});
+  EXPECT_NE(own.out.find("myxtts train --model-size tiny --batch-size 8 --device cpu"),
+            std::string::npos)
+      << own.out;
+  EXPECT_EQ(own.out.find("1 card"), std::string::npos) << own.out;
+  EXPECT_EQ(own.out.find("NVLink"), std::string::npos) << own.out;
+  EXPECT_TRUE(own.out.ends_with("myxtts doctor --recommend --model-size xtts-v2\n")) << own.out;
   const auto wrong = run_program({"doctor", "--recommend", "--model-size", "huge"});
   EXPECT_EQ(wrong.exit_code, 2);
   EXPECT_NE(wrong.err.find("xtts-v2"), std::string::npos) << wrong.err;

@@ -72,6 +72,20 @@ TEST(Initialise, ATensorsValuesFollowFromSeedAndNameAlone) {
   EXPECT_FALSE(at::equal(all.at("wide") * 0.02, all.at("narrow")));
 }
 
+TEST(Initialise, EveryNewNetworkIsKnownAsNewUntilAStepMovesIt) {
+  const ModelConfig tiny = model_preset("tiny");
+  const std::vector<std::pair<TensorSpecs, std::string>> networks{
+      {gpt_specs(tiny.gpt), "final_norm.weight"},
+      {dvae_specs(tiny.dvae), "codebook.cluster_size"},
+      {decoder_specs(tiny.decoder), "ups.0.parametrizations.weight.original0"}};
+  for (const auto& [specs, moved] : networks) {
+    NamedTensors tensors = initialise(specs, 7);
+    EXPECT_TRUE(is_as_initialised(specs, tensors)) << moved;
+    tensors.at(moved).view(-1)[0] += 1e-4;
+    EXPECT_FALSE(is_as_initialised(specs, tensors)) << moved;
+  }
+}
+
 TEST(Initialise, ANewGptHasEveryTensorOfItsSpecs) {
   const auto specs = gpt_specs(model_preset("tiny").gpt);
   const auto tensors = initialise(specs, 1);

@@ -41,7 +41,7 @@ TEST(ProgressObserver, TellsStepEpochLossRateSpeedAndReadiness) {
   observer.stepped(step_of(10, 4.25));
   EXPECT_EQ(captured.take(),
             "Training:  10 %  45 s left  loss 4.2500  ready 50 %  10 of 100  2.0/s  epoch 3\n"
-            "    lr 5e-06  8.0 clips/s  40 h/h\n");
+            "    lr 5e-06  8.0 clips/s  40 hours of speech an hour\n");
 }
 
 TEST(ProgressObserver, RatesAreThoseSinceTheLastLineAndOfThisProcess) {
@@ -57,7 +57,7 @@ TEST(ProgressObserver, RatesAreThoseSinceTheLastLineAndOfThisProcess) {
   observer.stepped(step_of(92, 3.5));
   EXPECT_EQ(captured.take(),
             "Training:  92 %  40 s left  loss 3.5000  ready 50 %  92 of 100  0.2/s  epoch 3\n"
-            "    lr 5e-06  0.8 clips/s  4 h/h\n");
+            "    lr 5e-06  0.8 clips/s  4 hours of speech an hour\n");
 }
 
 // What one look at a run on the cards of a stand-in driver shows.

@@ -99,6 +99,14 @@ TEST(RunSummary, TellsStepsSpeedAndLosses) {
   }
 }
 
+TEST(RunSummary, ARunThatTookNoStepSaysSo) {
+  EXPECT_EQ(describe(RunSummary{.seconds = 1}), "no step was taken\n");
+  EXPECT_EQ(describe(RunSummary{.first_step = 7, .last_step = 7}),
+            "no step was taken after step 7\n");
+  EXPECT_TRUE(has(describe(RunSummary{.first_step = 7, .last_step = 7, .is_at_end = true}),
+                  "nothing was left to train: the run is at its end, step 7; raise --max-steps"));
+}
+
 TEST(RunSummary, StagesThatKeptUpAreOnlyForThoseWhoAsk) {
   const RunSummary summary{.last_step = 100, .seconds = 50, .pipeline = reading(1000, 0, "reader")};
   EXPECT_FALSE(has(describe(summary), "collator")) << describe(summary);
@@ -118,7 +126,7 @@ TEST(NextCommands, AModelThatSpeaksIsHeardMeasuredAndExported) {
   RunConfig config = trained_on("my corpus");
   config.train.init = "models/xtts-v2";
   const ManifestEntry clip{.audio = "my corpus/1.wav", .text = "it's late", .language = "fa"};
-  EXPECT_EQ(next_commands(config, "runs/a", clip, true),
+  EXPECT_EQ(next_commands(config, "runs/a", clip, {.can_be_exported = true}),
             "runs/a/latest is a model now.\n"
             "  hear it     myxtts synthesize --model runs/a/latest --reference 'my corpus/1.wav' "
             "--language fa --text 'it'\\''s late' --out hello.wav\n"
@@ -126,11 +134,9 @@ TEST(NextCommands, AModelThatSpeaksIsHeardMeasuredAndExported) {
             "runs/a/latest --data 'my corpus,language=fa'\n"
             "  export it   myxtts export --model runs/a/latest --format coqui --out "
             "runs/a/export\n");
-  EXPECT_FALSE(has(next_commands(config, "runs/a", clip, false), "export"));
-  config.train.init.reset();
-  config.train.stages = {ModelPart::Dvae, ModelPart::Gpt, ModelPart::Decoder};
+  EXPECT_FALSE(has(next_commands(config, "runs/a", clip, {}), "export"));
   config.data.val_data = {{.path = "held-out"}};
-  EXPECT_TRUE(has(next_commands(config, "runs/a", clip, true),
+  EXPECT_TRUE(has(next_commands(config, "runs/a", clip, {}),
                   "  measure it  myxtts evaluate --model runs/a/latest --data "
                   "held-out,language=fa\n"));
 }
@@ -140,27 +146,40 @@ TEST(NextCommands, TheBestModelIsNamedWhereThereIsOne) {
   RunConfig config = trained_on("corpora/anna");
   config.train.init = "models/xtts-v2";
   std::filesystem::create_directory(run / "best");
-  const std::string text = next_commands(config, run.path(), {}, true);
+  const std::string text = next_commands(config, run.path(), {}, {});
   EXPECT_FALSE(has(text, "latest")) << text;
   EXPECT_TRUE(has(text, "evaluate --model " + (run / "best").string())) << text;
 }
 
 TEST(NextCommands, ADecoderAloneIsTrainedBehindWhatIsThere) {
   RunConfig config = trained_on("corpora/anna");
-  config.train.stages = {ModelPart::Dvae, ModelPart::Gpt};
-  EXPECT_EQ(next_commands(config, "runs/a", {}, true),
+  config.data.cache_dataset = true;  // which serves the GPT alone
+  EXPECT_EQ(next_commands(config, "runs/a", {}, {.untrained = {ModelPart::Decoder}}),
             "runs/a/latest cannot speak: its decoder was not trained. To train it, type:\n"
             "  myxtts train --stage decoder --init runs/a/latest --train-data "
             "corpora/anna,language=fa --checkpoint-dir runs/a-decoder\n");
 }
 
-TEST(NextCommands, AModelThatCannotSpeakNamesTheStagesThatMakeItSpeak) {
-  const std::string text = next_commands(trained_on("corpora/anna"), "runs/a", {}, true);
-  EXPECT_EQ(text,
-            "runs/a/latest cannot speak: its dvae and decoder were not trained. To train all that "
-            "speaks, type:\n"
-            "  myxtts train --stages dvae,gpt,decoder --train-data corpora/anna,language=fa "
-            "--checkpoint-dir runs/a-whole\n");
+TEST(NextCommands, AModelThatCannotSpeakNamesTheStagesThatMakeItSpeakWithWhatTheyNeed) {
+  const TemporaryFolder folder;
+  const std::string run = folder / "a";
+  RunConfig config = trained_on("corpora/anna");
+  config.data.max_skipped = 0.5;
+  config.devices.device = DeviceKind::Cpu;
+  config.devices.mode = Mode::Auto;
+  config.train.batch_size = 4;
+  config.train.lr = 0.1;  // the GPT's
+  const TrainedModel model{.untrained = {ModelPart::Dvae, ModelPart::Decoder}, .size = "tiny"};
+  const auto text = [&] { return next_commands(config, run, {}, model); };
+  EXPECT_EQ(text(), run +
+                        "/latest cannot speak: its dvae and decoder were not trained. To train all "
+                        "that speaks, type:\n"
+                        "  myxtts train --stages dvae,gpt,decoder --model-size tiny --train-data "
+                        "corpora/anna,language=fa --max-skipped 0.5 --device cpu --batch-size 4 "
+                        "--checkpoint-dir " +
+                        run + "-whole\n");
+  std::filesystem::create_directory(run + "-whole");
+  EXPECT_TRUE(has(text(), "--checkpoint-dir " + run + "-whole-2\n")) << text();
 }
 
 TEST(RunTally, MeansAreOfTheFirstAndLastStepsThatCounted) {

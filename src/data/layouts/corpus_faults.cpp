@@ -10,6 +10,7 @@
 #include <fstream>
 #include <map>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,6 +19,7 @@
 #include "base/message_text.h"
 #include "config/value_text.h"
 #include "data/layouts/manifest_builder.h"
+#include "data/layouts/manifest_lines.h"
 
 namespace myxtts {
 namespace {
@@ -107,6 +109,45 @@ std::string nothing_written(const fs::path& manifest, const fs::path& folder) {
       count < 2 ? "each recording" : fmt::format("each of the {} recordings", human_count(count)));
 }
 
+// What stands between the columns of a manifest that knows no bars, by a line whose first column is
+// a recording of the folder; the first line may name the columns.
+std::string wrong_separator(const fs::path& manifest, const fs::path& folder) {
+  constexpr std::pair<char, const char*> kSeparators[] = {
+      {',', "commas"}, {';', "semicolons"}, {'\t', "tabs"}};
+  constexpr int kLooks = 2;
+  const ClipFinder finder(folder, {folder / "wavs", folder, folder / "clips"});
+  ManifestLines lines(manifest);
+  for (int look = 0; look < kLooks && lines.next(); ++look) {
+    if (lines.text().find('|') != lines.text().npos) return {};
+    for (const auto& [sign, name] : kSeparators) {
+      const auto columns = split_quoted(lines.text(), sign);
+      if (columns.size() < 2 || !finder.find(columns[0])) continue;
+      return fmt::format(
+          "{}, line {}: its columns are separated by {}, and bars must separate them, as in "
+          "\"{}|{}\"; change every line.",
+          manifest.string(), lines.number(), name, printable(columns[0]), printable(columns[1]));
+    }
+  }
+  return {};
+}
+
+// The same of the manifest asked for, or of those in the folder; empty: that is not the fault.
+std::string wrong_separator(const LayoutFiles& files) {
+  if (!files.manifest.empty()) return wrong_separator(files.manifest, files.folder);
+  std::vector<fs::path> manifests;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(files.folder, failed)) {
+    if (is_manifest_name(entry.path()) && is_file(entry.path().string())) {
+      manifests.push_back(entry.path());
+    }
+  }
+  std::ranges::sort(manifests);
+  for (const fs::path& manifest : manifests) {
+    if (auto fault = wrong_separator(manifest, files.folder); !fault.empty()) return fault;
+  }
+  return {};
+}
+
 // Where the recordings of the layout lie.
 fs::path recordings_of(const LayoutFiles& files, CorpusLayout layout) {
   switch (layout) {
@@ -156,6 +197,14 @@ std::string no_layout_found(const LayoutFiles& files) {
   if (const auto blank = blank_manifest(files); !blank.empty()) {
     return nothing_written(blank, files.folder);
   }
+  if (auto fault = wrong_separator(files); !fault.empty()) return fault;
+  std::error_code failed;
+  if (files.manifest.empty() && fs::is_empty(files.folder, failed)) {
+    return fmt::format(
+        "The folder {} is empty; name one with recordings and their texts, such as a metadata.csv "
+        "of lines name|text beside a folder wavs.",
+        files.folder.string());
+  }
   const auto recordings =
       files.manifest.empty() ? some_recordings(files.folder) : std::vector<std::string>();
   if (!recordings.empty()) return without_texts(recordings.front(), files.folder / "metadata.csv");
@@ -184,6 +233,7 @@ std::string no_clip_found(const LayoutFiles& files, const Manifest& manifest) {
                        skipped.front().manifest.string(), one_line(skipped.front().file.string()),
                        state_of(recordings_of(files, manifest.layout)));
   }
+  if (auto fault = wrong_separator(files); !fault.empty()) return fault;
   std::map<SkipReason, std::int64_t> counts;
   for (const Skipped& clip : skipped) ++counts[clip.reason];
   const Skipped& first = skipped.front();

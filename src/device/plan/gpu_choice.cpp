@@ -160,20 +160,19 @@ std::string typed(const RunConfig& config, std::string_view key) {
   return field->flag + " " + field->value_of(config).text;
 }
 
-// What is missing for a GPU to be used; empty: nothing. Only a card that is there can be hidden.
+// What is missing for a GPU to be used, and what helps besides the CPU; empty: nothing. Only a card
+// that is there can be hidden.
 std::string missing(const GpuInventory& inventory, const std::vector<GpuInfo>& visible,
                     const std::string& cuda_fault) {
   if (!inventory.driver_found) {
     return fmt::format(
-        "there is no NVIDIA driver ({}). Install NVIDIA's driver, version {} or newer, or give "
-        "--device cpu.",
+        "there is no NVIDIA driver ({}). Install NVIDIA's driver, version {} or newer",
         inventory.driver_fault, kMinimumDriver);
   }
-  if (inventory.gpus.empty()) return "this machine has none. Give --device cpu.";
+  if (inventory.gpus.empty()) return "this machine has none. Use one that has a GPU";
   if (visible.empty()) {
     return fmt::format(
-        "CUDA_VISIBLE_DEVICES={} hides them all ({}). Type: unset CUDA_VISIBLE_DEVICES, or give "
-        "--device cpu.",
+        "CUDA_VISIBLE_DEVICES={} hides them all ({}). Type: unset CUDA_VISIBLE_DEVICES",
         inventory.visible_devices.value_or(""), list_numbered(inventory.gpus));
   }
   if (!cuda_fault.empty()) return cuda_fault;
@@ -182,8 +181,7 @@ std::string missing(const GpuInventory& inventory, const std::vector<GpuInfo>& v
   std::from_chars(version.data(), version.data() + version.size(), driver);
   if (driver > 0 && driver < kMinimumDriver) {
     return fmt::format(
-        "the driver {} is too old for CUDA 13. Install NVIDIA's driver, version {} or newer, or "
-        "give --device cpu.",
+        "the driver {} is too old for CUDA 13. Install NVIDIA's driver, version {} or newer",
         version, kMinimumDriver);
   }
   return {};
@@ -193,18 +191,22 @@ std::string missing(const GpuInventory& inventory, const std::vector<GpuInfo>& v
 
 std::string gpu_flags(const RunConfig& config) {
   const DevicesConfig& devices = config.devices;
-  if (config.data.data_gpu) {
-    return typed(config, "data.data_gpu") + " " + typed(config, "data.model_gpu");
-  }
-  if (config.devices.gpus) return typed(config, "parallel.gpus");
-  if (devices.split_gpu) return typed(config, "devices.split_gpu");
-  if (devices.mode && *devices.mode != Mode::Cpu) return typed(config, "devices.mode");
-  if (devices.device == DeviceKind::Cuda) return typed(config, "devices.device");
-  if (devices.data_gpu_memory) return typed(config, "devices.data_gpu_memory");
-  if (devices.model_gpu_memory) return typed(config, "devices.model_gpu_memory");
-  if (devices.enable_memory_isolation) return typed(config, "devices.enable_memory_isolation");
-  if (devices.transfer_path != TransferPath::Auto) return typed(config, "devices.transfer_path");
-  return {};
+  std::string flags;
+  const auto add = [&](bool is_given, std::string_view key) {
+    if (is_given) flags += (flags.empty() ? "" : " ") + typed(config, key);
+  };
+  // In the order of the fields, as with_origins() expects what a preset sets.
+  add(config.data.data_gpu.has_value(), "data.data_gpu");
+  add(config.data.model_gpu.has_value(), "data.model_gpu");
+  add(devices.device == DeviceKind::Cuda, "devices.device");
+  add(devices.mode && *devices.mode != Mode::Cpu, "devices.mode");
+  add(devices.split_gpu.has_value(), "devices.split_gpu");
+  add(devices.transfer_path != TransferPath::Auto, "devices.transfer_path");
+  add(devices.enable_memory_isolation, "devices.enable_memory_isolation");
+  add(devices.data_gpu_memory.has_value(), "devices.data_gpu_memory");
+  add(devices.model_gpu_memory.has_value(), "devices.model_gpu_memory");
+  add(devices.gpus.has_value(), "parallel.gpus");
+  return flags;
 }
 
 GpuChoice::GpuChoice(const GpuInventory& inventory, const std::string& flags,
@@ -212,10 +214,14 @@ GpuChoice::GpuChoice(const GpuInventory& inventory, const std::string& flags,
     : inventory_(inventory), gpus_(visible_gpus(inventory)) {
   const std::string fault = missing(inventory_, gpus_, cuda_fault);
   if (fault.empty()) return;
-  if (!flags.empty()) throw DeviceError(fmt::format("{} needs a GPU, but {}", flags, fault));
+  if (!flags.empty()) {
+    throw DeviceError(fmt::format("{} needs a GPU, but {}, or give --device cpu in place of {}.",
+                                  flags, fault, flags));
+  }
   if (gpus_.empty()) return;
   throw DeviceError(
-      fmt::format("This machine has {}, which CUDA cannot use: {}", list_numbered(gpus_), fault));
+      fmt::format("This machine has {}, which CUDA cannot use: {}, or give --device cpu.",
+                  list_numbered(gpus_), fault));
 }
 
 std::string GpuChoice::why_none() const {
@@ -262,7 +268,7 @@ PlannedGpu GpuChoice::usable(std::size_t number) const {
       *gpu.capability_major * 10 + gpu.capability_minor.value_or(0) < kLeastCapability) {
     throw DeviceError(fmt::format(
         "{} has compute capability {}.{}, and CUDA 13 needs 7.5 (Turing) or newer; take another "
-        "GPU, or give --device cpu.",
+        "GPU, or none with --device cpu.",
         label(planned), *gpu.capability_major, gpu.capability_minor.value_or(0)));
   }
   return planned;

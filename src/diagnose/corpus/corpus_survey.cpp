@@ -182,21 +182,41 @@ std::filesystem::path index_folder(const DataConfig& config) {
   return config.cache_dir.value_or(user_cache_folder());
 }
 
-std::filesystem::path report_path(const DataConfig& config) {
-  FastChecksum checksum;  // corpora of the same name in other places have other pages
-  for (const auto& source : config.train_data) {
-    checksum.add(bytes_of(std::filesystem::weakly_canonical(source.path).string() + "\n"));
+namespace {
+
+// "anna-1a2b3c4d"; corpora of the same name in other places have other names.
+std::string name_of_corpora(const DataConfig& config) {
+  FastChecksum checksum;
+  for (const auto* sources : {&config.train_data, &config.val_data}) {
+    for (const auto& source : *sources) {
+      checksum.add(bytes_of(std::filesystem::weakly_canonical(source.path).string() + "\n"));
+    }
   }
-  const auto path = std::filesystem::weakly_canonical(config.train_data.front().path);
+  const auto& first = config.train_data.empty() ? config.val_data : config.train_data;
+  const auto path = std::filesystem::weakly_canonical(first.front().path);
   const auto named = std::filesystem::is_directory(path) ? path : path.parent_path();
-  return index_folder(config) / fmt::format("{}-{:08x}.report.html", named.filename().string(),
-                                            static_cast<std::uint32_t>(checksum.value()));
+  return fmt::format("{}-{:08x}", named.filename().string(),
+                     static_cast<std::uint32_t>(checksum.value()));
+}
+
+}  // namespace
+
+std::filesystem::path report_path(const DataConfig& config) {
+  return index_folder(config) / (name_of_corpora(config) + ".report.html");
+}
+
+Corpus open_without_run(DataConfig config, const Vocabulary& vocabulary, HoldBack rule) {
+  config.cache_dir = index_folder(config);
+  const bool is_named = !config.train_data.empty() || !config.val_data.empty();
+  return Corpus::open(config, vocabulary,
+                      is_named ? *config.cache_dir / name_of_corpora(config) : *config.cache_dir,
+                      rule);
 }
 
 CorpusReport survey_corpus(const RunConfig& config, const Vocabulary& vocabulary,
                            const std::optional<OpenModel>& model, bool fill_cache) {
   const auto& data = config.data;
-  const auto corpus = Corpus::open(data, vocabulary, index_folder(data));
+  const auto corpus = open_without_run(data, vocabulary);
   const auto clips = all_clips(corpus);
   std::optional<FeatureCache> cache;
   std::optional<FeatureWriter> writer;

@@ -112,6 +112,12 @@ Check check_windows(const RunFacts& facts) {
 // Its memory is not judged: no step has so many clips.
 Check check_larger_than_corpus(const RunFacts& facts) {
   const std::int64_t clips = facts.corpus->training_clips;
+  if (!facts.batch_was_typed) {
+    return {.id = "batch",
+            .name = "batch",
+            .found = fmt::format("{}, all that there are to train on, in place of {}",
+                                 counted(clips, "clip"), *facts.config.train.batch_size)};
+  }
   return {.id = "batch",
           .name = "batch",
           .verdict = Verdict::Warn,
@@ -255,6 +261,9 @@ Checks check_run(const RunFacts& facts) {
   if (planned && facts.model) checks.push_back(check_batch(facts));
   if (planned) checks.push_back(check_host_memory(facts));
   if (facts.model) checks.push_back(check_disk(facts));
+  if (!facts.run_fault.empty()) {
+    checks.push_back(failed("run_directory", "run directory", facts.run_fault));
+  }
   if (planned) checks.push_back(check_length(facts));
   if (planned) add_cautions_of_length(facts, checks);
   return checks;

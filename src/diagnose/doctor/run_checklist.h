@@ -38,7 +38,9 @@ struct RunFacts {
   std::string model_fault = {};
   std::optional<CorpusFacts> corpus = {};
   std::string corpus_fault = {};
-  DiskInfo disk = {};  // where the run directory is or will be
+  DiskInfo disk = {};            // where the run directory is or will be
+  std::string run_fault = {};    // why the run cannot begin in that directory
+  bool batch_was_typed = false;  // else it may follow the corpus without a word
 };
 
 // Every check, in order; the run may start where none fails. One that depends on a part that is

@@ -97,6 +97,15 @@ HoldBack rule_of(const RunConfig& config, const std::optional<TrainingState>& re
   return HoldBack::Share;
 }
 
+// A state that was damaged before it was sealed, or made by hand.
+void check_position(const TrainingState& state, std::int64_t batches) {
+  if (state.position.step < batches) return;
+  throw DataError(fmt::format(
+      "The checkpoint of step {} is damaged: its state.json says that {} batches of epoch {} were "
+      "trained, and that epoch has {}; continue from another checkpoint with --resume STEP.",
+      state.step, state.position.step, state.position.epoch + 1, batches));
+}
+
 double hours_of(const Corpus& corpus) {
   double samples = 0;
   for (const ClipNumber number : corpus.training()) {
@@ -162,6 +171,7 @@ RunData::RunData(const RunConfig& config, const DevicePlan& plan, const Starting
   }
   const GptConfig& gpt = start.network.config.gpt;
   training_ = std::make_unique<Part>(corpus_, gpt, settings_, state_.division);
+  check_position(state_, training_->batches.steps_per_epoch(state_.position.epoch));
   training_->source =
       std::make_unique<CorpusBatches>(corpus_, training_->batches, start.vocabulary, config.data,
                                       CorpusBatchesOptions{.prompt_seed = settings_.seed,

@@ -222,7 +222,8 @@ void speak_texts(SpeakingModel& speaking, const std::vector<SpokenText>& texts,
   const auto lengths = reference_lengths(model.reference, model.config.decoder.input_sample_rate);
   for (std::size_t number = 0; number < texts.size() && wanted(); ++number) {
     const SpokenText& text = texts[number];
-    const Voice voice = synthesizer.voice_of({text.reference}, lengths);
+    const Voice voice =
+        synthesizer.voice_of(read_references(speaking, {text.reference}, lengths), lengths);
     const auto said = speak(synthesizer, text, voice, speaking.sampling, wanted);
     if (!said) return;
     take({.name = numbered(number),

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/resumed_run.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "base/error.h"
+#include "config/part_settings.h"
+#include "config/value_text.h"
+
+namespace myxtts {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFolder = "run.checkpoint_dir";
+constexpr const char* kBudgets = "train.stage_budget";
+constexpr const char* kRunsOwn = "it is the run's own";
+
+// Of one stage, or of several in folders of their own.
+bool has_begun_run(const fs::path& folder) {
+  std::error_code unreadable;
+  return fs::is_directory(folder / "checkpoints", unreadable) ||
+         fs::exists(folder / "chain.json", unreadable);
+}
+
+bool is_run(const fs::path& folder) {
+  std::error_code unreadable;
+  return has_begun_run(folder) || fs::is_regular_file(folder / "config.yaml", unreadable);
+}
+
+// "." for the folder of a name without one.
+fs::path folder_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : ".";
+}
+
+struct NamedRun {
+  fs::path folder;
+  bool newest = false;  // the run itself is named, or its latest checkpoint
+};
+
+// The run that a --resume PATH names; nothing: a step, the newest one, or a checkpoint of no run.
+std::optional<NamedRun> run_named_by(const std::string& point) {
+  if (point == "latest" || parse_integer(point)) return std::nullopt;
+  fs::path path = point;
+  if (!path.has_filename()) path = path.parent_path();  // "runs/voice/"
+  if (is_run(path)) return NamedRun{path, true};
+  const fs::path around = folder_of(path);
+  if (around.filename() == "checkpoints") return NamedRun{folder_of(around)};
+  if (is_run(around)) return NamedRun{around, path.filename() == "latest"};
+  return std::nullopt;
+}
+
+bool are_same(const fs::path& one, const fs::path& other) {
+  std::error_code missing;
+  return one == other || fs::equivalent(one, other, missing);
+}
+
+// A value that somebody wrote. One that a printed file repeats from the defaults is nobody's.
+bool was_asked_for(const EffectiveConfig& config, const Field& field) {
+  const Origin::Kind kind = config.origin_of(field.key).kind;
+  const std::string value = field.value_of(config.values).text;
+  return kind == Origin::Kind::Flag ||
+         (kind != Origin::Kind::Default && value != field.value_of(RunConfig{}).text &&
+          value != kInitRequired);
+}
+
+const Setting* setting_of(const std::vector<Setting>& own, std::string_view key) {
+  const auto found = std::ranges::find_if(
+      own, [key](const Setting& setting) { return !setting.stage && setting.field->key == key; });
+  return found == own.end() ? nullptr : &*found;
+}
+
+void refuse_other_vocabulary(const EffectiveConfig& config, const Setting& own) {
+  const std::string asked = own.field->value_of(config.values).text;
+  if (asked == own.value.text) return;
+  throw ConfigError(fmt::format(
+      "--vocab-pieces {} was asked for, but the vocabulary of the run {} was learnt with {}, and a "
+      "run keeps its network; leave --vocab-pieces out, or begin another run with "
+      "--checkpoint-dir DIR.",
+      asked, config.values.run.checkpoint_dir.string(), own.value.text));
+}
+
+void keep_shape(EffectiveConfig& config, const std::vector<Setting>& own) {
+  const TrainConfig& train = config.values.train;
+  for (const char* key : {"train.model_size", "train.init", "train.vocab", "train.vocab_pieces"}) {
+    const Setting* its = setting_of(own, key);
+    if (its == nullptr) continue;
+    if (was_asked_for(config, *its->field)) {
+      if (its->field->key == "train.vocab_pieces") refuse_other_vocabulary(config, *its);
+      continue;
+    }
+    // Who names a vocabulary or a model in place of the other is told so by what compares networks.
+    const bool has_other = (its->field->key == "train.init" && train.vocab) ||
+                           (its->field->key == "train.vocab" && train.init);
+    if (has_other) continue;
+    Setting kept = *its;
+    kept.origin = {Origin::Kind::Default, kRunsOwn};
+    apply_setting(kept, config);
+  }
+}
+
+void keep_budgets(EffectiveConfig& config, const std::vector<Setting>& own) {
+  const Origin::Kind kind = config.origin_of(kBudgets).kind;
+  std::optional<PartBudgets>& budgets = config.values.train.stage_budget;
+  const Setting* its = setting_of(own, kBudgets);
+  const bool asks_for_none = kind == Origin::Kind::Flag && !budgets;
+  if (its == nullptr || kind == Origin::Kind::File || asks_for_none) return;
+  RunConfig begun;
+  its->field->assign(its->value, begun);
+  if (!begun.train.stage_budget) return;
+  PartBudgets named = budgets.value_or(PartBudgets{});
+  named.merge(*begun.train.stage_budget);  // what is named stays
+  budgets = std::move(named);
+}
+
+}  // namespace
+
+void settle_run_directory(EffectiveConfig& config) {
+  RunDirectoryConfig& run = config.values.run;
+  if (!run.resume) return;
+  Origin& origin =
+      config.origins[static_cast<std::size_t>(find_field(kFolder) - all_fields().data())];
+  if (origin.kind == Origin::Kind::File && has_begun_run(folder_of(origin.name))) {
+    run.checkpoint_dir = folder_of(origin.name);
+  }
+  const auto named = run_named_by(*run.resume);
+  if (!named) return;
+  if (origin.kind == Origin::Kind::Default) {
+    run.checkpoint_dir = named->folder;
+    origin.name = "the run that --resume names";
+  } else if (!are_same(named->folder, run.checkpoint_dir)) {
+    if (!has_begun_run(run.checkpoint_dir)) return;
+    throw ConfigError(fmt::format(
+        "--resume {} names the run {}, and --checkpoint-dir {} holds another one: leave "
+        "--checkpoint-dir out to continue the first, or give a new folder to begin another with "
+        "its checkpoint.",
+        *run.resume, named->folder.string(), run.checkpoint_dir.string()));
+  }
+  if (named->newest) run.resume = "latest";
+}
+
+std::optional<fs::path> own_file_of_resumed(const RunConfig& values) {
+  if (!values.run.resume) return std::nullopt;
+  const auto named = run_named_by(*values.run.resume);
+  const fs::path file = (named ? named->folder : values.run.checkpoint_dir) / "config.yaml";
+  std::error_code unreadable;
+  if (!fs::is_regular_file(file, unreadable)) return std::nullopt;
+  return file;
+}
+
+std::vector<Setting> settings_of_resumed(const RunConfig& values) {
+  const auto file = own_file_of_resumed(values);
+  return file ? read_config_file(*file) : std::vector<Setting>{};
+}
+
+void keep_what_is_the_runs(EffectiveConfig& config, const std::vector<Setting>& own) {
+  keep_shape(config, own);
+  keep_budgets(config, own);
+}
+
+// Files of runs from before rates were settled say "auto", which was the rate for trained weights
+// then.
+std::optional<double> rate_of_resumed(const std::vector<Setting>& own, ModelPart part) {
+  if (own.empty()) return std::nullopt;
+  RunConfig begun;
+  for (const Setting& setting : own) {
+    if (setting.field->key != "train.lr" || setting.stage.value_or(part) != part) continue;
+    setting.field->assign(setting.value, begun);
+  }
+  return begun.train.lr.value_or(facts_of(part).learning_rate);
+}
+
+}  // namespace myxtts

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "config/effective_config.h"
+
+namespace myxtts {
+
+// What --resume means for the other settings: which run goes on, and what it keeps of its own.
+
+// --checkpoint-dir becomes the run that goes on: the one that --resume names (RUN, RUN/latest or a
+// checkpoint in it), or the one that the config file lies in, which may have been moved or be named
+// from another working directory. A folder that somebody chose stays, so that a new run can begin
+// with the checkpoint of another. Throws ConfigError where two runs would mix.
+void settle_run_directory(EffectiveConfig& config);
+
+// RUN/config.yaml of the run that goes on; nothing: a new run, or there is no such file.
+std::optional<std::filesystem::path> own_file_of_resumed(const RunConfig& values);
+
+// What the run that goes on was begun with; empty: a new run, or one without that file.
+std::vector<Setting> settings_of_resumed(const RunConfig& values);
+
+// What decides the shape of the network is the run's own where nobody asks for anything else, and
+// so are the budgets of the stages that --stage-budget does not name. Throws ConfigError for a
+// vocabulary of another size.
+void keep_what_is_the_runs(EffectiveConfig& config, const std::vector<Setting>& own);
+
+// The rate of a part as the run was begun with it; nothing: a new run.
+std::optional<double> rate_of_resumed(const std::vector<Setting>& own, ModelPart part);
+
+}  // namespace myxtts
