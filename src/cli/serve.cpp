@@ -18,6 +18,7 @@
 #include "base/files.h"
 #include "base/interruption.h"
 #include "base/log.h"
+#include "base/message_text.h"
 #include "cli/command.h"
 #include "cli/speaking_flags.h"
 #include "run/open_model.h"
@@ -276,7 +277,9 @@ int run_serve(const ServeArguments& arguments) {
   service.models().get({});  // so that what is wrong with the first model is said now
   if (!arguments.outputs.empty()) fs::create_directories(arguments.outputs);
   const auto voices = service.voice_names();
-  log_info("serve", "{} voices; speaking {} pieces of text at once", voices.size(), models.places);
+  log_info("serve", "{}; speaking up to {} at once",
+           counted(static_cast<std::int64_t>(voices.size()), "voice"),
+           counted(models.places, "piece of text", "pieces of text"));
   if (voices.empty()) {
     log_warning(
         "serve",

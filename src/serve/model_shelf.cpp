@@ -45,13 +45,14 @@ Voice LoadedModel::voice_of(const ShelvedVoice& shelved) {
   const auto known = voices_.find(shelved.name);
   if (known != voices_.end() && known->second.changed == now) return known->second.voice;
   const Voice voice =
-      shelved.saved.empty()
-          ? synthesizer_.voice_of(
-                shelved.clips,
-                reference_lengths(model_.reference, model_.config.decoder.input_sample_rate))
-          : read_voice(shelved.saved, model_.config);
+      shelved.saved.empty() ? heard(shelved.clips) : read_voice(shelved.saved, model_.config);
   voices_[shelved.name] = {now, voice};
   return voice;
+}
+
+Voice LoadedModel::heard(const std::vector<fs::path>& clips) const {
+  const auto lengths = reference_lengths(model_.reference, model_.config.decoder.input_sample_rate);
+  return synthesizer_.voice_of(read_references(model_, clips, lengths), lengths);
 }
 
 Voice LoadedModel::own_voice(const std::string& name) const {

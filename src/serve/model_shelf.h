@@ -61,6 +61,8 @@ class LoadedModel {
     Voice voice;
   };
 
+  Voice heard(const std::vector<std::filesystem::path>& clips) const;
+
   const std::string name_;
   const SpeakingModel model_;
   Synthesizer synthesizer_;
