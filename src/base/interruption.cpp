@@ -3,6 +3,7 @@
 
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -18,6 +19,8 @@ namespace {
 
 // Where a service manager tells every process of a run, a launcher passes it on to its ranks too.
 constexpr std::int64_t kOneAndTheSame = 1'000;  // milliseconds
+
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
 
 volatile std::sig_atomic_t arrived = 0;
 std::atomic<std::int64_t> arrived_at = 0;  // milliseconds
@@ -60,13 +63,16 @@ void wait_for_bell() {
 
 Interruption::Interruption() {
   arrived = 0;
-  std::signal(SIGINT, remember);
-  std::signal(SIGTERM, remember);
+  for (const int signal : kSignals) {
+    // A process that nohup started ignores the end of its terminal, and goes on doing so.
+    if (std::signal(signal, remember) == SIG_IGN && signal == SIGHUP) std::signal(signal, SIG_IGN);
+  }
 }
 
 Interruption::~Interruption() {
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  for (const int signal : kSignals) {
+    if (std::signal(signal, SIG_DFL) == SIG_IGN) std::signal(signal, SIG_IGN);
+  }
 }
 
 int Interruption::signal() const {

@@ -9,7 +9,8 @@ namespace myxtts {
 
 inline constexpr int kExitBySignal = 128;  // plus the signal, as shells count
 
-// Turns the first Ctrl-C (or SIGTERM) into a flag to look at, for work that wants to end well; a
+// Turns the first Ctrl-C (or SIGTERM, or the SIGHUP of a terminal that was closed, unless nohup
+// says to ignore it) into a flag to look at, for work that wants to end well; a
 // second one ends the process, unless it is the same within a second: then it is one that came by
 // two ways. One at a time, in main's thread.
 class Interruption {

@@ -19,7 +19,8 @@ class TrainSignals : public TrainingBench {
 };
 
 TEST_F(TrainSignals, TermAndIntEndARunWithACheckpointAndTheCommandThatContinuesIt) {
-  for (const auto& [signal, code] : {std::pair(SIGTERM, 143), std::pair(SIGINT, 130)}) {
+  for (const auto& [signal, code] :
+       {std::pair(SIGTERM, 143), std::pair(SIGINT, 130), std::pair(SIGHUP, 129)}) {
     const std::string run = "run" + std::to_string(code);
     StartedProgram program(command(run, endless_));
     ASSERT_TRUE(program.has_said("Model training starting now"));
