@@ -216,7 +216,8 @@ class Page(unittest.TestCase):
         browser.press("Enter")
         browser.wait_for("document.getElementById('voice').value === 'clara'")
         browser.click("#delete-voice")
-        browser.press("Enter")  # stands on Cancel
+        self.assertEqual(browser.evaluate("document.activeElement.dataset.say"), "cancel")
+        browser.press("Enter")
         self.assertTrue((folder / "voices/clara").is_dir())
         browser.click("#delete-voice")
         browser.click("#question .main")
