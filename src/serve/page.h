@@ -5,7 +5,7 @@
 
 namespace myxtts {
 
-// The page at /, made of page.html when the program is built.
+// The page at /, made of the files in page/ when the program is built.
 extern const std::string_view kServerPage;
 
 }  // namespace myxtts

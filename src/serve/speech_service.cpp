@@ -21,10 +21,23 @@ namespace {
 
 constexpr std::size_t kShownNames = 20;
 
+void require_language(Language language, const Vocabulary& vocabulary) {
+  if (vocabulary.find(language_tag(language))) return;
+  std::vector<std::string> spoken;
+  for (const Language known : all_languages()) {
+    if (vocabulary.find(language_tag(known))) spoken.push_back(language_code(known));
+  }
+  throw RequestError(400, "invalid_language",
+                     fmt::format("The model does not speak \"{}\"; it speaks {}.",
+                                 language_code(language), fmt::join(spoken, ", ")),
+                     "language");
+}
+
 // Texts are cut where the model, its vocabulary and its language say.
 std::vector<TextPiece> pieces_of(const std::string& text, const std::string& language,
                                  const SpeakingModel& model) {
   const Language spoken = parse_language(language);
+  require_language(spoken, model.vocabulary);
   const TextEncoder encoder(model.vocabulary, spoken);
   return text_pieces(text, spoken, encoder, most_text_tokens(model.config.gpt));
 }

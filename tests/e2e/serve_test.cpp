@@ -249,7 +249,8 @@ TEST_F(Serve, WhatIsWrongWithARequestIsSaid) {
   refused(say(order("Hi.", 1, "zoe")), 400, "there is anna, bob");
   refused(say(order(std::string(60, 'x'), 1)), 413, "--max-text");
   refused(say(R"({"input":"Hi.","voice":"anna","model":"other"})"), 404, "there is tiny");
-  refused(say(R"({"input":"Hi.","voice":"anna","language":"ro"})"), 400, "ro");
+  refused(say(R"({"input":"Hi.","voice":"anna","language":"ro"})"), 400,
+          "does not speak \"ro\"; it speaks en");
   refused(ask("GET", "/nothing"), 404, "POST /v1/audio/speech");
   refused(ask("GET", "/sample/..%2f..%2fmodel%2fconfig.json"), 404, "");
   refused(ask("DELETE", "/v1/audio/voices/zoe"), 404, "no voice");
