@@ -192,12 +192,15 @@ TEST(RunChecklist, WhatIsMissingFailsAndWhatDependsOnItIsLeftOut) {
   EXPECT_EQ(check_run(facts).size(), 3u);
 }
 
-TEST(RunChecklist, ACorpusSmallerThanABatchIsAWarningAndAnEmptyOneAFailure) {
+TEST(RunChecklist, ACorpusSmallerThanATypedBatchIsAWarningAndAnEmptyOneAFailure) {
   RunFacts facts = good_run();
   facts.corpus->training_clips = 20;
   facts.config.train.batch_size = 32;
   facts.machine.memory.available_bytes = 0;  // its memory is not what is wrong
   facts.plan->model.memory_cap_bytes = 1;
+  EXPECT_EQ(rows(facts)["batch"].verdict, Verdict::Pass);  // a recipe's follows the corpus
+  EXPECT_NE(rows(facts)["batch"].found.find("20 clips, all that there are"), std::string::npos);
+  facts.batch_was_typed = true;
   EXPECT_EQ(rows(facts)["batch"].verdict, Verdict::Warn);
   EXPECT_EQ(rows(facts)["batch"].remedy, "Give --batch-size 20");
   facts.corpus->training_clips = 0;
