@@ -72,8 +72,11 @@ constexpr std::int64_t kLargestBatch = 64;
 void declare_text(CLI::App& app, SpeakingFlags& flags) {
   app.add_option("--model", flags.model,
                  "The model folder, or a run directory of train: its best model, else its latest")
-      ->required()
       ->type_name("DIR");
+  app.add_option("--server", flags.server,
+                 "Has a running myxtts serve speak, in its voice --speaker; --model is then a name "
+                 "that it serves. Its key is taken from the variable MYXTTS_API_KEY")
+      ->type_name("URL");
   app.add_option("--text", flags.text, "What to say")->type_name("TEXT");
   app.add_option(
          "--text-file", flags.text_file,
@@ -214,6 +217,37 @@ void check_resynthesis(const SpeakingFlags& flags) {
   require(!flags.language.empty(), "Say which language is spoken with --language L.");
 }
 
+// What only a model that is loaded here can do.
+void check_remote(const SpeakingFlags& flags) {
+  const SpeakingFlags usual;
+  const ReferenceFlags& reference = flags.reference;
+  const std::vector<std::pair<const char*, bool>> given = {
+      {"--reference", !flags.references.empty()},
+      {"--voice", !flags.voice.empty()},
+      {"--save-voice", !flags.save_voice.empty()},
+      {"--resynthesize", !flags.resynthesize.empty()},
+      {"--dump", !flags.dump.empty()},
+      {"--cond-len", reference.cond_len.has_value()},
+      {"--cond-chunk", reference.cond_chunk.has_value()},
+      {"--max-ref-len", reference.max_ref_len.has_value()},
+      {"--trim-db", flags.trim_db.has_value()},
+      {"--length-penalty", flags.length_penalty.has_value()},
+      {"--beams", flags.beams != usual.beams},
+      {"--greedy", flags.greedy},
+      {"--stream-chunk", flags.stream_chunk != usual.stream_chunk},
+      {"--batch", flags.batch != usual.batch},
+      {"--device", flags.device != usual.device},
+      {"--model-gpu", flags.model_gpu.has_value()},
+      {"--threads", flags.threads.has_value()}};
+  for (const auto& [flag, is_given] : given) {
+    require(!is_given, fmt::format("With --server the server decides, so {} would change nothing; "
+                                   "leave it out. Its voices are named with --speaker.",
+                                   flag));
+  }
+  require(flags.speed >= 0.25 && flags.speed <= 4.0,
+          fmt::format("--speed is {}; a server takes 0.25 to 4.", flags.speed));
+}
+
 void check_sources(const SpeakingFlags& flags) {
   const bool has_file = !flags.text_file.empty();
   require(!(flags.text && has_file), "Give --text or --text-file, not both.");
@@ -280,6 +314,9 @@ void check_outputs(const SpeakingFlags& flags) {
 }  // namespace
 
 void check(const SpeakingFlags& flags) {
+  require(!flags.model.empty() || !flags.server.empty(),
+          "Say which model speaks with --model DIR, or name a running server with --server URL.");
+  if (!flags.server.empty()) check_remote(flags);
   if (flags.resynthesize.empty()) {
     check_sources(flags);
     check_combinations(flags);

@@ -30,9 +30,13 @@ void declare_reference_flags(CLI::App& app, ReferenceFlags& flags);
 ReferenceLengths reference_lengths(const ReferenceFlags& flags, const ReferenceConfig& of_model,
                                    std::int64_t sample_rate);
 
+// The environment variable with the key of --server: others can see a command line.
+inline constexpr const char* kServerKey = "MYXTTS_API_KEY";
+
 // What `synthesize` was asked for.
 struct SpeakingFlags {
   std::filesystem::path model;
+  std::string server;  // its URL; empty: the model is loaded here
   std::string language;
   std::optional<std::string> text;
   std::filesystem::path text_file;  // "-": standard input

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -31,6 +32,7 @@
 #include "data/layouts/manifest.h"
 #include "run/model_folder.h"
 #include "run/open_model.h"
+#include "serve/remote_speech.h"
 #include "synth/copy_synthesis.h"
 #include "synth/decode_engine.h"
 #include "synth/sound_writer.h"
@@ -164,13 +166,7 @@ SpeakingJob joined_job(const SpeakingFlags& flags, const CutText& cut) {
 
 // What --text or --text-file asks for, each text with the file it goes to; blank lines are left
 // out. Throws DataError, and ConfigError when nothing is left or an id names no file.
-std::vector<SpeakingJob> make_jobs(const SpeakingFlags& flags, const SpeakingModel& model) {
-  const Language language = parse_language(flags.language);
-  const TextEncoder encoder(model.vocabulary, language);
-  const auto most = most_text_tokens(model.config.gpt);
-  const CutText cut = [&](const std::string& text) {
-    return text_pieces(text, language, encoder, most);
-  };
+std::vector<SpeakingJob> jobs_of(const SpeakingFlags& flags, const CutText& cut) {
   std::vector<SpeakingJob> jobs;
   if (flags.text) {
     jobs.push_back({"", flags.out, cut(*flags.text)});
@@ -180,7 +176,6 @@ std::vector<SpeakingJob> make_jobs(const SpeakingFlags& flags, const SpeakingMod
     jobs = separate_jobs(flags, cut);
   }
   std::erase_if(jobs, [](const SpeakingJob& job) { return job.pieces.empty(); });
-  warn_of_unknown_signs(jobs, model.vocabulary.unknown());
   if (jobs.empty()) {
     throw ConfigError(fmt::format("There is nothing to say: {} is empty.",
                                   flags.text               ? "--text"
@@ -188,6 +183,99 @@ std::vector<SpeakingJob> make_jobs(const SpeakingFlags& flags, const SpeakingMod
                                                            : flags.text_file.string()));
   }
   return jobs;
+}
+
+std::vector<SpeakingJob> make_jobs(const SpeakingFlags& flags, const SpeakingModel& model) {
+  const Language language = parse_language(flags.language);
+  const TextEncoder encoder(model.vocabulary, language);
+  const auto most = most_text_tokens(model.config.gpt);
+  const auto jobs = jobs_of(
+      flags, [&](const std::string& text) { return text_pieces(text, language, encoder, most); });
+  warn_of_unknown_signs(jobs, model.vocabulary.unknown());
+  return jobs;
+}
+
+// One job by a running server, which cuts long texts itself. Gives the samples that came; false:
+// interrupted.
+class RemoteJob {
+ public:
+  RemoteJob(const SpeakingFlags& flags, const SpeakingJob& job, const Interruption& interruption)
+      : flags_(flags), job_(job), interruption_(interruption) {}
+
+  bool speak(const SpeechAddress& address, SpeechOrder order) {
+    for (std::size_t piece = 0; piece < job_.pieces.size(); ++piece) {
+      order.text = job_.pieces[piece].text;
+      if (piece > 0) write(std::vector<float>(static_cast<std::size_t>(rate_ * kPauseMs / 1000)));
+      const bool is_whole =
+          speak_remotely(address, order, [this](std::span<const float> samples, std::int64_t rate) {
+            rate_ = rate;
+            write(samples);
+            return !interruption_.came();
+          });
+      if (!is_whole) break;
+    }
+    const bool keeps = !interruption_.came() || flags_.stream;
+    if (writer_ && keeps) writer_->finish();
+    return !interruption_.came();
+  }
+
+  double seconds() const { return static_cast<double>(samples_) / static_cast<double>(rate_); }
+
+ private:
+  void write(std::span<const float> samples) {
+    if (!writer_) {
+      writer_ =
+          open_sound_writer(job_.out, rate_, flags_.stream ? Appears::Growing : Appears::Whole);
+    }
+    writer_->write(samples);
+    samples_ += std::ssize(samples);
+  }
+
+  const SpeakingFlags& flags_;
+  const SpeakingJob& job_;
+  const Interruption& interruption_;
+  std::unique_ptr<SoundWriter> writer_;
+  std::int64_t rate_ = 1;
+  std::int64_t samples_ = 0;
+};
+
+// synthesize --server: the same by a model that is loaded already.
+int synthesize_remotely(const SpeakingFlags& flags) {
+  const auto jobs = jobs_of(flags, [](const std::string& text) {
+    const bool is_blank = text.find_first_not_of(" \t\r") == std::string::npos;
+    return is_blank ? std::vector<TextPiece>() : std::vector<TextPiece>{{.text = text, .ids = {}}};
+  });
+  const char* key = std::getenv(kServerKey);
+  const SpeechAddress address{.url = flags.server, .key = key == nullptr ? "" : key};
+  const SpeechOrder order{.text = {},
+                          .voice = flags.speaker,
+                          .model = flags.model.string(),
+                          .language = flags.language,
+                          .speed = flags.speed,
+                          .temperature = flags.temperature,
+                          .top_k = flags.top_k,
+                          .top_p = flags.top_p,
+                          .repetition_penalty = flags.repetition_penalty,
+                          .seed = flags.seed};
+  if (goes_into_folder(flags)) fs::create_directories(flags.out);
+  const Interruption interruption;
+  const auto began = std::chrono::steady_clock::now();
+  double seconds = 0;
+  {
+    Progress progress({.title = "Speaking (texts)", .total = jobs.size(), .at_once = true});
+    for (const SpeakingJob& job : jobs) {
+      RemoteJob remote(flags, job, interruption);
+      const bool is_whole = remote.speak(address, order);
+      seconds += remote.seconds();
+      if (!is_whole) return kExitBySignal + interruption.signal();
+      progress.advance();
+    }
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  log_info("synthesize", "{}: {:.2f} s of speech in {:.2f} s by {}.",
+           jobs.size() == 1 ? jobs.front().out.string() : flags.out.string(), seconds, took.count(),
+           flags.server);
+  return 0;
 }
 
 const std::string kNoText = ".";
@@ -374,6 +462,7 @@ std::int64_t rows_for(const SpeakingFlags& flags, const std::vector<SpeakingJob>
 
 int run_synthesize(SpeakingFlags flags) {
   check(flags);
+  if (!flags.server.empty()) return synthesize_remotely(flags);
   flags.model = find_model("--model", flags.model);
   if (!flags.resynthesize.empty()) return resynthesize(flags);
   const auto device = speaking_device(flags);
@@ -426,6 +515,8 @@ Command synthesize_command() {
            "myxtts synthesize --model DIR --reference me.wav --save-voice me.safetensors",
            "myxtts synthesize --model DIR --voice me.safetensors --language en --text \"Hello.\" "
            "--out hello.mp3",
+           "myxtts synthesize --server http://127.0.0.1:8020 --speaker me --language en --text "
+           "\"Hello.\" --out hello.wav",
            "myxtts synthesize --model DIR --language en --resynthesize corpora/anna --out copies"}};
 }
 

@@ -17,7 +17,6 @@ namespace myxtts {
 namespace {
 
 constexpr std::size_t kShownBytes = 40;
-constexpr std::int64_t kPauseMs = 400;  // between texts that are joined
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

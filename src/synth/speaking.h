@@ -17,6 +17,8 @@
 
 namespace myxtts {
 
+inline constexpr std::int64_t kPauseMs = 400;  // between texts that are joined
+
 // A text with its pieces and the file it goes to.
 struct SpeakingJob {
   std::string name;  // for messages: "line 3", or nothing
