@@ -271,6 +271,9 @@ int train_or_check(EffectiveConfig settings, bool dry_run) {
   RankStart ranks(config);  // from here on one rank speaks for all
   find_starting_model(settings.values);
   check_before_run(settings);
+  // Ctrl-C ends `| tee log` too, and what is written afterwards must not end us before we have
+  // saved.
+  std::signal(SIGPIPE, SIG_IGN);
   if (ranks.starts_processes()) return train_in_processes(config);
   if (config.run.trace) start_trace(ranks.own_file(*config.run.trace));
   try {

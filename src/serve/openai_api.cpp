@@ -77,35 +77,57 @@ void answer_error(Response& response, const RequestError& error, ErrorShape shap
               error.status());
 }
 
+namespace {
+
+void answer_failures(ErrorShape shape, Response& response, const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const RequestError& error) {
+    answer_error(response, error, shape);
+  } catch (const Error& error) {  // of the server, not of the request: a model or device is lost
+    log_error("serve", "{}", error.what());
+    answer_error(response, {503, "not_available", error.what()}, shape);
+  } catch (const std::filesystem::filesystem_error& error) {
+    log_error("serve", "{}", error.what());
+    answer_error(response, {507, "disk_error", "A file of the server cannot be written or read."},
+                 shape);
+  } catch (const std::exception& error) {
+    log_error("serve", "a bug of MyXTTS, please report it: {}", error.what());
+    answer_error(response, {500, "internal_error", "The server failed; its log says more."}, shape);
+  }
+}
+
+}  // namespace
+
 httplib::Server::Handler guarded(ErrorShape shape, httplib::Server::Handler handler) {
   return [shape, handler = std::move(handler)](const Request& request, Response& response) {
-    try {
-      handler(request, response);
-    } catch (const RequestError& error) {
-      answer_error(response, error, shape);
-    } catch (const Error& error) {  // of the server, not of the request: a model or device is lost
-      log_error("serve", "{}", error.what());
-      answer_error(response, {503, "not_available", error.what()}, shape);
-    } catch (const std::filesystem::filesystem_error& error) {
-      log_error("serve", "{}", error.what());
-      answer_error(response, {507, "disk_error", "A file of the server cannot be written or read."},
-                   shape);
-    } catch (const std::exception& error) {
-      log_error("serve", "a bug of MyXTTS, please report it: {}", error.what());
-      answer_error(response, {500, "internal_error", "The server failed; its log says more."},
-                   shape);
-    }
+    answer_failures(shape, response, [&] { handler(request, response); });
   };
+}
+
+void add_post(httplib::Server& server, const char* path, ErrorShape shape, BodyHandler handler) {
+  server.Post(path, [shape, handler = std::move(handler)](const Request&, Response& response,
+                                                          const httplib::ContentReader& reader) {
+    answer_failures(shape, response, [&] {
+      std::string body;
+      const bool is_whole = reader([&body](const char* data, std::size_t size) {
+        body.append(data, size);
+        return true;
+      });
+      if (is_whole) handler(body, response);
+    });
+  });
 }
 
 void add_openai_routes(httplib::Server& server, RouteContext& context) {
   const auto handle = [](httplib::Server::Handler handler) {
     return guarded(ErrorShape::OpenAi, std::move(handler));
   };
-  server.Post("/v1/audio/speech", handle([&](const Request& request, Response& response) {
-                answer_speech(parse_openai_order(request.body, context.options.most_bytes_of_text),
-                              context, response);
-              }));
+  add_post(server, "/v1/audio/speech", ErrorShape::OpenAi,
+           [&](const std::string& body, Response& response) {
+             answer_speech(parse_openai_order(body, context.options.most_bytes_of_text), context,
+                           response);
+           });
   server.Get(
       "/v1/audio/voices", handle([&](const Request&, Response& response) {
         answer_json(response, {{"object", "list"}, {"voices", voices_json(context.service)}});

@@ -40,6 +40,11 @@ void answer_error(httplib::Response& response, const RequestError& error, ErrorS
 // A handler whose errors become answers.
 httplib::Server::Handler guarded(ErrorShape shape, httplib::Server::Handler handler);
 
+// A route whose body is JSON, whatever its sender calls it: curl calls everything a form, and forms
+// are cut at 8 KB.
+using BodyHandler = std::function<void(const std::string& body, httplib::Response& response)>;
+void add_post(httplib::Server& server, const char* path, ErrorShape shape, BodyHandler handler);
+
 // Speaks the order and sends the sound while it is made.
 void answer_speech(const SpeechOrder& order, RouteContext& context, httplib::Response& response);
 

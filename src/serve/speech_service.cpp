@@ -2,6 +2,8 @@
 #include "serve/speech_service.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include <fmt/ranges.h>
@@ -60,8 +62,17 @@ SpeechService::SpeechService(ModelShelfOptions models, std::filesystem::path voi
                              std::string language)
     : models_(std::move(models)), voices_(std::move(voices)), language_(std::move(language)) {}
 
+// What OpenAI calls its own models, and clients send to everybody, means the first of ours.
+std::string SpeechService::model_of(const SpeechOrder& order) const {
+  constexpr std::array<std::string_view, 3> kOpenAis = {"tts-1", "tts-1-hd", "gpt-4o-mini-tts"};
+  const bool is_served = std::ranges::any_of(
+      models_.models(), [&](const ServedModel& model) { return model.name == order.model; });
+  const bool is_openais = std::ranges::find(kOpenAis, order.model) != kOpenAis.end();
+  return is_openais && !is_served ? std::string() : order.model;
+}
+
 StartedSpeech SpeechService::say(const SpeechOrder& order) {
-  StartedSpeech started{.speech = {}, .model = models_.get(order.model)};
+  StartedSpeech started{.speech = {}, .model = models_.get(model_of(order))};
   LoadedModel& model = *started.model;
   started.language = language_of(order);
   SpeechRequest request{

@@ -50,6 +50,7 @@ class SpeechService {
  private:
   Voice voice(LoadedModel& model, const std::string& name);
   std::string language_of(const SpeechOrder& order) const;
+  std::string model_of(const SpeechOrder& order) const;
 
   ModelShelf models_;
   VoiceShelf voices_;

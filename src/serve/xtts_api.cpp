@@ -94,20 +94,20 @@ void answer_sample(const Request& request, Response& response, SpeechService& se
 }
 
 // Only below the folder that was named for it, by a name without a path.
-void write_to_file(const Request& request, Response& response, RouteContext& context) {
+void write_to_file(const std::string& text, Response& response, RouteContext& context) {
   const fs::path& folder = context.options.outputs;
   if (folder.empty()) {
     throw RequestError(403, "no_output_folder",
                        "The server writes no files; start it with --outputs DIR to allow it.");
   }
-  const Json body = Json::parse(request.body, nullptr, false);
+  const Json body = Json::parse(text, nullptr, false);
   const std::string name = body.is_object() && body.contains("file_name_or_path") &&
                                    body["file_name_or_path"].is_string()
                                ? body["file_name_or_path"].get<std::string>()
                                : std::string();
   check_voice_name(name);  // the same rule: no slash, no leading dot
   const fs::path path = folder / fs::path(name).replace_extension(".wav");
-  const std::string sound = whole_wav(order_of(request.body, context), context);
+  const std::string sound = whole_wav(order_of(text, context), context);
   write_file_atomically(path, std::as_bytes(std::span(sound)));
   answer_json(response, {{"message", "The audio was successfully made and stored."},
                          {"output_path", path.string()}});
@@ -135,19 +135,21 @@ void add_speaking_routes(httplib::Server& server, RouteContext& context) {
   const auto handle = [](httplib::Server::Handler handler) {
     return guarded(ErrorShape::Detail, std::move(handler));
   };
-  server.Post("/tts_to_audio/?", handle([&](const Request& request, Response& response) {
-                response.set_content(whole_wav(order_of(request.body, context), context),
-                                     "audio/wav");
-              }));
-  server.Post("/tts_stream/?", handle([&](const Request& request, Response& response) {
-                answer_speech(order_of(request.body, context), context, response);
-              }));
+  const auto post = [&](const char* path, BodyHandler handler) {
+    add_post(server, path, ErrorShape::Detail, std::move(handler));
+  };
+  post("/tts_to_audio/?", [&](const std::string& body, Response& response) {
+    response.set_content(whole_wav(order_of(body, context), context), "audio/wav");
+  });
+  post("/tts_stream/?", [&](const std::string& body, Response& response) {
+    answer_speech(order_of(body, context), context, response);
+  });
   server.Get("/tts_stream/?", handle([&](const Request& request, Response& response) {
                answer_speech(order_of(body_of_query(request), context), context, response);
              }));
-  server.Post("/tts_to_file/?", handle([&](const Request& request, Response& response) {
-                write_to_file(request, response, context);
-              }));
+  post("/tts_to_file/?", [&](const std::string& body, Response& response) {
+    write_to_file(body, response, context);
+  });
 }
 
 }  // namespace

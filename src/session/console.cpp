@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/console.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -12,8 +15,20 @@
 
 namespace myxtts {
 
+namespace {
+
+// The reader of a pipe has ended, or the terminal was closed: nobody is left to be told.
+bool is_reader_gone(int error) {
+  struct stat output {};
+  return error == EPIPE ||
+         (error == EIO && fstat(STDOUT_FILENO, &output) == 0 && S_ISCHR(output.st_mode));
+}
+
+}  // namespace
+
 void print(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    if (is_reader_gone(errno)) return;
     throw DataError(fmt::format("The output cannot be written: {}; send it somewhere else.",
                                 std::generic_category().message(errno)));
   }

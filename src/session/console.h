@@ -5,7 +5,8 @@
 
 namespace myxtts {
 
-// Writes to standard output. Throws DataError when it cannot be written, e.g. on a full disk.
+// Writes to standard output. Throws DataError when it cannot be written, e.g. on a full disk; where
+// nobody reads it any more it is lost.
 void print(std::string_view text);
 
 // One line on standard error, whatever the message holds.

@@ -58,7 +58,7 @@ void SpeechQueue::work() {
       for (std::size_t place = 0; place < places_.size(); ++place) {
         if (places_[place]) hear(place);
       }
-      drop_talks_that_ended();
+      end_talks();
     }
     fail_everything(std::make_exception_ptr(DeviceError("The server is ending.")));
   } catch (...) {  // the device is lost: nothing can be said any more, and every request hears why
@@ -69,9 +69,6 @@ void SpeechQueue::work() {
 // False: the queue is closing.
 bool SpeechQueue::wait_for_work() {
   std::unique_lock lock(mutex_);
-  load_.talks = talks_.size();
-  load_.used =
-      as_index(std::ranges::count_if(places_, [](const auto& p) { return p.has_value(); }));
   if (talks_.empty()) {
     changed_.notify_all();  // for wait_until_idle()
     changed_.wait(lock, [this] { return is_closing_ || !waiting_.empty(); });
@@ -91,9 +88,6 @@ void SpeechQueue::fill_places() {
 
 SpeechQueue::Talk* SpeechQueue::next_talk() {
   // One without a place must not wait for those who come after it.
-  const auto has_place = [this](const Talk& talk) {
-    return std::ranges::any_of(places_, [&](const auto& p) { return p && p->talk == &talk; });
-  };
   for (Talk& talk : talks_) {
     if (talk.wants_place() && !has_place(talk)) return &talk;
   }
@@ -162,14 +156,32 @@ void SpeechQueue::hand_out(Talk& talk, std::size_t piece, std::vector<float> sam
     if (!sound.is_whole) return;
     talk.kept.erase(talk.sounding++);
   }
-  if (talk.sounding == talk.request.pieces.size()) talk.speech->finish(talk.codes);
 }
 
-void SpeechQueue::drop_talks_that_ended() {
-  const auto is_spoken_somewhere = [this](const Talk& talk) {
-    return std::ranges::any_of(places_, [&](const auto& p) { return p && p->talk == &talk; });
-  };
-  talks_.remove_if([&](const Talk& talk) { return talk.is_over() && !is_spoken_somewhere(talk); });
+// Whoever hears the end of a speech finds its place free.
+void SpeechQueue::end_talks() {
+  std::list<Talk> ended;
+  for (auto talk = talks_.begin(); talk != talks_.end();) {
+    const auto here = talk++;
+    if (here->is_over() && !has_place(*here)) ended.splice(ended.end(), talks_, here);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    count_load();
+  }
+  for (const Talk& talk : ended) {
+    if (talk.is_spoken()) talk.speech->finish(talk.codes);
+  }
+}
+
+bool SpeechQueue::has_place(const Talk& talk) const {
+  return std::ranges::any_of(places_, [&](const auto& p) { return p && p->talk == &talk; });
+}
+
+void SpeechQueue::count_load() {
+  load_.talks = talks_.size();
+  load_.used =
+      as_index(std::ranges::count_if(places_, [](const auto& p) { return p.has_value(); }));
 }
 
 void SpeechQueue::fail(Talk& talk, std::exception_ptr failure) {

@@ -78,9 +78,8 @@ class SpeechQueue {
     std::int64_t codes = 0;             // of pieces that are whole
     bool has_failed = false;
 
-    bool is_over() const {
-      return has_failed || sounding == request.pieces.size() || speech->is_cancelled();
-    }
+    bool is_spoken() const { return !has_failed && sounding == request.pieces.size(); }
+    bool is_over() const { return has_failed || is_spoken() || speech->is_cancelled(); }
     bool wants_place() const { return started < request.pieces.size() && !is_over(); }
   };
   // A piece that is being spoken.
@@ -100,7 +99,9 @@ class SpeechQueue {
   void begin_piece(std::size_t place, Talk& talk);
   void hear(std::size_t place);
   void hand_out(Talk& talk, std::size_t piece, std::vector<float> samples, bool is_whole);
-  void drop_talks_that_ended();
+  bool has_place(const Talk& talk) const;
+  void end_talks();
+  void count_load();  // with the mutex held
   void fail(Talk& talk, std::exception_ptr failure);
   void fail_everything(const std::exception_ptr& failure);
 

@@ -223,6 +223,12 @@ TEST_F(Serve, SpeaksOpenAisWayAndXttsApiServers) {
   EXPECT_NE(streamed.body.find("\"type\":\"speech.audio.done\""), std::string::npos);
 
   EXPECT_EQ(json::parse(ask("GET", "/v1/models").body)["data"][0]["id"], "tiny");
+  // As curl sends it, and with the name of a model that every client of OpenAI's knows.
+  auto form = json::parse(order(std::string(9000, ' ') + "One.", 1));
+  form["model"] = "tts-1";
+  EXPECT_TRUE(ask("POST", "/v1/audio/speech", form.dump(),
+                  "Host: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n")
+                  .body == say(order("One.", 1)).body);
   EXPECT_EQ(json::parse(ask("GET", "/speakers_list").body), (json{"anna", "bob"}));
   EXPECT_EQ(json::parse(ask("GET", "/speakers").body)[1]["voice_id"], "bob");
   EXPECT_TRUE(json::parse(ask("GET", "/languages").body)["languages"].contains("en"));

@@ -2,6 +2,7 @@
 //
 // Runs that are interrupted: they end soon, say how to go on, and lose nothing.
 #include <csignal>
+#include <cstdlib>
 #include <random>
 
 #include "e2e/training_bench.h"
@@ -33,6 +34,21 @@ TEST_F(TrainSignals, TermAndIntEndARunWithACheckpointAndTheCommandThatContinuesI
     EXPECT_TRUE(has(result.err, "--config " + path(run).string() + "/config.yaml --resume"))
         << result.err;
   }
+}
+
+// As Ctrl-C ends `myxtts train ... | tee log`: the reader is gone before we have saved.
+TEST_F(TrainSignals, AReaderOfItsOutputThatEndsTakesNoCheckpointWithIt) {
+  std::string line = "timeout -s INT 6 " MYXTTS_PROGRAM;
+  for (const auto& word : command("run", endless_)) line += " '" + word + "'";
+  line += " 2>&1 | head -n 3 >/dev/null";
+  ASSERT_EQ(std::system(line.c_str()), 0);
+  // head has ended long before; the run goes on until the signal, and a while after it.
+  const auto log = [this] { return contents_of(path("run") / "log.txt"); };
+  for (int i = 0; i < 600 && !has(log(), "interrupted at step "); ++i) {
+    std::this_thread::sleep_for(100ms);
+  }
+  EXPECT_TRUE(has(log(), "interrupted at step ")) << log();
+  EXPECT_FALSE(checkpoints("run").empty());
 }
 
 // A service manager tells a rank, and the launcher, which passes it on.
