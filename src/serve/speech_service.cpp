@@ -23,15 +23,11 @@ namespace {
 
 constexpr std::size_t kShownNames = 20;
 
-void require_language(Language language, const Vocabulary& vocabulary) {
-  if (vocabulary.find(language_tag(language))) return;
-  std::vector<std::string> spoken;
-  for (const Language known : all_languages()) {
-    if (vocabulary.find(language_tag(known))) spoken.push_back(language_code(known));
-  }
+void require_language(Language language, const SpeakingModel& model) {
+  if (model.vocabulary.find(language_tag(language))) return;
   throw RequestError(400, "invalid_language",
                      fmt::format("The model does not speak \"{}\"; it speaks {}.",
-                                 language_code(language), fmt::join(spoken, ", ")),
+                                 language_code(language), fmt::join(spoken_languages(model), ", ")),
                      "language");
 }
 
@@ -39,7 +35,7 @@ void require_language(Language language, const Vocabulary& vocabulary) {
 std::vector<TextPiece> pieces_of(const std::string& text, const std::string& language,
                                  const SpeakingModel& model) {
   const Language spoken = parse_language(language);
-  require_language(spoken, model.vocabulary);
+  require_language(spoken, model);
   const TextEncoder encoder(model.vocabulary, spoken);
   return text_pieces(text, spoken, encoder, most_text_tokens(model.config.gpt));
 }
@@ -57,6 +53,14 @@ auto as_request_error(const char* code, const char* field, const Work& work) {
 }
 
 }  // namespace
+
+std::vector<std::string> spoken_languages(const SpeakingModel& model) {
+  std::vector<std::string> codes;
+  for (const Language language : all_languages()) {
+    if (model.vocabulary.find(language_tag(language))) codes.push_back(language_code(language));
+  }
+  return codes;
+}
 
 SpeechService::SpeechService(ModelShelfOptions models, std::filesystem::path voices,
                              std::string language)

@@ -28,6 +28,9 @@ struct StartedSpeech {
   std::string language = {};  // that was taken
 };
 
+// The languages that a model has learnt, by the codes that a user types.
+std::vector<std::string> spoken_languages(const SpeakingModel& model);
+
 // What the server can do, whichever protocol asks for it. Any thread. Throws RequestError.
 class SpeechService {
  public:

@@ -23,7 +23,6 @@
 #include "serve/request_error.h"
 #include "serve/speech_order.h"
 #include "serve/wyoming_event.h"
-#include "text/language.h"
 
 namespace myxtts {
 namespace {
@@ -145,13 +144,7 @@ class WyomingServer::Conversation {
 
   Json info() const {
     const Json by = {{"name", "MyXTTS"}, {"url", ""}};
-    Json codes = Json::array();
-    const auto model = server_.service_.models().get({});
-    for (const Language language : all_languages()) {
-      if (model->model().vocabulary.find(language_tag(language))) {
-        codes.push_back(language_code(language));
-      }
-    }
+    const Json codes = spoken_languages(server_.service_.models().get({})->model());
     Json voices = Json::array();
     for (const auto& name : server_.service_.voice_names()) {
       voices.push_back({{"name", name},

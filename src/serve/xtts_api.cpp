@@ -10,9 +10,9 @@
 #include "audio/ffmpeg.h"
 #include "base/atomic_file.h"
 #include "base/files.h"
+#include "config/json.h"
 #include "serve/routes.h"
 #include "serve/speech_order.h"
-#include "text/language.h"
 
 namespace myxtts {
 namespace {
@@ -77,11 +77,7 @@ Json speakers(const Request& request, SpeechService& service) {
 Json languages(SpeechService& service) {
   Json codes = Json::object();
   const auto model = service.models().get({});
-  for (const Language language : all_languages()) {
-    if (model->model().vocabulary.find(language_tag(language))) {
-      codes[language_code(language)] = language_code(language);
-    }
-  }
+  for (const auto& code : spoken_languages(model->model())) codes[code] = code;
   return codes;
 }
 
@@ -100,7 +96,7 @@ void write_to_file(const std::string& text, Response& response, RouteContext& co
     throw RequestError(403, "no_output_folder",
                        "The server writes no files; start it with --outputs DIR to allow it.");
   }
-  const Json body = Json::parse(text, nullptr, false);
+  const Json body = parse_shallow_json<Json>(text);
   const std::string name = body.is_object() && body.contains("file_name_or_path") &&
                                    body["file_name_or_path"].is_string()
                                ? body["file_name_or_path"].get<std::string>()
@@ -114,7 +110,7 @@ void write_to_file(const std::string& text, Response& response, RouteContext& co
 }
 
 void switch_model(const Request& request, Response& response, RouteContext& context) {
-  const Json body = Json::parse(request.body, nullptr, false);
+  const Json body = parse_shallow_json<Json>(request.body);
   if (!body.is_object() || !body.contains("model_name") || !body["model_name"].is_string()) {
     throw RequestError(400, "invalid_json", "Send the name: {\"model_name\": \"...\"}.");
   }
