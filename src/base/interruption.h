@@ -31,7 +31,7 @@ struct Interrupted {
 };
 
 // Throws Interrupted when the signal came, for work that has nothing to save: calls stand where it
-// goes from one part to the next. In main's thread; without an Interruption it does nothing.
+// goes from one part to the next. Any thread; without an Interruption it does nothing.
 void stop_if_interrupted();
 
 // Calls `act` in a thread of its own when the signal comes, at once if it came already; for work

@@ -82,7 +82,7 @@ void Progress::show(Clock::Time now) {
   if (!lock.owns_lock() || now < next_show_.load(std::memory_order_relaxed)) return;
   const bool terminal = screen_.abilities().terminal;
   if (terminal) {
-    screen_.draw_bar(this, bar(figures(now), screen_.width()));
+    screen_.draw_bar(this, bar(figures(now), share_done(now), screen_.width()));
   } else {
     screen_.write_line(lines(figures(now)));
   }
@@ -105,13 +105,35 @@ std::string Progress::rate(double seconds) const {
   return amount(static_cast<std::uint64_t>(per_second + 0.5)) + "/s";
 }
 
+// By what is done, or by the clock where that ends it before.
 std::optional<std::string> Progress::time_left(Clock::Time now) const {
   const std::uint64_t done = done_;
-  if (!options_.total || done <= options_.done_before) return std::nullopt;
-  const auto done_here = static_cast<double>(done - options_.done_before);
-  const auto rest = static_cast<double>(std::max(*options_.total, done) - done);
-  const std::chrono::duration<double> left(seconds_in(now - start_) * rest / done_here);
+  std::optional<double> seconds;
+  if (options_.total && done > options_.done_before) {
+    const auto done_here = static_cast<double>(done - options_.done_before);
+    const auto rest = static_cast<double>(std::max(*options_.total, done) - done);
+    seconds = seconds_in(now - start_) * rest / done_here;
+  }
+  if (options_.deadline) {
+    const double by_clock = std::max(0.0, seconds_in(*options_.deadline - now));
+    seconds = std::min(seconds.value_or(by_clock), by_clock);
+  }
+  if (!seconds) return std::nullopt;
+  const std::chrono::duration<double> left(*seconds);
   return human_duration(std::chrono::ceil<std::chrono::seconds>(left)) + " left";
+}
+
+// Of the work, or of the time where less of that is left.
+double Progress::share_done(Clock::Time now) const {
+  const std::uint64_t done = done_;
+  double share = 0;
+  if (options_.total) {
+    const std::uint64_t total = std::max<std::uint64_t>({*options_.total, done, 1});
+    share = *options_.total == 0 ? 1 : static_cast<double>(done) / static_cast<double>(total);
+  }
+  if (!options_.deadline) return share;
+  const double all = std::max(1e-9, seconds_in(*options_.deadline - start_));
+  return std::max(share, std::min(1.0, seconds_in(now - start_) / all));
 }
 
 // With notes that come first, the time left stands before them, and what was counted behind.
@@ -121,8 +143,7 @@ Progress::Figures Progress::figures(Clock::Time now) const {
   Figures shown;
   if (options_.total) {
     const std::uint64_t total = std::max(*options_.total, done);  // a guess that was too low
-    const double share = total == 0 ? 1 : static_cast<double>(done) / static_cast<double>(total);
-    shown.push_back(fmt::format("{:3} %", static_cast<int>(share * 100)));
+    shown.push_back(fmt::format("{:3} %", static_cast<int>(share_done(now) * 100)));
     counts.front() += " of " + amount(total);
   }
   const bool has_first = !note_.first.empty();
@@ -153,7 +174,7 @@ std::string Progress::lines(const Figures& figures) const {
 }
 
 // One line of at most width - 1 columns: the last column would make some terminals wrap.
-std::string Progress::bar(const Figures& figures, int width) const {
+std::string Progress::bar(const Figures& figures, double share, int width) const {
   const int room = width - 1;
   const std::string all = fmt::format("{}", fmt::join(figures, "  "));
   const int rest = room - columns_of(options_.title) - columns_of(all) - 2;
@@ -166,9 +187,6 @@ std::string Progress::bar(const Figures& figures, int width) const {
     }
     return std::string(first_columns(line, room));
   }
-  const std::uint64_t done = done_;
-  const std::uint64_t total = std::max<std::uint64_t>({*options_.total, done, 1});
-  const double share = static_cast<double>(done) / static_cast<double>(total);
   const auto filled = static_cast<std::size_t>(share * bar_columns);
   const auto empty = static_cast<std::size_t>(bar_columns) - filled;
   const bool colours = screen_.abilities().colours;

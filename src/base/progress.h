@@ -28,8 +28,9 @@ namespace myxtts {
 struct ProgressOptions {
   enum class Unit { Items, Bytes };
 
-  std::string title;                        // what is being done: "Reading clips"
-  std::optional<std::uint64_t> total = {};  // nothing: not known
+  std::string title;                         // what is being done: "Reading clips"
+  std::optional<std::uint64_t> total = {};   // nothing: not known
+  std::optional<Clock::Time> deadline = {};  // when it ends, however little is done
   Unit unit = Unit::Items;
   bool at_once = false;           // a person waits: on a terminal the bar is there from the start
   std::uint64_t done_before = 0;  // by an earlier process: counts as done, not in the rate
@@ -64,8 +65,9 @@ class Progress {
   std::string rate(double seconds) const;
   using Figures = std::vector<std::string>;  // most important first
   std::optional<std::string> time_left(Clock::Time now) const;
+  double share_done(Clock::Time now) const;
   Figures figures(Clock::Time now) const;
-  std::string bar(const Figures& figures, int width) const;
+  std::string bar(const Figures& figures, double share, int width) const;
   std::string lines(const Figures& figures) const;
   std::string summary(Clock::Time now) const;
 

@@ -10,6 +10,7 @@ namespace CLI {
 class App;
 class Option;
 class ParseError;
+class Validator;
 }  // namespace CLI
 
 namespace myxtts {

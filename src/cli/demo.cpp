@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -15,13 +16,16 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/interruption.h"
+#include "base/message_text.h"
 #include "cli/command.h"
+#include "cli/help.h"
 #include "run/model_folder.h"
 #include "run/open_model.h"
 #include "run/public_folder.h"
 #include "run/training_state.h"
 #include "session/console.h"
 #include "session/demo.h"
+#include "session/run_report.h"
 
 namespace myxtts {
 namespace {
@@ -93,7 +97,11 @@ int finish(
 int train_twice(const fs::path& demo, double seconds, const Interruption& interruption) {
   const auto half = std::chrono::duration<double>(seconds / 2);
   const auto began = system_clock().now();
-  const auto first = start(train_command_line(demo, {"--max-steps", "2000"}));
+  // The minutes are for the time left that it shows, which is that of the demo; they must not end
+  // it before the signal does.
+  const double minutes = std::max(seconds, 30.0) / 60;
+  const auto first = start(train_command_line(
+      demo, {"--max-steps", "2000", "--max-minutes", fmt::format("{:.4g}", minutes)}));
   const fs::path metrics = demo / kRun / "metrics.jsonl";
   const auto half_is_over = [&] {
     std::error_code missing;
@@ -104,9 +112,9 @@ int train_twice(const fs::path& demo, double seconds, const Interruption& interr
 
   const auto state = read_training_state(demo / kRun / "latest" / files::kState);
   print(
-      fmt::format("\nThat was on purpose: SIGTERM after {} steps. Nothing is lost; it goes on "
+      fmt::format("\nThat was on purpose: SIGTERM after {}. Nothing is lost; it goes on "
                   "where it was.\n",
-                  state.step));
+                  counted(state.step, "step")));
   const auto second =
       start(train_command_line(demo, {"--max-steps", std::to_string(2 * state.step), "--resume"}));
   return finish(*second, interruption);
@@ -132,11 +140,21 @@ struct DemoArguments {
   int clips = 96;
 };
 
+// Ends a demo that was interrupted or failed: with the run that goes on, or without a trace where
+// there is none yet.
 int leave(const fs::path& demo, int code) {
+  const fs::path settings = demo / kRun / "config.yaml";
+  if (fs::exists(settings)) {
+    print(fmt::format("\nThe run is in {}. To go on with it, type:\n  {}\n", (demo / kRun).string(),
+                      resume_command(demo / kRun)));
+    return code;
+  }
+  std::error_code failed;
+  fs::remove_all(demo, failed);
   print(fmt::format(
-      "\nThe run is in {0}. To go on with it, type:\n  myxtts train --config {0}/config.yaml "
-      "--resume\n",
-      (demo / kRun).string()));
+      "\n{}, and {} is removed.\n",
+      code > kExitBySignal ? "Interrupted before anything was trained" : "Nothing was trained",
+      demo.string()));
   return code;
 }
 
@@ -150,6 +168,23 @@ void say_what_is_next(const fs::path& demo) {
       (demo / kRun).string()));
 }
 
+// Everything, one step after another. The exit code. Throws Interrupted.
+int show(const DemoArguments& arguments, const std::string& synthesiser,
+         const Interruption& interruption) {
+  const fs::path& demo = arguments.out;
+  print(fmt::format("{} speaks {} sentences into {}.\n", synthesiser, arguments.clips,
+                    (demo / kCorpus).string()));
+  make_demo_corpus(demo / kCorpus, synthesiser, arguments.clips);
+  const int code = train_twice(demo, arguments.seconds, interruption);
+  stop_if_interrupted();
+  if (code != 0) return leave(demo, code);
+  print(describe(demo_outcome(demo / kCorpus, demo / kRun)));
+  try_export(demo, interruption);
+  stop_if_interrupted();
+  say_what_is_next(demo);
+  return 0;
+}
+
 int run_demo(const DemoArguments& arguments) {
   require_output("--out", arguments.out, Output::Folder);
   const std::string synthesiser = find_speech_synthesiser();
@@ -158,17 +193,12 @@ int run_demo(const DemoArguments& arguments) {
         fmt::format("{} is there already; name another folder with --out, or remove it.",
                     arguments.out.string()));
   }
-  const fs::path& demo = arguments.out;
-  print(fmt::format("{} speaks {} sentences into {}.\n", synthesiser, arguments.clips,
-                    (demo / kCorpus).string()));
-  make_demo_corpus(demo / kCorpus, synthesiser, arguments.clips);
   const Interruption interruption;
-  const int code = train_twice(demo, arguments.seconds, interruption);
-  if (code != 0) return leave(demo, code);
-  print(describe(demo_outcome(demo / kCorpus, demo / kRun)));
-  try_export(demo, interruption);
-  say_what_is_next(demo);
-  return 0;
+  try {
+    return show(arguments, synthesiser, interruption);
+  } catch (const Interrupted& interrupted) {
+    return leave(arguments.out, kExitBySignal + interrupted.signal);
+  }
 }
 
 }  // namespace
@@ -178,10 +208,10 @@ Command demo_command() {
     const auto arguments = std::make_shared<DemoArguments>();
     app.add_option("--out", arguments->out, "The folder to make. [demo]")->type_name("DIR");
     app.add_option("--seconds", arguments->seconds, "About how long it trains, 1 to 36000. [120]")
-        ->check(CLI::Range(1.0, 36000.0))
+        ->check(number_in(1, 36'000))
         ->type_name("S");
     app.add_option("--clips", arguments->clips, "Sentences that are spoken, 20 to 3000. [96]")
-        ->check(CLI::Range(20, 3000))
+        ->check(whole_number_in(20, 3000))
         ->type_name("N");
     return [arguments] { return run_demo(*arguments); };
   };

@@ -6,8 +6,11 @@
 #include <CLI/CLI.hpp>
 
 #include "base/atomic_file.h"
+#include "base/error.h"
 #include "base/log.h"
+#include "base/message_text.h"
 #include "cli/command.h"
+#include "cli/help.h"
 #include "config/effective_config.h"
 #include "config/model.h"
 #include "device/cuda_plugin.h"
@@ -31,11 +34,11 @@ void declare_scaling_flags(CLI::App& app, ScalingRequest& request, CLI::Option* 
     return option;
   };
   add(app.add_option("--hosts", request.hosts, "Predicts the step of so many hosts. [1]"), "N")
-      ->check(CLI::Range(1, 4096));
+      ->check(whole_number_in(1, 4096));
   add(app.add_option("--gpus-per-host", request.gpus_per_host,
                      "With so many GPUs in each. [those of this machine]"),
       "N")
-      ->check(CLI::Range(1, 1024));
+      ->check(whole_number_in(1, 1024));
   add(app.add_option("--link", request.link,
                      "What joins the GPUs of a host: nvlink or pcie. [as found here, else pcie]"),
       "LINK")
@@ -44,12 +47,12 @@ void declare_scaling_flags(CLI::App& app, ScalingRequest& request, CLI::Option* 
   add(app.add_option("--network", request.network_gbit,
                      "Gbit/s that each host has for the others. [100]"),
       "GBIT")
-      ->check(CLI::Range(0.01, 100'000.0));
+      ->check(number_in(0.01, 100'000));
   add(app.add_option("--step-ms", request.step_ms,
                      "Milliseconds that profile measured for a step of one rank with "
                      "--batch-size clips. [an H200's]"),
       "MS")
-      ->check(CLI::Range(0.001, 1e9));
+      ->check(number_in(0.001, 1e9));
   add(app.add_option("--cluster", request.file,
                      "A JSON file with everything that is known of a cluster, the CPU's too."),
       "FILE");
@@ -140,6 +143,13 @@ void pack(const DoctorArguments& arguments, std::string text, std::string json) 
 
 int run_doctor(const DoctorArguments& arguments) {
   if (arguments.recommend) return print_recommendations(arguments);
+  if (arguments.bundle && std::filesystem::is_directory(*arguments.bundle)) {
+    throw ConfigError(
+        fmt::format("--bundle {0} is a folder, and --bundle names the archive to write; to pack "
+                    "that run, type: "
+                    "myxtts doctor --bundle for-help.tar --run {0}",
+                    shell_word(arguments.bundle->string())));
+  }
   if (arguments.bundle) require_output("--bundle", *arguments.bundle, Output::File);
   SystemProbe probe;
   Findings findings = measure(probe, cuda_plugin(), std::filesystem::current_path());
@@ -183,7 +193,7 @@ std::function<int()> declare_doctor(CLI::App& app) {
   app.add_option("--batch-size", arguments->batch_size,
                  "Recommends what makes batches of so many clips fit.")
       ->type_name("N")
-      ->check(CLI::Range(1, 4096))
+      ->check(whole_number_in(1, 4096))
       ->needs(recommended);
   declare_scaling_flags(app, arguments->ranks, recommended);
   return [arguments] { return run_doctor(*arguments); };

@@ -2,6 +2,7 @@
 #include "cli/help.h"
 
 #include <algorithm>
+#include <functional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -260,6 +261,12 @@ void explain_leftovers(const CLI::App& program) {
   const bool has_commands = !app.get_subcommands([](const CLI::App*) { return true; }).empty();
   if (first.size() > 1 && first.starts_with("-")) refuse_flag(app, first);
   if (has_commands) refuse_command(app, first);
+  if (app.get_name() == "train" || app.get_name() == "profile") {
+    throw ConfigError(fmt::format(
+        "{0} does not take the argument {1}; a corpus is named with --train-data, as in '{0} "
+        "--train-data {2}'.",
+        full_name(app), quote(first), one_line(shell_word(first))));
+  }
   throw ConfigError(fmt::format("{} does not take the argument {}; {}.", full_name(app),
                                 quote(first), see_help(app)));
 }
@@ -284,6 +291,14 @@ const CLI::Option* option_named_in(const CLI::App& app, const std::string& messa
 std::string shown_name(const CLI::Option& option) {
   const auto names = names_of(option);
   return names.empty() ? option.get_name(true) : names.front();
+}
+
+constexpr std::string_view kTakes = "takes ";
+
+CLI::Validator validator(std::string allowed, std::function<bool(const std::string&)> is_allowed) {
+  return {[said = std::string(kTakes) + std::move(allowed), is_allowed = std::move(is_allowed)](
+              const std::string& value) { return is_allowed(value) ? std::string() : said; },
+          ""};
 }
 
 [[noreturn]] void explain_option(const CLI::App& app, const CLI::Option& option,
@@ -319,11 +334,31 @@ std::string shown_name(const CLI::Option& option) {
   }
   std::string reason = error.what();  // of a validator: "--name: reason"
   if (const auto colon = reason.find(": "); colon != std::string::npos) reason.erase(0, colon + 2);
+  if (reason.starts_with(kTakes)) {
+    throw ConfigError(fmt::format("{} {}, but was given {}; {}.", name, reason,
+                                  quote(values.empty() ? "" : values.back()), see_help(app)));
+  }
   throw ConfigError(fmt::format("{} was given {}, which cannot be used: {}; {}.", name,
                                 quote(values.empty() ? "" : values.back()), reason, see_help(app)));
 }
 
 }  // namespace
+
+CLI::Validator whole_number_in(std::int64_t least, std::int64_t most) {
+  return validator(fmt::format("a whole number from {} to {}", least, most),
+                   [least, most](const std::string& text) {
+                     const auto value = parse_integer(text);
+                     return value && *value >= least && *value <= most;
+                   });
+}
+
+CLI::Validator number_in(double least, double most) {
+  return validator(fmt::format("a number from {} to {}", format_number(least), format_number(most)),
+                   [least, most](const std::string& text) {
+                     const auto value = parse_number(text);
+                     return value && *value >= least && *value <= most;
+                   });
+}
 
 const CLI::App& chosen_command(const CLI::App& program) {
   const CLI::App* app = &program;

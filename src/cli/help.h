@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/error.h"
@@ -10,6 +11,10 @@ namespace myxtts {
 
 // The heading of what may stand before and after every command.
 constexpr const char* kGlobalGroup = "Flags of every command";
+
+// What a number flag takes: said in a sentence of ours where it was given anything else.
+CLI::Validator whole_number_in(std::int64_t least, std::int64_t most);
+CLI::Validator number_in(double least, double most);
 
 // The page that `--help` prints for the program or for one of its commands.
 std::string format_help(const CLI::App& app);

@@ -10,6 +10,7 @@
 #include "base/atomic_file.h"
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/interruption.h"
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/config_flags.h"
@@ -73,7 +74,7 @@ Vocabulary vocabulary_of(const PrepareArguments& arguments, const RunConfig& con
   return Vocabulary::parse(vocabulary_of_new_model(config), "the learnt vocabulary");
 }
 
-int run_prepare(const PrepareArguments& arguments) {
+int prepare(const PrepareArguments& arguments) {
   const auto config = config_of(arguments);
   check(arguments, config);
   const fs::path folder =
@@ -93,6 +94,19 @@ int run_prepare(const PrepareArguments& arguments) {
         fmt::format("No clip of {} can be used; {} says why.", report.title, page.string()));
   }
   return 0;
+}
+
+int run_prepare(const PrepareArguments& arguments) {
+  const Interruption interruption;
+  try {
+    return prepare(arguments);
+  } catch (const Interrupted& interrupted) {
+    if (!arguments.codes) throw;
+    log_info("prepare",
+             "interrupted; the features that were made are kept, and the same command "
+             "goes on with the other clips");
+    return kExitBySignal + interrupted.signal;
+  }
 }
 
 std::function<int()> declare_prepare(CLI::App& app) {

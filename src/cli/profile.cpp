@@ -19,6 +19,7 @@
 #include "base/trace.h"
 #include "cli/command.h"
 #include "cli/config_flags.h"
+#include "cli/help.h"
 #include "config/effective_config.h"
 #include "config/field.h"
 #include "config/run_config.h"
@@ -249,7 +250,7 @@ std::function<int()> declare_profile(CLI::App& app) {
   const auto arguments = std::make_shared<ProfileArguments>(app);
   arguments->steps_option =
       app.add_option("--num-steps", arguments->num_steps, "Steps that are measured. [100]")
-          ->check(CLI::Range(std::int64_t{2}, std::int64_t{1'000'000}))
+          ->check(whole_number_in(2, 1'000'000))
           ->type_name("N")
           ->group("Profile");
   const auto add = [&](const std::string& name, auto& value, const std::string& help) {
@@ -259,11 +260,11 @@ std::function<int()> declare_profile(CLI::App& app) {
   };
   add("--warm-up-steps", arguments->warm_up_steps,
       "Steps before those, which are not counted. [10]")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}))
+      ->check(whole_number_in(1, 100'000))
       ->type_name("N");
   add("--resident-steps", arguments->resident_steps,
       "Steps on batches that stay on the device, for the ceiling; 0 leaves them out. [20]")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{100'000}))
+      ->check(whole_number_in(0, 100'000))
       ->type_name("N");
   app.add_flag("--compare", arguments->compare,
                "Measures every placement that is possible here, and prints them side by side.")

@@ -358,25 +358,6 @@ double say_again(const ManifestEntry& clip, const SpeakingFlags& flags,
   return static_cast<double>(sound.numel()) / static_cast<double>(copy.sample_rate());
 }
 
-// A part that nobody trained makes noise of whatever comes before it.
-void warn_of_untrained_parts(const fs::path& folder) {
-  const auto untrained = untrained_parts(folder);
-  if (untrained.empty()) return;
-  std::vector<std::string_view> names;
-  for (const ModelPart part : untrained) names.push_back(name_of(part));
-  // What was trained on an untrained part has to learn anew with it.
-  std::vector<std::string_view> stages;
-  for (const ModelPart part : {ModelPart::Dvae, ModelPart::Gpt, ModelPart::Decoder}) {
-    if (part == untrained.front() || !stages.empty()) stages.push_back(name_of(part));
-  }
-  log_warning("synthesize",
-              "the {} of {} {} never trained, so what you hear is noise; to train {}, type: myxtts "
-              "train {} {} --init {} --train-data CORPUS --checkpoint-dir RUN",
-              fmt::join(names, " and "), folder.string(), names.size() == 1 ? "was" : "were",
-              names.size() == 1 ? "it" : "them", stages.size() == 1 ? "--stage" : "--stages",
-              fmt::join(stages, ","), shell_word(folder.string()));
-}
-
 // synthesize --resynthesize: says recorded clips again through DVAE, GPT and decoder into a folder.
 // The exit code. Throws DataError when a clip could not be said; the others are there then.
 int resynthesize(const SpeakingFlags& flags) {

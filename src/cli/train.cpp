@@ -20,6 +20,7 @@
 #include "config/effective_config.h"
 #include "config/model_json.h"
 #include "config/part_settings.h"
+#include "config/resumed_run.h"
 #include "data/corpus.h"
 #include "data/layouts/manifest.h"
 #include "run/model_folder.h"
@@ -49,8 +50,10 @@ std::vector<RunConfig> settings_to_check(const EffectiveConfig& settings) {
 }
 
 int check_only(const EffectiveConfig& settings) {
+  const Interruption interruption;
   const auto& stages = settings.values.train.stages;
   std::vector<RunFacts> parts = gather_run_facts(settings_to_check(settings));
+  stop_if_interrupted();
   parts.front().run_fault = fault_of_run_directory(settings);
   for (const std::string& line : settled_rates(settings)) print(line + "\n");
   bool passed = true;
@@ -71,19 +74,30 @@ int check_only(const EffectiveConfig& settings) {
   return passed ? 0 : 1;
 }
 
-// Before a run directory is made.
-void check_inputs(const RunConfig& config) {
-  if (config.data.train_data.empty() && config.run.resume) {
-    throw ConfigError(fmt::format(
-        "--resume {} names no run to go on with, as there is no {}; give --resume RUN, or name a "
-        "corpus with --train-data DIR.",
-        *config.run.resume, (config.run.checkpoint_dir / "config.yaml").string()));
-  }
-  if (config.data.train_data.empty()) {
+[[noreturn]] void refuse_without_corpus(const RunDirectoryConfig& run) {
+  if (!run.resume) {
     throw ConfigError("There is nothing to train on; name a corpus with --train-data DIR.");
   }
+  const std::filesystem::path file = run.checkpoint_dir / "config.yaml";
+  if (std::filesystem::exists(file)) {
+    throw ConfigError(
+        fmt::format("{} names no corpus to go on with; give --train-data DIR.", file.string()));
+  }
+  throw ConfigError(fmt::format(
+      "--resume {} names no run to go on with, as there is no {}; give --resume RUN, or name a "
+      "corpus with --train-data DIR.",
+      *run.resume, file.string()));
+}
+
+// Before a run directory is made.
+void check_inputs(const RunConfig& config) {
+  if (config.data.train_data.empty()) refuse_without_corpus(config.run);
   check_corpora(config.data);
   if (config.run.test_sentences) read_test_sentences(*config.run.test_sentences);
+  const std::vector<ModelPart> parts =
+      config.train.stages.value_or(std::vector{config.train.stage});
+  const bool tells_apart = std::ranges::count(parts, ModelPart::Speaker) > 0;
+  if (tells_apart && listed_speakers(config.data) == 1) throw ConfigError(kOneSpeaker);
 }
 
 // With --gpus: as many processes as GPUs, which get the same command. What one of them could not
@@ -112,6 +126,13 @@ std::optional<Clock::Time> deadline_of(const TrainConfig& train) {
          std::chrono::duration_cast<Clock::Time::duration>(Minutes(*train.max_minutes));
 }
 
+// What is once for all run directories that a command trains into.
+struct Surroundings {
+  const RankStart& ranks;
+  const Interruption& interruption;
+  RunOptions options = {};
+};
+
 struct Outcome {
   Ending ending = Ending::Done;
   int signal = 0;  // that stopped it
@@ -122,27 +143,28 @@ struct Outcome {
 // One run directory, from its starting point to its last checkpoint. `plans` are those of the ranks
 // of this process.
 Outcome train_into(const RunDirectory& run, EffectiveConfig settings, std::vector<DevicePlan> plans,
-                   const RankStart& ranks, const RunOptions& options) {
+                   const Surroundings& around) {
+  const RankStart& ranks = around.ranks;
   const RunDirectoryConfig& kept = settings.values.run;
   CheckpointStore checkpoints(run.path(), kept.keep_last, kept.keep_best);
   const auto resumed = ranks.starting_point(run, checkpoints, settings.values);
   if (ranks.leads()) write_settings(run.path(), settings);
 
   if (settings.values.devices.mode == Mode::Auto) {
-    const Interruption interruption;
-    const auto fastest = fastest_placement(settings, plans.front(), run, resumed, interruption);
-    if (!fastest) return {.ending = Ending::Stopped, .signal = interruption.signal()};
+    const auto fastest =
+        fastest_placement(settings, plans.front(), run, resumed, around.interruption);
+    if (!fastest) return {.ending = Ending::Stopped, .signal = around.interruption.signal()};
     settings = *fastest;
     plans = ranks.plan(within_corpora(settings.values));
   }
   plans = open_and_log(std::move(plans));
   if (ranks.leads()) write_plan(plans.front(), run.path());
 
+  stop_if_interrupted();
   const World& world = ranks.team().world();
   RunInputs inputs(settings, plans, run.path(), resumed,
                    {.rank = world.rank, .world_size = world.size});  // model, corpus, devices
-  RankThreads training(inputs, checkpoints, options, ranks.team());
-  const Interruption interruption;
+  RankThreads training(inputs, checkpoints, around.options, ranks.team());
   const InterruptionWatch watch([&training] { training.stop(); });
   const Ending ending = training.train();
   if (ranks.leads()) {
@@ -150,29 +172,32 @@ Outcome train_into(const RunDirectory& run, EffectiveConfig settings, std::vecto
     log_debug("train", "{}", plumbing(training.summary()));
   }
   return {.ending = ending,
-          .signal = interruption.signal(),
+          .signal = around.interruption.signal(),
           .state = training.state(),
           .example = example_of(inputs.data().corpus())};
 }
 
 // The stages of --stages one after another, each in a folder of its own and from the model of the
 // one before; those that are finished are left out.
-Outcome train_parts(const RunDirectory& run, const EffectiveConfig& settings,
-                    const RankStart& ranks, const RunOptions& options) {
+Outcome train_parts(const RunDirectory& run, const EffectiveConfig& settings, Surroundings around) {
   PartChain chain(settings, run.path());
   write_settings(run.path(), settings);
   chain.begin();
+  if (!chain.next()) {
+    print(chain.summary() + chain.how_to_go_on());
+    return {.example = first_listed(settings.values.data)};
+  }
   const std::vector<DevicePlan> plans = plan_parts(chain);
   Outcome outcome;
   for (auto next = chain.next(); next; next = chain.next()) {
-    if (options.deadline && system_clock().now() >= *options.deadline) {
+    const auto& deadline = around.options.deadline;
+    if (deadline && system_clock().now() >= *deadline) {
       return {.ending = Ending::OutOfTime, .state = outcome.state};
     }
     log_info("train", "{}", chain.opening(*next));
     const RunDirectory own(chain.folder(*next));
-    outcome = train_into(
-        own, chain.settings_of(*next), {plans[*next]}, ranks,
-        {.title = chain.title(*next), .deadline = options.deadline, .resume = options.resume});
+    around.options.title = chain.title(*next);
+    outcome = train_into(own, chain.settings_of(*next), {plans[*next]}, around);
     chain.show_models(*next);
     if (outcome.ending != Ending::Done) return outcome;
     const TrainingState& state = outcome.state;
@@ -213,18 +238,35 @@ int report(const Outcome& outcome, const RunConfig& config, const RunDirectory& 
   return 0;
 }
 
-// A model that somebody else began may have parts that nobody trains.
-void warn_of_untrained_parts(const TrainConfig& train) {
-  if (!train.init) return;
-  std::vector<ModelPart> missing = untrained_parts(*train.init);
-  const std::vector<ModelPart> trained = train.stages.value_or(std::vector{train.stage});
-  std::erase_if(missing, [&](ModelPart part) { return std::ranges::count(trained, part) > 0; });
-  if (missing.empty()) return;
-  log_warning("train",
-              "The model of --init {} cannot speak, as its {}, and this run does not train {}: it "
-              "learns, but it cannot be heard until {} trained.",
-              train.init->string(), were_not_trained(missing), missing.size() == 1 ? "it" : "them",
-              missing.size() == 1 ? "that stage is" : "those stages are");
+// What is allowed and seldom meant, before the run begins.
+void warn(const EffectiveConfig& settings) {
+  for (const std::string& caution : cautions(settings)) {
+    log_warning("train", "{}", with_origins(settings, caution));
+  }
+  const TrainConfig& train = settings.values.train;
+  if (train.init) {
+    warn_of_untrained_parts(*train.init, train.stages.value_or(std::vector{train.stage}));
+  }
+  const std::string small_disk = caution_of_disk(settings_to_check(settings));
+  if (!small_disk.empty()) log_warning("train", "{}", small_disk);
+}
+
+// Trains into the run directory, and leaves nothing of a run that could not begin.
+int train_or_discard(const RunDirectory& run, const EffectiveConfig& settings,
+                     const std::vector<DevicePlan>& plans, const Surroundings& around) {
+  try {
+    const Outcome outcome = settings.values.train.stages ? train_parts(run, settings, around)
+                                                         : train_into(run, settings, plans, around);
+    return report(outcome, settings.values, run, around.ranks);
+  } catch (const RefusedCorpusError& refused) {
+    if (!run.discard_if_new(refused.list) || refused.list.empty()) throw;
+    throw DataError(fmt::format("{} That list is all that is kept of the run.", refused.what()));
+  } catch (const Interrupted& interrupted) {
+    if (run.discard_if_new()) throw;
+    log_info("train", "interrupted before training went on; to continue, type: {}",
+             around.options.resume);
+    return kExitBySignal + interrupted.signal;
+  }
 }
 
 int train(const EffectiveConfig& settings, RankStart& ranks) {
@@ -234,26 +276,19 @@ int train(const EffectiveConfig& settings, RankStart& ranks) {
   std::vector<DevicePlan> plans;  // before anything is written
   if (!has_stages) plans = ranks.plan(within_corpora(config));
   check_inputs(config);
-  for (const std::string& caution : cautions(settings)) {
-    log_warning("train", "{}", with_origins(settings, caution));
-  }
-  warn_of_untrained_parts(config.train);
+  warn(settings);
   if (!has_stages) ranks.join(plans.front());
 
   return ranks.share_failures([&] {
+    const Interruption interruption;
     const RunDirectory run(ranks.folder_of(config.run.checkpoint_dir));
     add_log_file(run / "log.txt");
     say(settled_rates(settings));
-    const RunOptions options{.deadline = deadline,
-                             .resume = ranks.started(resume_command(run.path()))};
-    try {
-      const Outcome outcome = has_stages ? train_parts(run, settings, ranks, options)
-                                         : train_into(run, settings, plans, ranks, options);
-      return report(outcome, config, run, ranks);
-    } catch (const NoClipsError&) {
-      run.discard_if_new();
-      throw;
-    }
+    const std::string resume = ranks.started(resume_command(run.path()));
+    return train_or_discard(run, settings, plans,
+                            {.ranks = ranks,
+                             .interruption = interruption,
+                             .options = {.deadline = deadline, .resume = resume}});
   });
 }
 
@@ -266,6 +301,7 @@ void check_outputs(const RunConfig& config) {
 
 int train_or_check(EffectiveConfig settings, bool dry_run) {
   const RunConfig& config = settings.values;
+  require_resumed(config);
   if (dry_run) return check_only(settings);
   check_outputs(config);
   RankStart ranks(config);  // from here on one rank speaks for all

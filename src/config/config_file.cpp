@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -19,6 +21,33 @@
 namespace myxtts {
 namespace {
 
+namespace fs = std::filesystem;
+
+// The folder of the recipes: that of what was installed with the program, or of the checkout that
+// it was built in. Empty where neither is there.
+fs::path recipes_folder() {
+  const fs::path around = library_folder().parent_path();
+  for (const fs::path& folder :
+       {around / "share/myxtts/configs", around.parent_path().parent_path() / "configs"}) {
+    std::error_code missing;
+    if (fs::is_directory(folder, missing)) return folder;
+  }
+  return {};
+}
+
+// ", or one of the recipes of DIR: a.yaml or b.yaml".
+std::string naming_recipes() {
+  const fs::path folder = recipes_folder();
+  std::vector<std::string> names;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(folder, missing)) {
+    if (entry.path().extension() == ".yaml") names.push_back(entry.path().filename().string());
+  }
+  std::ranges::sort(names);
+  return names.empty() ? ""
+                       : fmt::format(", or a recipe of {}: {}", folder.string(), listed(names));
+}
+
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
@@ -27,7 +56,8 @@ std::string read_bytes(const std::filesystem::path& path, const std::string& nam
   const auto status = std::filesystem::status(path, ignored);
   if (!std::filesystem::exists(status)) {
     throw ConfigError(
-        fmt::format("There is no config file {}; give --config the path of a YAML file.", name));
+        fmt::format("There is no config file {}; give --config the path of a YAML file{}.", name,
+                    naming_recipes()));
   }
   if (std::filesystem::is_directory(status)) {
     throw ConfigError(fmt::format("{} is a folder; give --config the path of a YAML file.", name));
@@ -100,16 +130,23 @@ std::vector<Setting> read_config_file(const std::filesystem::path& path) {
 }
 
 std::string find_recipe(const std::string& name) {
-  namespace fs = std::filesystem;
-  const fs::path around = library_folder().parent_path();
-  for (const fs::path& folder :
-       {around / "share/myxtts/configs", around.parent_path().parent_path() / "configs"}) {
-    std::error_code missing;
-    if (!fs::is_regular_file(folder / name, missing)) continue;
-    const fs::path here = fs::path("configs") / name;
-    return fs::equivalent(here, folder / name, missing) ? here.string() : (folder / name).string();
-  }
-  return {};
+  const fs::path folder = recipes_folder();
+  std::error_code missing;
+  if (folder.empty() || !fs::is_regular_file(folder / name, missing)) return {};
+  const fs::path here = fs::path("configs") / name;
+  return fs::equivalent(here, folder / name, missing) ? here.string() : (folder / name).string();
+}
+
+fs::path file_or_recipe(const fs::path& named) {
+  std::error_code missing;
+  const fs::path folder = named.parent_path().lexically_normal();
+  const bool may_be_recipe = folder.empty() || folder == "configs";
+  if (!may_be_recipe || fs::exists(named, missing)) return named;
+  const std::string name = named.filename().string();
+  const std::string recipe = find_recipe(name.ends_with(".yaml") ? name : name + ".yaml");
+  if (recipe.empty()) return named;
+  log_info("config", "--config {} is the recipe {}", one_line(named.string()), recipe);
+  return recipe;
 }
 
 }  // namespace myxtts

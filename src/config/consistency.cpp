@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/message_text.h"
 #include "config/effective_config.h"
+#include "config/part_settings.h"
+#include "config/resumed_run.h"
 #include "config/run_config.h"
 
 namespace myxtts {
@@ -68,13 +70,14 @@ std::vector<std::string> cautions(const EffectiveConfig& config) {
 
 std::vector<LengthCaution> cautions_of_length(const RunConfig& config, std::int64_t steps) {
   const auto share = [steps](std::int64_t part) { return std::max<std::int64_t>(1, steps / part); };
+  const std::string length = counted(steps, "step");
   std::vector<LengthCaution> found;
   if (2 * config.train.warmup_steps.value_or(0) > steps) {
     found.push_back(
         {.name = "warm-up",
-         .finding = fmt::format("--warmup-steps {} is most of the run's {} steps, so "
+         .finding = fmt::format("--warmup-steps {} is most of the run's {}, so "
                                 "that the learning rate is hardly reached",
-                                *config.train.warmup_steps, steps),
+                                *config.train.warmup_steps, length),
          .remedy = fmt::format("Give --warmup-steps {}, or auto: a tenth of the run", steps / 10)});
   }
   const auto& most = config.train.max_steps;
@@ -84,8 +87,8 @@ std::vector<LengthCaution> cautions_of_length(const RunConfig& config, std::int6
     const std::int64_t enough = (config.train.epochs * *most + steps - 1) / steps;
     found.push_back(
         {.name = "epochs",
-         .finding = fmt::format("--epochs {} ends the run after {} steps, before the {} of {}",
-                                config.train.epochs, steps, *most,
+         .finding = fmt::format("--epochs {} ends the run after {}, before the {} of {}",
+                                config.train.epochs, length, *most,
                                 is_budget ? "--stage-budget" : "--max-steps"),
          .remedy = fmt::format("Give --epochs {} to have them all", enough)});
   }
@@ -93,17 +96,17 @@ std::vector<LengthCaution> cautions_of_length(const RunConfig& config, std::int6
   if (run.eval_steps && *run.eval_steps > steps) {
     found.push_back(
         {.name = "measuring",
-         .finding = fmt::format("--eval-steps {} is more than the run's {} steps, so that nothing "
+         .finding = fmt::format("--eval-steps {} is more than the run's {}, so that nothing "
                                 "is measured before the end",
-                                *run.eval_steps, steps),
+                                *run.eval_steps, length),
          .remedy = fmt::format("Give --eval-steps {}, or auto: once an epoch", share(10))});
   }
   const bool by_minutes = run.save_minutes && run.save_steps == RunDirectoryConfig{}.save_steps;
   if (run.save_steps && *run.save_steps > steps && !by_minutes) {
     found.push_back(
         {.name = "saving",
-         .finding = fmt::format("--save-steps {} is more than the run's {} steps, so that {}",
-                                *run.save_steps, steps,
+         .finding = fmt::format("--save-steps {} is more than the run's {}, so that {}",
+                                *run.save_steps, length,
                                 run.save_minutes ? "minutes alone decide when it is saved"
                                                  : "nothing is saved before the end"),
          .remedy = fmt::format("Give --save-steps {}", share(4))});
@@ -397,9 +400,46 @@ void check_validation(const EffectiveConfig& config) {
 
 }  // namespace
 
+namespace {
+
+// Each part learns from what those before it make: codes of the DVAE, states of the GPT, the
+// vectors of the speaker encoder.
+void check_order(const EffectiveConfig& config) {
+  const std::vector<ModelPart>& stages = *config.values.train.stages;
+  const auto place = [&stages](ModelPart part) { return std::ranges::find(stages, part); };
+  for (const auto& [first, second] :
+       {std::pair(ModelPart::Dvae, ModelPart::Gpt), std::pair(ModelPart::Dvae, ModelPart::Decoder),
+        std::pair(ModelPart::Gpt, ModelPart::Decoder),
+        std::pair(ModelPart::Speaker, ModelPart::Decoder)}) {
+    if (place(first) == stages.end() || place(first) < place(second)) continue;
+    if (place(second) == stages.end()) continue;
+    std::vector<ModelPart> right;
+    for (const ModelPart part :
+         {ModelPart::Dvae, ModelPart::Speaker, ModelPart::Gpt, ModelPart::Decoder}) {
+      if (place(part) != stages.end()) right.push_back(part);
+    }
+    throw ConfigError(fmt::format(
+        "{}, but the stage {} learns from what {} makes, so that {} comes first; give --stages {}.",
+        statement(config, "train.stages"), name_of(second), name_of(first), name_of(first),
+        format_parts(right)));
+  }
+}
+
+}  // namespace
+
 void check_chain(const EffectiveConfig& config) {
   if (!config.values.train.stages) return;
-  if (!config.origins.empty() && config.origin_of("train.stage").kind == Origin::Kind::Flag) {
+  check_order(config);
+  const bool names_one =
+      !config.origins.empty() && config.origin_of("train.stage").kind == Origin::Kind::Flag;
+  if (names_one &&
+      config.origin_of("train.stages").name == own_file_of_resumed(config.values).string()) {
+    throw ConfigError(fmt::format(
+        "{} holds a run of several stages ({}): continue it without --stage, or give this stage a "
+        "folder of its own with --checkpoint-dir.",
+        config.values.run.checkpoint_dir.string(), format_parts(*config.values.train.stages)));
+  }
+  if (names_one) {
     refuse(config, "train.stages", "train.stage",
            "give --stage, or --stages none to train it alone");
   }

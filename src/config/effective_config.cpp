@@ -109,7 +109,7 @@ void apply_setting(const Setting& setting, EffectiveConfig& config) {
     }
     const auto near = nearest_name(setting.value.text, field.choices);
     const bool is_of_stages = field.key == "train.stages" || field.key == "train.stage_budget";
-    std::string hint = is_of_stages ? unknown_part_in(setting.value.text) : "";
+    std::string hint = is_of_stages ? fault_of_parts(setting.value.text) : "";
     if (hint.empty()) hint = near ? fmt::format("; did you mean {}?", *near) : ".";
     throw ConfigError(fmt::format("{} takes {}, but was given {}{}", subject(setting),
                                   field.allowed, quote(setting.value.text), hint));
@@ -271,7 +271,8 @@ std::string with_origins(const EffectiveConfig& config, std::string message) {
 
 namespace {
 
-EffectiveConfig applied(const ConfigSources& sources) {
+// `of_file`: what the config file says.
+EffectiveConfig applied(const ConfigSources& sources, const std::vector<Setting>& of_file) {
   EffectiveConfig config{.values = {}, .origins = std::vector<Origin>(all_fields().size())};
   const auto apply_all = [&config](const std::vector<Setting>& settings) {
     for (const Setting& setting : settings) {
@@ -284,28 +285,34 @@ EffectiveConfig applied(const ConfigSources& sources) {
     }
   };
   if (sources.preset) apply_all(read_preset(*sources.preset));
-  if (sources.file) apply_all(read_config_file(*sources.file));
+  apply_all(of_file);
   apply_all(sources.flags);
   drop_what_flags_set(config);
   settle_run_directory(config);
   return config;
 }
 
-// Who continues a run and names neither a file nor a corpus means the run as it was.
-EffectiveConfig applied_to_resumed(ConfigSources sources) {
-  const EffectiveConfig config = applied(sources);
-  if (sources.file || !config.values.data.train_data.empty()) return config;
-  sources.file = own_file_of_resumed(config.values);
-  if (!sources.file) return config;
-  log_info("config", "the settings are those of {}; flags win over them", sources.file->string());
-  return applied(sources);
+// Who continues a run means it as it was, but for what is typed anew; a file that is named says it
+// all itself, and so do the flags of another run that begins with a checkpoint of this one.
+bool keeps_its_settings(const ConfigSources& sources, const RunConfig& values) {
+  if (sources.file) return false;
+  return values.data.train_data.empty() || !begins_another_run(values);
 }
 
 }  // namespace
 
 EffectiveConfig make_effective_config(const ConfigSources& sources) {
-  EffectiveConfig config = applied_to_resumed(sources);
+  EffectiveConfig config =
+      applied(sources, sources.file ? read_config_file(file_or_recipe(*sources.file))
+                                    : std::vector<Setting>{});
   const std::vector<Setting> own = settings_of_resumed(config.values);
+  if (!own.empty() && keeps_its_settings(sources, config.values)) {
+    log_info("config", "the settings are those of {}; flags win over them",
+             own_file_of_resumed(config.values).string());
+    config = applied(sources, own);
+  }
+  const std::string changes = changes_of_resumed(config, own);
+  if (!changes.empty()) log_info("config", "changed since the run was begun: {}", changes);
   keep_what_is_the_runs(config, own);
   // A value that is not allowed is an error also where its stage is not trained now.
   for (const ModelPart stage : kModelParts) settings_of_part(config, stage);

@@ -44,6 +44,9 @@ std::vector<std::string> preset_names();
 // costs a few lines in the log.
 std::vector<Setting> read_config_file(const std::filesystem::path& path);
 
+// The file that --config names: where there is none of that name, the recipe of it, which is said.
+std::filesystem::path file_or_recipe(const std::filesystem::path& named);
+
 // A recipe of configs/ as --config takes it in this working directory: of the checkout that the
 // program was built in, or of what was installed with it. Empty where neither is there.
 std::string find_recipe(const std::string& name);
@@ -72,10 +75,10 @@ struct EffectiveConfig {
 void apply_setting(const Setting& setting, EffectiveConfig& config);
 
 // Presets, then the file, then flags; where one stage is trained, what the file says of that stage
-// alone is part of it. Where --resume continues a run and neither a file nor a corpus is named, the
-// file is that run's config.yaml (config/resumed_run.h). A learning rate that nobody chose is
-// settled: it follows from what the part starts from, and a resumed run keeps its own. Throws
-// ConfigError when a value is not allowed or two values contradict each other.
+// alone is part of it. Where --resume continues a run and no file is named, the file is that run's
+// config.yaml (config/resumed_run.h), and what flags change of it is said. A learning rate that
+// nobody chose is settled: it follows from what the part starts from, and a resumed run keeps its
+// own. Throws ConfigError when a value is not allowed or two values contradict each other.
 EffectiveConfig make_effective_config(const ConfigSources& sources);
 
 // "lr 0.0002 for gpt: the part starts from nothing", for each part whose rate nobody chose.

@@ -88,7 +88,7 @@ std::string format_parts(const std::vector<ModelPart>& stages) {
   return text;
 }
 
-std::string unknown_part_in(std::string_view list) {
+std::string fault_of_parts(std::string_view list) {
   std::vector<std::string> names;
   for (const ModelPart part : kModelParts) names.emplace_back(name_of(part));
   for (const std::string_view item : split_at_commas(list)) {
@@ -97,6 +97,11 @@ std::string unknown_part_in(std::string_view list) {
     const auto near = nearest_name(name, names);
     return fmt::format("; there is no stage {}{}", quote(name),
                        near ? fmt::format(", did you mean {}?", *near) : ".");
+  }
+  std::set<std::string> seen;
+  for (const std::string_view item : split_at_commas(list)) {
+    const std::string name(item.substr(0, item.find('=')));
+    if (!seen.insert(name).second) return fmt::format("; {} stands there twice.", name);
   }
   return {};
 }

@@ -15,9 +15,9 @@ namespace myxtts {
 std::optional<std::vector<ModelPart>> parse_parts(std::string_view text);
 std::string format_parts(const std::vector<ModelPart>& stages);
 
-// What is no stage in a list of stages or budgets, as the end of a message: "; there is no stage
-// 'gtp', did you mean gpt?"; empty: all are.
-std::string unknown_part_in(std::string_view list);
+// What is wrong with the names in a list of stages or budgets, as the end of a message: "; there is
+// no stage 'gtp', did you mean gpt?", "; gpt stands there twice."; empty: nothing is.
+std::string fault_of_parts(std::string_view list);
 
 // "dvae=3000,gpt=6000@1h,decoder=8m": steps, steps for hours of speech, minutes.
 std::optional<PartBudgets> parse_part_budgets(std::string_view text);

@@ -16,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFolder = "run.checkpoint_dir";
+constexpr const char* kSettings = "config.yaml";
 constexpr const char* kBudgets = "train.stage_budget";
 constexpr const char* kRunsOwn = "it is the run's own";
 
@@ -28,7 +29,7 @@ bool has_begun_run(const fs::path& folder) {
 
 bool is_run(const fs::path& folder) {
   std::error_code unreadable;
-  return has_begun_run(folder) || fs::is_regular_file(folder / "config.yaml", unreadable);
+  return has_begun_run(folder) || fs::is_regular_file(folder / kSettings, unreadable);
 }
 
 // "." for the folder of a name without one.
@@ -49,8 +50,15 @@ std::optional<NamedRun> run_named_by(const std::string& point) {
   if (is_run(path)) return NamedRun{path, true};
   const fs::path around = folder_of(path);
   if (around.filename() == "checkpoints") return NamedRun{folder_of(around)};
-  if (is_run(around)) return NamedRun{around, path.filename() == "latest"};
-  return std::nullopt;
+  if (!is_run(around)) return std::nullopt;
+  return NamedRun{around, path.filename() == "latest" || path.filename() == kSettings};
+}
+
+// Neither a step nor anything that is there.
+bool names_nothing(const std::string& point) {
+  if (point == "latest" || parse_integer(point) || run_named_by(point)) return false;
+  std::error_code unreadable;
+  return !fs::exists(fs::symlink_status(point, unreadable));
 }
 
 bool are_same(const fs::path& one, const fs::path& other) {
@@ -142,23 +150,84 @@ void settle_run_directory(EffectiveConfig& config) {
   if (named->newest) run.resume = "latest";
 }
 
-std::optional<fs::path> own_file_of_resumed(const RunConfig& values) {
-  if (!values.run.resume) return std::nullopt;
-  const auto named = run_named_by(*values.run.resume);
-  const fs::path file = (named ? named->folder : values.run.checkpoint_dir) / "config.yaml";
-  std::error_code unreadable;
-  if (!fs::is_regular_file(file, unreadable)) return std::nullopt;
-  return file;
+void require_resumed(const RunConfig& values) {
+  if (!values.run.resume || !names_nothing(*values.run.resume)) return;
+  const std::string& point = *values.run.resume;
+  const fs::path near = fs::path("runs") / point;
+  throw DataError(fmt::format(
+      "--resume {}: there is no such run or checkpoint; {}.", one_line(point),
+      is_run(near) ? fmt::format("give --resume {}", near.string())
+                   : "give the folder of a run, as in --resume runs/voice, or a step of one, as in "
+                     "--checkpoint-dir runs/voice --resume 1200"));
 }
 
+bool begins_another_run(const RunConfig& values) {
+  const auto named = values.run.resume ? run_named_by(*values.run.resume) : std::nullopt;
+  return named && !are_same(named->folder, values.run.checkpoint_dir);
+}
+
+fs::path own_file_of_resumed(const RunConfig& values) {
+  const auto named = values.run.resume ? run_named_by(*values.run.resume) : std::nullopt;
+  return (named ? named->folder : values.run.checkpoint_dir) / kSettings;
+}
+
+// A run writes every setting there, so that a file without any is a damaged one.
 std::vector<Setting> settings_of_resumed(const RunConfig& values) {
-  const auto file = own_file_of_resumed(values);
-  return file ? read_config_file(*file) : std::vector<Setting>{};
+  if (!values.run.resume || names_nothing(*values.run.resume)) return {};
+  const fs::path file = own_file_of_resumed(values);
+  std::error_code unreadable;
+  if (!fs::is_regular_file(file, unreadable)) return {};
+  std::string damage = file.string() + " is empty.";
+  try {
+    std::vector<Setting> settings = read_config_file(file);
+    if (!settings.empty()) return settings;
+  } catch (const ConfigError& error) {
+    damage = error.what();
+  }
+  throw ConfigError(
+      fmt::format("{} The run wrote its settings there: restore the file, or remove it and give "
+                  "them as flags, as in --train-data DIR.",
+                  damage));
 }
 
 void keep_what_is_the_runs(EffectiveConfig& config, const std::vector<Setting>& own) {
   keep_shape(config, own);
   keep_budgets(config, own);
+}
+
+namespace {
+
+// The setting as it was written; of a list all of them.
+std::string text_of(const Field& field, const RunConfig& values) {
+  if (!field.is_list()) return field.value_of(values).text;
+  std::string text;
+  for (const Scalar& each : field.values_of(values)) text += (text.empty() ? "" : " ") + each.text;
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace
+
+std::string changes_of_resumed(const EffectiveConfig& config, const std::vector<Setting>& own) {
+  if (own.empty()) return {};
+  EffectiveConfig begun{.values = {}, .origins = std::vector<Origin>(all_fields().size())};
+  for (const Setting& setting : own) {
+    if (setting.stage) continue;
+    if (setting.is_first && setting.field->is_list()) setting.field->clear(begun.values);
+    apply_setting(setting, begun);
+  }
+  const RunConfig was = with_absolute_paths(begun.values);
+  const RunConfig now = with_absolute_paths(config.values);
+  std::string changes;
+  for (const Field& field : all_fields()) {
+    const bool says_where = field.key == kFolder || field.key == "run.resume";
+    if (says_where || config.origin_of(field.key).kind != Origin::Kind::Flag) continue;
+    const std::string before = text_of(field, was);
+    const std::string after = text_of(field, now);
+    if (before == after) continue;
+    changes +=
+        fmt::format("{}{} is {}, was {}", changes.empty() ? "" : "; ", field.key, after, before);
+  }
+  return one_line(changes);
 }
 
 // Files of runs from before rates were settled say "auto", which was the rate for trained weights

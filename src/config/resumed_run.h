@@ -11,17 +11,28 @@ namespace myxtts {
 
 // What --resume means for the other settings: which run goes on, and what it keeps of its own.
 
-// --checkpoint-dir becomes the run that goes on: the one that --resume names (RUN, RUN/latest or a
-// checkpoint in it), or the one that the config file lies in, which may have been moved or be named
-// from another working directory. A folder that somebody chose stays, so that a new run can begin
-// with the checkpoint of another. Throws ConfigError where two runs would mix.
+// --checkpoint-dir becomes the run that goes on: the one that --resume names (RUN, RUN/latest,
+// RUN/config.yaml or a checkpoint in it), or the one that the config file lies in, which may have
+// been moved or be named from another working directory. A folder that somebody chose stays, so
+// that a new run can begin with the checkpoint of another. Throws DataError where --resume names
+// nothing that is there, ConfigError where two runs would mix.
 void settle_run_directory(EffectiveConfig& config);
 
-// RUN/config.yaml of the run that goes on; nothing: a new run, or there is no such file.
-std::optional<std::filesystem::path> own_file_of_resumed(const RunConfig& values);
+// Throws DataError where --resume names neither a step nor anything that is there.
+void require_resumed(const RunConfig& values);
 
-// What the run that goes on was begun with; empty: a new run, or one without that file.
+// Whether a new run in another folder begins with the checkpoint that --resume names.
+bool begins_another_run(const RunConfig& values);
+
+// RUN/config.yaml of the run that --resume names, whether it is there or not.
+std::filesystem::path own_file_of_resumed(const RunConfig& values);
+
+// What the run that goes on was begun with; empty: a new run, or one without that file. Throws
+// ConfigError where the file is damaged.
 std::vector<Setting> settings_of_resumed(const RunConfig& values);
+
+// What flags have changed of that: "train.lr is 0.001, was 0.0002; ..."; empty: nothing.
+std::string changes_of_resumed(const EffectiveConfig& config, const std::vector<Setting>& own);
 
 // What decides the shape of the network is the run's own where nobody asks for anything else, and
 // so are the budgets of the stages that --stage-budget does not name. Throws ConfigError for a

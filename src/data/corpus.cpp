@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -91,19 +92,23 @@ void check_skipped(const Corpus& corpus, const DataConfig& config,
   for (const std::string& remedy : remedies_of(list.sorted())) log_warning("data", "{}", remedy);
 }
 
+std::string times(std::int64_t count) {
+  return count == 0 ? "never" : count == 1 ? "once" : fmt::format("{} times", human_count(count));
+}
+
 // "each of the 24 clips of corpora/anna once".
 std::string visits_of(const VisitGroup& group) {
   const std::int64_t clips = std::ssize(group.clips);
   const std::int64_t whole = group.visits / clips;
   const std::int64_t rest = group.visits % clips;
   if (rest > 0) {
-    return fmt::format("{} of the {} clips of {} {} times and the others {} times, in turn",
-                       human_count(rest), human_count(clips), group.name, whole + 1, whole);
+    return fmt::format("{} of the {} clips of {} {} and the others {}, in turn", human_count(rest),
+                       human_count(clips), group.name, times(whole + 1), times(whole));
   }
   return fmt::format(
       "{} of {} {}",
       clips == 1 ? "the only clip" : fmt::format("each of the {} clips", human_count(clips)),
-      group.name, whole == 1 ? "once" : fmt::format("{} times", whole));
+      group.name, times(whole));
 }
 
 void log_visits(const Corpus& corpus) {
@@ -114,6 +119,25 @@ void log_visits(const Corpus& corpus) {
   if (corpus.validation().empty()) return;
   log_info("data", "{} for validation",
            counted(std::ssize(corpus.validation()), "clip is", "clips are"));
+}
+
+// What was trained on says nothing of other speech.
+void warn_of_repeated(const Corpus& corpus) {
+  std::unordered_set<std::string_view> trained;
+  for (const ClipNumber number : corpus.training()) trained.insert(corpus.clip(number).audio);
+  const auto is_trained = [&](ClipNumber number) {
+    return trained.contains(corpus.clip(number).audio);
+  };
+  const std::int64_t both = std::ranges::count_if(corpus.validation(), is_trained);
+  if (both == 0) return;
+  const std::int64_t all = std::ssize(corpus.validation());
+  log_warning("data",
+              "{} of --val-data {} trained on too, so that the validation loss says little of "
+              "speech that the model has not heard. Give other clips with --val-data, or leave it "
+              "out: --val-fraction of the corpus is held back then.",
+              both == all ? fmt::format("Every one of the {}", counted(all, "clip"))
+                          : fmt::format("{} of the {}", human_count(both), counted(all, "clip")),
+              both == 1 || both == all ? "is" : "are");
 }
 
 }  // namespace
@@ -140,6 +164,7 @@ Corpus Corpus::open(const DataConfig& config, const Vocabulary& vocabulary,
   Corpus corpus(std::move(pieces), config.language_weights.value_or(Weights{}),
                 config.speaker_weights.value_or(Weights{}));
   check_skipped(corpus, config, folder);
+  if (!config.val_data.empty()) warn_of_repeated(corpus);
   log_visits(corpus);
   return corpus;
 }

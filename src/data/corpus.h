@@ -78,6 +78,13 @@ class Corpus {
   std::vector<VisitGroup> groups_;
 };
 
+// Said where the part `speaker` is to be trained on one speaker.
+inline constexpr const char* kOneSpeaker =
+    "The corpus has one speaker, and a speaker encoder learns from telling several apart. A "
+    "decoder "
+    "of one voice needs no trained encoder: its speaker vector is that of an encoder of fixed "
+    "random weights, nearly the same for every clip. Leave the stage speaker out.";
+
 // The speakers of a run: those of its training clips from 0, in the order of their names. Equal
 // names in different corpora are different speakers, and a corpus without names is one speaker.
 // One who is only measured on is the trained one of that name where only these two have it. Any

@@ -126,8 +126,9 @@ void SkipList::save() {
 
 void SkipList::add(Skipped skipped) {
   if (strict_) {
-    throw DataError(fmt::format("{} cannot be used: {} ({}); mend it or leave out --strict.",
-                                place_of(skipped), name_of(skipped.reason), skipped.measured));
+    throw RefusedCorpusError(
+        fmt::format("{} cannot be used: {} ({}); mend it or leave out --strict.", place_of(skipped),
+                    name_of(skipped.reason), skipped.measured));
   }
   const std::lock_guard lock(mutex_);
   list_.push_back(std::move(skipped));
@@ -175,7 +176,7 @@ void SkipList::check_limit(std::int64_t all, std::filesystem::path written) cons
   const auto by_reason = counts();
   const std::string remedy = main_remedy(sorted(), by_reason);
   if (skipped == all) {
-    throw NoClipsError(fmt::format(
+    throw RefusedCorpusError(fmt::format(
         "{} be used ({}){}",
         all == 1 ? "The only clip cannot"
                  : fmt::format("None of the {} clips can", human_count(all)),
@@ -188,11 +189,14 @@ void SkipList::check_limit(std::int64_t all, std::filesystem::path written) cons
       human_count(skipped), human_count(all), summary_of(by_reason), 100.0 * most_share_);
   const std::string list = written.string();
   if (remedy.empty()) {
-    throw DataError(fmt::format("{}; {}raise --max-skipped.", finding,
-                                list.empty() ? "" : fmt::format("see {}, or ", list)));
+    throw RefusedCorpusError(fmt::format("{}; {}raise --max-skipped.", finding,
+                                         list.empty() ? "" : fmt::format("see {}, or ", list)),
+                             written);
   }
-  throw DataError(fmt::format("{}. {}{}", finding, remedy,
-                              list.empty() ? "" : fmt::format(" {} names all of them.", list)));
+  throw RefusedCorpusError(
+      fmt::format("{}. {}{}", finding, remedy,
+                  list.empty() ? "" : fmt::format(" {} names all of them.", list)),
+      written);
 }
 
 std::string summary_of(const std::map<SkipReason, std::int64_t>& counts) {

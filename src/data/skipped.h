@@ -55,9 +55,12 @@ struct Skipped {
   FileStamp stamp = {};       // of the audio file as it was then, where an index remembers it
 };
 
-// Nothing of a corpus can be used, so that there is nothing to begin a run with.
-struct NoClipsError : DataError {
-  using DataError::DataError;
+// A corpus cannot be used as it is, so that a run which was to begin with it is none.
+struct RefusedCorpusError : DataError {
+  explicit RefusedCorpusError(const std::string& what, std::filesystem::path list_of_clips = {})
+      : DataError(what), list(std::move(list_of_clips)) {}
+
+  std::filesystem::path list;  // the skipped.jsonl that names the clips; empty: the sentence does
 };
 
 // The clips a run leaves out: collected by many threads, then listed and checked by one.
@@ -73,7 +76,7 @@ class SkipList {
   SkipList& operator=(const SkipList&) = delete;
   ~SkipList();  // writes what save() put off
 
-  // Throws DataError, naming the clip, where data.strict is set. Any thread.
+  // Throws RefusedCorpusError, naming the clip, where data.strict is set. Any thread.
   void add(Skipped skipped);
 
   // Sorted by manifest, line and file, so that no order of threads shows.
@@ -85,9 +88,9 @@ class SkipList {
   // written again for each further clip. Any thread.
   void save();
 
-  // Throws DataError with the reasons and what to do when more than data.max_skipped of `all`
-  // clips, kept and left out, are in the list; NoClipsError where none is left. `written` is where
-  // skipped.jsonl was put; empty: the list's own file, if it has one.
+  // Throws RefusedCorpusError with the reasons and what to do when more than data.max_skipped of
+  // `all` clips, kept and left out, are in the list. `written` is where skipped.jsonl was put;
+  // empty: the list's own file, if it has one.
   void check_limit(std::int64_t all, std::filesystem::path written = {}) const;
 
  private:

@@ -211,10 +211,11 @@ void BackgroundSave::write(const PlacedCheckpoint& checkpoint) {
   succeeded_ = false;
   const auto say = [&](const std::string& why) {
     reader_.abandon();
-    log_warning("run",
-                "The checkpoint of step {} was not saved: {} Training goes on; the checkpoints "
-                "before stay, and the next save tries again.",
-                checkpoint.state.step, why);
+    log_warning(
+        "run",
+        "The checkpoint of step {} was not saved: {} Those before it stay, and the next save "
+        "tries again.",
+        checkpoint.state.step, why);
   };
   try {
     write_files(checkpoint);

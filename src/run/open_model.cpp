@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/open_model.h"
 
+#include <algorithm>
 #include <system_error>
 
 #include <ATen/ATen.h>
 #include <ATen/core/Tensor.h>
+#include <fmt/ranges.h>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -34,6 +36,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kXtts = "xtts-v2";
+
 bool holds_model(const fs::path& folder) {
   return fs::exists(folder / files::kModel) || fs::exists(folder / files::kDvae);
 }
@@ -57,6 +61,16 @@ fs::path pulled_model(const fs::path& name) {
   const fs::path models = models_folder();
   if (models.empty() || name.empty() || name != name.filename() || fs::exists(name)) return {};
   return holds_model(models / name) ? models / name : fs::path();
+}
+
+// The model of `myxtts pull` whose name is nearly the one that was given; nothing: none is.
+std::optional<std::string> near_model(const fs::path& given) {
+  std::vector<std::string> names{kXtts};
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(models_folder(), none)) {
+    if (holds_model(entry.path())) names.push_back(entry.path().filename().string());
+  }
+  return nearest_name(given.string(), names);
 }
 
 // What the link of a run points at: "step-0001200".
@@ -83,15 +97,19 @@ fs::path find_model(std::string_view flag, const fs::path& given) {
   if (const std::string run = what_a_run_is(given); !run.empty()) {
     throw DataError(fmt::format("{} {} is no model{}.", flag, given.string(), run));
   }
-  if (given == "xtts-v2") {
-    throw DataError(fmt::format(
-        "{} xtts-v2, the public model, is not here yet; type: myxtts pull xtts-v2", flag));
+  if (given == kXtts) {
+    throw DataError(fmt::format("{} {}, the public model, is not here yet; type: myxtts pull {}",
+                                flag, kXtts, kXtts));
+  }
+  if (const auto near = near_model(given); near && !fs::exists(given)) {
+    throw DataError(
+        fmt::format("There is no model {}; did you mean {} {}?", given.string(), flag, *near));
   }
   throw DataError(fmt::format(
-      "{} {} is not a model folder; name one with config.json, vocab.json and "
+      "{} {} is not a model folder{}; name one with config.json, vocab.json and "
       "model.safetensors, such as myxtts import makes, a run directory of myxtts train, "
       "or a model of myxtts pull --list.",
-      flag, given.string()));
+      flag, given.string(), fs::exists(given) ? "" : " (nothing is there)"));
 }
 
 OpenModel open_model(const std::filesystem::path& folder) {
@@ -157,6 +175,29 @@ std::vector<ModelPart> untrained_parts(const fs::path& folder) {
     if (is_untrained(folder, part)) parts.push_back(part);
   }
   return parts;
+}
+
+void warn_of_untrained_parts(const fs::path& folder, const std::vector<ModelPart>& trained_now) {
+  std::vector<ModelPart> untrained = untrained_parts(folder);
+  std::erase_if(untrained,
+                [&](ModelPart part) { return std::ranges::count(trained_now, part) > 0; });
+  if (untrained.empty()) return;
+  std::vector<std::string_view> names;
+  for (const ModelPart part : untrained) names.push_back(name_of(part));
+  // What was trained on an untrained part has to learn anew with it.
+  std::vector<std::string_view> stages;
+  for (const ModelPart part : {ModelPart::Dvae, ModelPart::Gpt, ModelPart::Decoder}) {
+    if (part == untrained.front() || !stages.empty()) stages.push_back(name_of(part));
+  }
+  const char* those = names.size() == 1 ? "it" : "them";
+  log_warning(
+      "model",
+      "the {} of {} {} never trained{}, so what you hear is noise; to train {}, type: myxtts train "
+      "{} {} --init {} --train-data CORPUS --checkpoint-dir RUN",
+      fmt::join(names, " and "), folder.string(), names.size() == 1 ? "was" : "were",
+      trained_now.empty() ? "" : fmt::format(", and this run does not train {}", those), those,
+      stages.size() == 1 ? "--stage" : "--stages", fmt::join(stages, ","),
+      shell_word(folder.string()));
 }
 
 void require_finite(const OpenModel& model, const std::filesystem::path& folder) {

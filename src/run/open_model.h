@@ -44,6 +44,11 @@ bool is_untrained(const std::filesystem::path& folder, ModelPart part);
 // Those of the parts that a model speaks with: dvae, gpt and decoder. A model speaks where none is.
 std::vector<ModelPart> untrained_parts(const std::filesystem::path& folder);
 
+// Says that a model makes noise where parts of it were never trained, and how to train them. What
+// the run that begins trains itself (`trained_now`) is not said.
+void warn_of_untrained_parts(const std::filesystem::path& folder,
+                             const std::vector<ModelPart>& trained_now = {});
+
 // Throws DataError that names the file and the tensor where a weight is not a finite number. Reads
 // every weight.
 void require_finite(const OpenModel& model, const std::filesystem::path& folder);

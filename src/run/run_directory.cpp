@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/atomic_file.h"
 #include "base/checksum.h"
@@ -114,11 +115,33 @@ bool RunDirectory::has_checkpoints() const {
   return holds_checkpoints(folder_);
 }
 
-void RunDirectory::discard_if_new() const {
+namespace {
+
+// The file may lie in a folder of the folder.
+void remove_all_but(const fs::path& kept, const fs::path& folder) {
+  std::error_code failed;
+  std::vector<fs::path> entries;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) entries.push_back(entry.path());
+  for (const fs::path& entry : entries) {
+    if (entry == kept) continue;
+    const bool is_around = !kept.lexically_relative(entry).string().starts_with("..");
+    if (is_around) {
+      remove_all_but(kept, entry);
+    } else {
+      fs::remove_all(entry, failed);
+    }
+  }
+}
+
+}  // namespace
+
+bool RunDirectory::discard_if_new(const fs::path& kept) const {
   std::error_code failed;
   // RUN/latest is also that of a stage which has one.
-  if (!is_new_ || has_checkpoints() || fs::exists(folder_ / "latest", failed)) return;
-  fs::remove_all(folder_, failed);
+  if (!is_new_ || has_checkpoints() || fs::exists(folder_ / "latest", failed)) return false;
+  if (kept.empty()) return fs::remove_all(folder_, failed) > 0;
+  remove_all_but(kept, folder_);
+  return true;
 }
 
 std::string what_a_run_is(const std::filesystem::path& folder) {
@@ -234,9 +257,9 @@ void go_on_with_rest(TrainingState& state, const std::string& batches) {
   const std::int64_t visits = state.rest->visits;
   log_info("run", "Since the checkpoint of step {} was made, {} changed. Epoch {} {}.", state.step,
            change_of("how batches are made", batches, state.batches), state.position.epoch + 1,
-           visits == 0
-               ? "has not begun"
-               : fmt::format("goes on in its order behind the {} clips that were trained", visits));
+           visits == 0 ? "has not begun"
+                       : fmt::format("goes on in its order behind the {} trained",
+                                     counted(visits, "clip that was", "clips that were")));
   state.division = *state.rest;
 }
 

@@ -32,9 +32,10 @@ class RunDirectory {
   // Whether a run was here before: it has checkpoints.
   bool has_checkpoints() const;
 
-  // Removes the folder with all that is in it, where this start made it and nothing was saved yet:
-  // for a run that turned out to have nothing to begin with.
-  void discard_if_new() const;
+  // Removes the folder with all that is in it but the file `kept`, where this start made it and
+  // nothing was saved yet: for a run that turned out to have nothing to begin with. False: it
+  // stays.
+  bool discard_if_new(const std::filesystem::path& kept = {}) const;
 
  private:
   std::filesystem::path folder_;

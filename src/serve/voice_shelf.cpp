@@ -10,6 +10,7 @@
 
 #include "audio/ffmpeg.h"
 #include "base/atomic_file.h"
+#include "base/error.h"
 #include "base/message_text.h"
 #include "serve/request_error.h"
 
@@ -59,6 +60,21 @@ std::optional<ShelvedVoice> voice_at(const fs::directory_entry& entry) {
   if (path.extension() == kSaved) return ShelvedVoice{path.stem().string(), {}, path};
   if (is_sound_file(path)) return ShelvedVoice{path.stem().string(), {path}, {}};
   return {};
+}
+
+// Who sent a clip knows its number, not the file that it was put into.
+void check_under_its_number(const fs::path& clip, std::size_t number,
+                            const std::function<void(const fs::path&)>& check) {
+  try {
+    check(clip);
+  } catch (const DataError& error) {
+    std::string message = error.what();
+    const std::string file = clip.string();
+    for (auto at = message.find(file); at != std::string::npos; at = message.find(file, at)) {
+      message.replace(at, file.size(), fmt::format("{} {}", at == 0 ? "Clip" : "clip", number));
+    }
+    throw DataError(message);
+  }
 }
 
 }  // namespace
@@ -123,7 +139,7 @@ void VoiceShelf::add(const std::string& name, std::span<const std::string> clips
       // What a file holds is told by its bytes, not by its name.
       const fs::path path = working / fmt::format("{:02}.wav", i + 1);
       write_file_atomically(path, std::as_bytes(std::span(clips[i])));
-      check(path);
+      check_under_its_number(path, i + 1, check);
     }
     fs::rename(working, folder_ / name);
   } catch (...) {  // and on it goes: nothing of a voice that failed stays

@@ -16,6 +16,7 @@
 #include "base/child_process.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/interruption.h"
 #include "base/progress.h"
 #include "data/layouts/manifest.h"
 #include "run/open_model.h"
@@ -83,10 +84,13 @@ void make_demo_corpus(const fs::path& folder, const std::string& synthesiser, in
   int number = 0;
   Progress progress({.title = "Speaking clips", .total = static_cast<std::uint64_t>(clips)});
   for (const std::string& sentence : demo_sentences(clips)) {
+    stop_if_interrupted();
     const std::string name = fmt::format("demo-{:03}", ++number);
     const fs::path wav = folder / "wavs" / (name + ".wav");
     ChildProcess speaking(speaking_command(synthesiser, sentence, number, wav));
-    if (const int code = speaking.wait(); code != 0) {
+    const int code = speaking.wait();
+    stop_if_interrupted();  // which a terminal tells the synthesiser too
+    if (code != 0) {
       throw DataError(
           fmt::format("{} could not speak \"{}\": it ended with {}.", synthesiser, sentence, code));
     }
@@ -109,6 +113,7 @@ CodeCounts count_codes(const fs::path& corpus, const OpenModel& model) {
   const auto entries = read_manifest({.path = corpus}).entries;
   Progress progress({.title = "Counting codes", .total = entries.size()});
   for (const ManifestEntry& entry : entries) {
+    stop_if_interrupted();
     const auto clip = read_clip(entry.audio, encoder.sample_rate());
     const auto codes = encoder.codes(encoder.mel_dvae(clip));
     const auto* code = codes.const_data_ptr<std::int64_t>();

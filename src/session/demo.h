@@ -17,7 +17,7 @@ std::string find_speech_synthesiser();
 std::vector<std::string> demo_sentences(int count);
 
 // A corpus in the layout of LJSpeech: the sentences as spoken by the synthesiser in two voices.
-// Shows progress. Throws DataError.
+// Shows progress. Throws DataError, Interrupted.
 void make_demo_corpus(const std::filesystem::path& folder, const std::string& synthesiser,
                       int clips);
 
@@ -33,7 +33,7 @@ struct DemoOutcome {
 };
 
 // Reads the run's metrics and computes the codes of every clip with the run's own frozen DVAE.
-// Shows progress. Throws DataError.
+// Shows progress. Throws DataError, Interrupted.
 DemoOutcome demo_outcome(const std::filesystem::path& corpus, const std::filesystem::path& run);
 
 // A few lines, with a verdict.

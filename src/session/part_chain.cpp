@@ -20,6 +20,7 @@
 #include "run/checkpoint_store.h"
 #include "run/model_folder.h"
 #include "run/run_directory.h"
+#include "session/run_report.h"
 
 namespace myxtts {
 namespace {
@@ -81,9 +82,9 @@ PartChain::PartChain(const EffectiveConfig& settings, fs::path run)
     const FinishedPart* before = finished(stages_[index]);
     if (before == nullptr || !is_done(index) || ended_by_what_it_has_now(*before)) continue;
     log_warning("train",
-                "The stage {} stays as it is, with {} steps: a later one has begun from its model, "
+                "The stage {} stays as it is, with {}: a later one has begun from its model, "
                 "so that another budget or --max-steps does not count for it.",
-                name_of(stages_[index]), human_count(before->steps));
+                name_of(stages_[index]), counted(before->steps, "step"));
   }
 }
 
@@ -172,9 +173,11 @@ std::string PartChain::opening(std::size_t index) const {
   const EffectiveConfig own = settings_of(index);
   std::string text = fmt::format("stage {} of {}: {}", index + 1, size(), name_of(stages_[index]));
   if (const std::string budget = budget_of(stages_[index]); !budget.empty()) {
-    text += budget.ends_with('m') ? fmt::format(", {} minutes", budget.substr(0, budget.size() - 1))
+    text += budget.ends_with('m')
+                ? fmt::format(", {} minute{}", budget.substr(0, budget.size() - 1),
+                              budget == "1m" ? "" : "s")
             : budget.ends_with('h') ? fmt::format(", {} of speech", budget)
-                                    : fmt::format(", {} steps", budget);
+                                    : fmt::format(", {} step{}", budget, budget == "1" ? "" : "s");
   }
   const auto& init = own.values.train.init;
   return text + (init ? fmt::format(", from {}", init->string()) : ", from nothing");
@@ -238,6 +241,33 @@ void PartChain::write() const {
   }
   const Json json{{"version", 1}, {"stages", format_parts(stages_)}, {"finished", finished}};
   write_file_atomically(run_ / kChainFile, bytes_of(json.dump(1) + "\n"));
+}
+
+namespace {
+
+// Twice what the stage was ended by, as flags.
+std::string twice(const FinishedPart& stage) {
+  const auto budgets = parse_part_budgets(fmt::format("{}={}", name_of(stage.stage), stage.budget));
+  if (budgets) {
+    PartBudget budget = budgets->at(stage.stage);
+    if (budget.minutes) *budget.minutes *= 2;
+    if (budget.steps) *budget.steps *= 2;
+    return fmt::format("--stage-budget {}={}", name_of(stage.stage), format_part_budget(budget));
+  }
+  const bool by_steps = stage.max_steps.value_or(0) > 0 && stage.steps >= *stage.max_steps;
+  return by_steps ? fmt::format("--max-steps {}", 2 * stage.steps)
+                  : fmt::format("--epochs {}", 2 * stage.epochs.value_or(1));
+}
+
+}  // namespace
+
+std::string PartChain::how_to_go_on() const {
+  const FinishedPart* last = finished(stages_.back());
+  MYXTTS_CHECK(last != nullptr, "the last stage of {} is not finished", run_.string());
+  return fmt::format(
+      "{} of {} {} finished: nothing was left to train. To train {} on, type:\n  {} {}\n",
+      size() == 1 ? "The only stage" : fmt::format("All {} stages", size()), run_.string(),
+      size() == 1 ? "is" : "are", name_of(last->stage), resume_command(run_), twice(*last));
 }
 
 std::string PartChain::summary() const {

@@ -66,6 +66,8 @@ class PartChain {
 
   // A line for each finished stage.
   std::string summary() const;
+  // Of a chain whose stages are all finished: that they are, and what trains the last one on.
+  std::string how_to_go_on() const;
 
  private:
   std::string budget_of(ModelPart stage) const;

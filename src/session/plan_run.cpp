@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include <fmt/ranges.h>
@@ -68,16 +69,20 @@ ModelConfig sizes_of_run(const RunConfig& config) {
 
 namespace {
 
+Manifest listed_by(CorpusSource source, const DataConfig& data) {
+  if (!source.layout) source.layout = data.format;
+  return read_manifest(source);
+}
+
 // What the corpora list, each visited once in an epoch; nothing: they are weighted, or cannot be
 // read, which whoever opens them says.
 std::optional<std::int64_t> listed_clips(const DataConfig& data) {
   if (data.language_weights || data.speaker_weights) return std::nullopt;
   std::int64_t clips = 0;
-  for (CorpusSource source : data.train_data) {
+  for (const CorpusSource& source : data.train_data) {
     if (source.weight != 1.0) return std::nullopt;
-    if (!source.layout) source.layout = data.format;
     try {
-      clips += std::ssize(read_manifest(source).entries);
+      clips += std::ssize(listed_by(source, data).entries);
     } catch (const DataError&) {
       return std::nullopt;
     }
@@ -87,12 +92,27 @@ std::optional<std::int64_t> listed_clips(const DataConfig& data) {
 
 }  // namespace
 
+std::int64_t listed_speakers(const DataConfig& data) {
+  std::int64_t speakers = 0;
+  for (const CorpusSource& source : data.train_data) {
+    std::set<std::string> names;
+    for (const ManifestEntry& entry : listed_by(source, data).entries) names.insert(entry.speaker);
+    speakers += std::ssize(names);
+  }
+  return speakers;
+}
+
+ManifestEntry first_listed(const DataConfig& data) {
+  const auto& sources = data.val_data.empty() ? data.train_data : data.val_data;
+  if (sources.empty()) return {};
+  const Manifest listed = listed_by(sources.front(), data);
+  return listed.entries.empty() ? ManifestEntry{} : listed.entries.front();
+}
+
 RunConfig within_corpora(RunConfig config) {
   std::optional<std::int64_t>& batch = config.train.batch_size;
   const auto clips = batch > 1 ? listed_clips(config.data) : std::nullopt;
-  if (!clips || *clips < 2 || *batch <= *clips) return config;
-  log_info("train", "a batch is {} clips, all that there are, in place of {}", *clips, *batch);
-  batch = clips;
+  if (clips && *clips > 1 && *batch > *clips) batch = clips;
   return config;
 }
 

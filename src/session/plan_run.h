@@ -5,6 +5,7 @@
 
 #include "config/model.h"
 #include "config/run_config.h"
+#include "data/layouts/manifest.h"
 #include "device/machine.h"
 #include "device/plan/device_plan.h"
 #include "parallel/world.h"
@@ -27,9 +28,15 @@ ModelConfig sizes_to_train(const TrainConfig& config);
 // gone.
 ModelConfig sizes_of_run(const RunConfig& config);
 
-// The settings with a --batch-size that is no larger than what --train-data lists, which is said:
-// no step has more clips, so that neither memory nor time is for more. Throws DataError.
+// The settings with a --batch-size that is no larger than what --train-data lists: no step has more
+// clips, so that neither memory nor time is for more.
 RunConfig within_corpora(RunConfig config);
+
+// How many speakers --train-data lists, by the rule of SpeakerTable. Throws DataError.
+std::int64_t listed_speakers(const DataConfig& data);
+
+// The first clip that --val-data lists, or --train-data without it. Throws DataError.
+ManifestEntry first_listed(const DataConfig& data);
 
 // The plan of a run on this machine; opens nothing. Of `ranks` that share the host each may have
 // its part of the host's memory. Throws ConfigError, DeviceError.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "session/run_checks.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -24,8 +26,11 @@
 #include "diagnose/doctor/checklist.h"
 #include "diagnose/doctor/measure.h"
 #include "diagnose/validate/validation.h"
+#include "model/discriminators.h"
+#include "model/tensor_spec.h"
 #include "run/model_folder.h"
 #include "run/run_directory.h"
+#include "run/training_state.h"
 #include "session/part_chain.h"
 #include "session/plan_run.h"
 #include "session/starting_model.h"
@@ -99,6 +104,7 @@ CorpusFacts facts_of_corpus(const Corpus& corpus, const RunConfig& config, const
                            .static_shapes = true,
                            .seed = static_cast<std::uint64_t>(config.train.seed)});
   facts.batches_per_epoch = batches.steps_per_epoch();
+  facts.speakers = SpeakerTable(corpus).size();
   facts.largest_batch = shape_of(batches, facts);
   facts.useful_share = batches.useful_share();
   return facts;
@@ -118,6 +124,50 @@ void gather(Part part, Result& result, std::string& fault) {
 
 ModelConfig sizes_of(const RunFacts& facts) {
   return facts.model ? *facts.model : model_preset(facts.config.train.model_size);
+}
+
+std::int64_t bytes_below(const fs::path& folder) {
+  std::int64_t bytes = 0;
+  std::error_code failed;
+  for (auto entry = fs::recursive_directory_iterator(folder, failed);
+       !failed && entry != fs::recursive_directory_iterator(); entry.increment(failed)) {
+    struct stat status {};
+    // Files with several names are checkpoints' links to one: each counts for its share.
+    if (::lstat(entry->path().c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
+      bytes += status.st_size / static_cast<std::int64_t>(status.st_nlink);
+    }
+  }
+  return bytes;
+}
+
+// Where the stage has its checkpoints: one of --stages in a folder of its own.
+fs::path folder_of_stage(const RunConfig& config) {
+  const fs::path& run = config.run.checkpoint_dir;
+  const fs::path own = run / name_of(config.train.stage);
+  std::error_code unreadable;
+  return fs::is_directory(own, unreadable) ? own : run;
+}
+
+// What a run has done, its disk, what it has there already and what it will add; `before`: the
+// stages before it.
+void add_folder(std::span<const RunFacts> before, RunFacts& facts) {
+  SystemProbe probe;
+  facts.disk = probe.disk(existing_folder(facts.config.run.checkpoint_dir));
+  if (facts.disk.fault.empty()) facts.disk.fault = writing_fault(facts.disk.folder);
+  const fs::path folder = folder_of_stage(facts.config);
+  facts.held_bytes = bytes_below(folder / "checkpoints") + bytes_below(folder / "start");
+  const fs::path state = folder / "latest" / files::kState;
+  std::error_code missing;
+  if (facts.config.run.resume && fs::exists(state, missing)) {
+    gather([&state] { return read_training_state(state).step; }, facts.steps_done, facts.run_fault);
+  }
+  facts.bytes_before = 0;
+  for (const RunFacts& each : before) {
+    if (each.model) facts.bytes_before += bytes_to_keep(each);
+  }
+  if (facts.model && facts.config.train.stage == ModelPart::Decoder) {
+    facts.judges = parameter_count(discriminator_specs(discriminators_for(facts.model->decoder)));
+  }
 }
 
 // A run, and what of it is needed until its facts are complete.
@@ -152,8 +202,6 @@ LookedAt look_before_devices(RunConfig config, const LookedAt* before) {
   SystemProbe probe;
   LookedAt run{.facts = {.config = config, .machine = discover_machine(probe)}};
   RunFacts& facts = run.facts;
-  facts.disk = probe.disk(existing_folder(config.run.checkpoint_dir));
-  if (facts.disk.fault.empty()) facts.disk.fault = writing_fault(facts.disk.folder);
   const auto sizes_of_model = [&config] {
     find_starting_model(config);
     return sizes_to_train(config.train);
@@ -201,9 +249,22 @@ std::vector<RunFacts> gather_run_facts(const std::vector<RunConfig>& stages) {
   for (LookedAt& run : looked_at) {
     open_devices_of(run.facts);
     if (run.corpus) add_corpus(*run.corpus, run.facts);
+    add_folder(all, run.facts);
     all.push_back(std::move(run.facts));
   }
   return all;
+}
+
+std::string caution_of_disk(const std::vector<RunConfig>& stages) {
+  std::vector<RunFacts> all;
+  for (const RunConfig& config : stages) {
+    RunFacts facts{.config = config, .model = sizes_of_run(config)};
+    add_folder(all, facts);
+    const Check check = check_disk(facts);
+    if (check.verdict == Verdict::Fail) return fmt::format("{}. {}.", check.found, check.remedy);
+    all.push_back(std::move(facts));
+  }
+  return {};
 }
 
 namespace {

@@ -16,6 +16,10 @@ namespace myxtts {
 // missing or old, with progress, into --cache-dir or where `prepare` keeps it.
 std::vector<RunFacts> gather_run_facts(const std::vector<RunConfig>& stages);
 
+// That the disk has too little room for what the stages of a run will keep, in the words of
+// --dry-run; empty: it has enough. Throws what opening their model throws.
+std::string caution_of_disk(const std::vector<RunConfig>& stages);
+
 // Before anything is written: throws ConfigError where the run directory would lie in a corpus, or
 // where --resume goes on with another network than the one that is asked for.
 void check_before_run(const EffectiveConfig& settings);

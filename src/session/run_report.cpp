@@ -30,7 +30,8 @@ void say(const Lines& lines) {
 }
 
 std::string resume_command(const std::filesystem::path& run) {
-  return fmt::format("myxtts train --config {} --resume", (run / "config.yaml").string());
+  return fmt::format("myxtts train --config {} --resume",
+                     shell_word((run / "config.yaml").string()));
 }
 
 namespace {
@@ -361,6 +362,7 @@ ProgressObserver::ProgressObserver(const DevicePlan& plan, const TrainingProgres
       progress_(std::in_place,
                 ProgressOptions{.title = options.title,
                                 .total = options.last_step,
+                                .deadline = options.deadline,
                                 .done_before = static_cast<std::uint64_t>(options.first_step)},
                 screen, clock),
       since_(clock.now()),
@@ -434,7 +436,7 @@ ProgressNote ProgressObserver::note(const StepReport& report) {
       .then = {fmt::format("epoch {}", report.position.epoch + 1),
                fmt::format("lr {:.3g}", report.learning_rate),
                fmt::format("{:.1f} clips/s", static_cast<double>(clips_) / seconds),
-               fmt::format("{:.0f} hours of speech an hour", audio_seconds_ / seconds)}};
+               counted(std::lround(audio_seconds_ / seconds), "hour") + " of speech an hour"}};
   if (options_.most_seconds) {
     const double trained = options_.seconds_before + seconds_in(now - begun_);
     const std::chrono::duration<double> left(std::max(0.0, *options_.most_seconds - trained));

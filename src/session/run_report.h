@@ -112,6 +112,7 @@ struct TrainingProgressOptions {
   std::string title = "Training";
   std::int64_t first_step = 0;
   std::optional<std::int64_t> last_step = {};  // nothing: not known
+  std::optional<Clock::Time> deadline = {};    // where --max-minutes end it
   std::optional<double> most_seconds = {};     // of training, where a clock ends it
   double seconds_before = 0;                   // of training, by earlier processes
   std::vector<std::string> loss_names = {};    // PartTraining's

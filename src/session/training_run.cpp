@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "config/effective_config.h"
+#include "diagnose/doctor/run_checklist.h"
 #include "pipeline/pipeline_reading.h"
 #include "run/metrics_log.h"
 #include "session/run_monitor.h"
@@ -46,6 +47,7 @@ Metrics gauges(const PipelineReading& reading, const RunDevices& devices) {
 struct TrainingRun::State {
   State(RunInputs& inputs, CheckpointStore& checkpoints, const RunOptions& options, RankTeam& team)
       : parts(inputs, checkpoints, team),
+        store(checkpoints),
         resume(options.resume.empty() ? resume_command(inputs.folder()) : options.resume),
         feed(inputs.feeds().training(parts.place)),
         monitor(
@@ -56,6 +58,7 @@ struct TrainingRun::State {
         progress(parts.plan, {.title = options.title,
                               .first_step = parts.state.step,
                               .last_step = known_last_step(),
+                              .deadline = options.deadline,
                               .most_seconds = most_seconds(parts.config().train),
                               .seconds_before = parts.state.seconds,
                               .loss_names = parts.training->loss_names(),
@@ -119,6 +122,7 @@ struct TrainingRun::State {
   }
 
   WiredTraining parts;
+  const CheckpointStore& store;
   const std::string resume;  // the command
   std::shared_ptr<BatchFeed> feed;
   RunMonitor monitor;
@@ -129,10 +133,30 @@ struct TrainingRun::State {
   std::unique_ptr<ValidationSamples> samples;
 };
 
+namespace {
+
+// What was asked for is held against what there is to train on.
+void judge_batch(const EffectiveConfig& settings, const Corpus& corpus) {
+  const auto& asked = settings.values.train.batch_size;
+  const std::int64_t clips = std::ssize(corpus.training());
+  if (!asked || *asked <= clips) return;
+  const bool was_typed = !settings.origins.empty() &&
+                         settings.origin_of("train.batch_size").kind == Origin::Kind::Flag;
+  const BatchCaution caution = caution_of_batch(*asked, clips, was_typed);
+  if (was_typed) {
+    log_warning("train", "{}. {}.", caution.finding, caution.remedy);
+  } else {
+    log_info("train", "a batch is {}", caution.finding);
+  }
+}
+
+}  // namespace
+
 TrainingRun::TrainingRun(RunInputs& inputs, CheckpointStore& checkpoints, const RunOptions& options,
                          RankTeam& team)
     : state_(std::make_unique<State>(inputs, checkpoints, options, team)) {
   if (!state_->parts.leads()) return;
+  judge_batch(inputs.settings(), inputs.data().corpus());
   if (inputs.data().validation() == nullptr) log_warning("train", "{}.", kNothingMeasured);
   const RunConfig& config = inputs.settings().values;
   for (const LengthCaution& caution : cautions_of_length(config, inputs.data().steps_of_run())) {
@@ -164,10 +188,16 @@ Ending TrainingRun::train() {
   if (ending == Ending::OutOfTime && state_->samples) state_->samples->stop();
   state_->feed->finish();
   if (!parts.saver.finish()) {
+    const std::int64_t step = parts.trainer.state().step;
+    const auto saved = state_->store.all();
     throw DataError(fmt::format(
-        "The last checkpoint, of step {}, could not be written (the reason is above); what was "
-        "saved before is whole. Make room, then type: {}",
-        parts.trainer.state().step, state_->resume));
+        "The last checkpoint, of step {}, could not be written (the reason is above); {}. Make "
+        "room, then type: {}",
+        step,
+        saved.empty() ? "none was saved before it, so that the run begins again"
+                      : fmt::format("the run goes on from that of step {}, which is whole",
+                                    saved.back().step),
+        state_->resume));
   }
   parts.team.barrier();  // what rank 0 wrote is there for all
   if (ending == Ending::Done && state_->samples) {

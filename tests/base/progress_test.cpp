@@ -120,6 +120,22 @@ TEST(Progress, APlainFileGetsALineEveryFiveSecondsWithoutControlCharacters) {
             "Unpacking: 900 kB of 3.0 MB in 9.0 s (100 kB/s)\n");
 }
 
+TEST(Progress, AClockThatEndsTheWorkBeforeItIsDoneGivesTheTimeLeft) {
+  CapturedScreen captured(80);
+  Screen screen(captured.file(), kPlain);
+  FakeClock clock;
+  Progress progress({.title = "Training", .total = 2000, .deadline = clock.now() + 100s}, screen,
+                    clock);
+  clock.advance(10s);
+  progress.advance(20);
+  const std::string shown = captured.take();
+  EXPECT_NE(shown.find("1 min 30 s left"), std::string::npos) << shown;
+  EXPECT_NE(shown.find(" 10 %"), std::string::npos) << shown;
+  clock.advance(10s);
+  progress.advance(1880);  // the work ends first
+  EXPECT_NE(captured.take().find("2.0 s left"), std::string::npos);
+}
+
 TEST(Progress, AnUnknownTotalShowsWhatIsKnown) {
   CapturedScreen captured(80);
   Screen screen(captured.file(), kTerminal);

@@ -204,6 +204,19 @@ TEST(Consistency, AWarmUpThatNeverEndsIsRefused) {
       << of_a_stage;
 }
 
+TEST(Consistency, StagesComeInAnOrderInWhichEachLearnsFromTheOnesBefore) {
+  for (const char* stages : {"dvae,gpt,decoder", "speaker,dvae,gpt,decoder", "dvae,decoder", "gpt",
+                             "dvae,gpt,speaker,decoder"}) {
+    EXPECT_EQ(complaint({{"train.stages", stages}}), "") << stages;
+  }
+  EXPECT_EQ(complaint({{"train.stages", "decoder,gpt,dvae"}}),
+            "train.stages is decoder,gpt,dvae (flag --stages), but the stage gpt learns from what "
+            "dvae makes, so that dvae comes first; give --stages dvae,gpt,decoder.");
+  for (const char* stages : {"gpt,dvae", "decoder,dvae", "decoder,gpt", "decoder,speaker"}) {
+    EXPECT_NE(complaint({{"train.stages", stages}}), "") << stages;
+  }
+}
+
 TEST(Consistency, AModelBringsItsOwnVocabulary) {
   EXPECT_NE(complaint({{"train.init", "xtts"}, {"train.vocab", "vocab.json"}})
                 .find("vocab extend --model xtts --language CODE"),

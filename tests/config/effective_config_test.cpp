@@ -265,7 +265,7 @@ TEST(EffectiveConfig, AResumedRunKeepsItsRate) {
     const test::TemporaryFile file(written, "config.yaml");
     return rate({.flags = {flag("data.train_data", "corpus"),
                            flag("run.checkpoint_dir", file.path().parent_path().string()),
-                           flag("run.resume", "latest")}});
+                           flag("run.resume", "latest"), flag("train.lr", "auto")}});
   };
   EXPECT_EQ(resumed("train: {lr: 0.003}\n"), "lr 0.003 for gpt: it is the run's own");
   EXPECT_EQ(resumed("stages: {dvae: {lr: 0.3}, gpt: {lr: 0.03}}\n"),

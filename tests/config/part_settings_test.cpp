@@ -147,9 +147,10 @@ TEST(StageSettings, ListsAndBudgetsAreReadStrictly) {
   for (const char* wrong : {"", "dvae,", "dvae,dvae", "dvae gpt", "voice"}) {
     EXPECT_FALSE(parse_parts(wrong)) << wrong;
   }
-  EXPECT_EQ(unknown_part_in("dvae,gtp"), "; there is no stage 'gtp', did you mean gpt?");
-  EXPECT_EQ(unknown_part_in("dvae=1,giraffe=2"), "; there is no stage 'giraffe'.");
-  EXPECT_EQ(unknown_part_in("dvae=x,gpt"), "");
+  EXPECT_EQ(fault_of_parts("dvae,gtp"), "; there is no stage 'gtp', did you mean gpt?");
+  EXPECT_EQ(fault_of_parts("dvae=1,giraffe=2"), "; there is no stage 'giraffe'.");
+  EXPECT_EQ(fault_of_parts("dvae=x,gpt"), "");
+  EXPECT_EQ(fault_of_parts("gpt,dvae,gpt"), "; gpt stands there twice.");
   const auto budgets = parse_part_budgets("dvae=3000,gpt=0.5m");
   ASSERT_TRUE(budgets);
   EXPECT_EQ(budgets->at(ModelPart::Dvae).steps, 3000);

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -65,14 +66,39 @@ TEST_F(ResumedRun, GoesOnInTheFolderThatResumeNames) {
   EXPECT_EQ(values({flag("run.resume", step), flag("run.checkpoint_dir", fresh)}).run.resume, step);
 }
 
-TEST_F(ResumedRun, HasItsOwnSettingsWhereNoCorpusIsNamed) {
+TEST_F(ResumedRun, HasItsOwnSettingsButForWhatIsTyped) {
   const fs::path run = made("a", "data: {train_data: corpus}\ntrain: {batch_size: 3, seed: 7}\n");
   const RunConfig own = values({flag("run.resume", run), flag("train.seed", "8")});
   EXPECT_EQ(own.data.train_data.at(0).path, "corpus");
   EXPECT_EQ(own.train.batch_size, 3);
   EXPECT_EQ(own.train.seed, 8) << "flags win";
-  const RunConfig typed = values({flag("run.resume", run), flag("data.train_data", "other")});
-  EXPECT_FALSE(typed.train.batch_size) << "who names the corpus names the rest, too";
+  const std::vector<Setting> flags{flag("run.resume", run), flag("data.train_data", "other")};
+  const RunConfig typed = values(flags);
+  EXPECT_EQ(typed.data.train_data.size(), 1U);
+  EXPECT_EQ(typed.data.train_data.at(0).path, "other");
+  EXPECT_EQ(typed.train.batch_size, 3);
+  EXPECT_EQ(changes_of_resumed(make_effective_config({.flags = flags}), settings_of_resumed(typed)),
+            fmt::format("data.train_data is {}, was {}", fs::absolute("other").string(),
+                        fs::absolute("corpus").string()));
+  // A new run that begins with the checkpoint of another is what was typed.
+  const fs::path step = run / "checkpoints" / "step-0000005";
+  const RunConfig fresh =
+      values({flag("run.resume", step), flag("run.checkpoint_dir", folder_ / "new"),
+              flag("data.train_data", "other")});
+  EXPECT_FALSE(fresh.train.batch_size);
+}
+
+TEST_F(ResumedRun, AFileThatIsDamagedOrNothingThatIsThereIsRefused) {
+  EXPECT_NE(refusal({flag("run.resume", made("empty", ""))}).find("config.yaml is empty."),
+            std::string::npos);
+  EXPECT_NE(refusal({flag("run.resume", made("torn", "train: {seed: [\n"))}).find("restore"),
+            std::string::npos);
+  EXPECT_THROW(require_resumed(values({flag("run.resume", folder_ / "nowhere")})), DataError);
+  for (const char* point : {"latest", "17"}) require_resumed(values({flag("run.resume", point)}));
+  const fs::path run = made("a", "train: {seed: 7}\n");
+  EXPECT_EQ(values({flag("run.resume", run / "config.yaml")}).run.checkpoint_dir, run);
+  EXPECT_EQ(values({flag("run.resume", run / "config.yaml")}).run.resume, "latest");
+  require_resumed(values({flag("run.resume", run)}));
 }
 
 TEST_F(ResumedRun, IsTheOneThatItsFileLiesIn) {

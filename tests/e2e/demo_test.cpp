@@ -52,7 +52,8 @@ TEST_F(Demo, TrainsIsInterruptedGoesOnAndTellsWhatItLearnt) {
   const auto result = run_program(command("6"), environment());
   ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
   for (const char* words :
-       {"$ myxtts train --model-size tiny", "That was on purpose: SIGTERM after", "--resume",
+       {"$ myxtts train --model-size tiny", "--max-minutes 0.5",
+        "That was on purpose: SIGTERM after", "--resume",
         "guessing blindly among all of them      5.553", "knowing how frequent each one is",
         "this run, on clips it never saw", "There is nothing to export", "For a voice of your own",
         "myxtts pull xtts-v2"}) {
@@ -75,6 +76,18 @@ TEST_F(Demo, CtrlCLeavesARunThatCanBeResumed) {
   const auto resumed = run_program(
       {"train", "--config", folder_ / "demo/run/config.yaml", "--resume", "--max-steps", "1"});
   EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+}
+
+TEST_F(Demo, CtrlCBeforeAnythingIsTrainedLeavesNothingBehindAndSaysSo) {
+  StartedProgram program(command("600"), environment());
+  while (!fs::exists(folder_ / "demo/corpus/wavs/demo-001.wav") && !program.ends_within(10ms)) {
+  }
+  program.send(SIGINT);
+  ASSERT_TRUE(program.ends_soon());
+  const auto result = program.finish();
+  EXPECT_EQ(result.exit_code, 130) << result.err;
+  EXPECT_TRUE(has(result.out, "Interrupted before anything was trained, and ")) << result.out;
+  EXPECT_FALSE(fs::exists(folder_ / "demo"));
 }
 
 TEST_F(Demo, WithoutASynthesiserItSaysWhatToInstall) {

@@ -186,6 +186,8 @@ TEST(Doctor, TheBundleHoldsTheTableAndNoNameOfUserHostOrHome) {
   fs::create_directories(folder / "someones-home/run");
   std::ofstream(folder / "someones-home/run/log.txt")
       << "read " << (folder / "someones-home/corpus").string() << " for somebody\n";
+  fs::create_directories(folder / "someones-home/run/gpt");  // a run of several stages
+  std::ofstream(folder / "someones-home/run/gpt/metrics.jsonl") << "{\"step\": 7}\n";
   const std::string bundle = (folder / "b.tar").string();
   const auto result =
       run_program({"doctor", "--bundle", bundle, "--run", (folder / "someones-home/run").string()},
@@ -202,6 +204,7 @@ TEST(Doctor, TheBundleHoldsTheTableAndNoNameOfUserHostOrHome) {
   gethostname(host.data(), host.size() - 1);
   EXPECT_NE(text.find("LibTorch"), std::string::npos);
   EXPECT_NE(text.find("read ~/corpus for <user>"), std::string::npos);
+  EXPECT_NE(text.find("run/gpt/metrics.jsonl"), std::string::npos);
   for (const std::string& name : {std::string("someones-home"), std::string("somebody"),
                                   std::string("hidden-value"), std::string(host.data())}) {
     EXPECT_EQ(text.find(name), std::string::npos) << name;

@@ -24,6 +24,11 @@ TEST_F(Recipes, EveryFileOfConfigsIsReadByTheProgram) {
     ++read;
   }
   EXPECT_GE(read, 5);
+  // By its name alone, wherever the program was started.
+  const auto named = run_program({"config", "--config", "configs/one-voice-from-nothing"});
+  EXPECT_EQ(named.exit_code, 0) << named.err;
+  EXPECT_TRUE(has(named.err, "is the recipe ")) << named.err;
+  EXPECT_TRUE(has(named.out, "stages: dvae,gpt,decoder")) << named.out;
 }
 
 TEST_F(Recipes, FineTuningWithoutAModelIsRefusedWithWhatToType) {

@@ -112,6 +112,13 @@ TEST_F(TrainChain, ThreeStagesFromNothingMakeOneModelThatSpeaksAndLeaveSoundsAnd
   EXPECT_FALSE(has(result.out, "export it")) << "the peer has no model of this size";
   const auto again = trained("run", three_stages({"--samples", "2", "--resume"}));
   EXPECT_FALSE(has(again.err, "stage 1 of 3")) << "nothing is repeated";
+  EXPECT_TRUE(has(again.out, "All 3 stages of " + path("run").string() +
+                                 " are finished: nothing was left to train. To train decoder on, "
+                                 "type:\n  myxtts train --config " +
+                                 path("run").string() +
+                                 "/config.yaml --resume --stage-budget decoder=4\n"))
+      << again.out;
+  EXPECT_TRUE(has(again.out, "--reference " + path("corpus").string())) << again.out;
   expect_samples("run");
 }
 

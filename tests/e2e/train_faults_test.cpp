@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <set>
 
 #include <ATen/ATen.h>
 
@@ -41,6 +42,14 @@ class TrainFaults : public TrainingBench {
     }
   }
 };
+
+// What --dry-run says of a check: "PASS  disk         12 GB free at ...".
+std::string finding_of(const std::string& check, const std::string& out) {
+  const auto name = out.find("  " + check + " ");
+  const auto end = out.find('\n', name);
+  const auto start = out.find_first_not_of(' ', name + 2 + check.size());
+  return name == std::string::npos ? "" : out.substr(start, end - start);
+}
 
 void flip_a_bit(const fs::path& file) {
   std::string bytes = contents_of(file);
@@ -120,6 +129,8 @@ TEST_F(TrainFaults, AFullDiskDoesNotStopTrainingAndTheRunGoesOnOnceThereIsRoom) 
   EXPECT_TRUE(has(full.err, "The checkpoint of step 4 was not saved")) << full.err;
   EXPECT_TRUE(has(full.err, "The checkpoint of step 6 was not saved")) << full.err;
   EXPECT_TRUE(has(full.err, "is full")) << full.err;
+  EXPECT_TRUE(has(full.err, "the run goes on from that of step 2, which is whole. Make room, then"))
+      << full.err;
   EXPECT_EQ(fs::read_symlink(disk / "run/latest"), "checkpoints/step-0000002");
 
   ASSERT_EQ(::mount("none", disk.path().c_str(), "tmpfs", MS_REMOUNT, "size=90%"), 0);
@@ -133,13 +144,54 @@ TEST_F(TrainFaults, AChainOnAFullDiskNamesTheCommandThatContinuesTheChain) {
   // Room for what a stage begins with, but for no checkpoint.
   const SmallDisk disk(30 * 1024);
   if (!disk.mounted()) GTEST_SKIP() << "this user may not mount a small disk";
-  const auto full = train("run", steps(2, {"--stages", "gpt", "--checkpoint-dir", disk / "run"}));
+  const Words words = steps(2, {"--stages", "gpt", "--checkpoint-dir", disk / "run"});
+  Words check = words;
+  check.insert(check.end(), {"--dry-run", "--quiet", "--cache-dir", path("cache")});
+  const std::string said = finding_of("disk", train("run", check).out);
+  EXPECT_TRUE(has(said, " free at ")) << said;
+  const auto full = train("run", words);
   EXPECT_EQ(full.exit_code, 3) << full.err;
+  EXPECT_TRUE(has(full.err, said)) << said << "\n" << full.err;
+  EXPECT_TRUE(has(full.err, "none was saved before it, so that the run begins again. Make room"))
+      << full.err;
   EXPECT_TRUE(has(full.err, "The last checkpoint, of step 2, could not be written")) << full.err;
   EXPECT_TRUE(has(
       full.err, "type: myxtts train --config " + (disk / "run").string() + "/config.yaml --resume"))
       << full.err;
   EXPECT_FALSE(has(full.err, "run/gpt/config.yaml")) << full.err;
+}
+
+TEST_F(TrainFaults, ADryRunOfSeveralStagesAddsUpTheirRoomAndSeesThatOneSpeakerIsTooFew) {
+  const auto result =
+      train("run", {"--dry-run", "--quiet", "--stages", "dvae,speaker,gpt,decoder"});
+  EXPECT_EQ(result.exit_code, 1) << result.out;
+  EXPECT_TRUE(has(result.out, "FAIL  speakers     The corpus has one speaker")) << result.out;
+  std::set<std::string> models;
+  std::string rest = result.out;
+  for (int stage = 1; stage <= 4; ++stage) {
+    models.insert(finding_of("model", rest));
+    EXPECT_EQ(has(finding_of("disk", rest), " of the stages before among it"), stage > 1) << rest;
+    rest.erase(0, rest.find("\nStage ", 1) + 1);
+  }
+  EXPECT_EQ(models.size(), 4U) << result.out;
+}
+
+TEST_F(TrainFaults, ARunThatTheClipsLetNotBeginLeavesTheListOfThemAlone) {
+  for (int i = 0; i < 4; ++i) {
+    add_line(path("corpus"), "lost" + std::to_string(i), "sixteen letters or so");
+  }
+  for (const Words& more : {Words{"--quiet"}, Words{"--quiet", "--stages", "dvae,gpt"}}) {
+    const auto refused = train("run", more);
+    EXPECT_EQ(refused.exit_code, 3) << refused.err;
+    EXPECT_TRUE(has(refused.err, "4 of 20 clips cannot be used")) << refused.err;
+    EXPECT_TRUE(has(refused.err, "That list is all that is kept of the run.")) << refused.err;
+    std::vector<fs::path> left;
+    for (const auto& entry : fs::recursive_directory_iterator(path("run"))) {
+      if (entry.is_regular_file()) left.push_back(entry.path().filename());
+    }
+    EXPECT_EQ(left, std::vector<fs::path>{"skipped.jsonl"});
+    fs::remove_all(path("run"));
+  }
 }
 
 TEST_F(TrainFaults, AReadOnlyRunDirectoryIsRefusedInOneSentence) {
@@ -193,6 +245,12 @@ TEST_F(TrainFaults, AMistypedCorpusLeavesNothingBehind) {
                               " is too long to learn from (30.00 s, at most 11.61 s). Cut it "
                               "(ffmpeg -i ");
   }
+  expect_refused({"--train-data", path("corpus") / "wavs"},
+                 "wavs is no corpus, but " + path("corpus").string() + " is one; name that.");
+  fs::create_directories(path("shelf"));
+  fs::rename(path("corpus"), path("shelf") / "anna");
+  expect_refused({"--train-data", path("shelf")},
+                 "shelf is no corpus, but " + (path("shelf") / "anna").string() + " is one");
   fs::remove(long_one / "wavs/talk.wav");
   expect_refused({"--train-data", long_one}, "wavs is empty");
   fs::remove(long_one / "wavs");

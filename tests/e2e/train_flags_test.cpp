@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every flag of train does something that can be seen.
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -169,6 +170,28 @@ TEST_F(TrainFlags, AVocabularyThatIsGivenIsUsedAndSettingsThatWereWrittenDownAsk
   EXPECT_TRUE(has(refused.err, "is another size")) << refused.err;
 }
 
+TEST_F(TrainFlags, ABatchBeyondTheCorpusAndAValidationOnWhatIsTrainedAreSaid) {
+  const auto typed =
+      trained("typed", {"--max-steps", "1", "--batch-size", "40", "--val-data", path("corpus")});
+  EXPECT_TRUE(has(typed.err,
+                  "a batch of 40 clips is larger than the corpus, which has 16 to train on. Give "
+                  "--batch-size 16."))
+      << typed.err;
+  EXPECT_TRUE(has(typed.err, "Every one of the 16 clips of --val-data is trained on too"))
+      << typed.err;
+
+  std::ofstream(path("recipe.yaml")) << "train: {batch_size: 40}\n";
+  auto words = command("recipe", {"--max-steps", "1", "--config", path("recipe.yaml")});
+  const auto batch = std::ranges::find(words, "--batch-size");
+  words.erase(batch, batch + 2);
+  const auto recipe = run_program(words);
+  EXPECT_EQ(recipe.exit_code, 0) << recipe.err;
+  EXPECT_TRUE(
+      has(recipe.err, "a batch is 13 clips, all that there are to train on, in place of 40"))
+      << recipe.err;
+  EXPECT_FALSE(has(recipe.err, "larger than the corpus")) << recipe.err;
+}
+
 struct BadInput {
   Words flags;
   int exit_code;
@@ -195,6 +218,11 @@ TEST_F(TrainFlags, WhatCannotBeTrainedIsRefusedInOneSentence) {
       {{"--language", "xx", "--vocab", golden / "text/vocab.json"}, 2, "no token [xx]"},
       {{"--checkpoint-dir", path("corpus")}, 2, "is the folder of the corpus"},
       {{"--stages", "dvae,gtp"}, 2, "there is no stage 'gtp', did you mean gpt?"},
+      {{"--stages", "decoder,gpt,dvae"}, 2, "give --stages dvae,gpt,decoder."},
+      {{"--stages", "gpt,speaker,decoder,dvae"}, 2, "give --stages dvae,speaker,gpt,decoder."},
+      {{"--stages", "gpt,dvae,gpt"}, 2, "gpt stands there twice."},
+      {{"--stages", "dvae,speaker,gpt"}, 2, "The corpus has one speaker"},
+      {{"--init", "xttsv2"}, 3, "There is no model xttsv2; did you mean --init xtts-v2?"},
       {{"--stage-budget", "dvae=1", "--stage-budget", "gpt=2"},
        2,
        "give it once, as in --stage-budget dvae=1,gpt=2."},

@@ -7,6 +7,7 @@
 
 #include "e2e/training_bench.h"
 #include "support/effort.h"
+#include "support/tone_corpus.h"
 
 namespace myxtts::test::train_signals_test {
 namespace {
@@ -34,6 +35,24 @@ TEST_F(TrainSignals, TermAndIntEndARunWithACheckpointAndTheCommandThatContinuesI
     EXPECT_TRUE(has(result.err, "--config " + path(run).string() + "/config.yaml --resume"))
         << result.err;
   }
+}
+
+TEST_F(TrainSignals, WhileTheCorpusIsLookedAtItEndsAtOnceWithoutATrace) {
+  for (int i = 0; i < 4000; ++i) {  // one clip by many names
+    const std::string name = "more" + std::to_string(i);
+    fs::create_hard_link(path("corpus") / "wavs/clip00.wav",
+                         path("corpus") / "wavs" / (name + ".wav"));
+    add_line(path("corpus"), name, "sixteen letters or so");
+  }
+  StartedProgram program(command("run", endless_));
+  while (!fs::exists(path("run") / "config.yaml") && !program.ends_within(1ms)) {
+  }
+  program.send(SIGINT);
+  ASSERT_TRUE(program.ends_soon());
+  const auto result = program.finish();
+  EXPECT_EQ(result.exit_code, 130) << result.err;
+  EXPECT_TRUE(has(result.err, "Interrupted; what was begun is removed.")) << result.err;
+  EXPECT_FALSE(fs::exists(path("run")));
 }
 
 // As Ctrl-C ends `myxtts train ... | tee log`: the reader is gone before we have saved.

@@ -22,6 +22,7 @@
 #include "base/checksum.h"
 #include "base/child_process.h"
 #include "base/error.h"
+#include "base/interruption.h"
 #include "base/log.h"
 #include "base/message_text.h"
 #include "base/progress.h"
@@ -259,12 +260,14 @@ std::vector<Outcome> scan_clips(const ScanRequest& request, const Manifest& mani
   std::vector<Outcome> outcomes(manifest.entries.size());
   Progress progress({.title = "Looking at clips", .total = manifest.entries.size()});
   for_each_in_parallel(manifest.entries.size(), [&](std::size_t i) {
+    stop_if_interrupted();
     outcomes[i] = scanner.scan(manifest.entries[i]);
     progress.advance();
   });
   if (scanner.mixed_down() > 0) {
-    log_info("data", "{}: {} files have more than one channel; the channels are mixed to one.",
-             request.source.path.string(), human_count(scanner.mixed_down()));
+    log_info("data", "{}: {} more than one channel; the channels are mixed to one.",
+             request.source.path.string(),
+             counted(static_cast<std::int64_t>(scanner.mixed_down()), "file has", "files have"));
   }
   return outcomes;
 }
@@ -327,7 +330,7 @@ std::string changes_since(const ClipIndex& index) {
       if (read_stamp(path) != stamp) ++changed;
     }
   });
-  return changed == 0 ? "" : fmt::format("{} files have changed", human_count(changed.load()));
+  return changed == 0 ? "" : counted(changed.load(), "file has changed", "files have changed");
 }
 
 }  // namespace myxtts

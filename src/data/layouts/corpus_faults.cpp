@@ -86,6 +86,32 @@ std::vector<std::string> some_recordings(const fs::path& folder) {
   return files;
 }
 
+bool holds_manifest(const fs::path& folder) {
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    if (is_manifest_name(entry.path()) && entry.is_regular_file(failed)) return true;
+  }
+  return false;
+}
+
+// What was likely meant where a folder is no corpus: the one around its recordings, or the first in
+// it. Empty: there is none.
+fs::path corpus_beside(const LayoutFiles& files) {
+  if (!files.manifest.empty()) return {};
+  const fs::path folder = (files.folder / "").parent_path();  // "anna/wavs/"
+  const fs::path name = folder.filename();
+  const bool is_of_recordings = name == "wavs" || name == "clips";
+  if (is_of_recordings && folder.has_parent_path() && holds_manifest(folder.parent_path())) {
+    return folder.parent_path();
+  }
+  std::vector<fs::path> found;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    if (entry.is_directory(failed) && holds_manifest(entry.path())) found.push_back(entry.path());
+  }
+  return found.empty() ? fs::path() : *std::ranges::min_element(found);
+}
+
 bool is_blank(const fs::path& file) {
   std::ifstream stream(file);
   return stream.is_open() && (stream >> std::ws).eof();
@@ -204,6 +230,10 @@ std::string no_layout_found(const LayoutFiles& files) {
         "The folder {} is empty; name one with recordings and their texts, such as a metadata.csv "
         "of lines name|text beside a folder wavs.",
         files.folder.string());
+  }
+  if (const fs::path corpus = corpus_beside(files); !corpus.empty()) {
+    return fmt::format("{} is no corpus, but {} is one; name that.", files.folder.string(),
+                       corpus.string());
   }
   const auto recordings =
       files.manifest.empty() ? some_recordings(files.folder) : std::vector<std::string>();

@@ -95,7 +95,7 @@ Manifest read_manifest(const CorpusSource& source, CorpusPart part) {
   }
   Manifest manifest = read_layout(layout, files);
   if (part == CorpusPart::Train && manifest.entries.empty()) {
-    throw NoClipsError(no_clip_found(files, manifest));
+    throw RefusedCorpusError(no_clip_found(files, manifest));
   }
   return manifest;
 }

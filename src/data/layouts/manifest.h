@@ -39,8 +39,8 @@ void check_corpora(const DataConfig& config);
 // Reads the clips a folder or a manifest file names, in the layout asked for or found by looking.
 // A corpus without parts of its own is all Train, and its Validation is empty.
 //
-// Throws DataError when there is no such corpus or its layout is not recognised, NoClipsError when
-// Train names nothing.
+// Throws DataError when there is no such corpus or its layout is not recognised, RefusedCorpusError
+// when Train names nothing.
 Manifest read_manifest(const CorpusSource& source, CorpusPart part = CorpusPart::Train);
 
 }  // namespace myxtts

@@ -17,6 +17,7 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/interruption.h"
 #include "base/files.h"
 #include "base/log.h"
 #include "base/message_text.h"
@@ -129,6 +130,7 @@ void survey_clips(const Corpus& corpus, std::span<const ClipNumber> clips, std::
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     for (auto place = next++; place < clips.size(); place = next++) {
+      stop_if_interrupted();
       const auto view = corpus.clip(clips[place]);
       auto decoded = decode_clip(std::string(view.audio));
       if (auto* bad = std::get_if<Skipped>(&decoded)) {

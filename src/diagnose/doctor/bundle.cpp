@@ -16,6 +16,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "config/model_part.h"
 
 namespace myxtts {
 namespace {
@@ -92,8 +93,8 @@ namespace fs = std::filesystem;
 constexpr std::streamoff kLongestPart = 4'000'000;  // bytes; of a longer file its end
 
 // The files of a run directory that show how the run went. Lists of clips and audio are left out.
-constexpr const char* kRunFiles[] = {"config.yaml", "plan.json", "log.txt", "metrics.jsonl",
-                                     "profile.json"};
+constexpr const char* kRunFiles[] = {"config.yaml", "chain.json",    "plan.json",
+                                     "log.txt",     "metrics.jsonl", "profile.json"};
 
 std::optional<std::string> end_of_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -109,18 +110,30 @@ std::optional<std::string> end_of_file(const fs::path& path) {
   return text.str();
 }
 
+// True: there are such files.
+bool add_run_files(const fs::path& folder, const std::string& name, const Identity& identity,
+                   std::string& archive) {
+  bool found = false;
+  for (const char* file : kRunFiles) {
+    const auto text = end_of_file(folder / file);
+    if (!text) continue;
+    add_file(archive, fmt::format("{}/{}", name, file), redact(*text, identity));
+    found = true;
+  }
+  return found;
+}
+
 void add_run(const fs::path& folder, const Identity& identity, std::string& archive) {
   if (!fs::is_directory(folder)) {
     throw DataError(
         fmt::format("The run directory {} is not there. Give --run the folder that holds log.txt.",
                     folder.string()));
   }
-  bool found = false;
-  for (const char* name : kRunFiles) {
-    if (const auto text = end_of_file(folder / name)) {
-      add_file(archive, fmt::format("run/{}", name), redact(*text, identity));
-      found = true;
-    }
+  bool found = add_run_files(folder, "run", identity, archive);
+  // A run of several stages has a folder for each.
+  for (const ModelPart part : kModelParts) {
+    const std::string stage(name_of(part));
+    found = add_run_files(folder / stage, "run/" + stage, identity, archive) || found;
   }
   if (!found) {
     throw DataError(

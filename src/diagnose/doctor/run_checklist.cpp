@@ -11,9 +11,11 @@
 #include "base/message_text.h"
 #include "config/effective_config.h"
 #include "config/part_settings.h"
+#include "data/corpus.h"
 #include "device/plan/gpu_choice.h"
 #include "model/checkpoint_specs.h"
 #include "model/gpt_specs.h"
+#include "model/network_specs.h"
 #include "model/tensor_spec.h"
 #include "pipeline/pipeline_options.h"
 
@@ -37,14 +39,33 @@ Check check_devices(const RunFacts& facts) {
   return check;
 }
 
+// Of the part that the run trains.
+std::int64_t parameters_to_train(const RunFacts& facts) {
+  const ModelConfig& model = *facts.model;
+  switch (facts.config.train.stage) {
+    case ModelPart::Dvae:
+      return parameter_count(dvae_specs(model.dvae));
+    case ModelPart::Gpt:
+      return parameter_count(gpt_specs(model.gpt));
+    case ModelPart::Decoder:
+      return parameter_count(decoder_specs(model.decoder));
+    case ModelPart::Speaker:
+      return parameter_count(speaker_encoder_specs(model.speaker_encoder));
+  }
+  return 0;
+}
+
 Check check_model(const RunFacts& facts) {
   if (!facts.model) return failed("model", "model", facts.model_fault);
+  const ModelPart part = facts.config.train.stage;
   const GptConfig& gpt = facts.model->gpt;
   return {
       .id = "model",
       .name = "model",
-      .found = fmt::format("{}: {} parameters to train, {} layers of {}", facts.model_source,
-                           human_count(parameter_count(gpt_specs(gpt))), gpt.layers, gpt.width)};
+      .found = fmt::format(
+          "{}: {} parameters to train in its {}{}", facts.model_source,
+          human_count(parameters_to_train(facts)), name_of(part),
+          part == ModelPart::Gpt ? fmt::format(", {} layers of {}", gpt.layers, gpt.width) : "")};
 }
 
 Check check_corpus(const RunFacts& facts) {
@@ -67,6 +88,10 @@ Check check_corpus(const RunFacts& facts) {
     check.remedy = kNothingMeasured;
   }
   return check;
+}
+
+Check check_speakers() {
+  return failed("speakers", "speakers", kOneSpeaker);
 }
 
 // How much the model role may take, and what sets that limit.
@@ -97,12 +122,12 @@ std::int64_t batch_need(const RunFacts& facts) {
 Check check_windows(const RunFacts& facts) {
   const std::int64_t need = facts.plan->model.estimated_bytes;
   const auto [limit, set_by] = model_limit(facts);
-  Check check{
-      .id = "batch",
-      .name = "batch",
-      .found = fmt::format("{}: {} MB by a rough estimate, {} MB {}",
-                           counted(facts.plan->batch_size, "clip"), human_count(need / kMegabyte),
-                           human_count(limit / kMegabyte), set_by)};
+  Check check{.id = "batch",
+              .name = "batch",
+              .found = fmt::format(
+                  "{}: {} MB by a rough estimate, {} MB {}",
+                  counted(std::min(facts.plan->batch_size, facts.corpus->training_clips), "clip"),
+                  human_count(need / kMegabyte), human_count(limit / kMegabyte), set_by)};
   if (need <= limit) return check;
   check.verdict = Verdict::Warn;
   check.remedy = "Give a smaller --batch-size or --windows-per-clip if it does not fit";
@@ -111,19 +136,13 @@ Check check_windows(const RunFacts& facts) {
 
 // Its memory is not judged: no step has so many clips.
 Check check_larger_than_corpus(const RunFacts& facts) {
-  const std::int64_t clips = facts.corpus->training_clips;
-  if (!facts.batch_was_typed) {
-    return {.id = "batch",
-            .name = "batch",
-            .found = fmt::format("{}, all that there are to train on, in place of {}",
-                                 counted(clips, "clip"), *facts.config.train.batch_size)};
-  }
+  const BatchCaution caution = caution_of_batch(
+      *facts.config.train.batch_size, facts.corpus->training_clips, facts.batch_was_typed);
   return {.id = "batch",
           .name = "batch",
-          .verdict = Verdict::Warn,
-          .found = fmt::format("a batch of {} is larger than the corpus, which has {} to train on",
-                               counted(*facts.config.train.batch_size, "clip"), human_count(clips)),
-          .remedy = fmt::format("Give --batch-size {}", clips)};
+          .verdict = caution.remedy.empty() ? Verdict::Pass : Verdict::Warn,
+          .found = caution.finding,
+          .remedy = caution.remedy};
 }
 
 Check check_batch(const RunFacts& facts) {
@@ -167,11 +186,12 @@ Check check_host_memory(const RunFacts& facts) {
             : static_cast<std::int64_t>(first_buffer(there, facts.plan->batch_size * clip, epoch)),
       std::max<std::int64_t>(1, epoch * facts.config.train.epochs));
   const std::int64_t need = batches * facts.plan->batch_size * clip;
-  Check check{.id = "host_memory",
-              .name = "host memory",
-              .found = fmt::format("{} for {} decoded batches ({}), {} available", human_size(need),
-                                   batches, asked ? "--buffer-size" : "--buffer-size auto",
-                                   human_size(there))};
+  Check check{
+      .id = "host_memory",
+      .name = "host memory",
+      .found = fmt::format("{} for {} ({}), {} available", human_size(need),
+                           counted(batches, "decoded batch", "decoded batches"),
+                           asked ? "--buffer-size" : "--buffer-size auto", human_size(there))};
   if (need > there / 2) {
     check.verdict = Verdict::Warn;
     check.remedy = "The buffer will hold fewer batches; give a smaller --buffer-size";
@@ -195,22 +215,49 @@ std::int64_t allowed_steps(const RunFacts& facts) {
 // Checkpoints that lie side by side at most, besides the one being written.
 std::int64_t kept_checkpoints(const RunFacts& facts) {
   const std::int64_t kept = facts.config.run.keep_last + facts.config.run.keep_best;
-  if (!facts.plan || !facts.corpus) return kept;
-  return std::clamp<std::int64_t>(allowed_steps(facts), 1, kept);
+  const bool is_counted = facts.plan && facts.corpus;
+  const std::int64_t steps =
+      is_counted ? allowed_steps(facts) : facts.config.train.max_steps.value_or(kept);
+  return std::clamp<std::int64_t>(steps, 1, std::max<std::int64_t>(1, kept));
+}
+
+constexpr std::int64_t kWeight = 4;   // bytes of a parameter
+constexpr std::int64_t kMoments = 8;  // of its two averages
+
+std::int64_t bytes_of_file(const ModelConfig& model, bool is_dvae) {
+  return kWeight * parameter_count(is_dvae ? dvae_specs(model.dvae) : checkpoint_specs(model));
+}
+
+// The file with the trained part, and the optimiser's. The model's other file is linked.
+std::int64_t checkpoint_bytes(const RunFacts& facts) {
+  const bool is_dvae = facts.config.train.stage == ModelPart::Dvae;
+  return bytes_of_file(*facts.model, is_dvae) + kMoments * parameters_to_train(facts) +
+         (kWeight + kMoments) * facts.judges;
+}
+
+// Everything that the run leaves, the file that its checkpoints link included.
+std::int64_t bytes_at_end(const RunFacts& facts) {
+  const bool is_dvae = facts.config.train.stage == ModelPart::Dvae;
+  return kept_checkpoints(facts) * checkpoint_bytes(facts) + bytes_of_file(*facts.model, !is_dvae);
+}
+
+}  // namespace
+
+std::int64_t bytes_to_keep(const RunFacts& facts) {
+  return std::max<std::int64_t>(0, bytes_at_end(facts) - facts.held_bytes);
 }
 
 Check check_disk(const RunFacts& facts) {
-  const std::int64_t trained = parameter_count(gpt_specs(facts.model->gpt));
-  const std::int64_t whole = parameter_count(checkpoint_specs(*facts.model));
-  const std::int64_t checkpoint = 4 * whole + 8 * trained;  // fp32 weights, two moments of AdamW
-  const std::int64_t kept = kept_checkpoints(facts);
-  const std::int64_t need = (kept + 1) * checkpoint;
-  Check check{.id = "disk",
-              .name = "disk",
-              .found = fmt::format("{} free at {}, {} for {} checkpoints of {} and one being "
-                                   "written",
-                                   human_size(facts.disk.free_bytes), facts.disk.folder.string(),
-                                   human_size(need), kept, human_size(checkpoint))};
+  const std::int64_t checkpoint = checkpoint_bytes(facts);
+  const std::int64_t need = facts.bytes_before + bytes_to_keep(facts) + checkpoint;
+  std::string found =
+      fmt::format("{} free at {}, {} for {} of {}, one being written and what they start from",
+                  human_size(facts.disk.free_bytes), facts.disk.folder.string(), human_size(need),
+                  counted(kept_checkpoints(facts), "checkpoint"), human_size(checkpoint));
+  if (facts.bytes_before > 0) {
+    found += fmt::format(", {} of the stages before among it", human_size(facts.bytes_before));
+  }
+  Check check{.id = "disk", .name = "disk", .found = std::move(found)};
   if (!facts.disk.fault.empty()) {
     check.verdict = Verdict::Fail;
     check.found = fmt::format("{}: {}", facts.disk.folder.string(), facts.disk.fault);
@@ -222,6 +269,19 @@ Check check_disk(const RunFacts& facts) {
   }
   return check;
 }
+
+BatchCaution caution_of_batch(std::int64_t asked, std::int64_t clips, bool was_typed) {
+  if (!was_typed) {
+    return {fmt::format("{}, all that there are to train on, in place of {}",
+                        counted(clips, "clip"), human_count(asked))};
+  }
+  return {
+      .finding = fmt::format("a batch of {} is larger than the corpus, which has {} to train on",
+                             counted(asked, "clip"), human_count(clips)),
+      .remedy = fmt::format("Give --batch-size {}", clips)};
+}
+
+namespace {
 
 Check check_length(const RunFacts& facts) {
   const TrainConfig& train = facts.config.train;
@@ -238,6 +298,15 @@ Check check_length(const RunFacts& facts) {
     found += fmt::format(", of which {} lets {} run", by_budget ? "--stage-budget" : "--max-steps",
                          human_count(steps));
   }
+  if (facts.steps_done >= steps) {
+    return {.id = "length",
+            .name = "length",
+            .verdict = Verdict::Warn,
+            .found = fmt::format("{}; {} done, so that nothing is left to train", found,
+                                 counted(facts.steps_done, "step is", "steps are")),
+            .remedy = "Raise --max-steps, --epochs or --stage-budget to train on"};
+  }
+  if (facts.steps_done > 0) found += fmt::format("; {} are done", human_count(facts.steps_done));
   return {.id = "length",
           .name = "length",
           .found = found + "; how long they take is not known before the first are measured"};
@@ -258,6 +327,9 @@ void add_cautions_of_length(const RunFacts& facts, Checks& checks) {
 Checks check_run(const RunFacts& facts) {
   Checks checks{check_devices(facts), check_model(facts), check_corpus(facts)};
   const bool planned = facts.plan && facts.corpus && facts.corpus->training_clips > 0;
+  const bool tells_apart = facts.config.train.stage == ModelPart::Speaker;
+  if (tells_apart && facts.corpus && facts.corpus->speakers == 1)
+    checks.push_back(check_speakers());
   if (planned && facts.model) checks.push_back(check_batch(facts));
   if (planned) checks.push_back(check_host_memory(facts));
   if (facts.model) checks.push_back(check_disk(facts));

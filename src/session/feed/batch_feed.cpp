@@ -97,7 +97,8 @@ std::shared_ptr<Pipeline> training_pipeline(const RunInputs& inputs) {
   PipelineOptions options = options_for(inputs, inputs.data().training());
   options.end = DataPosition{inputs.settings().values.train.epochs, 0};
   if (options.tune_buffer) {
-    log_info("pipeline", "--buffer-size auto takes {} batches of about {}", options.buffer_batches,
+    log_info("pipeline", "--buffer-size auto takes {} of about {}",
+             counted(static_cast<std::int64_t>(options.buffer_batches), "batch", "batches"),
              human_size(static_cast<std::uint64_t>(batch_bytes(inputs.data()))));
   }
   return make_pipeline(inputs, inputs.data().training(), options);

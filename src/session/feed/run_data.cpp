@@ -120,8 +120,8 @@ std::optional<std::int64_t> steps_allowed(const RunConfig& config, const Corpus&
   const auto& budgets = config.train.stage_budget;
   const auto own = budgets ? budgets->find(config.train.stage) : PartBudgets::const_iterator{};
   if (budgets && own != budgets->end() && own->second.hours) {
-    log_info("train", "{} steps are taken: the budget {} with {:.3g} hours of speech to train on",
-             human_count(*steps), format_part_budget(own->second), hours);
+    log_info("train", "{} taken: the budget {} with {:.3g} hours of speech to train on",
+             counted(*steps, "step is", "steps are"), format_part_budget(own->second), hours);
   }
   return steps;
 }

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "data/batches/sound_window.h"
+#include "data/corpus.h"
 #include "model/network_specs.h"
 #include "model/speaker_encoder.h"
 #include "model/tensor_spec.h"
@@ -157,10 +158,7 @@ at::Tensor cosine_gap(const at::Tensor& vectors, const at::Tensor& speakers,
 
 const SpeakerTrainingSettings& with_speakers(const SpeakerTrainingSettings& settings) {
   if (settings.speakers >= 2) return settings;
-  throw ConfigError(
-      "The corpus has one speaker, and a speaker encoder learns from telling several apart. A "
-      "decoder of one voice needs no trained encoder: its speaker vector is that of an encoder "
-      "of fixed random weights, nearly the same for every clip. Leave the stage speaker out.");
+  throw ConfigError(kOneSpeaker);
 }
 
 TensorSpec head_spec(const SpeakerEncoderConfig& config, const SpeakerTrainingSettings& settings) {

@@ -46,11 +46,12 @@ TEST(RunChecklist, ARunThatLacksNothingPasses) {
   EXPECT_TRUE(all_passed(checks));
   auto found = rows(good_run());
   EXPECT_EQ(found["model"].found,
-            "models/xtts-v2: 441,018,563 parameters to train, 30 layers of 1024");
+            "models/xtts-v2: 441,018,563 parameters to train in its gpt, 30 layers of 1024");
   EXPECT_EQ(found["corpus"].found,
             "12,969 clips (23 h 42 min) to train on, 131 to measure on, 2 left out");
   EXPECT_EQ(found["disk"].found,
-            "500 GB free at /runs, 27.0 GB for 4 checkpoints of 5.4 GB and one being written");
+            "500 GB free at /runs, 27.2 GB for 4 checkpoints of 5.4 GB, one being written and what "
+            "they start from");
   EXPECT_EQ(found["length"].found,
             "100 epochs of 406 batches: 40,600 steps; how long they take is not known before the "
             "first are measured");
@@ -82,9 +83,55 @@ TEST(RunChecklist, ADiskWithoutRoomForTheCheckpointsFailsWithWhatIsMissing) {
   facts.disk.free_bytes = 20'000'000'000;
   const Check disk = rows(facts)["disk"];
   EXPECT_EQ(disk.verdict, Verdict::Fail);
-  EXPECT_EQ(disk.remedy, "Free 7.0 GB, or name another disk: --checkpoint-dir DIR");
+  EXPECT_EQ(disk.remedy, "Free 7.2 GB, or name another disk: --checkpoint-dir DIR");
   facts.disk.fault = "Permission denied";
   EXPECT_EQ(rows(facts)["disk"].found, "/runs: Permission denied");
+}
+
+TEST(RunChecklist, EachPartHasItsOwnParametersAndCheckpoints) {
+  RunFacts facts = good_run();
+  std::map<ModelPart, std::string> models;
+  std::map<ModelPart, std::int64_t> kept;
+  for (const ModelPart part : kModelParts) {
+    facts.config.train.stage = part;
+    const std::string found = rows(facts)["model"].found;
+    EXPECT_TRUE(found.find("parameters to train in its " + std::string(name_of(part))) !=
+                std::string::npos)
+        << found;
+    for (const auto& [other, text] : models) {
+      EXPECT_NE(text.substr(0, text.find(" to train")), found.substr(0, found.find(" to train")));
+    }
+    models[part] = found;
+    kept[part] = bytes_to_keep(facts);
+  }
+  EXPECT_LT(kept[ModelPart::Dvae], kept[ModelPart::Decoder]);
+  EXPECT_LT(kept[ModelPart::Decoder], kept[ModelPart::Gpt]) << "it has fewer averages";
+  facts.config.train.stage = ModelPart::Decoder;
+  facts.judges = 1'000'000;
+  EXPECT_EQ(bytes_to_keep(facts), kept[ModelPart::Decoder] + 4 * 12'000'000);
+}
+
+TEST(RunChecklist, TheDiskHoldsWhatEarlierStagesWillAddToo) {
+  RunFacts facts = good_run();
+  facts.disk.free_bytes = 30'000'000'000;
+  EXPECT_EQ(rows(facts)["disk"].verdict, Verdict::Pass);
+  facts.bytes_before = 5'000'000'000;
+  EXPECT_EQ(rows(facts)["disk"].verdict, Verdict::Fail);
+  EXPECT_NE(rows(facts)["disk"].found.find("5.0 GB of the stages before among it"),
+            std::string::npos)
+      << rows(facts)["disk"].found;
+  facts.held_bytes = 20'000'000'000;  // a run that goes on
+  EXPECT_EQ(rows(facts)["disk"].verdict, Verdict::Pass);
+}
+
+TEST(RunChecklist, OneSpeakerIsTooFewForThePartThatTellsThemApart) {
+  RunFacts facts = good_run();
+  facts.corpus->speakers = 1;
+  EXPECT_FALSE(rows(facts).contains("speakers"));
+  facts.config.train.stage = ModelPart::Speaker;
+  EXPECT_EQ(rows(facts)["speakers"].verdict, Verdict::Fail);
+  facts.corpus->speakers = 2;
+  EXPECT_FALSE(rows(facts).contains("speakers"));
 }
 
 TEST(RunChecklist, TheDiskHoldsAsManyCheckpointsAsAreKeptAndARunMakes) {
@@ -165,6 +212,19 @@ TEST(RunChecklist, StepsFollowAccumulationAndTheirLimit) {
   EXPECT_EQ(rows(facts)["length"].found,
             "100 epochs of 406 batches, 4 batches a step: 10,200 steps, of which --max-steps lets "
             "5,000 run; how long they take is not known before the first are measured");
+}
+
+TEST(RunChecklist, ARunAtItsEndIsAWarningWithWhatTrainsItOn) {
+  RunFacts facts = good_run();
+  facts.config.train.max_steps = 5000;
+  facts.steps_done = 1200;
+  EXPECT_EQ(rows(facts)["length"].verdict, Verdict::Pass);
+  EXPECT_NE(rows(facts)["length"].found.find("; 1,200 are done;"), std::string::npos);
+  facts.steps_done = 5000;
+  EXPECT_EQ(rows(facts)["length"].verdict, Verdict::Warn);
+  EXPECT_NE(rows(facts)["length"].found.find("5,000 steps are done, so that nothing is left"),
+            std::string::npos)
+      << rows(facts)["length"].found;
 }
 
 TEST(RunChecklist, ALargeBufferOfDecodedBatchesIsAWarning) {
