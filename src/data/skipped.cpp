@@ -188,8 +188,9 @@ void SkipList::check_limit(std::int64_t all, std::filesystem::path written) cons
       human_count(skipped), human_count(all), summary_of(by_reason), 100.0 * most_share_);
   const std::string list = written.string();
   if (remedy.empty()) {
-    throw DataError(fmt::format("{}; {}raise --max-skipped.", finding,
-                                list.empty() ? "" : fmt::format("see {}, or ", list)));
+    throw DataError(fmt::format(
+        "{}; {}have all such clips named with myxtts prepare CORPUS, or raise --max-skipped.",
+        finding, list.empty() ? "" : fmt::format("see {}, ", list)));
   }
   throw DataError(fmt::format("{}. {}{}", finding, remedy,
                               list.empty() ? "" : fmt::format(" {} names all of them.", list)));

@@ -16,6 +16,7 @@
 #include <thread>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "audio/ffmpeg.h"
 #include "audio/phase_filter.h"
@@ -31,6 +32,7 @@
 #include "data/index/clip_checks.h"
 #include "text/cleaner.h"
 #include "text/tokenizer.h"
+#include "text/unicode.h"
 
 namespace myxtts {
 namespace {
@@ -190,7 +192,12 @@ class ClipScanner {
     }
     const EncodedText encoded = encoder->encode(row.text);
     row.text_tokens = static_cast<std::int64_t>(encoded.ids.size());
-    return check_tokens(encoded.ids, request_.vocabulary, request_.config);
+    auto fault = check_tokens(encoded.ids, request_.vocabulary, request_.config);
+    const auto signs = fault && fault->reason == SkipReason::TextUnknown
+                           ? encoder->unknown_signs(encoded.clean)
+                           : std::vector<char32_t>();
+    if (!signs.empty()) fault->measured = describe_signs(signs) + " is not in the vocabulary";
+    return fault;
   }
 
   std::optional<Skipped> check_sound(const AudioHeader& header, ClipRow& row) const {
@@ -263,8 +270,9 @@ std::vector<Outcome> scan_clips(const ScanRequest& request, const Manifest& mani
     progress.advance();
   });
   if (scanner.mixed_down() > 0) {
-    log_info("data", "{}: {} files have more than one channel; the channels are mixed to one.",
-             request.source.path.string(), human_count(scanner.mixed_down()));
+    log_info("data", "{}: {} more than one channel; the channels are mixed to one.",
+             request.source.path.string(),
+             counted(static_cast<std::int64_t>(scanner.mixed_down()), "file has", "files have"));
   }
   return outcomes;
 }
@@ -327,7 +335,7 @@ std::string changes_since(const ClipIndex& index) {
       if (read_stamp(path) != stamp) ++changed;
     }
   });
-  return changed == 0 ? "" : fmt::format("{} files have changed", human_count(changed.load()));
+  return changed == 0 ? "" : counted(changed.load(), "file has", "files have") + " changed";
 }
 
 }  // namespace myxtts
