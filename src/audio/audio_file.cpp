@@ -14,8 +14,11 @@
 #include <variant>
 
 #include "audio/ffmpeg.h"
+#include "audio/file_piece.h"
+#include "audio/mp3_file.h"
 #include "audio/sndfile_library.h"
 #include "base/error.h"
+#include "base/file_remedies.h"
 #include "base/files.h"
 
 namespace myxtts {
@@ -25,40 +28,11 @@ namespace {
 constexpr std::uint32_t kUnknownSize = 0x7fff0000U;
 constexpr std::int64_t kLargestPage = 66'000;  // of an OGG, and a little more
 
-// Some bytes of the file; fewer than asked for at its end.
-class Piece {
- public:
-  Piece(int file, std::int64_t at, std::size_t count) {
-    const auto wanted = std::min(count, bytes_.size());
-    const auto got = ::pread(file, bytes_.data(), wanted, static_cast<off_t>(at));
-    size_ = got > 0 ? static_cast<std::size_t>(got) : 0;
-  }
-
-  std::size_t size() const { return size_; }
-  std::string_view text(std::size_t at, std::size_t count) const {
-    return at < size_ ? std::string_view(bytes_.data() + at, std::min(count, size_ - at))
-                      : std::string_view();
-  }
-  std::uint32_t byte(std::size_t at) const {
-    return at < size_ ? static_cast<unsigned char>(bytes_[at]) : 0U;
-  }
-  std::uint32_t little_endian(std::size_t at) const {
-    return byte(at) | byte(at + 1) << 8U | byte(at + 2) << 16U | byte(at + 3) << 24U;
-  }
-  std::uint32_t big_endian(std::size_t at) const {
-    return byte(at + 3) | byte(at + 2) << 8U | byte(at + 1) << 16U | byte(at) << 24U;
-  }
-
- private:
-  std::array<char, 4096> bytes_;
-  std::size_t size_ = 0;
-};
-
 std::int64_t missing_of_wav(int file, std::int64_t size) {
   constexpr int kMostChunks = 1000;
   std::int64_t at = 12;
   for (int chunk = 0; chunk < kMostChunks && at + 8 <= size; ++chunk) {
-    const Piece head(file, at, 8);
+    const FilePiece head(file, at, 8);
     const std::uint32_t length = head.little_endian(4);
     const std::int64_t next = at + 8 + length;
     if (head.text(0, 4) == "data") {
@@ -74,69 +48,28 @@ std::int64_t missing_of_ogg(int file, std::int64_t size) {
   const std::int64_t start = std::max<std::int64_t>(0, size - kLargestPage);
   std::int64_t last = -1;
   for (std::int64_t from = start; from < size; from += 4096 - 3) {
-    const Piece piece(file, from, 4096);
+    const FilePiece piece(file, from, 4096);
     const std::string_view text = piece.text(0, piece.size());
     if (const auto found = text.rfind("OggS"); found != text.npos) {
       last = from + static_cast<std::int64_t>(found);
     }
   }
   if (last < 0) return 0;
-  const Piece page(file, last, 27 + 255);
+  const FilePiece page(file, last, 27 + 255);
   const std::size_t segments = page.byte(26);
   std::int64_t end = last + 27 + static_cast<std::int64_t>(segments);
   for (std::size_t index = 0; index < segments; ++index) end += page.byte(27 + index);
   return std::max<std::int64_t>(0, end - size);
 }
 
-// Where the first frame of an MP3 starts: behind the tags of titles and pictures.
-std::int64_t first_frame(int file) {
-  std::int64_t at = 0;
-  for (int tags = 0; tags < 4; ++tags) {
-    const Piece head(file, at, 10);
-    if (head.text(0, 3) != "ID3") break;
-    at += 10 + (head.byte(6) << 21U | head.byte(7) << 14U | head.byte(8) << 7U | head.byte(9));
-  }
-  return at;
-}
-
-// Where the first frame holds what the encoder wrote in place of its sound; nothing: it wrote none.
-std::optional<std::size_t> encoder_tag(const Piece& frame) {
-  if (frame.byte(0) != 0xff || (frame.byte(1) & 0xe0U) != 0xe0U) return std::nullopt;
-  const bool is_first_version = (frame.byte(1) & 0x18U) == 0x18U;
-  const bool is_mono = (frame.byte(3) & 0xc0U) == 0xc0U;
-  const std::size_t side_bytes = is_first_version ? (is_mono ? 17 : 32) : (is_mono ? 9 : 17);
-  const std::size_t at = 4 + side_bytes;
-  const std::string_view name = frame.text(at, 4);
-  return name == "Xing" || name == "Info" ? std::optional(at) : std::nullopt;
-}
-
-bool counts_frames(const Piece& frame, std::size_t tag) {
-  return (frame.big_endian(tag + 4) & 1U) != 0;
-}
-
-std::int64_t missing_of_mp3(int file, std::int64_t size) {
-  const std::int64_t first = first_frame(file);
-  const Piece frame(file, first, 64);
-  const auto tag = encoder_tag(frame);
-  if (!tag || (frame.big_endian(*tag + 4) & 2U) == 0) return 0;
-  const std::uint32_t bytes = frame.big_endian(*tag + 8 + (counts_frames(frame, *tag) ? 4 : 0));
-  return bytes == 0 ? 0 : std::max<std::int64_t>(0, first + bytes - size);
-}
-
 }  // namespace
 
 std::int64_t missing_bytes(int file, std::int64_t size) {
-  const Piece head(file, 0, 12);
+  const FilePiece head(file, 0, 12);
   if (head.text(0, 4) == "RIFF" && head.text(8, 4) == "WAVE") return missing_of_wav(file, size);
   if (head.text(0, 4) == "OggS") return missing_of_ogg(file, size);
-  if (head.text(0, 3) == "ID3" || head.byte(0) == 0xff) return missing_of_mp3(file, size);
+  if (head.text(0, 3) == "ID3" || head.byte(0) == 0xff) return missing_bytes_of_mp3(file, size);
   return 0;
-}
-
-bool has_frame_count(int file) {
-  const Piece frame(file, first_frame(file), 64);
-  const auto tag = encoder_tag(frame);
-  return tag && counts_frames(frame, *tag);
 }
 
 namespace {
@@ -152,8 +85,16 @@ using SoundFile = std::unique_ptr<SNDFILE, CloseFile>;
 SoundFile open_sound(const std::filesystem::path& path, SF_INFO& info) {
   const auto& library = sndfile_library();
   const OpenFile opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  const auto format = opened.get() < 0 ? "" : ffmpeg_format_of(path, opened.get());
-  if (format.empty()) return SoundFile(library.open(path.c_str(), SFM_READ, &info));
+  if (opened.get() < 0) return SoundFile(library.open(path.c_str(), SFM_READ, &info));
+  const auto format = ffmpeg_format_of(path, opened.get());
+  if (format.empty()) {
+    std::error_code failed;
+    const auto size = static_cast<std::int64_t>(std::filesystem::file_size(path, failed));
+    if (auto counted = with_frame_count(opened.get(), failed ? 0 : size)) {
+      return SoundFile(library.open_fd(counted->release(), SFM_READ, &info, SF_TRUE));
+    }
+    return SoundFile(library.open(path.c_str(), SFM_READ, &info));
+  }
   auto decoded = decode_with_ffmpeg(path, format, kMaxAudioSamples * std::int64_t{sizeof(float)});
   if (const auto* fault = std::get_if<FfmpegFault>(&decoded)) {
     throw DataError(fmt::format("{} is {}.", path.string(), fault->what));
@@ -177,6 +118,11 @@ SoundFile open_for_reading(const std::filesystem::path& path, SF_INFO& info) {
   }
   SoundFile file = open_sound(path, info);
   if (!file) {
+    const OpenFile opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const FilePiece start(opened.get(), 0, 200);
+    if (const auto what = placeholder_of(start.text(0, start.size())); !what.empty()) {
+      throw DataError(fmt::format("{} is {}.", path.string(), what));
+    }
     throw DataError(
         fmt::format("{} cannot be read as audio: {} WAV, FLAC, OGG, Opus and MP3 can; M4A, "
                     "AAC and WebM through ffmpeg.",

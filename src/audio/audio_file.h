@@ -43,8 +43,4 @@ void write_wav(const std::filesystem::path& path, std::span<const float> samples
 // was cut off would teach a model to skip words.
 std::int64_t missing_bytes(int file, std::int64_t size);
 
-// Whether an MP3 begins with a tag that counts its frames, so that its length is known without
-// decoding it.
-bool has_frame_count(int file);
-
 }  // namespace myxtts

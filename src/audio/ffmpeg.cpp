@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "audio/ffmpeg.h"
 
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "audio/file_piece.h"
 #include "base/child_process.h"
 #include "base/error.h"
 #include "base/message_text.h"
@@ -99,15 +99,6 @@ std::vector<std::string> command_for(const std::string& program,
           "pipe:1"};
 }
 
-// A file in memory.
-OpenFile unnamed_file(const char* name) {
-  OpenFile file(::memfd_create(name, MFD_CLOEXEC));
-  if (file.get() < 0) {
-    throw DataError(fmt::format("No memory for sound could be had: {}.", std::strerror(errno)));
-  }
-  return file;
-}
-
 std::int64_t size_of(const OpenFile& file) {
   struct stat status {};
   return ::fstat(file.get(), &status) == 0 ? status.st_size : 0;
@@ -155,8 +146,8 @@ std::variant<OpenFile, FfmpegFault> decode_with_ffmpeg(const std::filesystem::pa
                     "FLAC, OGG, Opus or MP3",
                     format, kInstallFfmpeg)};
   }
-  OpenFile sound = unnamed_file("sound");
-  const OpenFile errors = unnamed_file("errors");
+  OpenFile sound = memory_file("sound");
+  const OpenFile errors = memory_file("errors");
   std::optional<int> code;
   {
     ChildProcess ffmpeg(command_for(program, path), sound.get(), errors.get(), most_bytes);

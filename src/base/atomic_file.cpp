@@ -11,6 +11,8 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/file_remedies.h"
+#include "base/files.h"
 
 namespace myxtts {
 namespace {
@@ -35,10 +37,8 @@ std::string reason_of(const std::filesystem::path& in, int code) {
              "or give a path on another disk.";
     case EACCES:
     case EPERM:
-      return fmt::format(
-          "you may not write to the folder {}. Give a path in a folder of yours, or change its "
-          "permissions with chmod.",
-          folder);
+      return fmt::format("you may not write to the folder {}. {}", folder,
+                         permission_remedy(in, FileUse::Write));
     case EROFS:
       return fmt::format("the disk of {} is mounted read-only. Give a path on another disk.",
                          folder);
@@ -162,10 +162,8 @@ void try_growing_file(const std::filesystem::path& path) {
   if (!std::filesystem::exists(status) || std::filesystem::is_directory(status)) {
     const AtomicFile tried(path);
   } else if (access(path.c_str(), W_OK) != 0) {
-    throw DataError(
-        fmt::format("{} cannot be written: you may not write to it. Change its permissions with "
-                    "chmod u+w '{}', or give another path.",
-                    path.string(), path.string()));
+    throw DataError(fmt::format("{} cannot be written: you may not write to it. {}", path.string(),
+                                permission_remedy(path, FileUse::Write)));
   }
 }
 

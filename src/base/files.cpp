@@ -17,19 +17,20 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/file_remedies.h"
 #include "base/log.h"
 #include "base/message_text.h"
 
 namespace myxtts {
 namespace {
 
-[[noreturn]] void fail_read(const std::string& named, int code) {
+[[noreturn]] void fail_read(const std::string& named, const std::filesystem::path& path, int code) {
   switch (code) {
     case ENOENT:
       throw DataError(fmt::format("{} does not exist. Check the path.", named));
     case EACCES:
-      throw DataError(
-          fmt::format("{} may not be read by you. Change its permissions with chmod.", named));
+      throw DataError(fmt::format("{} may not be read by you. {}", named,
+                                  permission_remedy(path, FileUse::Read)));
     case EISDIR:
       throw DataError(fmt::format("{} is a folder. Give the path of a file.", named));
     default:
@@ -44,13 +45,13 @@ std::string read_text_file(const std::filesystem::path& path, const std::string&
                            std::size_t limit) {
   const std::string named = fmt::format("The {} {}", what, path.string());
   const OpenFile file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) fail_read(named, errno);
+  if (file.get() < 0) fail_read(named, path, errno);
   const auto fail_size = [&](const std::string& size) {
     throw DataError(fmt::format("{} has {}; at most {} are read. Is it the right file?", named,
                                 size, human_size(limit)));
   };
   struct stat status {};
-  if (fstat(file.get(), &status) != 0) fail_read(named, errno);
+  if (fstat(file.get(), &status) != 0) fail_read(named, path, errno);
   if (S_ISREG(status.st_mode) && static_cast<std::size_t>(status.st_size) > limit) {
     fail_size(human_size(static_cast<std::size_t>(status.st_size)));
   }
@@ -60,7 +61,7 @@ std::string read_text_file(const std::filesystem::path& path, const std::string&
   while (true) {
     const ssize_t count = read(file.get(), buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail_read(named, errno);
+    if (count < 0) fail_read(named, path, errno);
     if (count == 0) return text;
     text.append(buffer.data(), static_cast<std::size_t>(count));
     if (text.size() > limit) fail_size("more");  // a pipe, or a file that grows
@@ -70,8 +71,10 @@ std::string read_text_file(const std::filesystem::path& path, const std::string&
 namespace {
 
 [[noreturn]] void fail(const std::filesystem::path& path, const char* what) {
-  throw DataError(fmt::format("{} cannot be {}: {}.", path.string(), what,
-                              std::generic_category().message(errno)));
+  const int code = errno;
+  throw DataError(fmt::format("{} cannot be {}: {}.{}", path.string(), what,
+                              std::generic_category().message(code),
+                              code == EACCES ? " " + permission_remedy(path, FileUse::Read) : ""));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -90,8 +92,10 @@ int prepare(const PrepareArguments& arguments) {
   log_info("prepare", "{} shows the same with pictures, and plays the suspicious clips.",
            page.string());
   if (report.all.clips == 0) {
-    throw DataError(
-        fmt::format("No clip of {} can be used; {} says why.", report.title, page.string()));
+    std::map<SkipReason, std::int64_t> counts;
+    for (const Skipped& clip : report.skipped) ++counts[clip.reason];
+    throw DataError(fmt::format("No clip of {} can be used ({}); {} says why.", report.title,
+                                summary_of(counts), page.string()));
   }
   return 0;
 }

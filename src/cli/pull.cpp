@@ -43,7 +43,9 @@ struct PullArguments {
 fs::path required_models_folder() {
   const fs::path folder = models_folder();
   if (!folder.empty()) return folder;
-  throw ConfigError("There is no place for models: set HOME or XDG_DATA_HOME to a folder's path.");
+  throw ConfigError(
+      "There is no place for models, since neither HOME nor XDG_DATA_HOME names a folder; type "
+      "export XDG_DATA_HOME=\"$PWD\", or another folder of yours.");
 }
 
 std::uint64_t bytes_in(const fs::path& folder) {

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -20,7 +19,7 @@
 #include "base/log.h"
 #include "base/message_text.h"
 #include "cli/command.h"
-#include "cli/speaking_flags.h"
+#include "cli/device_flags.h"
 #include "run/open_model.h"
 #include "serve/http_server.h"
 #include "serve/speech_service.h"
@@ -57,9 +56,7 @@ struct ServeArguments {
   std::optional<double> unload_after;  // minutes
   std::int64_t drain = 30;             // seconds
   bool log_text = false;
-  std::string device = "auto";
-  std::optional<std::int64_t> model_gpu;
-  std::optional<int> threads;
+  DeviceFlags device;
 };
 
 void declare_speaking(CLI::App& app, ServeArguments& arguments) {
@@ -133,20 +130,6 @@ void declare_access(CLI::App& app, ServeArguments& arguments) {
   app.add_flag("--log-text", arguments.log_text, "Writes what is said to the log")->group(kGroup);
 }
 
-void declare_devices(CLI::App& app, ServeArguments& arguments) {
-  constexpr const char* kGroup = "Devices";
-  app.add_option("--device", arguments.device,
-                 "cpu, cuda, or auto: a GPU where there is one. [auto]")
-      ->type_name("KIND")
-      ->group(kGroup);
-  app.add_option("--model-gpu", arguments.model_gpu, "The GPU to use, in nvidia-smi's order. [0]")
-      ->type_name("N")
-      ->group(kGroup);
-  app.add_option("--threads", arguments.threads, "Threads on the CPU. [one for each core]")
-      ->type_name("N")
-      ->group(kGroup);
-}
-
 void require_range(const char* flag, std::int64_t value, std::int64_t least, std::int64_t most) {
   if (value >= least && value <= most) return;
   throw ConfigError(fmt::format("{} is {}; it must be from {} to {}.", flag, value, least, most));
@@ -160,7 +143,7 @@ void check(const ServeArguments& arguments) {
   require_range("--max-text", arguments.max_text, 1, 10'000'000);
   require_range("--rate-limit", arguments.per_minute, 0, 1'000'000);
   require_range("--drain", arguments.drain, 0, 86'400);
-  require_range("--threads", arguments.threads.value_or(1), 1, 1024);
+  check(arguments.device);
   if (arguments.unload_after && !(*arguments.unload_after > 0.0)) {
     throw ConfigError(
         fmt::format("--unload-after is {}; it must be above 0.", *arguments.unload_after));
@@ -241,10 +224,7 @@ ModelShelfOptions models_of(const ServeArguments& arguments) {
     throw ConfigError(fmt::format(
         "Two models are called {}; give one of them another name: --model NAME=DIR.", name));
   }
-  SpeakingFlags flags;
-  flags.device = arguments.device;
-  flags.model_gpu = arguments.model_gpu;
-  options.device = speaking_device(flags);
+  options.device = open_device(arguments.device);
   options.places =
       arguments.streams.value_or(options.device.is_cuda() ? kPlacesOnGpu : kPlacesOnCpu);
   options.most_waiting = static_cast<std::size_t>(arguments.queue);
@@ -270,7 +250,6 @@ HttpOptions http_of(const ServeArguments& arguments, const ModelShelfOptions& mo
 int run_serve(const ServeArguments& arguments) {
   check(arguments);
   const Interruption interruption;
-  if (arguments.threads) at::set_num_threads(*arguments.threads);
   const ModelShelfOptions models = models_of(arguments);
   SpeechService service(models, arguments.voices, arguments.language);
   HttpServer server(service, http_of(arguments, models));
@@ -306,7 +285,7 @@ Command serve_command() {
     const auto arguments = std::make_shared<ServeArguments>();
     declare_speaking(app, *arguments);
     declare_access(app, *arguments);
-    declare_devices(app, *arguments);
+    declare_device_flags(app, arguments->device);
     return [arguments] { return run_serve(*arguments); };
   };
   return {"serve",

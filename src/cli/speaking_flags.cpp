@@ -12,7 +12,6 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
-#include "device/torch_device.h"
 #include "synth/decode_engine.h"
 #include "synth/sampling.h"
 #include "synth/sound_writer.h"
@@ -130,16 +129,17 @@ void declare_sampling(CLI::App& app, SpeakingFlags& flags) {
   const auto add = [&](const char* name, auto& value, const char* help, const char* type) {
     app.add_option(name, value, help)->type_name(type)->group(kGroup);
   };
-  add("--temperature", flags.temperature, "Lower is steadier. [the model's]", "X");
-  add("--top-k", flags.top_k, "Choose among this many codes; 0: all. [the model's]", "N");
-  add("--top-p", flags.top_p, "Choose among the codes of this probability. [the model's]", "X");
-  add("--repetition-penalty", flags.repetition_penalty,
+  add("--temperature", flags.sampling.temperature, "Lower is steadier. [the model's]", "X");
+  add("--top-k", flags.sampling.top_k, "Choose among this many codes; 0: all. [the model's]", "N");
+  add("--top-p", flags.sampling.top_p, "Choose among the codes of this probability. [the model's]",
+      "X");
+  add("--repetition-penalty", flags.sampling.repetition_penalty,
       "How much codes that were used lose. [the model's]", "X");
-  add("--length-penalty", flags.length_penalty,
+  add("--length-penalty", flags.sampling.length_penalty,
       "Above 0 prefers long beams; without --beams nothing. [the model's]", "X");
-  add("--beams", flags.beams, "Search with this many beams. [1]", "N");
-  app.add_flag("--greedy", flags.greedy, "Takes the likeliest code always")->group(kGroup);
-  add("--seed", flags.seed, "The same seed says the same again. [1]", "N");
+  add("--beams", flags.sampling.beams, "Search with this many beams. [1]", "N");
+  app.add_flag("--greedy", flags.sampling.greedy, "Takes the likeliest code always")->group(kGroup);
+  add("--seed", flags.sampling.seed, "The same seed says the same again. [1]", "N");
   add("--speed", flags.speed, "How fast to speak: 2 is twice as fast. [1]", "X");
 }
 
@@ -148,15 +148,7 @@ void declare_running(CLI::App& app, SpeakingFlags& flags) {
   app.add_option("--stream-chunk", flags.stream_chunk, "Codes between two pieces of sound. [20]")
       ->type_name("N");
   app.add_option("--batch", flags.batch, "Pieces of text to speak at once. [8]")->type_name("N");
-  app.add_option("--device", flags.device, "cpu, cuda, or auto: a GPU where there is one. [auto]")
-      ->type_name("KIND")
-      ->group("Devices");
-  app.add_option("--model-gpu", flags.model_gpu, "The GPU to use, in nvidia-smi's order. [0]")
-      ->type_name("N")
-      ->group("Devices");
-  app.add_option("--threads", flags.threads, "Threads on the CPU. [one for each core]")
-      ->type_name("N")
-      ->group("Devices");
+  declare_device_flags(app, flags.device);
 }
 
 void require(bool holds, const std::string& sentence) {
@@ -174,14 +166,14 @@ const char* speaking_flag_in(const SpeakingFlags& flags) {
       {"--cond-chunk", reference.cond_chunk.has_value()},
       {"--max-ref-len", reference.max_ref_len.has_value()},
       {"--trim-db", flags.trim_db.has_value()},
-      {"--temperature", flags.temperature.has_value()},
-      {"--top-k", flags.top_k.has_value()},
-      {"--top-p", flags.top_p.has_value()},
-      {"--repetition-penalty", flags.repetition_penalty.has_value()},
-      {"--length-penalty", flags.length_penalty.has_value()},
-      {"--beams", flags.beams != usual.beams},
-      {"--greedy", flags.greedy},
-      {"--seed", flags.seed != usual.seed},
+      {"--temperature", flags.sampling.temperature.has_value()},
+      {"--top-k", flags.sampling.top_k.has_value()},
+      {"--top-p", flags.sampling.top_p.has_value()},
+      {"--repetition-penalty", flags.sampling.repetition_penalty.has_value()},
+      {"--length-penalty", flags.sampling.length_penalty.has_value()},
+      {"--beams", flags.sampling.beams != usual.sampling.beams},
+      {"--greedy", flags.sampling.greedy},
+      {"--seed", flags.sampling.seed.value_or(1) != 1},
       {"--speed", flags.speed != usual.speed},
       {"--stream-chunk", flags.stream_chunk != usual.stream_chunk},
       {"--batch", flags.batch != usual.batch}};
@@ -231,14 +223,14 @@ void check_remote(const SpeakingFlags& flags) {
       {"--cond-chunk", reference.cond_chunk.has_value()},
       {"--max-ref-len", reference.max_ref_len.has_value()},
       {"--trim-db", flags.trim_db.has_value()},
-      {"--length-penalty", flags.length_penalty.has_value()},
-      {"--beams", flags.beams != usual.beams},
-      {"--greedy", flags.greedy},
+      {"--length-penalty", flags.sampling.length_penalty.has_value()},
+      {"--beams", flags.sampling.beams != usual.sampling.beams},
+      {"--greedy", flags.sampling.greedy},
       {"--stream-chunk", flags.stream_chunk != usual.stream_chunk},
       {"--batch", flags.batch != usual.batch},
-      {"--device", flags.device != usual.device},
-      {"--model-gpu", flags.model_gpu.has_value()},
-      {"--threads", flags.threads.has_value()}};
+      {"--device", flags.device.device != usual.device.device},
+      {"--model-gpu", flags.device.model_gpu.has_value()},
+      {"--threads", flags.device.threads.has_value()}};
   for (const auto& [flag, is_given] : given) {
     require(!is_given, fmt::format("With --server the server decides, so {} would change nothing; "
                                    "leave it out. Its voices are named with --speaker.",
@@ -274,7 +266,7 @@ void check_combinations(const SpeakingFlags& flags) {
       "--text-file makes several files, so --out cannot be -; name one, such as out.wav, or add "
       "--join for one sound.");
   require(!(has_file && flags.stream), "--stream speaks one text; give it with --text.");
-  require(!(flags.stream && flags.beams > 1),
+  require(!(flags.stream && flags.sampling.beams > 1),
           "--stream cannot go back on what was heard, so it has one beam; leave --beams out.");
 }
 
@@ -329,35 +321,10 @@ void check(const SpeakingFlags& flags) {
           fmt::format("--stream-chunk is {}; it must be 1 or more.", flags.stream_chunk));
   require(flags.batch >= 1 && flags.batch <= kLargestBatch,
           fmt::format("--batch is {}; it must be from 1 to {}.", flags.batch, kLargestBatch));
-  require(!flags.threads || (*flags.threads >= 1 && *flags.threads <= 1024),
-          fmt::format("--threads is {}; it must be from 1 to 1024.", flags.threads.value_or(0)));
+  check(flags.device);
   require(!flags.trim_db || (std::isfinite(*flags.trim_db) && *flags.trim_db > 0.0),
           fmt::format("--trim-db is {}; it must be above 0.", flags.trim_db.value_or(0.0)));
   check_outputs(flags);
-}
-
-SamplingSettings sampling_settings(const SpeakingFlags& flags, const SamplingSettings& of_model) {
-  SamplingSettings settings = of_model;
-  settings.temperature = flags.temperature.value_or(of_model.temperature);
-  settings.top_k = flags.top_k.value_or(of_model.top_k);
-  settings.top_p = flags.top_p.value_or(of_model.top_p);
-  settings.repetition_penalty = flags.repetition_penalty.value_or(of_model.repetition_penalty);
-  settings.length_penalty = flags.length_penalty.value_or(of_model.length_penalty);
-  settings.beams = flags.beams;
-  settings.greedy = flags.greedy;
-  settings.seed = flags.seed;
-  validate(settings);
-  return settings;
-}
-
-c10::Device speaking_device(const SpeakingFlags& flags) {
-  const bool on_gpu = flags.device == "cuda" || flags.device == "gpu";
-  require(flags.device == "auto" || flags.device == "cpu" || on_gpu,
-          fmt::format("--device is \"{}\"; it must be auto, cpu, cuda or gpu.", flags.device));
-  const DeviceKind kind = flags.device == "cpu" ? DeviceKind::Cpu
-                          : on_gpu              ? DeviceKind::Cuda
-                                                : DeviceKind::Auto;
-  return open_one_device(kind, flags.model_gpu, flags.device);
 }
 
 }  // namespace myxtts

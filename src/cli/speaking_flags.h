@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <c10/core/Device.h>
-
 #include "cli/command.h"
+#include "cli/device_flags.h"
 #include "config/model_json.h"
 #include "model/reference_voice.h"
 #include "synth/sampling.h"
@@ -52,22 +51,13 @@ struct SpeakingFlags {
   ReferenceFlags reference;
   std::optional<double> trim_db;
 
-  std::optional<double> temperature;
-  std::optional<std::int64_t> top_k;
-  std::optional<double> top_p;
-  std::optional<double> repetition_penalty;
-  std::optional<double> length_penalty;
-  std::int64_t beams = 1;
-  bool greedy = false;
-  std::uint64_t seed = 1;
+  SamplingChoice sampling;
   double speed = 1.0;
 
   bool stream = false;
   std::int64_t stream_chunk = 20;
   std::int64_t batch = 8;
-  std::string device = "auto";
-  std::optional<std::int64_t> model_gpu;
-  std::optional<int> threads;
+  DeviceFlags device;
 };
 
 // What --resynthesize names is a corpus or a manifest, and not one clip.
@@ -82,11 +72,5 @@ void declare_speaking_flags(CLI::App& app, SpeakingFlags& flags);
 // Throws ConfigError for flags that do not go together or values that cannot be, and DataError
 // where what is to be written cannot be.
 void check(const SpeakingFlags& flags);
-
-// The model's own settings where the flags say nothing. Throws ConfigError.
-SamplingSettings sampling_settings(const SpeakingFlags& flags, const SamplingSettings& of_model);
-
-// What --device and --model-gpu name. Throws ConfigError or DeviceError.
-c10::Device speaking_device(const SpeakingFlags& flags);
 
 }  // namespace myxtts

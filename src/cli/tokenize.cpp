@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/message_text.h"
 #include "cli/command.h"
 #include "run/model_folder.h"
 #include "run/open_model.h"
@@ -52,18 +56,42 @@ void check_utf8(std::string_view line, std::size_t number) {
 // Reads lines from standard input; for each, `handle(line, number)` gets it without its end.
 template <typename Handle>
 void for_each_line(Handle handle) {
+  if (::isatty(STDIN_FILENO) != 0) {
+    log_info("tokenize", "type a text on each line, and Ctrl-D at the end");
+  }
   std::string line;
   for (std::size_t number = 1; std::getline(std::cin, line); ++number) handle(line, number);
 }
 
-Json encode_line(const TextEncoder& encoder, const Vocabulary& vocabulary, const std::string& line,
-                 std::size_t number) {
-  const EncodedText text = encoder.encode(line);
-  if (encoder.is_unknown(text)) {
-    log_warning("tokenize",
-                "line {} has nothing that the vocabulary knows; is it in the right language?",
-                number);
+// Names the signs that the vocabulary does not know, each where it comes first.
+class UnknownSigns {
+ public:
+  explicit UnknownSigns(const TextEncoder& encoder) : encoder_(encoder) {}
+
+  void look_at(const EncodedText& text, std::size_t number) {
+    const auto signs = new_signs_in(text.clean);
+    if (encoder_.is_unknown(text)) {
+      log_warning("tokenize",
+                  "line {} has nothing that the vocabulary knows{}; is it in the right language?",
+                  number, signs.empty() ? "" : ", first " + describe_signs(signs));
+    } else if (!signs.empty()) {
+      log_warning("tokenize", "line {}: the vocabulary does not know {}", number,
+                  describe_signs(signs));
+    }
   }
+
+ private:
+  std::vector<char32_t> new_signs_in(const std::string& clean) {
+    auto signs = encoder_.unknown_signs(clean);
+    std::erase_if(signs, [this](char32_t sign) { return !seen_.insert(sign).second; });
+    return signs;
+  }
+
+  const TextEncoder& encoder_;
+  std::set<char32_t> seen_;
+};
+
+Json encoded_line(const EncodedText& text, const Vocabulary& vocabulary) {
   Json pieces = Json::array();
   for (const TokenId id : text.ids) pieces.push_back(vocabulary.token(id));
   return {{"clean", text.clean}, {"ids", text.ids}, {"pieces", std::move(pieces)}};
@@ -97,6 +125,7 @@ int tokenize(const TokenizeOptions& options) {
   } else {
     const Vocabulary vocabulary = Vocabulary::load(file);
     const TextEncoder encoder(vocabulary, language);
+    UnknownSigns unknown(encoder);
     for_each_line([&](const std::string& line, std::size_t number) {
       const std::string text = repair(line, number);
       if (count_code_points(text) > length_limit(language)) {
@@ -104,12 +133,14 @@ int tokenize(const TokenizeOptions& options) {
                     "line {} is longer than {} characters and may be cut short when spoken", number,
                     length_limit(language));
       }
-      print_json(encode_line(encoder, vocabulary, text, number));
+      const EncodedText encoded = encoder.encode(text);
+      unknown.look_at(encoded, number);
+      print_json(encoded_line(encoded, vocabulary));
     });
   }
   if (replaced > 0) {
-    log_warning("tokenize", "{} invalid UTF-8 sequences became U+FFFD; --strict makes them errors",
-                replaced);
+    log_warning("tokenize", "{} became U+FFFD; --strict makes them errors",
+                counted(static_cast<std::int64_t>(replaced), "invalid UTF-8 sequence"));
   }
   return 0;
 }

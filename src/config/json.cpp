@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/file_remedies.h"
+#include "base/files.h"
 
 namespace myxtts {
 namespace {
@@ -53,6 +55,9 @@ nlohmann::ordered_json parse_lenient_json(std::string_view text, const std::stri
   try {
     return Json::parse(with_quoted_words(text), limit_depth);
   } catch (const Json::parse_error& error) {
+    if (const auto what = placeholder_of(text); !what.empty()) {
+      throw DataError(fmt::format("{} is {}.", subject, what));
+    }
     throw DataError(fmt::format("{} is not valid JSON at byte {}.", subject, error.byte));
   } catch (const Json::exception&) {
     throw DataError(fmt::format("{} has a number that is too large.", subject));

@@ -21,7 +21,10 @@
 
 #include "audio/audio_file.h"
 #include "audio/ffmpeg.h"
+#include "audio/file_piece.h"
+#include "audio/mp3_file.h"
 #include "audio/sndfile_library.h"
+#include "base/file_remedies.h"
 #include "data/sample_blocks.h"
 #include "data/skipped.h"
 
@@ -99,10 +102,11 @@ std::optional<std::pair<SkipReason, std::string>> format_fault(const SF_INFO& in
   return std::nullopt;
 }
 
-// The formats whose headers or last pages count their samples.
+// The formats whose headers or last pages count their samples. A FLAC that was sent while it was
+// made does not.
 bool counts_samples(int file, const SF_INFO& info) {
   const int type = info.format & SF_FORMAT_TYPEMASK;
-  return type != SF_FORMAT_MPEG || has_frame_count(file);
+  return info.frames != SF_COUNT_MAX && (type != SF_FORMAT_MPEG || has_frame_count(file));
 }
 
 std::variant<SoundFile, Skipped> SoundFile::open(const std::filesystem::path& path) {
@@ -125,7 +129,15 @@ std::variant<SoundFile, Skipped> SoundFile::open(const std::filesystem::path& pa
                 fmt::format("{} bytes less than the file itself promises", missing));
   }
   const auto format = ffmpeg_format_of(path, descriptor.get());
-  if (format.empty()) return read_by_sndfile(path, std::move(descriptor));
+  if (format.empty()) {
+    auto counted = with_frame_count(descriptor.get(), status.st_size);
+    auto read =
+        read_by_sndfile(path, counted ? Descriptor(counted->release()) : std::move(descriptor));
+    if (auto* sound = std::get_if<SoundFile>(&read); sound != nullptr && counted) {
+      sound->length_is_exact_ = false;  // it was counted by us, and generously
+    }
+    return read;
+  }
   auto decoded = decode_with_ffmpeg(path, format, kMostDecodedBytes);
   if (const auto* fault = std::get_if<FfmpegFault>(&decoded)) {
     return skip(fault->is_too_long ? SkipReason::AudioTooLong : SkipReason::Unreadable,
@@ -146,6 +158,10 @@ std::variant<SoundFile, Skipped> SoundFile::read_by_sndfile(const std::filesyste
   if (given < 0) return skip(SkipReason::Unreadable, std::strerror(errno));
   SNDFILE* opened = sndfile_library().open_fd(given, SFM_READ, &info, SF_TRUE);
   if (opened == nullptr) {
+    const FilePiece start(descriptor.get(), 0, 200);
+    if (auto what = placeholder_of(start.text(0, start.size())); !what.empty()) {
+      return skip(SkipReason::Unreadable, std::move(what));
+    }
     // libsndfile reports the reason only in a variable that all threads share.
     return skip(SkipReason::Unreadable, "damaged, or not WAV, FLAC, OGG, Opus or MP3");
   }
@@ -244,7 +260,9 @@ SampleFindings decode_mixed(SoundFile& file, std::vector<std::int16_t>& samples)
 }
 
 SampleFindings decode(SoundFile& file, std::vector<std::int16_t>& samples) {
-  const auto promised = std::clamp<std::int64_t>(file.promised_frames(), 0, kTrustedFrames);
+  const auto promised = file.promised_frames() == SF_COUNT_MAX
+                            ? 0
+                            : std::clamp<std::int64_t>(file.promised_frames(), 0, kTrustedFrames);
   // One more, so that the end shows without the samples moving.
   samples.resize(static_cast<std::size_t>(promised) + 1);
   return file.fits_16_bits() ? decode_mixed<short>(file, samples)
@@ -271,15 +289,19 @@ std::optional<Found> fault_of_length(const SoundFile& file, std::int64_t frames)
 
 std::optional<Found> fault_of_sound(const SampleFindings& findings, std::int64_t frames) {
   if (findings.has_nan) return Found(SkipReason::NotANumber, "values that are not numbers");
-  if (findings.peak <= kLoudestSilence) {
-    return Found(SkipReason::Silent,
-                 fmt::format("peak {} of 32768, at least {}", findings.peak, kLoudestSilence + 1));
+  if (findings.peak() <= kLoudestSilence) {
+    return Found(SkipReason::Silent, fmt::format("peak {} of 32768, at least {}", findings.peak(),
+                                                 kLoudestSilence + 1));
   }
   const double share = static_cast<double>(findings.at_full_scale) / static_cast<double>(frames);
   if (share >= kClippedShare) {
     return Found(SkipReason::Clipped,
                  fmt::format("{:.0f} % of all samples at full scale, below {:.0f} %", 100.0 * share,
                              100.0 * kClippedShare));
+  }
+  if (findings.highest - findings.lowest <= 2 * kLoudestSilence) {  // silence beside its zero
+    return Found(SkipReason::Silent,
+                 fmt::format("samples from {} to {} alone", findings.lowest, findings.highest));
   }
   return std::nullopt;
 }

@@ -37,8 +37,11 @@ std::string nothing_usable(const ClipIndex& part, const CorpusSource& source) {
   std::map<SkipReason, std::int64_t> counts;
   const std::vector<Skipped> left_out = part.skipped();
   for (const Skipped& skipped : left_out) ++counts[skipped.reason];
-  return fmt::format("None of the {} clips in the validation part of {} can be used ({}).",
-                     human_count(std::ssize(left_out)), source.path.string(), summary_of(counts));
+  return fmt::format("{} in the validation part of {} can be used ({}).",
+                     left_out.size() == 1
+                         ? std::string("Not one clip")
+                         : fmt::format("None of the {} clips", human_count(std::ssize(left_out))),
+                     source.path.string(), summary_of(counts));
 }
 
 using OpenPart = std::function<ClipIndex(const CorpusSource& source, CorpusPart part)>;

@@ -22,8 +22,8 @@ void inspect(std::span<const std::int16_t> samples, SampleFindings& findings) {
   constexpr std::size_t kPiece = 16'384;  // what a count of 16 bits can hold
   while (!samples.empty()) {
     const auto piece = samples.first(std::min(kPiece, samples.size()));
-    std::int16_t highest = 0;
-    std::int16_t lowest = 0;
+    std::int16_t highest = piece.front();
+    std::int16_t lowest = piece.front();
     std::int16_t at_full_scale = 0;
     for (const std::int16_t sample : piece) {
       highest = std::max(sample, highest);
@@ -31,7 +31,8 @@ void inspect(std::span<const std::int16_t> samples, SampleFindings& findings) {
       const bool is_full = sample >= kFullScale || sample <= -kFullScale;
       at_full_scale = static_cast<std::int16_t>(at_full_scale + (is_full ? 1 : 0));
     }
-    findings.peak = std::max({findings.peak, static_cast<int>(highest), -static_cast<int>(lowest)});
+    findings.highest = std::max(findings.highest, static_cast<int>(highest));
+    findings.lowest = std::min(findings.lowest, static_cast<int>(lowest));
     findings.at_full_scale += at_full_scale;
     samples = samples.subspan(piece.size());
   }

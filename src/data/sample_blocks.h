@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <span>
 
 namespace myxtts {
@@ -12,8 +14,11 @@ namespace myxtts {
 // What inspect() found in samples.
 struct SampleFindings {
   std::int64_t at_full_scale = 0;
-  int peak = 0;
+  int highest = -32'768;
+  int lowest = 32'767;
   bool has_nan = false;  // or infinite
+
+  int peak() const { return std::max(std::abs(highest), std::abs(lowest)); }
 };
 
 void inspect(std::span<const std::int16_t> samples, SampleFindings& findings);

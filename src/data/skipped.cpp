@@ -189,9 +189,11 @@ void SkipList::check_limit(std::int64_t all, std::filesystem::path written) cons
       human_count(skipped), human_count(all), summary_of(by_reason), 100.0 * most_share_);
   const std::string list = written.string();
   if (remedy.empty()) {
-    throw RefusedCorpusError(fmt::format("{}; {}raise --max-skipped.", finding,
-                                         list.empty() ? "" : fmt::format("see {}, or ", list)),
-                             written);
+    throw RefusedCorpusError(
+        fmt::format("{}; {}have all such clips named with myxtts prepare CORPUS, or raise "
+                    "--max-skipped.",
+                    finding, list.empty() ? "" : fmt::format("see {}, ", list)),
+        written);
   }
   throw RefusedCorpusError(
       fmt::format("{}. {}{}", finding, remedy,

@@ -29,17 +29,19 @@ bool is_same(int open_folder, const fs::path& path) {
 }  // namespace
 
 DownloadFolder::DownloadFolder(fs::path path, const std::string& model) : path_(std::move(path)) {
-  require_output("The folder of models", path_, Output::Folder);
   // Whoever had the folder may remove it between our opening and locking it.
   do {
     if (lock_ >= 0) ::close(lock_);
     std::error_code failed;
     fs::create_directories(path_, failed);
-    lock_ = failed ? -1 : ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool can_be_filled = !failed && ::access(path_.c_str(), W_OK | X_OK) == 0;
+    lock_ = can_be_filled ? ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     if (lock_ < 0) {
-      throw DataError(fmt::format(
-          "{} cannot be made: {}. Set XDG_DATA_HOME to a folder of yours.", path_.string(),
-          failed ? failed.message() : std::generic_category().message(errno)));
+      throw DataError(
+          fmt::format("Models cannot be kept in {}: {}. Type export XDG_DATA_HOME=\"$PWD\", or "
+                      "another folder of yours, in every shell that uses them.",
+                      path_.parent_path().string(),
+                      failed ? failed.message() : std::generic_category().message(errno)));
     }
     if (::flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       ::close(lock_);

@@ -54,6 +54,7 @@ struct HttpServer::Parts {
   void set_limits();
   void set_rules();
   void add_own_routes();
+  RequestError fault_of(const Request& request, Response& response) const;
   HandlerResponse look_at(const Request& request, Response& response);
   void allow_origin(const Request& request, Response& response) const;
 
@@ -91,17 +92,10 @@ void HttpServer::Parts::set_rules() {
       response.set_header("Retry-After", std::to_string(kRetryAfter));
     }
   });
-  const httplib::Server::HandlerWithResponse put_error = [](const Request& request,
-                                                            Response& response) {
+  const httplib::Server::HandlerWithResponse put_error = [this](const Request& request,
+                                                                Response& response) {
     if (!response.body.empty()) return HandlerResponse::Unhandled;
-    const int status = response.status;
-    answer_error(response,
-                 {status, "http_" + std::to_string(status),
-                  status == 404   ? "There is nothing at this address; GET / has a page, and "
-                                    "POST /v1/audio/speech speaks."
-                  : status == 413 ? "The request is too large."
-                                  : "The request cannot be understood."},
-                 shape_of(request));
+    answer_error(response, fault_of(request, response), shape_of(request));
     return HandlerResponse::Handled;
   };
   server.set_error_handler(put_error);
@@ -113,6 +107,23 @@ void HttpServer::Parts::set_rules() {
     context.metrics.add_answer(response.status);
     log_debug("serve", "{} {} {}", request.method, printable(request.path), response.status);
   });
+}
+
+// What is wrong with a request that no handler answered.
+RequestError HttpServer::Parts::fault_of(const Request& request, Response& response) const {
+  const int status = response.status;
+  const std::string methods = context.addresses.methods_at(request.path);
+  if (status == 404 && !methods.empty()) {
+    response.set_header("Allow", methods);
+    return {405, "method_not_allowed",
+            fmt::format("{} takes {}, and the request is a {}.", printable(request.path), methods,
+                        printable(request.method))};
+  }
+  return {status, "http_" + std::to_string(status),
+          status == 404   ? "There is nothing at this address; GET / has a page, and POST "
+                            "/v1/audio/speech speaks."
+          : status == 413 ? "The request is too large."
+                          : "The request cannot be understood."};
 }
 
 // Before anything of the request is read but its head.
@@ -148,7 +159,8 @@ void HttpServer::Parts::allow_origin(const Request& request, Response& response)
 }
 
 void HttpServer::Parts::add_own_routes() {
-  server.Get("/", [](const Request&, Response& response) {
+  Routes routes(server, context.addresses, ErrorShape::Detail);
+  routes.get("/", [](const Request&, Response& response) {
     response.set_header("Content-Security-Policy",
                         "default-src 'none'; script-src 'unsafe-inline'; style-src "
                         "'unsafe-inline'; connect-src 'self'; media-src 'self' blob:; img-src "
@@ -156,14 +168,14 @@ void HttpServer::Parts::add_own_routes() {
     response.set_header("X-Content-Type-Options", "nosniff");
     response.set_content(kServerPage.data(), kServerPage.size(), "text/html; charset=utf-8");
   });
-  server.Get("/health", [](const Request&, Response& response) {
+  routes.get("/health", [](const Request&, Response& response) {
     answer_json(response, {{"status", "ok"}});
   });
-  server.Get("/ready", [this](const Request&, Response& response) {
+  routes.get("/ready", [this](const Request&, Response& response) {
     if (is_ending) return answer_json(response, {{"status", "ending"}}, 503);
     answer_json(response, {{"status", "ready"}});
   });
-  server.Get("/metrics", [this](const Request&, Response& response) {
+  routes.get("/metrics", [this](const Request&, Response& response) {
     response.set_content(context.metrics.text(service.state()),
                          "text/plain; version=0.0.4; charset=utf-8");
   });

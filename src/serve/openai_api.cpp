@@ -48,38 +48,32 @@ void rename_voice(const Request& request, Response& response, SpeechService& ser
 }  // namespace
 
 void add_openai_routes(httplib::Server& server, RouteContext& context) {
-  const auto handle = [](httplib::Server::Handler handler) {
-    return guarded(ErrorShape::OpenAi, std::move(handler));
-  };
-  add_post(server, "/v1/audio/speech", ErrorShape::OpenAi,
-           [&](const std::string& body, Response& response) {
-             answer_speech(parse_openai_order(body, context.options.most_bytes_of_text), context,
-                           response);
-           });
-  server.Get(
-      "/v1/audio/voices", handle([&](const Request&, Response& response) {
-        answer_json(response, {{"object", "list"}, {"voices", voices_json(context.service)}});
-      }));
-  server.Post("/v1/audio/voices", handle([&](const Request& request, Response& response) {
-                add_voice(request, response, context.service);
-              }));
-  server.Delete("/v1/audio/voices/([^/]+)", handle([&](const Request& request, Response& response) {
-                  const std::string name = request.matches[1];
-                  context.service.voices().remove(name);
-                  answer_json(response, {{"id", name}, {"deleted", true}});
-                }));
-  server.Patch("/v1/audio/voices/([^/]+)", handle([&](const Request& request, Response& response) {
-                 rename_voice(request, response, context.service);
-               }));
-  server.Get(
-      "/v1/models", handle([&](const Request&, Response& response) {
-        Json models = Json::array();
-        for (const auto& model : context.service.models().models()) {
-          models.push_back(
-              {{"id", model.name}, {"object", "model"}, {"created", 0}, {"owned_by", "myxtts"}});
-        }
-        answer_json(response, {{"object", "list"}, {"data", models}});
-      }));
+  Routes routes(server, context.addresses, ErrorShape::OpenAi);
+  routes.post_body("/v1/audio/speech", [&](const std::string& body, Response& response) {
+    answer_speech(parse_openai_order(body, context.options.most_bytes_of_text), context, response);
+  });
+  routes.get("/v1/audio/voices", [&](const Request&, Response& response) {
+    answer_json(response, {{"object", "list"}, {"voices", voices_json(context.service)}});
+  });
+  routes.post("/v1/audio/voices", [&](const Request& request, Response& response) {
+    add_voice(request, response, context.service);
+  });
+  routes.remove("/v1/audio/voices/([^/]+)", [&](const Request& request, Response& response) {
+    const std::string name = request.matches[1];
+    context.service.voices().remove(name);
+    answer_json(response, {{"id", name}, {"deleted", true}});
+  });
+  routes.patch("/v1/audio/voices/([^/]+)", [&](const Request& request, Response& response) {
+    rename_voice(request, response, context.service);
+  });
+  routes.get("/v1/models", [&](const Request&, Response& response) {
+    Json models = Json::array();
+    for (const auto& model : context.service.models().models()) {
+      models.push_back(
+          {{"id", model.name}, {"object", "model"}, {"created", 0}, {"owned_by", "myxtts"}});
+    }
+    answer_json(response, {{"object", "list"}, {"data", models}});
+  });
 }
 
 }  // namespace myxtts

@@ -35,11 +35,11 @@ std::string body_of(const SpeechOrder& order) {
   };
   if (!order.model.empty()) body["model"] = order.model;
   if (!order.language.empty()) body["language"] = order.language;
-  put("temperature", order.temperature);
-  put("top_k", order.top_k);
-  put("top_p", order.top_p);
-  put("repetition_penalty", order.repetition_penalty);
-  put("seed", order.seed);
+  put("temperature", order.sampling.temperature);
+  put("top_k", order.sampling.top_k);
+  put("top_p", order.sampling.top_p);
+  put("repetition_penalty", order.sampling.repetition_penalty);
+  put("seed", order.sampling.seed);
   return body.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

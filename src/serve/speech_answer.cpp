@@ -3,10 +3,13 @@
 #include <exception>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <openssl/evp.h>
 
+#include "base/error.h"
 #include "base/log.h"
+#include "base/message_text.h"
 #include "serve/routes.h"
 #include "serve/sound_encoder.h"
 
@@ -44,10 +47,11 @@ class CountedAnswer {
 // One answer on its way: takes sound from the queue, encodes it and writes it to the client.
 class SpeechAnswer {
  public:
-  SpeechAnswer(StartedSpeech started, const SpeechOrder& order, RouteContext& context)
+  SpeechAnswer(StartedSpeech started, const SpeechOrder& order, Sent sent, RouteContext& context)
       : started_(std::move(started)),
         encoder_(make_sound_encoder(order.format, started_.model->sample_rate())),
         as_events_(order.as_events),
+        sent_(sent),
         metrics_(context.metrics),
         counted_(context.answers) {}
 
@@ -58,7 +62,9 @@ class SpeechAnswer {
       if (!samples) return sink.is_writable();
       if (samples->empty()) return end(sink);
       measure(samples->size());
-      return write(sink, encoder_->add(*samples));
+      if (sent_ == Sent::AsItIsMade) return write(sink, encoder_->add(*samples));
+      all_.insert(all_.end(), samples->begin(), samples->end());
+      return sink.is_writable();
     } catch (const std::exception& error) {  // the answer has begun: it can only be broken off
       log_error("serve", "an answer was broken off: {}", error.what());
       return false;
@@ -80,7 +86,10 @@ class SpeechAnswer {
   }
 
   bool end(httplib::DataSink& sink) {
-    if (!write(sink, encoder_->finish())) return false;
+    const bool is_whole = sent_ == Sent::Whole;
+    if (!write(sink, is_whole ? wav_of(all_, started_.model->sample_rate()) : encoder_->finish())) {
+      return false;
+    }
     if (as_events_) {
       const auto codes = started_.speech->codes();
       const std::string last = event({{"type", "speech.audio.done"},
@@ -112,6 +121,8 @@ class SpeechAnswer {
   StartedSpeech started_;
   std::unique_ptr<SoundEncoder> encoder_;
   bool as_events_;
+  Sent sent_;
+  std::vector<float> all_;  // where it is sent whole
   ServerMetrics& metrics_;
   CountedAnswer counted_;
   Clock::time_point last_ = Clock::now();
@@ -126,7 +137,8 @@ void log_order(const SpeechOrder& order, const RouteContext& context) {
 
 }  // namespace
 
-void answer_speech(const SpeechOrder& order, RouteContext& context, httplib::Response& response) {
+void answer_speech(const SpeechOrder& order, RouteContext& context, httplib::Response& response,
+                   Sent sent) {
   log_order(order, context);
   StartedSpeech started = context.service.say(order);
   const std::string type = order.as_events
@@ -137,7 +149,7 @@ void answer_speech(const SpeechOrder& order, RouteContext& context, httplib::Res
   const auto speech = started.speech;
   std::shared_ptr<SpeechAnswer> answer;
   try {
-    answer = std::make_shared<SpeechAnswer>(std::move(started), order, context);
+    answer = std::make_shared<SpeechAnswer>(std::move(started), order, sent, context);
   } catch (const ConfigError& error) {  // no encoder here
     speech->cancel();
     throw RequestError(400, "format_not_available", error.what(), "response_format");

@@ -90,12 +90,18 @@ std::string voice_in(const Fields& fields) {
   refuse("voice", "voice must be a name, or an object with a name as its id.");
 }
 
-void take_sampling(const Fields& fields, SpeechOrder& order) {
-  order.temperature = fields.number<double>("temperature");
-  order.top_k = fields.number<std::int64_t>("top_k");
-  order.top_p = fields.number<double>("top_p");
-  order.repetition_penalty = fields.number<double>("repetition_penalty");
-  order.seed = fields.number<std::uint64_t>("seed");
+SamplingChoice sampling_in(const Fields& fields) {
+  const SamplingChoice choice{.temperature = fields.number<double>("temperature"),
+                              .top_k = fields.number<std::int64_t>("top_k"),
+                              .top_p = fields.number<double>("top_p"),
+                              .repetition_penalty = fields.number<double>("repetition_penalty"),
+                              .seed = fields.number<std::uint64_t>("seed")};
+  try {
+    sampling_of(choice, {});  // what can be used at all can be used with every model
+  } catch (const ConfigError& error) {
+    throw RequestError(400, "invalid_value", error.what());
+  }
+  return choice;
 }
 
 }  // namespace
@@ -141,7 +147,7 @@ SpeechOrder parse_openai_order(std::string_view body, std::size_t most_bytes_of_
     refuse("speed",
            fmt::format("speed is {}; it must be from {} to {}.", order.speed, kSlowest, kFastest));
   }
-  take_sampling(fields, order);
+  order.sampling = sampling_in(fields);
   if (fields.has("instructions")) order.ignored.emplace_back("instructions");
   return order;
 }
@@ -188,27 +194,12 @@ SpeechOrder parse_xtts_order(std::string_view body, const XttsSettings& settings
                     .format = SoundFormat::Wav,
                     .speed = settings.speed,
                     .chunk_codes = settings.stream_chunk_size,
-                    .temperature = settings.temperature,
-                    .top_k = settings.top_k,
-                    .top_p = settings.top_p,
-                    .repetition_penalty = settings.repetition_penalty};
+                    .sampling = {.temperature = settings.temperature,
+                                 .top_k = settings.top_k,
+                                 .top_p = settings.top_p,
+                                 .repetition_penalty = settings.repetition_penalty}};
   check_text(order.text, most_bytes_of_text, "text");
   return order;
-}
-
-SamplingSettings sampling_of(const SpeechOrder& order, SamplingSettings settings) {
-  settings.beams = 1;
-  settings.temperature = order.temperature.value_or(settings.temperature);
-  settings.top_k = order.top_k.value_or(settings.top_k);
-  settings.top_p = order.top_p.value_or(settings.top_p);
-  settings.repetition_penalty = order.repetition_penalty.value_or(settings.repetition_penalty);
-  settings.seed = order.seed.value_or(settings.seed);
-  try {
-    validate(settings);
-  } catch (const ConfigError& error) {
-    throw RequestError(400, "invalid_value", error.what());
-  }
-  return settings;
 }
 
 }  // namespace myxtts

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,11 +23,7 @@ struct SpeechOrder {
   double speed = 1.0;
   std::int64_t chunk_codes = 20;  // between two parts of the sound
 
-  std::optional<double> temperature = {};
-  std::optional<std::int64_t> top_k = {};
-  std::optional<double> top_p = {};
-  std::optional<double> repetition_penalty = {};
-  std::optional<std::uint64_t> seed = {};
+  SamplingChoice sampling = {};
 
   std::vector<std::string> ignored = {};  // fields that came and change nothing here
 };
@@ -58,8 +53,5 @@ SpeechOrder parse_xtts_order(std::string_view body, const XttsSettings& settings
 
 // Throws RequestError for a text that is empty, too long or not UTF-8.
 void check_text(const std::string& text, std::size_t most_bytes, const char* field);
-
-// The order's own settings over the model's. Throws RequestError.
-SamplingSettings sampling_of(const SpeechOrder& order, SamplingSettings of_model);
 
 }  // namespace myxtts

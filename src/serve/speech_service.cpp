@@ -84,7 +84,8 @@ StartedSpeech SpeechService::say(const SpeechOrder& order) {
           as_request_error("invalid_language", "language",
                            [&] { return pieces_of(order.text, started.language, model.model()); }),
       .voice = voice(model, order.voice),
-      .settings = {.sampling = sampling_of(order, model.model().sampling), .speed = order.speed},
+      .settings = {.sampling = sampling_of(order.sampling, model.model().sampling),
+                   .speed = order.speed},
       .chunk_codes = order.chunk_codes};
   for (const auto& piece : request.pieces) {
     started.text_tokens += static_cast<std::int64_t>(piece.ids.size());

@@ -127,23 +127,17 @@ Json model_names(SpeechService& service) {
   return names;
 }
 
-void add_speaking_routes(httplib::Server& server, RouteContext& context) {
-  const auto handle = [](httplib::Server::Handler handler) {
-    return guarded(ErrorShape::Detail, std::move(handler));
-  };
-  const auto post = [&](const char* path, BodyHandler handler) {
-    add_post(server, path, ErrorShape::Detail, std::move(handler));
-  };
-  post("/tts_to_audio/?", [&](const std::string& body, Response& response) {
-    response.set_content(whole_wav(order_of(body, context), context), "audio/wav");
+void add_speaking_routes(Routes& routes, RouteContext& context) {
+  routes.post_body("/tts_to_audio/?", [&](const std::string& body, Response& response) {
+    answer_speech(order_of(body, context), context, response, Sent::Whole);
   });
-  post("/tts_stream/?", [&](const std::string& body, Response& response) {
+  routes.post_body("/tts_stream/?", [&](const std::string& body, Response& response) {
     answer_speech(order_of(body, context), context, response);
   });
-  server.Get("/tts_stream/?", handle([&](const Request& request, Response& response) {
-               answer_speech(order_of(body_of_query(request), context), context, response);
-             }));
-  post("/tts_to_file/?", [&](const std::string& body, Response& response) {
+  routes.get("/tts_stream/?", [&](const Request& request, Response& response) {
+    answer_speech(order_of(body_of_query(request), context), context, response);
+  });
+  routes.post_body("/tts_to_file/?", [&](const std::string& body, Response& response) {
     write_to_file(body, response, context);
   });
 }
@@ -151,39 +145,36 @@ void add_speaking_routes(httplib::Server& server, RouteContext& context) {
 }  // namespace
 
 void add_xtts_routes(httplib::Server& server, RouteContext& context) {
-  const auto get = [&](const char* path, auto make) {
-    server.Get(path, guarded(ErrorShape::Detail,
-                             [&context, make](const Request& request, Response& response) {
-                               answer_json(response, make(request, context.service));
-                             }));
+  Routes routes(server, context.addresses, ErrorShape::Detail);
+  const auto list = [&](const char* path, auto make) {
+    routes.get(path, [&context, make](const Request& request, Response& response) {
+      answer_json(response, make(request, context.service));
+    });
   };
-  get("/speakers_list/?",
-      [](const Request&, SpeechService& service) { return Json(service.voice_names()); });
-  get("/speakers/?", speakers);
-  get("/languages/?", [](const Request&, SpeechService& service) {
+  list("/speakers_list/?",
+       [](const Request&, SpeechService& service) { return Json(service.voice_names()); });
+  list("/speakers/?", speakers);
+  list("/languages/?", [](const Request&, SpeechService& service) {
     return Json{{"languages", languages(service)}};
   });
-  get("/get_models_list/?",
-      [](const Request&, SpeechService& service) { return model_names(service); });
-  const auto handle = [](httplib::Server::Handler handler) {
-    return guarded(ErrorShape::Detail, std::move(handler));
-  };
-  server.Get("/get_tts_settings/?", handle([&](const Request&, Response& response) {
-               const std::lock_guard lock(context.mutex);
-               response.set_content(print_xtts_settings(context.xtts), "application/json");
-             }));
-  server.Post("/set_tts_settings/?", handle([&](const Request& request, Response& response) {
-                const std::lock_guard lock(context.mutex);
-                context.xtts = parse_xtts_settings(request.body, context.xtts);
-                answer_json(response, {{"message", "Settings successfully applied"}});
-              }));
-  server.Post("/switch_model/?", handle([&](const Request& request, Response& response) {
-                switch_model(request, response, context);
-              }));
-  server.Get("/sample/([^/]+)", handle([&](const Request& request, Response& response) {
-               answer_sample(request, response, context.service);
-             }));
-  add_speaking_routes(server, context);
+  list("/get_models_list/?",
+       [](const Request&, SpeechService& service) { return model_names(service); });
+  routes.get("/get_tts_settings/?", [&](const Request&, Response& response) {
+    const std::lock_guard lock(context.mutex);
+    response.set_content(print_xtts_settings(context.xtts), "application/json");
+  });
+  routes.post("/set_tts_settings/?", [&](const Request& request, Response& response) {
+    const std::lock_guard lock(context.mutex);
+    context.xtts = parse_xtts_settings(request.body, context.xtts);
+    answer_json(response, {{"message", "Settings successfully applied"}});
+  });
+  routes.post("/switch_model/?", [&](const Request& request, Response& response) {
+    switch_model(request, response, context);
+  });
+  routes.get("/sample/([^/]+)", [&](const Request& request, Response& response) {
+    answer_sample(request, response, context.service);
+  });
+  add_speaking_routes(routes, context);
 }
 
 }  // namespace myxtts

@@ -82,6 +82,20 @@ void validate(const SamplingSettings& settings) {
           static_cast<double>(settings.beams), "from 1 to 32");
 }
 
+SamplingSettings sampling_of(const SamplingChoice& choice, const SamplingSettings& of_model) {
+  const SamplingSettings settings{
+      .greedy = choice.greedy,
+      .temperature = choice.temperature.value_or(of_model.temperature),
+      .top_k = choice.top_k.value_or(of_model.top_k),
+      .top_p = choice.top_p.value_or(of_model.top_p),
+      .repetition_penalty = choice.repetition_penalty.value_or(of_model.repetition_penalty),
+      .length_penalty = choice.length_penalty.value_or(of_model.length_penalty),
+      .beams = choice.beams,
+      .seed = choice.seed.value_or(of_model.seed)};
+  validate(settings);
+  return settings;
+}
+
 namespace {
 
 double number(const nlohmann::ordered_json& json, const char* key, double absent,

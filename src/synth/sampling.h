@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,21 @@ struct SamplingSettings {
 
   bool operator==(const SamplingSettings&) const = default;
 };
+
+// What a user chose of them; where nothing was chosen, the model's own holds.
+struct SamplingChoice {
+  std::optional<double> temperature = {};
+  std::optional<std::int64_t> top_k = {};
+  std::optional<double> top_p = {};
+  std::optional<double> repetition_penalty = {};
+  std::optional<double> length_penalty = {};
+  std::optional<std::uint64_t> seed = {};
+  std::int64_t beams = 1;
+  bool greedy = false;
+};
+
+// The choice over the model's settings. Throws ConfigError as validate() does.
+SamplingSettings sampling_of(const SamplingChoice& choice, const SamplingSettings& of_model);
 
 // The random stream of every draw.
 inline constexpr const char* kSamplingStream = "synth/code";

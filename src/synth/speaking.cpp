@@ -52,6 +52,8 @@ Speaking::Speaking(Synthesizer& synthesizer, const Voice& voice, const SpeakSett
 bool Speaking::speak(const std::vector<SpeakingJob>& jobs, std::int64_t batch) {
   const auto pieces = all_pieces(jobs);
   for (const SpeakingJob& job : jobs) texts_ += std::max<std::size_t>(job.ends.size(), 1);
+  pieces_ = pieces.size();
+  show_how_far();
   std::map<std::size_t, SpokenPiece> waiting;  // for the piece before it, by its place
   std::map<std::size_t, std::unique_ptr<SoundWriter>> writers;
   std::vector<std::size_t> next(jobs.size(), 0);  // the piece that a job's file goes on with
@@ -65,7 +67,7 @@ bool Speaking::speak(const std::vector<SpeakingJob>& jobs, std::int64_t batch) {
         writer = open_sound_writer(jobs[job].out, synthesizer_.sample_rate(), Appears::Whole);
       }
       add_piece(jobs[job], next[job], spoken.mapped(), *writer);
-      end_text(jobs[job], next[job], *writer);
+      end_piece(jobs[job], next[job], *writer);
       ++next[job];
       if (keeps_) kept_.insert(std::move(spoken));
     }
@@ -100,16 +102,25 @@ bool Speaking::speak(const std::vector<SpeakingJob>& jobs, std::int64_t batch) {
   return true;
 }
 
-// Counts the texts, and leaves a pause between those of one file.
-void Speaking::end_text(const SpeakingJob& job, std::size_t piece, SoundWriter& writer) {
+// Counts pieces and texts, and leaves a pause between the texts of one file.
+void Speaking::end_piece(const SpeakingJob& job, std::size_t piece, SoundWriter& writer) {
   const bool is_last = piece + 1 == job.pieces.size();
-  if (!is_last && std::ranges::find(job.ends, piece) == job.ends.end()) return;
-  ++texts_done_;
-  if (texts_ > 1)
-    progress_->set_note({.then = {fmt::format("{} of {} texts", texts_done_, texts_)}});
-  if (is_last) return;
+  const bool ends_text = is_last || std::ranges::find(job.ends, piece) != job.ends.end();
+  ++pieces_done_;
+  if (ends_text) ++texts_done_;
+  show_how_far();
+  if (is_last || !ends_text) return;
   std::vector<float> pause(static_cast<std::size_t>(synthesizer_.sample_rate() * kPauseMs / 1000));
   write(writer, pause);
+}
+
+// How many codes there will be nobody knows, but of texts and of the pieces of a long one.
+void Speaking::show_how_far() {
+  if (texts_ > 1) {
+    progress_->set_note({.first = {fmt::format("{} of {} texts", texts_done_, texts_)}});
+  } else if (pieces_ > 1) {
+    progress_->set_note({.first = {fmt::format("{} of {} pieces", pieces_done_, pieces_)}});
+  }
 }
 
 void Speaking::finish(SoundWriter& writer, const SpeakingJob& job) {
@@ -126,7 +137,10 @@ void Speaking::add_piece(const SpeakingJob& job, std::size_t piece, SpokenPiece&
 
 bool Speaking::stream(const SpeakingJob& job, std::int64_t chunk_codes) {
   const auto writer = open_sound_writer(job.out, synthesizer_.sample_rate(), Appears::Growing);
+  pieces_ = job.pieces.size();
   for (std::size_t piece = 0; piece < job.pieces.size() && !interruption_.came(); ++piece) {
+    pieces_done_ = piece;
+    show_how_far();
     bool starts = true;
     std::vector<float> sent;
     const auto on_sound = [&](std::span<const float> samples, bool is_last) {

@@ -60,7 +60,8 @@ class Speaking {
 
   void write(SoundWriter& writer, std::span<float> samples);
   void finish(SoundWriter& writer, const SpeakingJob& job);
-  void end_text(const SpeakingJob& job, std::size_t piece, SoundWriter& writer);
+  void end_piece(const SpeakingJob& job, std::size_t piece, SoundWriter& writer);
+  void show_how_far();
   std::string files() const;
   void add_piece(const SpeakingJob& job, std::size_t piece, SpokenPiece& spoken,
                  SoundWriter& writer);
@@ -77,6 +78,8 @@ class Speaking {
   std::int64_t codes_ = 0;
   std::size_t texts_ = 0;  // that are to be spoken
   std::size_t texts_done_ = 0;
+  std::size_t pieces_ = 0;  // of these texts
+  std::size_t pieces_done_ = 0;
   std::set<std::filesystem::path> written_;
   bool keeps_ = false;
   std::map<std::size_t, SpokenPiece> kept_;  // by its place among the pieces of all jobs

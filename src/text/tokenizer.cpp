@@ -273,10 +273,10 @@ Tokenizer::Tokenizer(const Vocabulary& vocabulary)
   }
 }
 
-std::vector<TokenId> Tokenizer::encode(std::string_view text) const {
-  std::vector<TokenId> ids;
-  ids.reserve(text.size() / 2);
-  Word word(vocabulary_);
+// What lies between added tokens, and those.
+template <typename OnPlain, typename OnAdded>
+void Tokenizer::cut_added_tokens(std::string_view text, const OnPlain& on_plain,
+                                 const OnAdded& on_added) const {
   std::size_t plain_from = 0;
   std::size_t position = 0;
   while (position < text.size()) {
@@ -293,13 +293,37 @@ std::vector<TokenId> Tokenizer::encode(std::string_view text) const {
       ++position;
       continue;
     }
-    encode_plain(text.substr(plain_from, position - plain_from), word, ids);
-    ids.push_back(found->id);
+    on_plain(text.substr(plain_from, position - plain_from));
+    on_added(found->id);
     position += found->content.size();
     plain_from = position;
   }
-  encode_plain(text.substr(plain_from), word, ids);
+  on_plain(text.substr(plain_from));
+}
+
+std::vector<TokenId> Tokenizer::encode(std::string_view text) const {
+  std::vector<TokenId> ids;
+  ids.reserve(text.size() / 2);
+  Word word(vocabulary_);
+  cut_added_tokens(
+      text, [&](std::string_view plain) { encode_plain(plain, word, ids); },
+      [&](TokenId id) { ids.push_back(id); });
   return ids;
+}
+
+std::vector<char32_t> Tokenizer::unknown_signs(std::string_view text) const {
+  std::vector<char32_t> signs;
+  const auto look_at = [&](std::string_view plain) {
+    for (std::size_t at = 0; at < plain.size();) {
+      const char32_t sign = code_point_at(plain, at);
+      at += static_cast<std::size_t>(U8_LENGTH(sign));
+      const bool is_known = kind_of(static_cast<UChar32>(sign)) == LetterKind::Blank ||
+                            vocabulary_.find_letter(sign).has_value();
+      if (!is_known && std::ranges::find(signs, sign) == signs.end()) signs.push_back(sign);
+    }
+  };
+  cut_added_tokens(text, look_at, [](TokenId) {});
+  return signs;
 }
 
 void Tokenizer::encode_plain(std::string_view text, Word& word, std::vector<TokenId>& ids) const {

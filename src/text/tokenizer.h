@@ -24,9 +24,15 @@ class Tokenizer {
   // `text` is valid UTF-8; blanks count only if they were written as [SPACE].
   std::vector<TokenId> encode(std::string_view text) const;
 
+  // The signs of such a text that become [UNK], each once, in their order.
+  std::vector<char32_t> unknown_signs(std::string_view text) const;
+
  private:
   class Word;
 
+  template <typename OnPlain, typename OnAdded>
+  void cut_added_tokens(std::string_view text, const OnPlain& on_plain,
+                        const OnAdded& on_added) const;
   void encode_plain(std::string_view text, Word& word, std::vector<TokenId>& ids) const;
 
   const Vocabulary& vocabulary_;
@@ -56,6 +62,11 @@ class TextEncoder {
 
   // Whether nothing of the text is known to the vocabulary, so that nothing could be spoken.
   bool is_unknown(const EncodedText& text) const;
+
+  // The signs of an EncodedText's `clean` that the vocabulary does not know, each once.
+  std::vector<char32_t> unknown_signs(std::string_view clean) const {
+    return tokenizer_.unknown_signs(clean);
+  }
 
  private:
   const Vocabulary& vocabulary_;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text/unicode.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
+#include <fmt/ranges.h>
 #include <unicode/bytestream.h>
 #include <unicode/casemap.h>
 #include <unicode/normalizer2.h>
@@ -128,6 +131,38 @@ bool is_word_boundary(std::string_view text, std::size_t at) {
   const bool word_before = before != kNoCodePoint && is_word(before);
   const bool word_after = after != kNoCodePoint && is_word(after);
   return word_before != word_after;
+}
+
+namespace {
+
+// What cannot be seen is called by its name.
+std::string describe_sign(char32_t sign) {
+  const auto letter = static_cast<UChar32>(sign);
+  const std::string number = fmt::format("U+{:04X}", static_cast<std::uint32_t>(sign));
+  if (u_isgraph(letter) && (U_GET_GC_MASK(letter) & (U_GC_M_MASK | U_GC_CF_MASK)) == 0) {
+    std::string shown = "'";
+    append_code_point(shown, sign);
+    return fmt::format("{}' ({})", shown, number);
+  }
+  std::array<char, 100> name{};
+  UErrorCode failed = U_ZERO_ERROR;
+  u_charName(letter, U_UNICODE_CHAR_NAME, name.data(), static_cast<std::int32_t>(name.size()),
+             &failed);
+  if (U_FAILURE(failed) || name[0] == '\0') return number;
+  return fmt::format("{} ({})", number, to_lower(name.data()));
+}
+
+}  // namespace
+
+std::string describe_signs(std::span<const char32_t> signs) {
+  constexpr std::size_t kMost = 5;
+  std::vector<std::string> shown;
+  for (const char32_t sign : signs.first(std::min(kMost, signs.size()))) {
+    shown.push_back(describe_sign(sign));
+  }
+  const std::string listed = fmt::format("{}", fmt::join(shown, ", "));
+  return signs.size() <= kMost ? listed
+                               : fmt::format("{} and {} more", listed, signs.size() - kMost);
 }
 
 std::size_t count_code_points(std::string_view text) {

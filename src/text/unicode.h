@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -67,6 +68,9 @@ char32_t code_point_before(std::string_view text, std::size_t at);
 
 // B: between a word character and something else, or the border of the text.
 bool is_word_boundary(std::string_view text, std::size_t at);
+
+// "'€' (U+20AC), U+200B (zero width space) and 3 more": signs as a person finds them in a text.
+std::string describe_signs(std::span<const char32_t> signs);
 
 std::size_t count_code_points(std::string_view text);
 void append_code_point(std::string& text, char32_t c);

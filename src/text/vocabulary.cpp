@@ -14,6 +14,8 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/file_remedies.h"
+#include "base/files.h"
 #include "config/json.h"
 #include "text/unicode.h"
 
@@ -114,8 +116,8 @@ Vocabulary Vocabulary::load(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (!file && !file.eof()) {
-    throw DataError(
-        fmt::format("The vocabulary {} cannot be read. Check its permissions.", path.string()));
+    throw DataError(fmt::format("The vocabulary {} may not be read by you. {}", path.string(),
+                                permission_remedy(path, FileUse::Read)));
   }
   Vocabulary result = parse(text, path.string());
   result.file_ = path;
@@ -124,7 +126,12 @@ Vocabulary Vocabulary::load(const std::filesystem::path& path) {
 
 Vocabulary Vocabulary::parse(std::string_view json, std::string_view origin) {
   const auto file = parse_shallow_json<PlainJson>(json);
-  if (file.is_discarded()) refuse(origin, "it is not valid JSON, or nested too deeply");
+  if (file.is_discarded()) {
+    if (const auto what = placeholder_of(json); !what.empty()) {
+      throw DataError(fmt::format("{} is {}.", origin, what));
+    }
+    refuse(origin, "it is not valid JSON, or nested too deeply");
+  }
   check_kind(file, origin);
 
   const PlainJson& model = file["model"];

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/file_remedies.h"
 #include "base/message_text.h"
 #include "weights/byte_reader.h"
 #include "weights/zip.h"
@@ -20,6 +21,7 @@ constexpr std::size_t kBytesPerItem = 128;
 
 std::span<const std::byte> require_zip(const MappedFile& file) {
   ByteReader reader(file.bytes(), file.path().string());
+  require_no_placeholder(file);
   if (reader.remaining() < 4 || reader.number<std::uint32_t>() != zip::kLocalHeader) {
     throw DataError(
         fmt::format("{} is not a zip archive as torch.save() writes them since PyTorch 1.6; open "

@@ -15,6 +15,7 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/file_remedies.h"
 #include "base/message_text.h"
 #include "weights/byte_reader.h"
 #include "weights/dtype.h"
@@ -246,6 +247,7 @@ SafetensorsReader::SafetensorsReader(const std::filesystem::path& path)
     : file_(MappedFile::open(path)) {
   constexpr std::uint64_t kLongestHeader = 100'000'000;  // the format's own limit
   const std::string subject = path.string();
+  require_no_placeholder(*file_);
   ByteReader reader(file_->bytes(), subject);
   const auto header_bytes = reader.number<std::uint64_t>();
   if (header_bytes > kLongestHeader) {

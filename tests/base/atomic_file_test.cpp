@@ -19,6 +19,8 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/file_remedies.h"
+#include "base/files.h"
 #include "support/small_disk.h"
 #include "support/temporary_folder.h"
 
@@ -140,6 +142,24 @@ TEST(AtomicFile, SaysThatTheFolderMayNotBeWritten) {
   EXPECT_EQ(status, 0);
 }
 
+TEST(PermissionRemedy, IsChmodForWhatIsOnesOwnAndNeverForWhatIsSomebodyElses) {
+  const TemporaryFolder folder;
+  write_text(folder / "a b", "x");
+  const std::string name = "'" + (folder / "a b").string() + "'";
+  EXPECT_EQ(permission_remedy(folder / "a b", FileUse::Read),
+            "Type chmod -R u+rX " + name + " to be allowed to.");
+  EXPECT_EQ(permission_remedy(folder / "a b", FileUse::Write),
+            "Type chmod u+wx " + name + ", or give a path in another folder.");
+  if (getuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  ASSERT_EQ(chown((folder / "a b").c_str(), 54321, 54321), 0);
+  for (const FileUse use : {FileUse::Read, FileUse::Write}) {
+    const std::string sentence = permission_remedy(folder / "a b", use);
+    EXPECT_EQ(sentence.find("chmod"), std::string::npos) << sentence;
+    EXPECT_TRUE(sentence.starts_with("It belongs to user 54321: ")) << sentence;
+    EXPECT_NE(sentence.find("sudo chown -R \"$USER\" " + name), std::string::npos) << sentence;
+  }
+}
+
 TEST(Output, IsRefusedBeforeTheWorkWithTheFlagThePathAndTheRemedy) {
   const TemporaryFolder folder;
   const std::string none = (folder / "none").string();
@@ -170,15 +190,16 @@ TEST(Output, IsRefusedWhereTheUserMayNotWrite) {
   write_text(folder / "file", "x");
   ASSERT_EQ(chmod((folder / "file").c_str(), 0444), 0);
   ASSERT_EQ(chmod(folder.path().c_str(), 0555), 0);
+  const bool was_root = getuid() == 0;  // and what it made is not the other's
   const int status = in_child([&] {
-    if (getuid() == 0 && setuid(65534) != 0) return 2;  // root may write everywhere
+    if (was_root && setuid(65534) != 0) return 2;  // root may write everywhere
     for (const Output kind : {Output::File, Output::GrowingFile, Output::Folder}) {
       const auto sentence = sentence_of([&] { require_output("--out", folder / "a", kind); });
       if (sentence.find("you may not write to the folder") == std::string::npos) return 1;
     }
     const auto sentence =
         sentence_of([&] { require_output("--out", folder / "file", Output::GrowingFile); });
-    return sentence.find("chmod u+w") != std::string::npos ? 0 : 3;
+    return sentence.find(was_root ? "sudo chown" : "chmod u+w") != std::string::npos ? 0 : 3;
   });
   EXPECT_EQ(status, 0);
 }

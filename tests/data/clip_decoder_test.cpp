@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include "audio/audio_file.h"
 #include "support/corpus_maker.h"
 #include "support/effort.h"
 #include "support/temporary_folder.h"
@@ -170,6 +171,74 @@ TEST(ClipDecoder, ALongSoundOfUnknownLengthIsReadToItsEnd) {
       .replace(4, 4, "\xff\xff\xff\xff");  // as a pipe writes it
   test::write_text(folder / "x.wav", bytes);
   EXPECT_EQ(decoded(folder / "x.wav").samples, samples);
+}
+
+// As ffmpeg writes it to a pipe: the header cannot know how many samples follow.
+TEST(ClipDecoder, AFlacWithoutALengthIsReadToItsEnd) {
+  const test::TemporaryFolder folder;
+  const Sound sound = test::made_sound(1.3, 7, 24'000);
+  test::write_sound(folder / "x.flac", sound, SoundFormat::Flac16);
+  std::string bytes = test::contents_of(folder / "x.flac");
+  bytes[21] = static_cast<char>(bytes[21] & 0xf0);  // 36 bits of samples
+  bytes.replace(22, 4, 4, '\0');
+  test::write_text(folder / "x.flac", bytes);
+  const auto header = read_audio_header(folder / "x.flac");
+  ASSERT_TRUE(std::holds_alternative<AudioHeader>(header)) << std::get<Skipped>(header).measured;
+  EXPECT_EQ(std::get<AudioHeader>(header).frames, 31'200);
+  EXPECT_EQ(decoded(folder / "x.flac").samples, test::as_16_bits(sound));
+}
+
+// Frames of MPEG 2 at 24,000 Hz.
+std::size_t frame_bytes(const std::string& mp3, std::size_t at) {
+  constexpr int kKilobits[] = {0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160};
+  const auto bits = static_cast<unsigned char>(mp3[at + 2]);
+  return static_cast<std::size_t>(3 * kKilobits[bits >> 4U]) + (bits >> 1U & 1U);
+}
+
+// libsndfile reckons the length of such a file from its first frame's bit rate.
+TEST(ClipDecoder, AnMp3OfVaryingBitRateWithoutACountIsReadToItsEnd) {
+  constexpr int kLoudFrames = 10;
+  const test::TemporaryFolder folder;
+  test::write_sound(folder / "x.mp3", test::made_sound(1.3, 7, 24'000), SoundFormat::Mp3);
+  const std::string made = test::contents_of(folder / "x.mp3");
+  const std::string tag_less = made.substr(frame_bytes(made, 0));
+  std::string loud = tag_less.substr(0, 2) + "\xe4" + tag_less.substr(3, 1);  // 160 kbit/s
+  loud.resize(frame_bytes(loud, 0), '\0');
+  std::string mixed;
+  for (int frame = 0; frame < kLoudFrames; ++frame) mixed += loud;
+  std::size_t frames = kLoudFrames;
+  for (std::size_t at = 0; at < tag_less.size(); at += frame_bytes(tag_less, at)) ++frames;
+  for (const std::string& behind : {std::string(), "TAG" + std::string(125, ' ')}) {
+    test::write_text(folder / "mixed.mp3", mixed + tag_less + behind);
+    const auto samples = decoded(folder / "mixed.mp3").samples;
+    EXPECT_NEAR(static_cast<double>(samples.size()), static_cast<double>(frames) * 576.0, 1200.0);
+    EXPECT_GT(loudness({samples.end() - 8'000, samples.end() - 4'000}), 500.0) << "its end sounds";
+    EXPECT_EQ(read_audio(folder / "mixed.mp3").frames(), std::ssize(samples));
+    const auto header = read_audio_header(folder / "mixed.mp3");
+    ASSERT_TRUE(std::holds_alternative<AudioHeader>(header)) << std::get<Skipped>(header).measured;
+    EXPECT_EQ(std::get<AudioHeader>(header).frames, std::ssize(samples));
+  }
+}
+
+TEST(ClipDecoder, ASoundThatStandsStillIsSilentWhateverItsValue) {
+  const test::TemporaryFolder folder;
+  for (const float value : {0.0F, 0.25F, -0.5F}) {
+    Sound sound = test::made_sound(0.6, 3);
+    std::ranges::fill(sound.samples, value);
+    test::write_sound(folder / "x.wav", sound, SoundFormat::Wav16);
+    const auto result = decode_clip(folder / "x.wav");
+    ASSERT_TRUE(std::holds_alternative<Skipped>(result)) << value;
+    EXPECT_EQ(std::get<Skipped>(result).reason, SkipReason::Silent) << value;
+  }
+}
+
+TEST(ClipDecoder, APointerOfGitLfsIsNamedAsSuch) {
+  const test::TemporaryFolder folder;
+  test::write_text(folder / "x.wav",
+                   "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n");
+  const auto result = decode_clip(folder / "x.wav");
+  ASSERT_TRUE(std::holds_alternative<Skipped>(result));
+  EXPECT_NE(std::get<Skipped>(result).measured.find("git lfs pull"), std::string::npos);
 }
 
 TEST(ClipDecoder, AFolderAndAPipeAreNotSounds) {

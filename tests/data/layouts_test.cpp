@@ -336,8 +336,38 @@ TEST_F(Names, WhatMayNotBeReadIsNamedAsSuch) {
   };
   expect_words(said(folder_ / "metadata.csv"), "metadata.csv cannot be read: Permission denied");
   const auto of_wavs = said(folder_ / "wavs");
-  expect_words(of_wavs, "None of the 1 recordings");
-  expect_words(of_wavs, "wavs cannot be read: Permission denied. Type chmod -R u+rX ");
+  expect_words(of_wavs, "The only recording that");
+  expect_words(of_wavs, "wavs cannot be read: Permission denied. It belongs to ");
+  expect_words(of_wavs, "sudo chown -R \"$USER\" " + (folder_ / "wavs").string());
+}
+
+TEST_F(Names, FoldersAndManifestsMayBeWrittenInCapitals) {
+  for (const char* folder : {"Wavs", "WAVS"}) {
+    std::filesystem::remove_all(folder_ / "Wavs");
+    test::write_text(folder_ / "Metadata.CSV", "a|words\n");
+    sound(std::string(folder) + "/a.wav");
+    const Manifest manifest = read_manifest({.path = folder_.path()});
+    EXPECT_EQ(manifest.layout, CorpusLayout::LjSpeech) << folder;
+    ASSERT_EQ(manifest.entries.size(), 1U) << folder << " " << described(manifest.skipped);
+    EXPECT_EQ(manifest.entries[0].audio, (folder_ / folder / "a.wav").string());
+  }
+}
+
+TEST_F(Names, ACorpusOneLevelAboveOrBelowIsNamed) {
+  sound("anna/wavs/a.wav");
+  test::write_text(folder_ / "anna/metadata.csv", "a|words\n");
+  const std::string folder = folder_.path().string();
+  const auto said = [](const std::filesystem::path& path) { return complaint({.path = path}); };
+  EXPECT_EQ(said(folder_.path()),
+            folder + " is no corpus itself: name the one in it, " + folder + "/anna.");
+  EXPECT_EQ(said(folder_ / "anna/wavs/"), folder +
+                                              "/anna/wavs is the inside of a corpus: name the "
+                                              "folder above it, " +
+                                              folder + "/anna.");
+  test::write_text(folder_ / "README.txt", "Two voices.");
+  sound("bob/wavs/a.wav");
+  test::write_text(folder_ / "bob/metadata.csv", "a|words\n");
+  expect_words(said(folder_.path()), "such as " + folder + "/anna, " + folder + "/bob.");
 }
 
 TEST_F(Names, ARecordingThatWasConvertedAndKeptIsOneClip) {

@@ -70,7 +70,8 @@ TEST(SkipList, MoreThanTheShareIsADataErrorWithTheReasons) {
   EXPECT_EQ(verdict(list, 100), "");
   EXPECT_EQ(verdict(list, 99),
             "5 of 99 clips cannot be used (4 silent, 1 audio-too-long), more than the 5 % that "
-            "--max-skipped allows; see run/skipped.jsonl, or raise --max-skipped.");
+            "--max-skipped allows; see run/skipped.jsonl, have all such clips named with myxtts "
+            "prepare CORPUS, or raise --max-skipped.");
   EXPECT_EQ(verdict(SkipList({.max_skipped = 0.0}), 10), "");
   EXPECT_EQ(verdict(list, 5),
             "None of the 5 clips can be used (4 silent, 1 audio-too-long); myxtts prepare CORPUS "

@@ -306,6 +306,23 @@ TEST_F(ImportExport, HostileFilesEndWithOneSentenceAndTheirOwnExitCode) {
   };
   EXPECT_EQ(exit_code(""), 3);
   EXPECT_EQ(exit_code("not a zip archive at all"), 3);
+  const std::string pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n";
+  const std::string page = "\n<!DOCTYPE html>\n<html><body>Sign in</body></html>\n";
+  write_public_checkpoint(from_ / "model.pth", model_.views());
+  for (const char* name : {"model.pth", "config.json", "vocab.json"}) {
+    const std::string real = contents_of(from_ / name);
+    for (const auto& [content, words] :
+         {std::pair(pointer,
+                    " is a git-lfs pointer, which names a large file and does not hold "
+                    "it; type git lfs pull in its folder"),
+          std::pair(page, " is a web page that was saved in place of the file; download")}) {
+      write_text(from_ / name, content);
+      const auto result = import();
+      EXPECT_EQ(result.exit_code, 3);
+      EXPECT_NE(result.err.find((from_ / name).string() + words), std::string::npos) << result.err;
+    }
+    write_text(from_ / name, real);
+  }
   write_public_checkpoint(from_ / "model.pth", model_.views());
   const std::string whole = contents_of(from_ / "model.pth");
   EXPECT_EQ(exit_code(whole.substr(0, whole.size() / 2)), 3);

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "audio/audio_file.h"
 #include "audio/mel_spectrogram.h"
 #include "audio/resample.h"
 #include "data/cache/feature_cache.h"
@@ -97,6 +98,29 @@ TEST_F(Prepare, NamesWrongTextsAndSoundThatOnlyDecodingShowsToBeBad) {
   ASSERT_EQ(json.at("suspicious").size(), 1U);
   EXPECT_NE(json.at("suspicious")[0].at("file").get<std::string>().find("swapped.wav"),
             std::string::npos);
+}
+
+TEST_F(Prepare, SilenceUnknownSignsAndPointersAreNamedAndAFolderInCapitalsIsRead) {
+  const auto folder = folder_ / "corpus";
+  fs::rename(folder / "wavs", folder / "WAVS");
+  std::vector<float> still(30'000, 0.3F);
+  write_wav(folder / "WAVS/still.wav", still, 22'050);
+  add_line(folder, "still", "sixteen letters or so");
+  write_tone(folder / "WAVS/snow.wav", 500.0, 1.3);
+  add_line(folder, "snow", "a ☃ of sixteen letters");
+  std::ofstream(folder / "WAVS/pointer.wav")
+      << "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n";
+  add_line(folder, "pointer", "sixteen letters or so");
+  const auto result = prepare({"--model", model()});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto expect = [&](const std::string& words) {
+    EXPECT_NE((result.err + result.out).find(words), std::string::npos) << words << "\n"
+                                                                        << result.err << result.out;
+  };
+  expect("WAVS/snow.wav (line 26): '☃' (U+2603) is not in the vocabulary. Write it in letters");
+  expect("2 clips are left out (1 unreadable, 1 text-unknown)");
+  expect("WAVS/pointer.wav (a git-lfs pointer, which names");
+  expect("  1  silent: " + (folder / "WAVS/still.wav").string() + " (samples from 983");
 }
 
 TEST_F(Prepare, WritesAPageThatShowsHostileNamesAsTexts) {
@@ -253,7 +277,7 @@ TEST_F(Prepare, NamesWhatKeepsACorpusFromBeingReadAndLeavesNothingBehind) {
   const auto expect = [](const std::string& text, const std::string& words) {
     EXPECT_NE(text.find(words), std::string::npos) << text;
   };
-  expect(said(folder.string()), "odd/metadata.csv names was found, such as clip00: the folder");
+  expect(said(folder.string()), "odd/metadata.csv names was not found, clip00: the folder");
   expect(said(folder.string()), "odd/wavs is empty");
   std::ofstream(folder / "metadata.csv") << "\n";
   write_tone_corpus(folder_ / "few", 3);
@@ -288,6 +312,13 @@ TEST_F(Prepare, NamesWhatKeepsACorpusFromBeingReadAndLeavesNothingBehind) {
   expect(said(folder.string()), "my talk.wav is a recording without a transcript");
   expect(said((folder / "my talk.wav").string()),
          "ffmpeg -i '" + (folder / "my talk.wav").string() + "' -f segment -segment_time 10");
+  fs::create_directory(folder_ / "corpora");
+  fs::rename(folder_ / "few", folder_ / "corpora/anna");
+  expect(said((folder_ / "corpora/").string()),
+         "corpora is no corpus itself: name the one in it, " + (folder_ / "corpora/anna").string());
+  expect(said((folder_ / "corpora/anna/wavs").string()),
+         "is the inside of a corpus: name the folder above it, " +
+             (folder_ / "corpora/anna").string());
   expect(said("caf\xe9", 2), "'caf\\xe9', which is not UTF-8");
   expect(said((folder_ / "mistyped").string()), "There is no corpus");
 }
@@ -306,7 +337,8 @@ TEST_F(Prepare, AClipThatIsTooLongIsNamedWithTheCommandThatCutsIt) {
   add_line(folder_ / "corpus", "talk", "nothing but the long talk that nobody cut yet");
   const auto nothing = prepare({"--model", model()});
   EXPECT_EQ(nothing.exit_code, 3) << nothing.err;
-  EXPECT_NE(nothing.err.find("No clip of " + (folder_ / "corpus").string() + " can be used; "),
+  EXPECT_NE(nothing.err.find("No clip of " + (folder_ / "corpus").string() +
+                             " can be used (1 audio-too-long); "),
             std::string::npos)
       << nothing.err;
 }

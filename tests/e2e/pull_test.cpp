@@ -237,6 +237,23 @@ TEST_F(Pull, FailuresAreOneSentenceWithTheirExitCode) {
   EXPECT_TRUE(!fs::exists(models()) || fs::is_empty(models())) << "nothing came, nothing is left";
 }
 
+TEST_F(Pull, AHomeWithoutRoomForModelsNamesTheVariableThatHelps) {
+  const auto said = [](const std::string& home, int code) {
+    const auto result = run_program({"pull", "a/b", "--from", "http://127.0.0.1:1"},
+                                    {.environment = {"HOME=" + home, "XDG_DATA_HOME="}});
+    EXPECT_EQ(result.exit_code, code) << result.err;
+    expect_one_sentence(result.err);
+    return result.err;
+  };
+  const std::string remedy = "export XDG_DATA_HOME=\"$PWD\"";
+  const auto refused = said("/proc", 3);
+  EXPECT_TRUE(contains(refused, "Models cannot be kept in /proc/.local/share/myxtts/models: "))
+      << refused;
+  EXPECT_TRUE(contains(refused, remedy)) << refused;
+  EXPECT_EQ(refused.find("chmod"), std::string::npos) << refused;
+  EXPECT_TRUE(contains(said("", 2), remedy));
+}
+
 TEST_F(Pull, TheTokenIsInNoMessageAndNoFile) {
   auto arguments = command("redirect-host");
   arguments.insert(arguments.end(), {"--verbose", "--log-file", folder_ / "log"});

@@ -294,6 +294,14 @@ TEST_F(Serve, WhatIsWrongWithARequestIsSaid) {
   refused(say(R"({"input":"Hi.","voice":"anna","model":"other"})"), 404, "there is tiny");
   refused(say(R"({"input":"Hi.","voice":"anna","language":"ro"})"), 400, "; it speaks en, es");
   refused(ask("GET", "/nothing"), 404, "POST /v1/audio/speech");
+  refused(ask("GET", "/v1/audio/speech"), 405,
+          "{\"error\":{\"code\":\"method_not_allowed\",\"message\":\"/v1/audio/speech takes POST, "
+          "and the request is a GET.\"");
+  refused(ask("GET", "/tts_to_audio/"), 405, "{\"detail\":\"/tts_to_audio/ takes POST, and");
+  refused(ask("POST", "/v1/models", "{}"), 405, "takes GET");
+  const auto voice = ask("PUT", "/v1/audio/voices/anna", "{}");
+  refused(voice, 405, "takes DELETE, PATCH");
+  EXPECT_NE(voice.head.find("Allow: DELETE, PATCH\r\n"), std::string::npos) << voice.head;
   refused(ask("GET", "/sample/..%2f..%2fmodel%2fconfig.json"), 404, "");
   refused(ask("DELETE", "/v1/audio/voices/zoe"), 404, "no voice");
   refused(ask("GET", "/" + std::string(600, 'x')), 431, "too long");
@@ -362,7 +370,7 @@ std::pair<std::size_t, std::size_t> held_by(int process) {
 }
 
 TEST_F(Serve, ClientsThatLeaveAtAnyMomentTakeNothingWithThem) {
-  start({"--streams", "3"});
+  start({"--streams", "3", "--max-text", "200000"});
   const std::string text = kTexts[2];
   const std::string body = order(text, 2);
   const std::string request =
@@ -387,6 +395,18 @@ TEST_F(Serve, ClientsThatLeaveAtAnyMomentTakeNothingWithThem) {
       default:
         client.send(std::string(1 + random() % 50, static_cast<char>(random())));
         break;
+    }
+  }
+  {  // a whole sound is not made for nobody: this one would take hundreds of pieces
+    std::string much;
+    for (int i = 0; i < 300; ++i) much += kTexts[2] + std::string(" ");
+    const std::string whole =
+        json{{"text", much}, {"speaker_wav", "anna"}, {"language", "en"}}.dump();
+    const Client client(port_);
+    client.send("POST /tts_to_audio/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
+                std::to_string(whole.size()) + "\r\n\r\n" + whole);
+    for (int i = 0; i < 400 && metric("myxtts_places_used") == 0; ++i) {
+      std::this_thread::sleep_for(5ms);
     }
   }
   EXPECT_TRUE(say(body).body == wanted);

@@ -140,7 +140,9 @@ TEST_F(Synthesize, APartThatNobodyTrainedIsWarnedOfWithTheCommandThatTrainsIt) {
 TEST_F(Synthesize, SignsThatTheModelWasNeverTaughtAreWarnedOf) {
   const auto result = say("ʘʘʘ ꙮ.");
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_NE(result.err.find("never taught"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("never taught 'ʘ' (U+0298), 'ꙮ' (U+A66E); is this its language"),
+            std::string::npos)
+      << result.err;
 }
 
 // With a voice that was saved, by all cores; as one of several that speak at once, by one each: not
@@ -300,33 +302,6 @@ TEST_F(Synthesize, LinesAreJoinedIntoOneFileWithPausesBetweenThem) {
   ASSERT_EQ(raw.exit_code, 0) << raw.err;
   EXPECT_NE(raw.err.find("means " + file("run/best")), std::string::npos) << raw.err;
   EXPECT_EQ(raw.out.size(), 2 * sound.samples.size()) << "one sound may go to a pipe";
-}
-
-// The other end of a terminal, as whoever sits before it has it.
-class Terminal {
- public:
-  Terminal() : end_(posix_openpt(O_RDWR | O_NOCTTY)) {
-    if (end_ < 0 || grantpt(end_) != 0 || unlockpt(end_) != 0) throw std::runtime_error("no pty");
-  }
-  Terminal(const Terminal&) = delete;
-  Terminal& operator=(const Terminal&) = delete;
-  ~Terminal() { close(end_); }
-  std::string name() const { return ptsname(end_); }
-
- private:
-  int end_;
-};
-
-TEST_F(Synthesize, RawSoundIsNotWrittenToATerminal) {
-  const Terminal terminal;
-  const std::string command = std::string("timeout 60 " MYXTTS_PROGRAM " synthesize --model ") +
-                              model_folder().string() + " --reference " + file("me.wav") +
-                              " --language en --text Hi. --stream --out - > " + terminal.name() +
-                              " 2> " + file("err");
-  const int status = std::system(command.c_str());
-  EXPECT_EQ(WEXITSTATUS(status), 2);
-  EXPECT_NE(contents_of(file("err")).find("which a terminal cannot play"), std::string::npos)
-      << contents_of(file("err"));
 }
 
 TEST_F(Synthesize, LongTextHasNoJumpsAtItsSeams) {

@@ -102,10 +102,14 @@ TEST(Tokenize, AModelFolderBringsItsVocabulary) {
 
 TEST(Tokenize, TextWithoutAnyKnownTokenIsSaid) {
   const auto result = run_program({"tokenize", "--language", "en", "--vocab", vocabulary()},
-                                  {.standard_input = "ᚠᚢᚦ\n"});
+                                  {.standard_input = "ᚠᚢᚦ\ngood ☃ morning\u200b ☃\nend ☃\n"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_NE(result.err.find("line 1 has nothing that the vocabulary knows"), std::string::npos)
-      << result.err;
+  EXPECT_EQ(result.err,
+            "warning: tokenize: line 1 has nothing that the vocabulary knows, first 'ᚠ' (U+16A0), "
+            "'ᚢ' (U+16A2), 'ᚦ' (U+16A6); is it in the right language?\n"
+            "warning: tokenize: line 2: the vocabulary does not know '☃' (U+2603), U+200B (zero "
+            "width space)\n")
+      << "each sign once";
 }
 
 TEST(Tokenize, SplitShowsThePiecesAndNeedsNoVocabulary) {

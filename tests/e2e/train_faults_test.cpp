@@ -245,12 +245,14 @@ TEST_F(TrainFaults, AMistypedCorpusLeavesNothingBehind) {
                               " is too long to learn from (30.00 s, at most 11.61 s). Cut it "
                               "(ffmpeg -i ");
   }
-  expect_refused({"--train-data", path("corpus") / "wavs"},
-                 "wavs is no corpus, but " + path("corpus").string() + " is one; name that.");
+  expect_refused(
+      {"--train-data", path("corpus") / "wavs"},
+      "wavs is the inside of a corpus: name the folder above it, " + path("corpus").string());
   fs::create_directories(path("shelf"));
   fs::rename(path("corpus"), path("shelf") / "anna");
-  expect_refused({"--train-data", path("shelf")},
-                 "shelf is no corpus, but " + (path("shelf") / "anna").string() + " is one");
+  expect_refused(
+      {"--train-data", path("shelf")},
+      "shelf is no corpus itself: name the one in it, " + (path("shelf") / "anna").string());
   fs::remove(long_one / "wavs/talk.wav");
   expect_refused({"--train-data", long_one}, "wavs is empty");
   fs::remove(long_one / "wavs");

@@ -170,5 +170,21 @@ TEST(Sampling, TheModelsConfigDecidesAndThePeersDefaultsFillIn) {
   EXPECT_THROW(parse_sampling_settings(R"({"top_p": "much"})", "config.json"), DataError);
 }
 
+TEST(Sampling, WhatAUserChoseStandsOverTheModelsAndTheRestIsTheModels) {
+  const SamplingSettings of_model{.temperature = 0.6, .top_k = 30, .top_p = 0.7, .seed = 9};
+  EXPECT_EQ(sampling_of({}, of_model), of_model);
+  const auto chosen = sampling_of(
+      {.temperature = 0.9, .length_penalty = 2.0, .seed = 4, .beams = 3, .greedy = true}, of_model);
+  EXPECT_EQ(chosen, (SamplingSettings{.greedy = true,
+                                      .temperature = 0.9,
+                                      .top_k = 30,
+                                      .top_p = 0.7,
+                                      .length_penalty = 2.0,
+                                      .beams = 3,
+                                      .seed = 4}));
+  EXPECT_EQ(sampling_of({.top_k = 0, .top_p = 1.0, .repetition_penalty = 1.0}, of_model).top_k, 0);
+  EXPECT_THROW(sampling_of({.top_p = 1.5}, of_model), ConfigError);
+}
+
 }  // namespace
 }  // namespace myxtts::sampling_test

@@ -147,6 +147,41 @@ class Guides(unittest.TestCase):
             self.assertEqual(outline(ENGLISH / f"{name}.md"), outline(PERSIAN / f"{name}.md"), name)
 
 
+class Prose(unittest.TestCase):
+    """Commands in the middle of a sentence of the troubleshooting page, with real names for those in capitals."""
+
+    NAMES = {"FILE": "report.tar", "CORPUS": "corpora/anna", "MODEL": "runs/anna/latest", "CACHE": "cache"}
+    SHORT = "--quiet --device cpu --batch-size 2 --max-steps 1"
+
+    def commands(self, folder):
+        text = (folder / "guides/troubleshooting.md").read_text(encoding="utf-8")
+        prose = re.sub(r"```.*?```", "", text, flags=re.S)
+        spans = [re.sub(r"\s+", " ", span) for span in re.findall(r"`(myxtts [a-z]+ [^`]*)`", prose)]
+        return [span for span in spans if not span.startswith("myxtts profile ")]  # its own guide types those
+
+    def test_each_does_what_the_sentence_says(self):
+        if ON_GPU:
+            self.skipTest("they need no GPU")
+        guide = Guide(ENGLISH / "guides/troubleshooting.md")
+        self.addCleanup(guide.folder.cleanup)
+        made = f"myxtts train --model-size tiny {self.SHORT} --train-data corpora/anna --checkpoint-dir runs/anna"
+        commands = self.commands(ENGLISH)
+        self.assertGreaterEqual(len(commands), 3)
+        for words in [made, *commands]:
+            for name, value in self.NAMES.items():
+                words = re.sub(rf"\b{name}\b", value, words)
+            if "train" in words and words != made:
+                words += f" {self.SHORT}"
+            with self.subTest(command=words):
+                done = subprocess.run(["bash", "-c", words], cwd=guide.place, env=environment_of("cpu"), text=True,
+                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                      timeout=120)
+                self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_the_persian_page_has_no_others(self):
+        self.assertLessEqual(set(self.commands(PERSIAN)), set(self.commands(ENGLISH)))
+
+
 class Symptoms(unittest.TestCase):
     """What people come with, in the words they know it by, is a heading in both languages."""
 

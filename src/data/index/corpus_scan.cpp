@@ -16,6 +16,7 @@
 #include <thread>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "audio/ffmpeg.h"
 #include "audio/phase_filter.h"
@@ -32,6 +33,7 @@
 #include "data/index/clip_checks.h"
 #include "text/cleaner.h"
 #include "text/tokenizer.h"
+#include "text/unicode.h"
 
 namespace myxtts {
 namespace {
@@ -191,7 +193,12 @@ class ClipScanner {
     }
     const EncodedText encoded = encoder->encode(row.text);
     row.text_tokens = static_cast<std::int64_t>(encoded.ids.size());
-    return check_tokens(encoded.ids, request_.vocabulary, request_.config);
+    auto fault = check_tokens(encoded.ids, request_.vocabulary, request_.config);
+    const auto signs = fault && fault->reason == SkipReason::TextUnknown
+                           ? encoder->unknown_signs(encoded.clean)
+                           : std::vector<char32_t>();
+    if (!signs.empty()) fault->measured = describe_signs(signs) + " is not in the vocabulary";
+    return fault;
   }
 
   std::optional<Skipped> check_sound(const AudioHeader& header, ClipRow& row) const {

@@ -9,13 +9,16 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <span>
 #include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "audio/ffmpeg.h"
 #include "base/error.h"
+#include "base/file_remedies.h"
+#include "base/files.h"
 #include "base/message_text.h"
 #include "config/value_text.h"
 #include "data/layouts/manifest_builder.h"
@@ -41,8 +44,8 @@ std::string refusal(const fs::path& path) {
 }
 
 std::string unreadable(const fs::path& path, const std::string& why) {
-  return fmt::format("{} cannot be read: {}. Type chmod -R u+rX {} to be allowed to.",
-                     path.string(), why, shell_word(path.string()));
+  return fmt::format("{} cannot be read: {}. {}", path.string(), why,
+                     permission_remedy(path, FileUse::Read));
 }
 
 bool is_manifest_name(const fs::path& path) {
@@ -86,32 +89,6 @@ std::vector<std::string> some_recordings(const fs::path& folder) {
   return files;
 }
 
-bool holds_manifest(const fs::path& folder) {
-  std::error_code failed;
-  for (const auto& entry : fs::directory_iterator(folder, failed)) {
-    if (is_manifest_name(entry.path()) && entry.is_regular_file(failed)) return true;
-  }
-  return false;
-}
-
-// What was likely meant where a folder is no corpus: the one around its recordings, or the first in
-// it. Empty: there is none.
-fs::path corpus_beside(const LayoutFiles& files) {
-  if (!files.manifest.empty()) return {};
-  const fs::path folder = (files.folder / "").parent_path();  // "anna/wavs/"
-  const fs::path name = folder.filename();
-  const bool is_of_recordings = name == "wavs" || name == "clips";
-  if (is_of_recordings && folder.has_parent_path() && holds_manifest(folder.parent_path())) {
-    return folder.parent_path();
-  }
-  std::vector<fs::path> found;
-  std::error_code failed;
-  for (const auto& entry : fs::directory_iterator(folder, failed)) {
-    if (entry.is_directory(failed) && holds_manifest(entry.path())) found.push_back(entry.path());
-  }
-  return found.empty() ? fs::path() : *std::ranges::min_element(found);
-}
-
 bool is_blank(const fs::path& file) {
   std::ifstream stream(file);
   return stream.is_open() && (stream >> std::ws).eof();
@@ -141,7 +118,7 @@ std::string wrong_separator(const fs::path& manifest, const fs::path& folder) {
   constexpr std::pair<char, const char*> kSeparators[] = {
       {',', "commas"}, {';', "semicolons"}, {'\t', "tabs"}};
   constexpr int kLooks = 2;
-  const ClipFinder finder(folder, {folder / "wavs", folder, folder / "clips"});
+  const ClipFinder finder(folder, {subfolder(folder, "wavs"), folder, subfolder(folder, "clips")});
   ManifestLines lines(manifest);
   for (int look = 0; look < kLooks && lines.next(); ++look) {
     if (lines.text().find('|') != lines.text().npos) return {};
@@ -174,14 +151,51 @@ std::string wrong_separator(const LayoutFiles& files) {
   return {};
 }
 
+// Corpora that lie in the folder, each in its own.
+std::vector<std::string> corpora_in(const fs::path& folder) {
+  std::vector<std::string> corpora;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    std::error_code ignored;
+    const bool is_hidden = entry.path().filename().string().starts_with('.');
+    if (is_hidden || !entry.is_directory(ignored)) continue;
+    if (layout_by_manifest(entry.path())) corpora.push_back(entry.path().string());
+  }
+  std::ranges::sort(corpora);
+  return corpora;
+}
+
+// The sentence for a folder that is one level above a corpus or one below; empty: it is neither.
+std::string other_level(const LayoutFiles& files) {
+  if (!files.manifest.empty()) return {};
+  constexpr std::size_t kShown = 3;
+  const fs::path& folder = files.folder;
+  if (const auto corpora = corpora_in(folder); !corpora.empty()) {
+    const auto shown = std::span(corpora).first(std::min(kShown, corpora.size()));
+    return corpora.size() == 1
+               ? fmt::format("{} is no corpus itself: name the one in it, {}.", folder.string(),
+                             corpora.front())
+               : fmt::format(
+                     "{} is no corpus itself: name the ones in it that are meant, such as "
+                     "{}.",
+                     folder.string(), fmt::join(shown, ", "));
+  }
+  const fs::path above = folder == "."              ? fs::path("..")
+                         : folder.has_parent_path() ? folder.parent_path()
+                                                    : fs::path(".");
+  if (!layout_by_manifest(above)) return {};
+  return fmt::format("{} is the inside of a corpus: name the folder above it, {}.", folder.string(),
+                     above.string());
+}
+
 // Where the recordings of the layout lie.
 fs::path recordings_of(const LayoutFiles& files, CorpusLayout layout) {
   switch (layout) {
     case CorpusLayout::LjSpeech:
     case CorpusLayout::Original:
-      return files.folder / "wavs";
+      return subfolder(files.folder, "wavs");
     case CorpusLayout::CommonVoice:
-      return files.folder / "clips";
+      return subfolder(files.folder, "clips");
     default:
       return files.folder;
   }
@@ -201,6 +215,10 @@ std::string state_of(const fs::path& folder) {
 
 bool is_too_long(const Skipped& skipped) {
   return skipped.reason == SkipReason::AudioTooLong;
+}
+
+bool has_unknown_sign(const Skipped& skipped) {
+  return skipped.reason == SkipReason::TextUnknown;
 }
 
 bool wants_ffmpeg(const Skipped& skipped) {
@@ -231,10 +249,7 @@ std::string no_layout_found(const LayoutFiles& files) {
         "of lines name|text beside a folder wavs.",
         files.folder.string());
   }
-  if (const fs::path corpus = corpus_beside(files); !corpus.empty()) {
-    return fmt::format("{} is no corpus, but {} is one; name that.", files.folder.string(),
-                       corpus.string());
-  }
+  if (auto fault = other_level(files); !fault.empty()) return fault;
   const auto recordings =
       files.manifest.empty() ? some_recordings(files.folder) : std::vector<std::string>();
   if (!recordings.empty()) return without_texts(recordings.front(), files.folder / "metadata.csv");
@@ -254,22 +269,33 @@ std::string no_clip_found(const LayoutFiles& files, const Manifest& manifest) {
     return fmt::format("The corpus {} (layout {}) names no clips.", corpus.string(),
                        name_of(manifest.layout));
   }
+  const bool is_one = skipped.size() == 1;
   const auto count = human_count(static_cast<std::int64_t>(skipped.size()));
   const bool all_missing = std::ranges::all_of(skipped, [](const Skipped& clip) {
     return clip.reason == SkipReason::MissingFile && clip.line > 0;
   });
   if (all_missing) {
-    return fmt::format("None of the {} recordings that {} names was found, such as {}: {}", count,
-                       skipped.front().manifest.string(), one_line(skipped.front().file.string()),
-                       state_of(recordings_of(files, manifest.layout)));
+    const std::string named = skipped.front().manifest.string();
+    const std::string first = one_line(skipped.front().file.string());
+    const std::string state = state_of(recordings_of(files, manifest.layout));
+    return is_one ? fmt::format("The only recording that {} names was not found, {}: {}", named,
+                                first, state)
+                  : fmt::format("None of the {} recordings that {} names was found, such as {}: {}",
+                                count, named, first, state);
   }
   if (auto fault = wrong_separator(files); !fault.empty()) return fault;
+  if (manifest.layout == CorpusLayout::TextFiles) {
+    if (auto fault = other_level(files); !fault.empty()) return fault;
+  }
   std::map<SkipReason, std::int64_t> counts;
   for (const Skipped& clip : skipped) ++counts[clip.reason];
   const Skipped& first = skipped.front();
-  return fmt::format("None of the {} clips of {} can be used ({}); the first is {}{}: {}.", count,
-                     corpus.string(), summary_of(counts), one_line(first.file.string()),
-                     first.line > 0 ? fmt::format(", line {}", first.line) : "", first.measured);
+  return fmt::format(
+      "{} of {} can be used ({}); {} {}{}: {}.",
+      is_one ? std::string("Not one clip") : fmt::format("None of the {} clips", count),
+      corpus.string(), summary_of(counts), is_one ? "it is" : "the first is",
+      one_line(first.file.string()), first.line > 0 ? fmt::format(", line {}", first.line) : "",
+      first.measured);
 }
 
 bool shows_recordings(const LayoutFiles& files, CorpusLayout layout) {
@@ -287,6 +313,14 @@ std::vector<std::string> remedies_of(std::span<const Skipped> skipped) {
         "{} is too long to learn from ({}). Cut it ({}), and give each piece the line of its own "
         "words in place of the old one.",
         clip->file.string(), clip->measured, cutting_command(clip->file)));
+  }
+  if (const auto clip = std::ranges::find_if(skipped, has_unknown_sign); clip != skipped.end()) {
+    const auto others = std::ranges::count_if(skipped, has_unknown_sign) - 1;
+    remedies.push_back(fmt::format(
+        "The text of {}{}: {}{}. Write it in letters that the model knows, or leave the line out.",
+        clip->file.string(), clip->line > 0 ? fmt::format(" (line {})", clip->line) : "",
+        clip->measured,
+        others == 0 ? "" : fmt::format("; so it is with {}", counted(others, "more text"))));
   }
   if (const auto clip = std::ranges::find_if(skipped, wants_ffmpeg); clip != skipped.end()) {
     remedies.push_back(fmt::format("{} is {}.", clip->file.string(), clip->measured));

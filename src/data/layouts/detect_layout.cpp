@@ -126,7 +126,7 @@ FolderManifests nemo_manifests(const std::filesystem::path& folder) {
 }
 
 FolderManifests plain_manifests(const std::filesystem::path& folder) {
-  const ClipFinder finder(folder, {folder, folder / "wavs"});
+  const ClipFinder finder(folder, {folder, subfolder(folder, "wavs")});
   return manifests_in(folder, {".csv", ".txt", ".psv", ".list"}, [&finder](std::string_view line) {
     return line.find('|') != line.npos && finder.find(split_quoted(line, '|')[0]).has_value();
   });
@@ -148,7 +148,7 @@ bool is_vctk(const fs::path& folder) {
 
 bool is_common_voice(const fs::path& folder) {
   const auto table = first_file(folder, {"train.tsv", "validated.tsv"});
-  return is_folder(folder / "clips") && !table.empty() &&
+  return is_folder(subfolder(folder, "clips")) && !table.empty() &&
          is_common_voice_header(first_line_of(table));
 }
 
@@ -171,7 +171,9 @@ std::optional<CorpusLayout> layout_of_tree(const fs::path& folder) {
   return has_sound && has_text ? std::optional(CorpusLayout::TextFiles) : std::nullopt;
 }
 
-std::optional<CorpusLayout> layout_of_folder(const fs::path& folder) {
+}  // namespace
+
+std::optional<CorpusLayout> layout_by_manifest(const fs::path& folder) {
   if (is_vctk(folder)) return CorpusLayout::Vctk;
   if (is_common_voice(folder)) return CorpusLayout::CommonVoice;
   if (!coqui_manifests(folder).train.empty()) return CorpusLayout::CoquiCsv;
@@ -181,7 +183,14 @@ std::optional<CorpusLayout> layout_of_folder(const fs::path& folder) {
   if (!metadata.empty() && names_bare_ids(metadata)) return CorpusLayout::LjSpeech;
   if (!nemo_manifests(folder).train.empty()) return CorpusLayout::NemoJsonl;
   if (!plain_manifests(folder).train.empty()) return CorpusLayout::Plain;
-  return layout_of_tree(folder);
+  return std::nullopt;
+}
+
+namespace {
+
+std::optional<CorpusLayout> layout_of_folder(const fs::path& folder) {
+  const auto layout = layout_by_manifest(folder);
+  return layout ? layout : layout_of_tree(folder);
 }
 
 std::optional<CorpusLayout> layout_of_file(const fs::path& folder, const fs::path& file) {
@@ -191,7 +200,7 @@ std::optional<CorpusLayout> layout_of_file(const fs::path& folder, const fs::pat
   if (is_coqui_header(line)) return CorpusLayout::CoquiCsv;
   if (line.find('|') == line.npos) return std::nullopt;
   const bool is_metadata = file.filename().string().starts_with("metadata");
-  const bool is_ids = names_bare_ids(file) && is_folder(folder / "wavs");
+  const bool is_ids = names_bare_ids(file) && is_folder(subfolder(folder, "wavs"));
   return is_metadata && is_ids ? CorpusLayout::LjSpeech : CorpusLayout::Plain;
 }
 
@@ -205,9 +214,33 @@ CorpusLayout detect_layout(const LayoutFiles& files) {
   throw DataError(no_layout_found(files));
 }
 
+namespace {
+
+// The entry of that name, or the first one that differs from it by case alone.
+fs::path entry_named(const fs::path& folder, std::string_view name) {
+  const auto small = [](std::string text) {
+    for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return text;
+  };
+  std::error_code failed;
+  if (fs::exists(folder / name, failed)) return folder / name;
+  std::vector<fs::path> like;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    if (small(entry.path().filename().string()) == name) like.push_back(entry.path());
+  }
+  return like.empty() ? folder / name : *std::ranges::min_element(like);
+}
+
+}  // namespace
+
+fs::path subfolder(const fs::path& folder, std::string_view name) {
+  const fs::path found = entry_named(folder, name);
+  return is_folder(found) ? found : folder / name;
+}
+
 fs::path first_file(const fs::path& folder, std::initializer_list<const char*> names) {
   for (const char* name : names) {
-    if (is_file((folder / name).string())) return folder / name;
+    if (const fs::path found = entry_named(folder, name); is_file(found.string())) return found;
   }
   return {};
 }

@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/file_remedies.h"
+#include "base/files.h"
 
 namespace myxtts {
 namespace {
@@ -36,7 +38,10 @@ void add_files(const std::string& folder, std::size_t depth, std::size_t most,
   if (depth > kDeepest || !entered.emplace(status.st_dev, status.st_ino).second) return;
   const std::unique_ptr<DIR, CloseFolder> open(::opendir(folder.c_str()));
   if (!open) {
-    throw DataError(fmt::format("The folder {} cannot be read: {}.", folder, std::strerror(errno)));
+    const int code = errno;
+    throw DataError(
+        fmt::format("The folder {} cannot be read: {}.{}", folder, std::strerror(code),
+                    code == EACCES ? " " + permission_remedy(folder, FileUse::Read) : ""));
   }
   while (const dirent* entry = ::readdir(open.get())) {
     if (files.size() >= most) return;

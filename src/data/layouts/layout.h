@@ -2,7 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/layouts/manifest.h"
@@ -32,7 +34,16 @@ Manifest read_text_files(const LayoutFiles& files);
 // none that is known.
 CorpusLayout detect_layout(const LayoutFiles& files);
 
-// The first of `names` that is a file in `folder`; empty when there is none.
+// The layout of a folder that has a manifest or the folders of VCTK; nothing: it has none of them,
+// though its tree may hold texts beside sounds.
+std::optional<CorpusLayout> layout_by_manifest(const std::filesystem::path& folder);
+
+// The folder `name` in `folder`, in letters of either case: "wavs" is also "Wavs". As it is written
+// where there is none.
+std::filesystem::path subfolder(const std::filesystem::path& folder, std::string_view name);
+
+// The first of `names` that is a file in `folder`, in letters of either case; empty when there is
+// none.
 std::filesystem::path first_file(const std::filesystem::path& folder,
                                  std::initializer_list<const char*> names);
 

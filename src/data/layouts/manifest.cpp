@@ -2,7 +2,8 @@
 #include "data/layouts/manifest.h"
 
 #include "base/error.h"
-#include "base/message_text.h"
+#include "base/file_remedies.h"
+#include "base/files.h"
 #include "config/value_text.h"
 #include "data/layouts/corpus_faults.h"
 #include "data/layouts/layout.h"
@@ -28,9 +29,8 @@ LayoutFiles files_of(const CorpusSource& source, CorpusPart part) {
     return {.folder = folder.empty() ? fs::path(".") : folder, .manifest = path, .part = part};
   }
   if (status.type() == fs::file_type::none) {
-    throw DataError(fmt::format(
-        "The corpus {} cannot be read: {}. Type chmod -R u+rX {} to be allowed to.",
-        source.path.string(), failed.message(), shell_word(source.path.parent_path().string())));
+    throw DataError(fmt::format("The corpus {} cannot be read: {}. {}", source.path.string(),
+                                failed.message(), permission_remedy(source.path, FileUse::Read)));
   }
   throw DataError(
       fmt::format("There is no corpus {}; give the path of its folder or of its manifest.",

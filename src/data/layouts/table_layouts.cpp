@@ -27,26 +27,33 @@ void add_piped_lines(const std::filesystem::path& file, ManifestBuilder& builder
   }
 }
 
+// The file that was named, or that of the folder.
+std::filesystem::path manifest_or(const LayoutFiles& files, const char* name) {
+  if (!files.manifest.empty()) return files.manifest;
+  const auto found = first_file(files.folder, {name});
+  return found.empty() ? files.folder / name : found;
+}
+
 }  // namespace
 
 Manifest read_ljspeech(const LayoutFiles& files) {
   ManifestBuilder builder(CorpusLayout::LjSpeech, files.folder,
-                          {files.folder / "wavs", files.folder});
+                          {subfolder(files.folder, "wavs"), files.folder});
   if (files.part == CorpusPart::Validation) return builder.take();
-  add_piped_lines(files.manifest.empty() ? files.folder / "metadata.csv" : files.manifest, builder);
+  add_piped_lines(manifest_or(files, "metadata.csv"), builder);
   return builder.take();
 }
 
 // The predecessor's: LJSpeech's lines in one file for each part.
 Manifest read_original(const LayoutFiles& files) {
   ManifestBuilder builder(CorpusLayout::Original, files.folder,
-                          {files.folder / "wavs", files.folder});
+                          {subfolder(files.folder, "wavs"), files.folder});
   if (!files.manifest.empty()) {
     if (files.part == CorpusPart::Train) add_piped_lines(files.manifest, builder);
     return builder.take();
   }
   if (files.part == CorpusPart::Train) {
-    add_piped_lines(files.folder / "metadata_train.csv", builder);
+    add_piped_lines(manifest_or(files, "metadata_train.csv"), builder);
   } else if (const auto eval = first_file(files.folder, {"metadata_eval.csv"}); !eval.empty()) {
     add_piped_lines(eval, builder);
   }
@@ -54,7 +61,8 @@ Manifest read_original(const LayoutFiles& files) {
 }
 
 Manifest read_plain(const LayoutFiles& files) {
-  ManifestBuilder builder(CorpusLayout::Plain, files.folder, {files.folder, files.folder / "wavs"});
+  ManifestBuilder builder(CorpusLayout::Plain, files.folder,
+                          {files.folder, subfolder(files.folder, "wavs")});
   const auto manifest = manifest_of_part(files, plain_manifests);
   if (manifest.empty()) return builder.take();
   ManifestLines lines(manifest);
@@ -74,7 +82,7 @@ Manifest read_plain(const LayoutFiles& files) {
 
 Manifest read_coqui_csv(const LayoutFiles& files) {
   ManifestBuilder builder(CorpusLayout::CoquiCsv, files.folder,
-                          {files.folder, files.folder / "wavs"});
+                          {files.folder, subfolder(files.folder, "wavs")});
   const auto manifest = manifest_of_part(files, coqui_manifests);
   if (manifest.empty()) return builder.take();
   ManifestLines lines(manifest);
@@ -128,7 +136,7 @@ std::vector<std::string> fields_of(std::string_view line) {
 
 Manifest read_common_voice(const LayoutFiles& files) {
   ManifestBuilder builder(CorpusLayout::CommonVoice, files.folder,
-                          {files.folder / "clips", files.folder});
+                          {subfolder(files.folder, "clips"), files.folder});
   const auto manifest = common_voice_manifest(files);
   if (manifest.empty()) return builder.take();
   ManifestLines lines(manifest);

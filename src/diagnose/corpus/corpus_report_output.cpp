@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/message_text.h"
+#include "config/value_text.h"
 #include "diagnose/corpus/corpus_report.h"
 #include "diagnose/report/markup.h"
 #include "diagnose/report/report.h"
@@ -69,6 +70,20 @@ std::string suspicious_lines(const std::vector<SuspiciousClip>& clips) {
   }
   if (clips.size() > kMostNamed) {
     lines += fmt::format("  and {} more (--json lists all)\n", clips.size() - kMostNamed);
+  }
+  return lines;
+}
+
+// Each reason with the first clip that has it.
+std::string skipped_lines(const CorpusReport& report) {
+  std::string lines;
+  for (const auto& [reason, count] : report.skipped_by_reason()) {
+    const auto first = std::ranges::find(report.skipped, reason, [](const Skipped& clip) {
+      return std::string(name_of(clip.reason));
+    });
+    lines +=
+        fmt::format("  {}  {}: {}{} ({})\n", human_count(count), reason, count == 1 ? "" : "first ",
+                    one_line(first->file.string()), first->measured);
   }
   return lines;
 }
@@ -232,9 +247,7 @@ std::string describe(const CorpusReport& report) {
   text += "length in seconds\n" + bars(report.seconds);
 
   text += fmt::format("left out      {}\n", report.skipped.size());
-  for (const auto& [reason, count] : report.skipped_by_reason()) {
-    text += fmt::format("  {}  {}\n", human_count(count), reason);
-  }
+  text += skipped_lines(report);
   text += fmt::format("suspicious    {} (text that is likely another clip's)\n",
                       report.suspicious.size());
   text += suspicious_lines(report.suspicious);

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a person at a terminal is shown and refused.
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "audio/audio_file.h"
+#include "support/temporary_folder.h"
+#include "support/tone_corpus.h"
+
+namespace myxtts::test::terminal_test {
+namespace {
+
+// The other end of a terminal, as whoever sits before it has it.
+class Terminal {
+ public:
+  Terminal() : end_(posix_openpt(O_RDWR | O_NOCTTY)) {
+    if (end_ < 0 || grantpt(end_) != 0 || unlockpt(end_) != 0) throw std::runtime_error("no pty");
+  }
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+  ~Terminal() { close(end_); }
+  std::string name() const { return ptsname(end_); }
+  int end() const { return end_; }
+
+ private:
+  int end_;
+};
+
+class AtATerminal : public testing::Test {
+ protected:
+  AtATerminal() {
+    write_tiny_model(folder_ / "model");
+    write_tone(folder_ / "me.wav", 140, 3);
+  }
+
+  std::string file(const std::string& name) const { return (folder_ / name).string(); }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(AtATerminal, RawSoundIsNotWrittenToATerminal) {
+  const Terminal terminal;
+  const std::string command = std::string("timeout 60 " MYXTTS_PROGRAM " synthesize --model ") +
+                              file("model") + " --reference " + file("me.wav") +
+                              " --language en --text Hi. --stream --out - > " + terminal.name() +
+                              " 2> " + file("err");
+  const int status = std::system(command.c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 2);
+  EXPECT_NE(contents_of(file("err")).find("which a terminal cannot play"), std::string::npos)
+      << contents_of(file("err"));
+}
+
+TEST_F(AtATerminal, ATerminalIsToldWhatToTypeAndHowToEndIt) {
+  const Terminal terminal;
+  const std::string command = std::string("timeout 60 " MYXTTS_PROGRAM " synthesize --model ") +
+                              file("model") + " --reference " + file("me.wav") +
+                              " --language en --threads 1 --text-file - --join --out " +
+                              file("typed.wav") + " < " + terminal.name() + " 2> " + file("err");
+  std::ofstream(file("err"));  // so that it can be looked at before the program has begun
+  int status = -1;
+  std::jthread program([&] { status = std::system(command.c_str()); });
+  const std::string words = "type what to say, a text on each line, and Ctrl-D at the end";
+  const auto is_told = [&] { return contents_of(file("err")).find(words) != std::string::npos; };
+  for (int i = 0; i < 1200 && !is_told(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_TRUE(is_told()) << contents_of(file("err"));
+  const std::string typed = "Hi.\nHello.\n\x04";
+  EXPECT_EQ(::write(terminal.end(), typed.data(), typed.size()), std::ssize(typed));
+  program.join();
+  EXPECT_EQ(WEXITSTATUS(status), 0) << contents_of(file("err"));
+  EXPECT_GT(read_audio(file("typed.wav")).frames(), 9600);
+}
+
+// Codes are counted without an end in sight; the pieces of a long text show how far it is.
+TEST_F(AtATerminal, ALongLineShowsHowManyOfItsPiecesAreSpoken) {
+  std::string line;
+  for (int i = 0; i < 400; ++i) line += "There was a small house at the end of the road. ";
+  std::ofstream(file("line.txt")) << line;
+  const Terminal terminal;
+  const std::string command =
+      std::string("timeout -s INT 6 " MYXTTS_PROGRAM " synthesize --model ") + file("model") +
+      " --reference " + file("me.wav") + " --language en --threads 1 --text-file " +
+      file("line.txt") + " --join --out " + file("line.wav") + " 2> " + terminal.name();
+  std::jthread program([&] { std::system(command.c_str()); });
+  std::string shown;
+  const auto is_shown = [&] { return shown.find(" pieces") != std::string::npos; };
+  for (std::array<char, 4096> some{}; !is_shown();) {
+    const auto count = ::read(terminal.end(), some.data(), some.size());
+    if (count <= 0) break;  // the program has ended
+    shown.append(some.data(), static_cast<std::size_t>(count));
+  }
+  EXPECT_TRUE(is_shown()) << shown;
+  std::string rest(4096, ' ');
+  while (::read(terminal.end(), rest.data(), rest.size()) > 0) {
+  }
+  program.join();
+}
+
+}  // namespace
+}  // namespace myxtts::test::terminal_test
