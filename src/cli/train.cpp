@@ -33,6 +33,7 @@
 #include "session/run_checks.h"
 #include "session/run_report.h"
 #include "session/samples/part_samples.h"
+#include "session/samples/sample_judge.h"
 #include "session/trial/auto_placement.h"
 #include "train/starting_point.h"
 
@@ -52,6 +53,7 @@ int check_only(const EffectiveConfig& settings) {
   const auto& stages = settings.values.train.stages;
   std::vector<RunFacts> parts = gather_run_facts(settings_to_check(settings));
   parts.front().run_fault = fault_of_run_directory(settings);
+  parts.front().judge_fault = fault_of_judge(settings.values);
   for (const std::string& line : settled_rates(settings)) print(line + "\n");
   bool passed = true;
   for (std::size_t index = 0; index < parts.size(); ++index) {
@@ -84,6 +86,7 @@ void check_inputs(const RunConfig& config) {
   }
   check_corpora(config.data);
   if (config.run.test_sentences) read_test_sentences(*config.run.test_sentences);
+  check_judge(config);
 }
 
 // With --gpus: as many processes as GPUs, which get the same command. What one of them could not
@@ -124,7 +127,8 @@ struct Outcome {
 Outcome train_into(const RunDirectory& run, EffectiveConfig settings, std::vector<DevicePlan> plans,
                    const RankStart& ranks, const RunOptions& options) {
   const RunDirectoryConfig& kept = settings.values.run;
-  CheckpointStore checkpoints(run.path(), kept.keep_last, kept.keep_best);
+  CheckpointStore checkpoints(run.path(), kept.keep_last, kept.keep_best,
+                              best_by_of(settings.values));
   const auto resumed = ranks.starting_point(run, checkpoints, settings.values);
   if (ranks.leads()) write_settings(run.path(), settings);
 

@@ -40,6 +40,7 @@ struct RunFacts {
   std::string corpus_fault = {};
   DiskInfo disk = {};            // where the run directory is or will be
   std::string run_fault = {};    // why the run cannot begin in that directory
+  std::string judge_fault = {};  // why --judge cannot listen
   bool batch_was_typed = false;  // else it may follow the corpus without a word
 };
 
