@@ -34,6 +34,7 @@
 #include "session/run_checks.h"
 #include "session/run_report.h"
 #include "session/samples/part_samples.h"
+#include "session/samples/sample_judge.h"
 #include "session/trial/auto_placement.h"
 #include "train/starting_point.h"
 
@@ -55,6 +56,7 @@ int check_only(const EffectiveConfig& settings) {
   std::vector<RunFacts> parts = gather_run_facts(settings_to_check(settings));
   stop_if_interrupted();
   parts.front().run_fault = fault_of_run_directory(settings);
+  parts.front().judge_fault = fault_of_judge(settings.values);
   for (const std::string& line : settled_rates(settings)) print(line + "\n");
   bool passed = true;
   for (std::size_t index = 0; index < parts.size(); ++index) {
@@ -98,6 +100,7 @@ void check_inputs(const RunConfig& config) {
       config.train.stages.value_or(std::vector{config.train.stage});
   const bool tells_apart = std::ranges::count(parts, ModelPart::Speaker) > 0;
   if (tells_apart && listed_speakers(config.data) == 1) throw ConfigError(kOneSpeaker);
+  check_judge(config);
 }
 
 // With --gpus: as many processes as GPUs, which get the same command. What one of them could not
@@ -146,7 +149,8 @@ Outcome train_into(const RunDirectory& run, EffectiveConfig settings, std::vecto
                    const Surroundings& around) {
   const RankStart& ranks = around.ranks;
   const RunDirectoryConfig& kept = settings.values.run;
-  CheckpointStore checkpoints(run.path(), kept.keep_last, kept.keep_best);
+  CheckpointStore checkpoints(run.path(), kept.keep_last, kept.keep_best,
+                              best_by_of(settings.values));
   const auto resumed = ranks.starting_point(run, checkpoints, settings.values);
   if (ranks.leads()) write_settings(run.path(), settings);
 

@@ -396,6 +396,19 @@ void check_validation(const EffectiveConfig& config) {
   if (run.early_stopping) refuse_measuring("run.early_stopping");
   if (run.eval_steps) refuse_measuring("run.eval_steps");
   if (run.test_sentences) refuse_measuring("run.test_sentences");
+  if (run.judge) refuse_measuring("run.judge");
+}
+
+// A recogniser listens to samples, and without one nothing is known of their characters.
+void check_judging(const EffectiveConfig& config) {
+  const RunDirectoryConfig& run = config.values.run;
+  if (run.judge && run.samples == 0 && !run.test_sentences) {
+    refuse(config, "run.judge", "run.samples", "let it make some, as with --samples 3");
+  }
+  if (run.best_by == BestBy::Cer && !run.judge) {
+    refuse(config, "run.best_by", "run.judge",
+           "name a recogniser, as in --judge whisper=faster-whisper-base");
+  }
 }
 
 }  // namespace
@@ -469,6 +482,7 @@ void check_consistency(const EffectiveConfig& config) {
   check_prompts(config);
   check_start(config);
   check_validation(config);
+  check_judging(config);
 }
 
 }  // namespace myxtts

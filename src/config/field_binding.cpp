@@ -156,6 +156,20 @@ Rule<std::filesystem::path> path_of(std::string what) {
           .is_free_text = true};
 }
 
+Rule<std::filesystem::path> recogniser() {
+  static constexpr std::string_view kWhisper = "whisper=";
+  return {
+      .allowed = "whisper= and the path of a Whisper model",
+      .parse = [](std::string_view text) -> std::optional<std::filesystem::path> {
+        if (!text.starts_with(kWhisper) || text.size() == kWhisper.size() || !is_text(text)) {
+          return std::nullopt;
+        }
+        return std::filesystem::path(text.substr(kWhisper.size()));
+      },
+      .format =
+          [](const std::filesystem::path& path) { return std::string(kWhisper) + path.string(); }};
+}
+
 Rule<CorpusLayout> corpus_layout() {
   return one_of<CorpusLayout>(corpus_layouts());
 }

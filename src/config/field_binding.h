@@ -49,6 +49,7 @@ Rule<std::string> resume_point();
 Rule<SplitGpu> gpu_with_multiprocessors();
 Rule<GpuNumbers> gpu_numbers();
 Rule<std::filesystem::path> path_of(std::string what);
+Rule<std::filesystem::path> recogniser();  // whisper=DIR
 Rule<CorpusLayout> corpus_layout();
 Rule<Weights> weights_of(std::string what);  // "languages"
 Rule<std::vector<std::string>> name_patterns();

@@ -165,7 +165,12 @@ void add_saving(std::vector<Field>& fields) {
   run.add(MYXTTS_FIELD(run.keep_last), "N", integer_between(1, 100'000),
           "How many of the newest checkpoints stay.");
   run.add(MYXTTS_FIELD(run.keep_best), "N", integer_between(0, 100'000),
-          "How many of the best ones by validation loss stay.");
+          "How many of the best ones stay.");
+  run.add(
+      MYXTTS_FIELD(run.best_by), "WHAT",
+      one_of<BestBy>({{"loss", BestBy::Loss}, {"cer", BestBy::Cer}}),
+      "What the best checkpoint is chosen by: the validation loss, or the character errors that "
+      "--judge hears in the samples.");
 }
 
 void add_measuring(std::vector<Field>& fields) {
@@ -186,6 +191,9 @@ void add_measuring(std::vector<Field>& fields) {
   run.add(MYXTTS_FIELD(run.test_sentences), "FILE", or_none(path_of("a text file")),
           "Sentences, one a line, that each measurement speaks into the run directory, with the "
           "voice of a validation clip.");
+  run.add(MYXTTS_FIELD(run.judge), "whisper=DIR", or_none(recogniser()),
+          "A Whisper model that listens to the samples of each measurement: character errors and "
+          "likeness of the voice become curves.");
   run.add(MYXTTS_FIELD(run.trace), "FILE", or_none(path_of("a file")),
           "Write a timeline of every thread and stream, for Perfetto or chrome://tracing.");
 }

@@ -31,6 +31,10 @@ std::optional<std::int64_t> eval_steps_of(const RunConfig& config, std::int64_t 
   return std::max<std::int64_t>(1, steps / kTimes);
 }
 
+BestBy best_by_of(const RunConfig& config) {
+  return config.train.stage == ModelPart::Speaker ? BestBy::Loss : config.run.best_by;
+}
+
 RunConfig with_absolute_paths(RunConfig config) {
   namespace fs = std::filesystem;
   const auto settle = [](fs::path& path) { path = fs::absolute(path).lexically_normal(); };
@@ -39,7 +43,7 @@ RunConfig with_absolute_paths(RunConfig config) {
   }
   settle(config.run.checkpoint_dir);
   for (auto* path : {&config.data.cache_dir, &config.train.init, &config.train.vocab,
-                     &config.run.test_sentences, &config.run.trace}) {
+                     &config.run.test_sentences, &config.run.judge, &config.run.trace}) {
     if (*path && *path != kInitRequired) settle(**path);
   }
   return config;

@@ -223,6 +223,10 @@ struct MemorySavers {
   friend bool operator==(const MemorySavers&, const MemorySavers&) = default;
 };
 
+// By what the best checkpoint of a run is chosen: the validation loss, or the character errors that
+// a recogniser hears in the samples.
+enum class BestBy { Loss, Cer };
+
 // Where a run keeps its files, and where it continues.
 struct RunDirectoryConfig {
   std::filesystem::path checkpoint_dir = "run";  // the run directory
@@ -232,7 +236,8 @@ struct RunDirectoryConfig {
   std::optional<std::int64_t> save_steps = 1000;
   std::optional<double> save_minutes = 30.0;
   std::int64_t keep_last = 3;
-  std::int64_t keep_best = 1;  // by validation loss
+  std::int64_t keep_best = 1;
+  BestBy best_by = BestBy::Loss;
 
   std::optional<std::int64_t> eval_steps = {};  // nothing: eval_steps_of() below
   std::optional<std::int64_t> early_stopping = {};
@@ -240,6 +245,7 @@ struct RunDirectoryConfig {
   bool histograms = false;
   std::int64_t samples = 3;  // of each measurement
   std::optional<std::filesystem::path> test_sentences = {};
+  std::optional<std::filesystem::path> judge = {};  // the Whisper that listens to samples
   std::optional<std::filesystem::path> trace = {};
 
   friend bool operator==(const RunDirectoryConfig&, const RunDirectoryConfig&) = default;
@@ -264,6 +270,9 @@ struct RunConfig {
 
   friend bool operator==(const RunConfig&, const RunConfig&) = default;
 };
+
+// By what the best checkpoint of the stage is chosen: by its loss where it makes no samples.
+BestBy best_by_of(const RunConfig& config);
 
 // With every path of a file or folder as it is from any working directory.
 RunConfig with_absolute_paths(RunConfig config);

@@ -79,11 +79,13 @@ std::vector<Checkpoint> checkpoints_in(const fs::path& folder) {
 
 }  // namespace
 
-CheckpointStore::CheckpointStore(fs::path run, std::int64_t keep_last, std::int64_t keep_best)
+CheckpointStore::CheckpointStore(fs::path run, std::int64_t keep_last, std::int64_t keep_best,
+                                 BestBy best_by)
     : run_(std::move(run)),
       folder_(run_ / kCheckpoints),
       keep_last_(static_cast<std::size_t>(keep_last)),
-      keep_best_(static_cast<std::size_t>(keep_best)) {
+      keep_best_(static_cast<std::size_t>(keep_best)),
+      best_by_(best_by) {
   std::error_code error;
   fs::create_directories(folder_, error);
   if (error) {
@@ -103,19 +105,43 @@ std::vector<Checkpoint> CheckpointStore::all() const {
 
 namespace {
 
-std::optional<Checkpoint> best_of(std::vector<Checkpoint> found) {
-  std::erase_if(found, [](const Checkpoint& each) { return !each.validation_loss; });
-  if (found.empty()) return {};
-  return *std::ranges::min_element(found, {},
-                                   [](const Checkpoint& each) { return *each.validation_loss; });
+// Those that were measured, the best first; of equal ones by what is heard the one with the lower
+// loss, else the older one.
+std::vector<Checkpoint> ranked(std::vector<Checkpoint> found, BestBy best_by) {
+  const auto measured = [best_by](const Checkpoint& each) {
+    return best_by == BestBy::Cer ? each.sample_cer : each.validation_loss;
+  };
+  std::erase_if(found, [&](const Checkpoint& each) { return !measured(each); });
+  std::ranges::stable_sort(found, {}, [&](const Checkpoint& each) {
+    return std::pair(*measured(each), each.validation_loss.value_or(0.0));
+  });
+  return found;
+}
+
+std::string measured_as(const Checkpoint& best, BestBy best_by) {
+  return best_by == BestBy::Cer
+             ? fmt::format("with {:.1f} % character errors", 100 * *best.sample_cer)
+             : fmt::format("with a validation loss of {:.4f}", *best.validation_loss);
 }
 
 }  // namespace
 
-std::optional<Checkpoint> best_checkpoint(const fs::path& run) {
+std::optional<Checkpoint> best_checkpoint(const fs::path& run, BestBy best_by) {
   std::error_code none;
   if (!fs::is_directory(run / kCheckpoints, none)) return {};
-  return best_of(checkpoints_in(run / kCheckpoints));
+  const auto found = ranked(checkpoints_in(run / kCheckpoints), best_by);
+  return found.empty() ? std::nullopt : std::optional(found.front());
+}
+
+bool CheckpointStore::note_sample_cer(std::int64_t step, double sample_cer) {
+  const fs::path folder = folder_ / name_of_step(step);
+  std::error_code none;
+  if (!fs::is_directory(folder, none)) return false;
+  myxtts::note_sample_cer(folder, sample_cer);
+  const auto found = all();
+  set_best(found.back().step);
+  remove_old(found.back().step);
+  return true;
 }
 
 std::optional<Checkpoint> CheckpointStore::newest_valid() const {
@@ -179,17 +205,17 @@ void CheckpointStore::set_link(const char* name, std::int64_t step) const {
 void CheckpointStore::set_best(std::int64_t newest) const {
   auto found = all();
   std::erase_if(found, [newest](const Checkpoint& each) { return each.step > newest; });
-  const auto best = keep_best_ > 0 ? best_of(std::move(found)) : std::nullopt;
+  const auto best = ranked(std::move(found), best_by_);
   std::error_code error;
-  if (!best) {
+  if (best.empty() || keep_best_ == 0) {
     if (fs::is_symlink(run_ / kBest, error)) fs::remove(run_ / kBest, error);
     return;
   }
-  const fs::path target = fs::path(kCheckpoints) / name_of_step(best->step);
+  const fs::path target = fs::path(kCheckpoints) / name_of_step(best.front().step);
   if (fs::read_symlink(run_ / kBest, error) == target) return;
-  set_link(kBest, best->step);
-  log_info("run", "{} is the checkpoint of step {} now, with a validation loss of {:.4f}",
-           (run_ / kBest).string(), best->step, *best->validation_loss);
+  set_link(kBest, best.front().step);
+  log_info("run", "{} is the checkpoint of step {} now, {}", (run_ / kBest).string(),
+           best.front().step, measured_as(best.front(), best_by_));
 }
 
 void CheckpointStore::put_in_place(const fs::path& staging, std::int64_t step) {
@@ -209,9 +235,8 @@ void CheckpointStore::remove_old(std::int64_t newest) const {
   for (std::size_t i = 0; i < std::min(keep_last_, found.size()); ++i) {
     kept.insert(found[found.size() - 1 - i].step);
   }
-  std::erase_if(found, [](const Checkpoint& each) { return !each.validation_loss; });
-  std::ranges::stable_sort(found, {}, [](const Checkpoint& each) { return *each.validation_loss; });
-  for (std::size_t i = 0; i < std::min(keep_best_, found.size()); ++i) kept.insert(found[i].step);
+  const auto best = ranked(std::move(found), best_by_);
+  for (std::size_t i = 0; i < std::min(keep_best_, best.size()); ++i) kept.insert(best[i].step);
 
   for (const auto& checkpoint : all()) {
     if (kept.contains(checkpoint.step)) continue;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "config/run_config.h"
 #include "run/sealed_folder.h"
 
 namespace myxtts {
@@ -15,8 +16,8 @@ namespace myxtts {
 //
 //   RUN/checkpoints/step-0001200/   files of one checkpoint, and checksums.json that names them all
 //   RUN/latest -> checkpoints/step-0001200
-//   RUN/best -> checkpoints/step-0000800     the lowest validation loss; absent where none was
-//   measured
+//   RUN/best -> checkpoints/step-0000800     the lowest validation loss, or the fewest character
+//                                            errors; absent where none was measured
 //
 // A checkpoint appears whole or not at all: it is written under another name, brought to the disk,
 // and only then given its own; `latest` and `best` move after that. Whatever a killed process left
@@ -28,12 +29,17 @@ class CheckpointStore {
  public:
   class Writer;
 
-  // Keeps the last ones and those with the lowest validation loss.
+  // Keeps the last ones and the best.
   explicit CheckpointStore(std::filesystem::path run, std::int64_t keep_last = 3,
-                           std::int64_t keep_best = 1);
+                           std::int64_t keep_best = 1, BestBy best_by = BestBy::Loss);
 
   // A place to put the files of a checkpoint; commit() makes it one.
   Writer write(std::int64_t step, std::optional<double> validation_loss = {});
+
+  // What was heard in the samples of a checkpoint, which is known later than the checkpoint is
+  // written; `best` moves accordingly. False: there is no such checkpoint any more. Throws
+  // DataError.
+  bool note_sample_cer(std::int64_t step, double sample_cer);
 
   std::vector<Checkpoint> all() const;  // oldest first; only their names were looked at
 
@@ -55,11 +61,13 @@ class CheckpointStore {
   std::filesystem::path folder_;
   std::size_t keep_last_;
   std::size_t keep_best_;
+  BestBy best_by_;
 };
 
-// The checkpoint of a run with the lowest validation loss; nothing where none has one, or there is
-// no such run. Changes nothing there.
-std::optional<Checkpoint> best_checkpoint(const std::filesystem::path& run);
+// The best checkpoint of a run; nothing where none was measured, or there is no such run. Changes
+// nothing there.
+std::optional<Checkpoint> best_checkpoint(const std::filesystem::path& run,
+                                          BestBy best_by = BestBy::Loss);
 
 class CheckpointStore::Writer {
  public:

@@ -149,11 +149,21 @@ void seal_folder(const Checkpoint& checkpoint) {
   bring_folder_to_disk(folder);
 }
 
+void note_sample_cer(const fs::path& folder, double sample_cer) {
+  Json json = read_checksums(folder);
+  json["sample_cer"] = sample_cer;
+  json["seal"] = seal_of(json);
+  write_file_atomically(folder / kChecksums, bytes_of(json.dump(2) + "\n"));
+}
+
 Checkpoint read_sealed_folder(const fs::path& folder) {
   const auto json = read_checksums(folder);
   Checkpoint checkpoint{.folder = folder, .step = json["step"].get<std::int64_t>()};
   if (const auto loss = json.find("validation_loss"); loss != json.end() && loss->is_number()) {
     checkpoint.validation_loss = loss->get<double>();
+  }
+  if (const auto cer = json.find("sample_cer"); cer != json.end() && cer->is_number()) {
+    checkpoint.sample_cer = cer->get<double>();
   }
   return checkpoint;
 }

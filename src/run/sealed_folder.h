@@ -15,11 +15,16 @@ struct Checkpoint {
   std::filesystem::path folder;
   std::int64_t step = 0;
   std::optional<double> validation_loss = {};
+  std::optional<double> sample_cer = {};  // that a recogniser heard in its samples, 0 to 1 and more
 };
 
 // Reads every file of the folder, writes checksums.json and brings all of it to the disk. Throws
 // DataError.
 void seal_folder(const Checkpoint& checkpoint);
+
+// Adds what was heard in a checkpoint's samples to its checksums.json, as a whole or not at all.
+// Throws DataError.
+void note_sample_cer(const std::filesystem::path& folder, double sample_cer);
 
 // What checksums.json says besides the checksums. Throws DataError when it is missing or not ours.
 Checkpoint read_sealed_folder(const std::filesystem::path& folder);

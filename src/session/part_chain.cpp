@@ -158,9 +158,9 @@ EffectiveConfig PartChain::settings_of(std::size_t index) const {
 
 // What the stage gives to the next one.
 fs::path PartChain::handed_on(std::size_t index) const {
-  const TrainConfig own = settings_of_part(settings_, stages_[index]).values.train;
-  if (own.hand_on == HandOn::Best) {
-    if (const auto best = best_checkpoint(folder(index))) return best->folder;
+  const RunConfig own = settings_of_part(settings_, stages_[index]).values;
+  if (own.train.hand_on == HandOn::Best) {
+    if (const auto best = best_checkpoint(folder(index), best_by_of(own))) return best->folder;
   }
   return folder(index) / "latest";
 }

@@ -196,7 +196,7 @@ bool TrainingLoop::validate() {
     slot.reset();
     set_validation(nullptr);
     feed->finish();
-    if (report.best && parts_.config().run.keep_best > 0) save();
+    if (is_kept(report)) save();
     return !gives_up();
   } catch (const StepAborted&) {
     set_validation(nullptr);
@@ -205,6 +205,12 @@ bool TrainingLoop::validate() {
     set_validation(nullptr);
     throw;
   }
+}
+
+// What is heard in its samples is known later, when there must be a checkpoint to choose.
+bool TrainingLoop::is_kept(const EvaluationReport& report) const {
+  const RunConfig& config = parts_.config();
+  return config.run.keep_best > 0 && (report.best || best_by_of(config) == BestBy::Cer);
 }
 
 void TrainingLoop::save() {

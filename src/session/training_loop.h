@@ -54,6 +54,7 @@ class TrainingLoop {
   bool step(DeviceBatch& batch);
   void after_step(DataPosition position);
   bool validate();
+  bool is_kept(const EvaluationReport& report) const;
   void save();
   void write(CheckpointContents contents);
   bool was_told_to_stop() const;  // this rank

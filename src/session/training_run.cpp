@@ -45,9 +45,9 @@ Metrics gauges(const PipelineReading& reading, const RunDevices& devices) {
 
 // In the order in which they are made; what a member uses stands above it.
 struct TrainingRun::State {
-  State(RunInputs& inputs, CheckpointStore& checkpoints, const RunOptions& options, RankTeam& team)
-      : parts(inputs, checkpoints, team),
-        store(checkpoints),
+  State(RunInputs& inputs, CheckpointStore& kept, const RunOptions& options, RankTeam& team)
+      : checkpoints(kept),
+        parts(inputs, kept, team),
         resume(options.resume.empty() ? resume_command(inputs.folder()) : options.resume),
         feed(inputs.feeds().training(parts.place)),
         monitor(
@@ -117,12 +117,37 @@ struct TrainingRun::State {
     SampleMaker maker = samples_of_part(parts.config(), parts.start, parts.data.corpus());
     if (!maker) return;
     samples = std::make_unique<ValidationSamples>(parts.inputs.folder(), *parts.training,
-                                                  parts.start.network, std::move(maker));
+                                                  parts.start.network, std::move(maker), judging());
     parts.trainer.observe(*samples);
   }
 
+  SampleJudging judging() {
+    const auto& whisper = parts.config().run.judge;
+    if (!whisper) return {};
+    return {.judge = std::make_unique<const SampleJudge>(*whisper),
+            .take = [this](const SampleVerdict& verdict) { take(verdict); }};
+  }
+
+  void take(const SampleVerdict& verdict) {
+    metrics->judged(verdict.step, {{"sample_cer", verdict.cer},
+                                   {"sample_similarity", verdict.similarity},
+                                   {"samples", static_cast<double>(verdict.samples)}});
+    if (best_by_of(parts.config()) != BestBy::Cer || parts.config().run.keep_best == 0) return;
+    parts.saver.finish();  // the checkpoints are its thread's until then
+    try {
+      if (checkpoints.note_sample_cer(verdict.step, verdict.cer)) return;
+      log_warning("train",
+                  "The checkpoint of step {} was removed before its samples were heard, and cannot "
+                  "become the best; --keep-last with a higher number keeps it long enough.",
+                  verdict.step);
+    } catch (const DataError& error) {
+      log_warning("train", "What was heard in the samples of step {} was not kept: {}",
+                  verdict.step, error.what());
+    }
+  }
+
+  CheckpointStore& checkpoints;
   WiredTraining parts;
-  const CheckpointStore& store;
   const std::string resume;  // the command
   std::shared_ptr<BatchFeed> feed;
   RunMonitor monitor;
@@ -189,7 +214,7 @@ Ending TrainingRun::train() {
   state_->feed->finish();
   if (!parts.saver.finish()) {
     const std::int64_t step = parts.trainer.state().step;
-    const auto saved = state_->store.all();
+    const auto saved = state_->checkpoints.all();
     throw DataError(fmt::format(
         "The last checkpoint, of step {}, could not be written (the reason is above); {}. Make "
         "room, then type: {}",
@@ -202,6 +227,8 @@ Ending TrainingRun::train() {
   parts.team.barrier();  // what rank 0 wrote is there for all
   if (ending == Ending::Done && state_->samples) {
     parts.on_device([this] { state_->samples->finish(state().step); });
+  } else if (state_->samples) {
+    state_->samples->hand_over();
   }
   return ending;
 }

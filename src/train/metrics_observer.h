@@ -29,7 +29,8 @@ struct MetricsSettings {
 
 // Logs the numbers of a run to metrics.jsonl and to TensorBoard alike
 // (docs/reference/run-directory.md): every log_steps steps a line "train", after each evaluation a
-// line "validation", and for each step that was left out a line "skipped". A name x of event e is
+// line "validation", for each step that was left out a line "skipped", and "samples" for those that
+// were judged. A name x of event e is
 // the curve e/x in TensorBoard.
 //
 // What the disk does not take is said once, and training goes on without it.
@@ -40,6 +41,10 @@ class MetricsObserver final : public TrainingObserver {
 
   void stepped(const StepReport& report) override;
   void evaluated(const EvaluationReport& report) override;
+
+  // What a recogniser heard in the samples of a step, which may be an earlier one: a line
+  // "samples".
+  void judged(std::int64_t step, const Metrics& metrics) { add("samples", step, metrics); }
 
   std::uint64_t position() const { return log_.position(); }  // for TrainingState
 

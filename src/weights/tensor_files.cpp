@@ -48,6 +48,8 @@ Dtype dtype_of(const at::Tensor& tensor) {
   throw InternalError("a tensor has an element type that files do not hold");
 }
 
+}  // namespace
+
 at::Tensor tensor_on(const TensorView& view, const std::shared_ptr<const MappedFile>& file) {
   const auto options = at::TensorOptions(scalar_type(view.dtype));
   if (view.bytes.empty()) return at::empty(view.shape, options);
@@ -61,8 +63,6 @@ at::Tensor tensor_on(const TensorView& view, const std::shared_ptr<const MappedF
   std::copy(view.bytes.begin(), view.bytes.end(), static_cast<std::byte*>(copy.data_ptr()));
   return copy;
 }
-
-}  // namespace
 
 TensorKind kind_of(const at::Tensor& tensor) {
   return {dtype_of(tensor), tensor.sizes().vec()};

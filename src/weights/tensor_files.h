@@ -4,10 +4,12 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 
 #include <ATen/core/Tensor.h>
 
+#include "base/files.h"
 #include "weights/safetensors.h"
 
 namespace myxtts {
@@ -17,6 +19,10 @@ using TensorsByName = std::map<std::string, at::Tensor, std::less<>>;
 
 // Of a tensor of any device.
 TensorKind kind_of(const at::Tensor& tensor);
+
+// A tensor of a mapped file, on the CPU. It shares the file's pages, unless it lies at an address
+// where kernels must not read its elements.
+at::Tensor tensor_on(const TensorView& view, const std::shared_ptr<const MappedFile>& file);
 
 // The tensors of a safetensors file, on the CPU. They share the mapped file: opening copies
 // nothing, pages are read when they are used, and writing to a tensor changes this process's

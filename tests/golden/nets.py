@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The peer's convolutional networks in public and in small shapes, with weights by a formula.
 
-The weights come from a counter hashed with 32-bit integer arithmetic, so that C++ makes the very same
-ones (tests/support/formula_weights.cpp) and only outputs need storing.
+The weights are not stored: C++ makes the very same ones (formula.py).
 """
-import zlib
-
 import numpy as np
 import torch
+from formula import formula, uniform  # noqa: F401
 from TTS.encoder.models.resnet import ResNetSpeakerEncoder
 from TTS.tts.layers.xtts.dvae import DiscreteVAE
 from TTS.tts.layers.xtts.hifigan_decoder import HifiDecoder
@@ -43,30 +41,6 @@ def public_networks():
 def small_networks():
     return {"dvae": dvae(16, 24, 64, blocks=2), "decoder": decoder(48, 20, 32, res_kernels=(3, 7, 11)),
             "speaker_encoder": speaker_encoder((1, 2, 1, 1), (16, 16, 16, 24), 40)}
-
-
-def hash32(x):
-    """Mixes the bits of an array of uint32: two rounds of shift and odd multiplier."""
-    x = x.astype(np.uint32)
-    x ^= x >> np.uint32(16)
-    x *= np.uint32(0x7FEB352D)
-    x ^= x >> np.uint32(15)
-    x *= np.uint32(0x846CA68B)
-    x ^= x >> np.uint32(16)
-    return x
-
-
-def uniform(name, count):
-    """`count` values in [-1, 1), exact multiples of 2^-23, from the CRC-32 of the name and a counter."""
-    with np.errstate(over="ignore"):
-        seed = hash32(np.array([zlib.crc32(name.encode())], dtype=np.uint32))
-        counter = np.arange(count, dtype=np.uint32) * np.uint32(0x9E3779B9) + seed
-        bits = hash32(counter) >> np.uint32(8)
-    return bits.astype(np.float32) * np.float32(2.0**-23) - np.float32(1.0)
-
-
-def formula(name, shape):
-    return torch.from_numpy(uniform(name, int(np.prod(shape)))).reshape(shape)
 
 
 def weight(name, tensor, is_buffer, seed):

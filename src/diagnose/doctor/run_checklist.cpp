@@ -336,6 +336,9 @@ Checks check_run(const RunFacts& facts) {
   if (!facts.run_fault.empty()) {
     checks.push_back(failed("run_directory", "run directory", facts.run_fault));
   }
+  if (!facts.judge_fault.empty()) {
+    checks.push_back(failed("judge", "judge", facts.judge_fault));
+  }
   if (planned) checks.push_back(check_length(facts));
   if (planned) add_cautions_of_length(facts, checks);
   return checks;

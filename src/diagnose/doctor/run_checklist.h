@@ -45,6 +45,7 @@ struct RunFacts {
   std::int64_t judges = 0;        // parameters that train along and are no part of the model
   std::int64_t steps_done = 0;    // of a run that goes on
   std::string run_fault = {};     // why the run cannot begin in that directory
+  std::string judge_fault = {};   // why --judge cannot listen
   bool batch_was_typed = false;   // else it may follow the corpus without a word
 };
 

@@ -22,6 +22,7 @@
 #include "model/dvae.h"
 #include "run/model_folder.h"
 #include "session/samples/mel_picture.h"
+#include "session/samples/mel_sound.h"
 #include "synth/copy_synthesis.h"
 #include "synth/decode_engine.h"
 #include "synth/pieces.h"
@@ -76,8 +77,8 @@ std::string numbered(std::size_t index) {
 using Wanted = std::function<bool()>;
 
 // For the stage dvae: the mel spectrogram of each clip, and below it what comes back of it from its
-// codes.
-void reconstruct_clips(const std::vector<ClipView>& clips, const OpenModel& model,
+// codes. `with_sound`: as a sound too.
+void reconstruct_clips(const std::vector<ClipView>& clips, bool with_sound, const OpenModel& model,
                        const TakeSample& take, const Wanted& wanted) {
   const Dvae dvae(model.config.dvae, model.dvae);
   const MelSpectrogram mel(dvae_mel_config(), at::kCPU);
@@ -89,10 +90,13 @@ void reconstruct_clips(const std::vector<ClipView>& clips, const OpenModel& mode
     const auto codes = dvae.quantise(dvae.encode(original));
     const auto back = dvae.decode(dvae.look_up(codes)).narrow(2, 0, original.size(2));
     const auto to_power = stats.view({1, -1, 1});
-    take(
-        {.name = numbered(index),
-         .text = std::string(clips[index].text),
-         .picture = mel_picture({(original * to_power).squeeze(0), (back * to_power).squeeze(0)})});
+    const auto log_power = (back * to_power).squeeze(0);  // [bands, F]
+    take({.name = numbered(index),
+          .text = std::string(clips[index].text),
+          .language = std::string(clips[index].language),
+          .sound = with_sound ? sound_of_mel(log_power.exp()) : at::Tensor(),
+          .sample_rate = dvae_mel_config().sample_rate,
+          .picture = mel_picture({(original * to_power).squeeze(0), log_power})});
     take({.name = numbered(index) + "-original",
           .sound = clip,
           .sample_rate = model.config.decoder.input_sample_rate});
@@ -112,6 +116,7 @@ void copy_clips(const std::vector<ClipView>& clips, const Vocabulary& vocabulary
     if (!copied.defined()) return;
     take({.name = numbered(index),
           .text = std::string(clips[index].text),
+          .language = std::string(clips[index].language),
           .sound = copied,
           .sample_rate = copy.sample_rate(),
           .picture = mel_picture(
@@ -123,6 +128,7 @@ void copy_clips(const std::vector<ClipView>& clips, const Vocabulary& vocabulary
 // A text and whose voice says it.
 struct SpokenText {
   std::string text = {};
+  std::string language = {};
   std::vector<TextPiece> pieces = {};
   std::filesystem::path reference = {};
   bool is_recorded = false;  // the reference is a recording of this very text
@@ -190,7 +196,8 @@ std::vector<SpokenText> sentences_of_file(const std::filesystem::path& file,
   for (const std::string& line : read_test_sentences(file)) {
     auto pieces = pieces_of(line, language, model);
     if (pieces.empty()) continue;
-    texts.push_back({.text = line, .pieces = std::move(pieces), .reference = reference});
+    texts.push_back(
+        {.text = line, .language = language, .pieces = std::move(pieces), .reference = reference});
   }
   return texts;
 }
@@ -202,6 +209,7 @@ std::vector<SpokenText> texts_of_clips(const std::vector<ClipView>& clips,
   for (const ClipView& clip : clips) {
     const std::string text(clip.text);
     texts.push_back({.text = text,
+                     .language = std::string(clip.language),
                      .pieces = pieces_of(text, std::string(clip.language), model),
                      .reference = std::filesystem::path(clip.audio),
                      .is_recorded = true,
@@ -228,6 +236,7 @@ void speak_texts(SpeakingModel& speaking, const std::vector<SpokenText>& texts,
     if (!said) return;
     take({.name = numbered(number),
           .text = text.text,
+          .language = text.language,
           .sound = said->samples,
           .sample_rate = synthesizer.sample_rate(),
           .picture = mel_picture({mel_of_codes(dvae, model, said->codes),
@@ -285,9 +294,9 @@ SampleMaker samples_of_part(const RunConfig& config, const StartingModel& start,
   if (config.run.samples == 0 || config.train.stage == ModelPart::Speaker) return nullptr;
   auto clips = sample_clips(corpus, config.run.samples);
   if (config.train.stage == ModelPart::Dvae) {
-    return [clips = std::move(clips)](const OpenModel& now, const TakeSample& take,
-                                      const Wanted& wanted) {
-      reconstruct_clips(clips, now, take, wanted);
+    return [clips = std::move(clips), with_sound = config.run.judge.has_value()](
+               const OpenModel& now, const TakeSample& take, const Wanted& wanted) {
+      reconstruct_clips(clips, with_sound, now, take, wanted);
     };
   }
   return [clips = std::move(clips), &vocabulary = start.vocabulary](

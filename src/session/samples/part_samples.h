@@ -19,9 +19,10 @@ namespace myxtts {
 
 // Something to hear or to look at of a model.
 struct Sample {
-  std::string name = {};  // of its files
-  std::string text = {};  // that is said; empty: none, or that of another sample
-  at::Tensor sound = {};  // [S] fp32 on the CPU; undefined: there is nothing to hear
+  std::string name = {};      // of its files
+  std::string text = {};      // that is said; empty: none, or that of another sample
+  std::string language = {};  // of the text
+  at::Tensor sound = {};      // [S] fp32 on the CPU; undefined: there is nothing to hear
   std::int64_t sample_rate = 0;
   Picture picture = {};  // of width 0: there is nothing to see
 };

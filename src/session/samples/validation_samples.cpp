@@ -41,6 +41,15 @@ std::string first_line(const std::exception& error) {
   return all.substr(0, all.find('\n'));
 }
 
+// A sample with a text comes before the recording beside it.
+void add_to(std::vector<SamplePair>& pairs, const Sample& sample) {
+  if (!sample.text.empty()) {
+    pairs.push_back({.sample = sample, .recording = {}});
+  } else if (!pairs.empty()) {
+    pairs.back().recording = sample;
+  }
+}
+
 void write_sound(const fs::path& path, const Sample& sample) {
   const auto sound = sample.sound.contiguous();
   const auto writer = open_sound_writer(path, sample.sample_rate, Appears::Whole);
@@ -51,11 +60,13 @@ void write_sound(const fs::path& path, const Sample& sample) {
 }  // namespace
 
 ValidationSamples::ValidationSamples(const fs::path& run, PartTraining& training,
-                                     const OpenModel& start, SampleMaker make_samples)
+                                     const OpenModel& start, SampleMaker make_samples,
+                                     SampleJudging judging)
     : folder_(run / "samples"),
       training_(training),
       start_(start),
       make_samples_(std::move(make_samples)),
+      judging_(std::move(judging)),
       jobs_(1) {
   threads_.start("samples", [this] { work(); });
 }
@@ -69,7 +80,18 @@ void ValidationSamples::stop() {
   jobs_.stop();
 }
 
+void ValidationSamples::hand_over() {
+  if (!judging_.judge) return;
+  std::vector<SampleVerdict> verdicts;
+  {
+    const std::lock_guard lock(mutex_);
+    verdicts.swap(verdicts_);
+  }
+  for (const SampleVerdict& verdict : verdicts) judging_.take(verdict);
+}
+
 void ValidationSamples::evaluated(const EvaluationReport& report) {
+  hand_over();
   if (busy_.exchange(true)) {
     log_info("train", "step {}: the samples of an earlier step are still being made", report.step);
     return;
@@ -95,6 +117,7 @@ void ValidationSamples::finish(std::int64_t step) {
   finished_ = true;
   jobs_.finish();
   threads_.join();
+  hand_over();
 }
 
 void ValidationSamples::work() {
@@ -127,15 +150,35 @@ void ValidationSamples::make(const Job& job) {
   fs::create_directories(folder, failed);
   if (!events_) events_.emplace(folder_, job.step);
   std::int64_t made = 0;
+  std::vector<SamplePair> pairs;
   const auto take = [&](const Sample& sample) {
     keep(sample, job.step, folder);
     if (!sample.text.empty()) ++made;  // what has none is the recording beside one
+    if (judging_.judge) add_to(pairs, sample);
   };
-  make_samples_(model_with(job.weights), take, [this] { return !stopped_; });
+  const OpenModel model = model_with(job.weights);
+  make_samples_(model, take, [this] { return !stopped_; });
   events_->flush();
   if (stopped_) return;
   log_info("train", "step {}: {} in {}", job.step, counted(made, "sample is", "samples are"),
            folder.string());
+  if (judging_.judge) judge(pairs, model, job, folder);
+}
+
+void ValidationSamples::judge(const std::vector<SamplePair>& pairs, const OpenModel& model,
+                              const Job& job, const fs::path& folder) {
+  const auto write_heard = [&folder](const SamplePair& pair, const std::string& text) {
+    write_file_atomically(folder / (pair.sample.name + "-heard.txt"), bytes_of(text + "\n"));
+  };
+  SampleVerdict verdict = (*judging_.judge)(
+      pairs, model, [this] { return !stopped_; }, write_heard);
+  if (verdict.samples == 0) return;  // stopped
+  verdict.step = job.step;
+  log_info("train",
+           "step {}: {:.1f} % character errors are heard in {}; likeness of the voice {:.2f}",
+           verdict.step, 100 * verdict.cer, counted(verdict.samples, "sample"), verdict.similarity);
+  const std::lock_guard lock(mutex_);
+  verdicts_.push_back(verdict);
 }
 
 void ValidationSamples::keep(const Sample& sample, std::int64_t step, const fs::path& folder) {

@@ -4,18 +4,28 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <vector>
 
 #include "base/bounded_queue.h"
 #include "base/thread_group.h"
 #include "model/named_tensors.h"
 #include "run/event_file.h"
 #include "session/samples/part_samples.h"
+#include "session/samples/sample_judge.h"
 #include "train/observer.h"
 #include "train/step/part_training.h"
 
 namespace myxtts {
+
+// Who listens to samples, and what takes the verdicts, in the trainer's thread.
+struct SampleJudging {
+  std::unique_ptr<const SampleJudge> judge = {};  // null: nobody
+  std::function<void(const SampleVerdict&)> take = {};
+};
 
 // Makes samples with the weights of every validation and of the end: RUN/samples/step-NNNNNNN/
 // holds a WAV, a PNG and the text of each, and RUN/samples/events.out.tfevents.* the same for
@@ -23,20 +33,26 @@ namespace myxtts {
 // training goes on. A validation that comes while it is still at work is left out, and that is
 // said.
 //
+// With a judge the same thread has them listened to; what was heard is beside each sample as
+// 01-heard.txt, and the verdict is handed over with the trainer's next step.
+//
 // The trainer's thread calls it. Training and model outlive it.
 class ValidationSamples final : public TrainingObserver {
  public:
   // `start` is the model as the run began with it; the weights that are trained take their places.
   ValidationSamples(const std::filesystem::path& run, PartTraining& training,
-                    const OpenModel& start, SampleMaker make_samples);
+                    const OpenModel& start, SampleMaker make_samples, SampleJudging judging = {});
   ~ValidationSamples() override;  // waits for what is being made, or for its end after stop()
 
-  void stepped(const StepReport&) override {}
+  void stepped(const StepReport&) override { hand_over(); }
   void evaluated(const EvaluationReport& report) override;
 
   // Those of the last step, unless they are made already, whatever is still at work. Waits for
   // them, or for stop(). Nothing comes after it.
   void finish(std::int64_t step);
+
+  // The verdicts that are there go to whoever takes them.
+  void hand_over();
 
   // Whatever is being made ends within about a second. Waits for nothing.
   void stop();
@@ -50,6 +66,8 @@ class ValidationSamples final : public TrainingObserver {
   Job job_of(std::int64_t step) const;
   void work();
   void make(const Job& job);
+  void judge(const std::vector<SamplePair>& pairs, const OpenModel& model, const Job& job,
+             const std::filesystem::path& folder);
   OpenModel model_with(const NamedTensors& weights) const;
   void keep(const Sample& sample, std::int64_t step, const std::filesystem::path& folder);
 
@@ -57,7 +75,10 @@ class ValidationSamples final : public TrainingObserver {
   PartTraining& training_;
   const OpenModel& start_;
   const SampleMaker make_samples_;
-  std::int64_t last_ = -1;  // step that was handed to the thread
+  const SampleJudging judging_;
+  std::mutex mutex_;
+  std::vector<SampleVerdict> verdicts_;  // guarded by mutex_; those that were not handed over yet
+  std::int64_t last_ = -1;               // step that was handed to the thread
   bool finished_ = false;
   std::optional<EventFile> events_;  // the thread's, from its first sample on
   std::atomic<bool> stopped_ = false;

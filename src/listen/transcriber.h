@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+
+#include "listen/whisper.h"
+#include "listen/whisper_files.h"
+
+namespace myxtts {
+
+struct ListenOptions {
+  std::string language = {};  // "en"; empty: heard in each clip
+  bool times = false;         // of what is said, as Whisper itself writes them
+  std::int64_t batch = 8;     // clips at once
+};
+
+// A stretch of speech, in seconds from the clip's start.
+struct HeardPiece {
+  double begin = 0;
+  double end = 0;
+  std::string text = {};
+};
+
+struct Transcript {
+  std::string text = {};
+  std::string language = {};
+  std::vector<std::int64_t> tokens = {};  // with times where they were asked for, without the end
+  std::vector<HeardPiece> pieces = {};    // where times were asked for, and of long clips
+  double log_probability = 0;             // mean of the tokens and the end
+  double no_speech = 0;                   // probability that the clip's start is no speech
+};
+
+// Writes down what is said in clips, greedily and by the rules of OpenAI's program: signs that are
+// not spoken are never written, times come in pairs and do not go back. A clip of more than 30 s
+// is heard window by window, each from where the last whole piece of the one before ended, without
+// knowledge of earlier text. The same clips give the same text; any thread.
+class Transcriber {
+ public:
+  Transcriber(const WhisperFiles& files, c10::Device device, at::ScalarType type = at::kFloat);
+
+  // Clips [S] fp32 at kWhisperRate, on the CPU. Calls `heard` for each clip as it is done. Once
+  // `wanted` says no it ends before the next batch or token, and the rest is empty. Throws
+  // ConfigError for a language that the model does not know.
+  std::vector<Transcript> operator()(const std::vector<at::Tensor>& clips,
+                                     const ListenOptions& options,
+                                     const std::function<bool()>& wanted = {},
+                                     const std::function<void()>& heard = {}) const;
+
+  // The code by which Whisper knows a language ("zh" for "zh-cn"). Throws ConfigError where the
+  // model does not know it, with what it knows.
+  std::string language_code(const std::string& language) const;
+
+  const WhisperVocabulary& vocabulary() const { return vocabulary_; }
+
+ private:
+  struct Window {
+    std::size_t clip = 0;
+    std::int64_t begin = 0;  // samples
+  };
+  struct Heard {
+    std::vector<std::int64_t> tokens = {};
+    double log_probability = 0;  // sum
+    double no_speech = 0;
+    bool is_done = false;
+  };
+  using Wanted = std::function<bool()>;
+
+  std::int64_t window_samples() const;
+  at::Tensor sounds_of(const std::vector<at::Tensor>& clips,
+                       const std::vector<Window>& windows) const;
+  std::vector<std::string> hear_languages(const at::Tensor& encoded) const;
+  at::Tensor prompts(const std::vector<std::string>& languages, bool times) const;
+  std::vector<Heard> decode(const at::Tensor& encoded, const at::Tensor& prompt, bool times,
+                            const Wanted& wanted) const;
+  void rule_out(at::Tensor& scores, bool is_first) const;
+  void rule_out_times(at::Tensor scores, const std::vector<std::int64_t>& said) const;
+  std::vector<Heard> hear(const std::vector<at::Tensor>& clips, const std::vector<Window>& windows,
+                          bool times, std::vector<Transcript>& transcripts,
+                          const Wanted& wanted) const;
+  std::int64_t take(const Heard& heard, const Window& window, std::int64_t samples, bool times,
+                    Transcript& transcript) const;
+  std::int64_t add_pieces(const Heard& heard, const Window& window, std::int64_t samples,
+                          Transcript& transcript) const;
+
+  WhisperVocabulary vocabulary_;
+  WhisperMel mel_;
+  Whisper network_;
+  at::Tensor never_;      // [tokens]: -inf where a token is never said, else 0
+  at::Tensor not_first_;  // the same for the first token
+};
+
+}  // namespace myxtts

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares `myxtts transcribe` with CTranslate2 and with OpenAI's program, token by token, in all forms of one model.
+
+Usage: python check_whisper.py MYXTTS MODEL SCRATCH LANGUAGE=GLOB...
+       (needs ctranslate2 4.8, openai-whisper 20250625, torch 2.11, soundfile; nothing else in the project does)
+
+MODEL is a faster-whisper folder (model.bin, config.json, tokenizer.json). It is written to SCRATCH in the other forms: OpenAI's
+.pt, Hugging Face's folder whole and in parts, CTranslate2's model.bin in float32 and int8. Every clip is heard greedily,
+without times, in the language given; then all clips by CTranslate2 and by us, each alone on the machine, for the time.
+"""
+import glob
+import json
+import pathlib
+import shutil
+import struct
+import subprocess
+import sys
+import time
+
+import ctranslate2
+import numpy as np
+import soundfile
+import torch
+import whisper
+from safetensors.torch import save_file
+
+TYPES = [np.float32, np.int8, np.int16, np.int32, np.float16]
+
+
+def read_ct2(path):
+    with open(path, "rb") as file:
+        def number(kind):
+            return struct.unpack("<" + kind, file.read(struct.calcsize("<" + kind)))[0]
+
+        def text():
+            return file.read(number("H"))[:-1].decode()
+
+        assert (number("I"), text()) == (6, "WhisperSpec")
+        number("I")
+        variables = {}
+        for _ in range(number("I")):
+            name = text()
+            shape = [number("I") for _ in range(number("B"))]
+            dtype = TYPES[number("B")]
+            variables[name] = np.frombuffer(file.read(number("I")), dtype).reshape(shape)
+        return variables, [(text(), text()) for _ in range(number("I"))]
+
+
+def write_ct2(path, variables, aliases):
+    with open(path, "wb") as file:
+        def text(value):
+            file.write(struct.pack("<H", len(value) + 1) + value.encode() + b"\0")
+
+        file.write(struct.pack("<I", 6))
+        text("WhisperSpec")
+        file.write(struct.pack("<II", 3, len(variables)))
+        for name, value in sorted(variables.items()):
+            text(name)
+            file.write(struct.pack("<B", value.ndim) + b"".join(struct.pack("<I", size) for size in value.shape))
+            file.write(struct.pack("<BI", TYPES.index(value.dtype.type), value.nbytes) + value.tobytes())
+        file.write(struct.pack("<I", len(aliases)))
+        for alias in aliases:
+            text(alias[0])
+            text(alias[1])
+
+
+def quantised(variables):
+    """As CTranslate2's converters do it: matrices as rows of int8, each with its scale."""
+    result = {}
+    for name, value in variables.items():
+        if name.endswith("/weight") and value.ndim == 2:
+            scale = 127.0 / np.abs(value.astype(np.float32)).max(1)
+            result[name] = np.rint(value.astype(np.float32) * scale[:, None]).astype(np.int8)
+            result[name + "_scale"] = scale.astype(np.float32)
+        else:
+            result[name] = value
+    return result
+
+
+def openai_state(variables):
+    """The tensors by OpenAI's names."""
+    def tensor(name):
+        return torch.from_numpy(variables[name].copy())
+
+    state = {"encoder.positional_embedding": tensor("encoder/position_encodings/encodings"),
+             "decoder.positional_embedding": tensor("decoder/position_encodings/encodings"),
+             "decoder.token_embedding.weight": tensor("decoder/embeddings/weight")}
+
+    def norm(source, target):
+        state[target + ".weight"], state[target + ".bias"] = tensor(source + "/gamma"), tensor(source + "/beta")
+
+    def linear(source, targets):
+        for target, weight, bias in zip(targets, tensor(source + "/weight").chunk(len(targets)),
+                                        tensor(source + "/bias").chunk(len(targets))):
+            state[target + ".weight"] = weight.clone()
+            if not target.endswith(".key"):
+                state[target + ".bias"] = bias.clone()
+
+    for conv in ("conv1", "conv2"):
+        linear(f"encoder/{conv}", [f"encoder.{conv}"])
+    norm("encoder/layer_norm", "encoder.ln_post")
+    norm("decoder/layer_norm", "decoder.ln")
+    for side in ("encoder", "decoder"):
+        layer = 0
+        while f"{side}/layer_{layer}/ffn/linear_0/weight" in variables:
+            source, target = f"{side}/layer_{layer}", f"{side}.blocks.{layer}"
+            linear(f"{source}/self_attention/linear_0", [f"{target}.attn.{part}" for part in ("query", "key", "value")])
+            linear(f"{source}/self_attention/linear_1", [f"{target}.attn.out"])
+            norm(f"{source}/self_attention/layer_norm", f"{target}.attn_ln")
+            if side == "decoder":
+                linear(f"{source}/attention/linear_0", [f"{target}.cross_attn.query"])
+                linear(f"{source}/attention/linear_1", [f"{target}.cross_attn.key", f"{target}.cross_attn.value"])
+                linear(f"{source}/attention/linear_2", [f"{target}.cross_attn.out"])
+                norm(f"{source}/attention/layer_norm", f"{target}.cross_attn_ln")
+            linear(f"{source}/ffn/linear_0", [f"{target}.mlp.0"])
+            linear(f"{source}/ffn/linear_1", [f"{target}.mlp.2"])
+            norm(f"{source}/ffn/layer_norm", f"{target}.mlp_ln")
+            layer += 1
+    return state
+
+
+HUGGING_FACE = [("blocks", "layers"), ("token_embedding", "embed_tokens"), ("positional_embedding", "embed_positions.weight"),
+                ("cross_attn_ln", "encoder_attn_layer_norm"), (".attn_ln", ".self_attn_layer_norm"),
+                ("mlp_ln", "final_layer_norm"), ("ln_post", "layer_norm"), ("decoder.ln", "decoder.layer_norm"),
+                ("cross_attn.", "encoder_attn."), (".attn.", ".self_attn."), ("query", "q_proj"), ("key", "k_proj"),
+                ("value", "v_proj"), (".out.", ".out_proj."), ("mlp.0", "fc1"), ("mlp.2", "fc2")]
+
+
+def hugging_face_name(name):
+    for old, new in HUGGING_FACE:
+        name = name.replace(old, new)
+    return "model." + name
+
+
+def write_forms(model, scratch):
+    """The folder of each form by its name."""
+    variables, aliases = read_ct2(model / "model.bin")
+    state = openai_state(variables)
+    heads = {side: int(variables[f"{side}/num_heads"]) for side in ("encoder", "decoder")}
+    forms = {name: scratch / name for name in ("pt", "hf", "hf-parts", "ct2-float32", "ct2-int8")}
+    for folder in forms.values():
+        folder.mkdir(parents=True, exist_ok=True)
+    layers = {side: len({name.split(".")[2] for name in state if name.startswith(side + ".blocks")}) for side in heads}
+    width = state["encoder.conv1.weight"].shape[0]
+    dims = dict(n_mels=state["encoder.conv1.weight"].shape[1], n_audio_ctx=1500, n_audio_state=width,
+                n_audio_head=heads["encoder"], n_audio_layer=layers["encoder"],
+                n_vocab=state["decoder.token_embedding.weight"].shape[0], n_text_ctx=448, n_text_state=width,
+                n_text_head=heads["decoder"], n_text_layer=layers["decoder"])
+    torch.save({"dims": dims, "model_state_dict": state}, forms["pt"] / "base.pt")
+    assets = pathlib.Path(whisper.__file__).parent / "assets"
+    shutil.copy(assets / "multilingual.tiktoken", forms["pt"])
+    renamed = {hugging_face_name(name): tensor for name, tensor in state.items()}
+    save_file(renamed, forms["hf"] / "model.safetensors")
+    names = sorted(renamed)
+    parts = [names[::2], names[1::2]]
+    for number, part in enumerate(parts):
+        save_file({name: renamed[name] for name in part}, forms["hf-parts"] / f"model-0000{number + 1}-of-00002.safetensors")
+    index = {name: f"model-0000{number + 1}-of-00002.safetensors" for number, part in enumerate(parts) for name in part}
+    (forms["hf-parts"] / "model.safetensors.index.json").write_text(json.dumps({"weight_map": index}))
+    for name in ("hf", "hf-parts"):
+        config = dict(encoder_attention_heads=heads["encoder"], decoder_attention_heads=heads["decoder"])
+        (forms[name] / "config.json").write_text(json.dumps(config))
+        shutil.copy(model / "tokenizer.json", forms[name])
+    wide = {name: value.astype(np.float32) if value.dtype == np.float16 else value for name, value in variables.items()}
+    write_ct2(forms["ct2-float32"] / "model.bin", wide, aliases)
+    write_ct2(forms["ct2-int8"] / "model.bin", quantised(wide),
+              aliases + [(aliases[0][0] + "_scale", aliases[0][1] + "_scale")])
+    for name in ("ct2-float32", "ct2-int8"):
+        for file in ("config.json", "vocabulary.json"):
+            shutil.copy(model / file, forms[name])
+    return {"ct2-float16": model, **forms}
+
+
+def ours(program, model, language, clips, *more):
+    command = [program, "transcribe", *clips, "--whisper", str(model), "--language", language, "--json", *more]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    return [json.loads(line)["tokens"] for line in lines]
+
+
+def samples_of(clip):
+    """16,000 Hz, as `myxtts` resamples."""
+    sound, rate = soundfile.read(clip, dtype="float32")
+    if sound.ndim > 1:
+        sound = sound.mean(1)
+    import torchaudio.functional
+    return torchaudio.functional.resample(torch.from_numpy(sound), rate, 16000).clamp(-1, 1)
+
+
+def mel_of(clip):
+    return whisper.log_mel_spectrogram(whisper.pad_or_trim(samples_of(clip)))
+
+
+def by_ctranslate2(recogniser, code, language, mels):
+    prompt = [code.sot, code.to_language_token(language), code.transcribe, code.no_timestamps]
+    found = []
+    for mel in mels:
+        view = ctranslate2.StorageView.from_array(np.ascontiguousarray(mel.numpy()[None]))
+        result = recogniser.generate(view, [prompt], beam_size=1, max_length=228)
+        found.append(result[0].sequences_ids[0])
+    return found
+
+
+def by_openai(model, language, mels):
+    options = whisper.DecodingOptions(language=language, without_timestamps=True, fp16=False)
+    return [whisper.decode(model, mel, options).tokens for mel in mels]
+
+
+def main():
+    program, model, scratch = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+    clips = {}
+    for argument in sys.argv[4:]:
+        language, _, pattern = argument.partition("=")
+        clips[language] = sorted(glob.glob(pattern))
+    forms = write_forms(model, scratch)
+    torch.set_num_threads(2)
+    code = whisper.tokenizer.get_tokenizer(True)
+    reference = whisper.load_model(str(forms["pt"] / "base.pt"), device="cpu")
+    engines = {name: ctranslate2.models.Whisper(str(forms[name]), device="cpu", compute_type="float32", intra_threads=2)
+               for name in ("ct2-float16", "ct2-int8")}
+    differs = 0
+    seconds = {"CTranslate2": 0.0, "ours": 0.0}
+    for language, files in clips.items():
+        mels = [mel_of(clip) for clip in files]
+        began = time.monotonic()
+        expected = by_ctranslate2(engines["ct2-float16"], code, language, mels)
+        seconds["CTranslate2"] += time.monotonic() - began
+        rounded = by_ctranslate2(engines["ct2-int8"], code, language, mels)
+        answers = {"openai-whisper": (by_openai(reference, language, mels), expected)}
+        for name, folder in forms.items():
+            began = time.monotonic()
+            answers[name] = (ours(program, folder, language, files), rounded if name == "ct2-int8" else expected)
+            if name == "ct2-float16":
+                seconds["ours"] += time.monotonic() - began
+        for name, (found, wanted) in answers.items():
+            same = sum(a == b for a, b in zip(found, wanted))
+            differs += len(files) - same
+            print(f"{language}: {name}: {same} of {len(files)} clips have CTranslate2's tokens", flush=True)
+            for clip, a, b in zip(files, found, wanted):
+                if a != b:
+                    print(f"  {clip}\n    {code.decode(a)}\n    {code.decode(b)}", flush=True)
+    count = sum(len(files) for files in clips.values())
+    for name, total in seconds.items():
+        print(f"{name}: {total / count:.2f} s a clip, {total:.1f} s in all")
+    return 1 if differs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
