@@ -8,7 +8,6 @@
 #include <vector>
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -18,7 +17,7 @@
 #include "base/message_text.h"
 #include "base/progress.h"
 #include "cli/command.h"
-#include "cli/speaking_flags.h"
+#include "cli/device_flags.h"
 #include "listen/transcriber.h"
 #include "listen/whisper_files.h"
 #include "session/console.h"
@@ -36,7 +35,7 @@ struct TranscribeArguments {
   bool json = false;
   std::int64_t batch = 8;
   std::string precision = "fp32";
-  SpeakingFlags devices;  // --device, --model-gpu and --threads of it
+  DeviceFlags device;
 };
 
 struct ReadClip {
@@ -97,8 +96,8 @@ int run_transcribe(const TranscribeArguments& arguments) {
   if (arguments.batch < 1) {
     throw ConfigError(fmt::format("--batch is {}; it must be 1 or more.", arguments.batch));
   }
-  const c10::Device device = speaking_device(arguments.devices);
-  if (arguments.devices.threads) at::set_num_threads(std::max(1, *arguments.devices.threads));
+  check(arguments.device);
+  const c10::Device device = open_device(arguments.device);
   const Transcriber transcriber(open_whisper(arguments.whisper), device,
                                 arguments.precision == "bf16" ? at::kBFloat16 : at::kFloat);
   const ListenOptions options{
@@ -150,17 +149,7 @@ std::function<int()> declare_transcribe(CLI::App& app) {
   app.add_option("--precision", arguments->precision, "fp32 or bf16. [fp32]")
       ->type_name("KIND")
       ->group("Devices");
-  app.add_option("--device", arguments->devices.device,
-                 "cpu, cuda, or auto: a GPU where there is one. [auto]")
-      ->type_name("KIND")
-      ->group("Devices");
-  app.add_option("--model-gpu", arguments->devices.model_gpu,
-                 "The GPU to use, in nvidia-smi's order. [0]")
-      ->type_name("N")
-      ->group("Devices");
-  app.add_option("--threads", arguments->devices.threads, "Threads on the CPU. [one for each core]")
-      ->type_name("N")
-      ->group("Devices");
+  declare_device_flags(app, arguments->device);
   return [arguments] { return run_transcribe(*arguments); };
 }
 
