@@ -28,7 +28,7 @@ TEST_F(Recipes, EveryFileOfConfigsIsReadByTheProgram) {
   const auto named = run_program({"config", "--config", "configs/one-voice-from-nothing"});
   EXPECT_EQ(named.exit_code, 0) << named.err;
   EXPECT_TRUE(has(named.err, "is the recipe ")) << named.err;
-  EXPECT_TRUE(has(named.out, "stages: dvae,gpt,decoder")) << named.out;
+  EXPECT_TRUE(has(named.out, "stages: \"dvae,gpt,decoder\"")) << named.out;
 }
 
 TEST_F(Recipes, FineTuningWithoutAModelIsRefusedWithWhatToType) {

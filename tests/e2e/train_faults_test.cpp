@@ -43,7 +43,7 @@ class TrainFaults : public TrainingBench {
   }
 };
 
-// What --dry-run says of a check: "PASS  disk         12 GB free at ...".
+// What --dry-run says of a check, which is named as in "PASS  disk".
 std::string finding_of(const std::string& check, const std::string& out) {
   const auto name = out.find("  " + check + " ");
   const auto end = out.find('\n', name);
@@ -147,7 +147,7 @@ TEST_F(TrainFaults, AChainOnAFullDiskNamesTheCommandThatContinuesTheChain) {
   const Words words = steps(2, {"--stages", "gpt", "--checkpoint-dir", disk / "run"});
   Words check = words;
   check.insert(check.end(), {"--dry-run", "--quiet", "--cache-dir", path("cache")});
-  const std::string said = finding_of("disk", train("run", check).out);
+  const std::string said = finding_of("FAIL  disk", train("run", check).out);
   EXPECT_TRUE(has(said, " free at ")) << said;
   const auto full = train("run", words);
   EXPECT_EQ(full.exit_code, 3) << full.err;
@@ -169,8 +169,9 @@ TEST_F(TrainFaults, ADryRunOfSeveralStagesAddsUpTheirRoomAndSeesThatOneSpeakerIs
   std::set<std::string> models;
   std::string rest = result.out;
   for (int stage = 1; stage <= 4; ++stage) {
-    models.insert(finding_of("model", rest));
-    EXPECT_EQ(has(finding_of("disk", rest), " of the stages before among it"), stage > 1) << rest;
+    models.insert(finding_of("PASS  model", rest));
+    EXPECT_EQ(has(finding_of("PASS  disk", rest), " of the stages before among it"), stage > 1)
+        << rest;
     rest.erase(0, rest.find("\nStage ", 1) + 1);
   }
   EXPECT_EQ(models.size(), 4U) << result.out;

@@ -17,8 +17,8 @@
 
 #include "base/checksum.h"
 #include "base/error.h"
-#include "base/interruption.h"
 #include "base/files.h"
+#include "base/interruption.h"
 #include "base/log.h"
 #include "base/message_text.h"
 #include "base/progress.h"
