@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
@@ -309,18 +310,18 @@ TEST_F(ImportExport, HostileFilesEndWithOneSentenceAndTheirOwnExitCode) {
   const std::string pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n";
   const std::string page = "\n<!DOCTYPE html>\n<html><body>Sign in</body></html>\n";
   write_public_checkpoint(from_ / "model.pth", model_.views());
-  for (const char* name : {"model.pth", "config.json", "vocab.json"}) {
+  const std::string is_pointer =
+      " is a git-lfs pointer, which names a large file and does not hold it; type git lfs pull in "
+      "its folder";
+  const std::string is_page = " is a web page that was saved in place of the file; download";
+  for (const auto& [name, content, words] :
+       {std::tuple("model.pth", pointer, is_pointer), std::tuple("config.json", page, is_page),
+        std::tuple("vocab.json", pointer, is_pointer)}) {
     const std::string real = contents_of(from_ / name);
-    for (const auto& [content, words] :
-         {std::pair(pointer,
-                    " is a git-lfs pointer, which names a large file and does not hold "
-                    "it; type git lfs pull in its folder"),
-          std::pair(page, " is a web page that was saved in place of the file; download")}) {
-      write_text(from_ / name, content);
-      const auto result = import();
-      EXPECT_EQ(result.exit_code, 3);
-      EXPECT_NE(result.err.find((from_ / name).string() + words), std::string::npos) << result.err;
-    }
+    write_text(from_ / name, content);
+    const auto result = import();
+    EXPECT_EQ(result.exit_code, 3);
+    EXPECT_NE(result.err.find((from_ / name).string() + words), std::string::npos) << result.err;
     write_text(from_ / name, real);
   }
   write_public_checkpoint(from_ / "model.pth", model_.views());

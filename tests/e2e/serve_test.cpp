@@ -370,7 +370,7 @@ std::pair<std::size_t, std::size_t> held_by(int process) {
 }
 
 TEST_F(Serve, ClientsThatLeaveAtAnyMomentTakeNothingWithThem) {
-  start({"--streams", "3", "--max-text", "200000"});
+  start({"--streams", "3"});
   const std::string text = kTexts[2];
   const std::string body = order(text, 2);
   const std::string request =
@@ -397,18 +397,6 @@ TEST_F(Serve, ClientsThatLeaveAtAnyMomentTakeNothingWithThem) {
         break;
     }
   }
-  {  // a whole sound is not made for nobody: this one would take hundreds of pieces
-    std::string much;
-    for (int i = 0; i < 300; ++i) much += kTexts[2] + std::string(" ");
-    const std::string whole =
-        json{{"text", much}, {"speaker_wav", "anna"}, {"language", "en"}}.dump();
-    const Client client(port_);
-    client.send("POST /tts_to_audio/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
-                std::to_string(whole.size()) + "\r\n\r\n" + whole);
-    for (int i = 0; i < 400 && metric("myxtts_places_used") == 0; ++i) {
-      std::this_thread::sleep_for(5ms);
-    }
-  }
   EXPECT_TRUE(say(body).body == wanted);
   const auto is_quiet = [&] {
     return metric("myxtts_places_used") == 0 && metric("myxtts_requests_waiting") == 0;
@@ -420,6 +408,28 @@ TEST_F(Serve, ClientsThatLeaveAtAnyMomentTakeNothingWithThem) {
   }
   EXPECT_LE(held_by(server_->process()).first, before.first);
   EXPECT_EQ(held_by(server_->process()).second, before.second);
+}
+
+TEST_F(Serve, AWholeSoundIsNotMadeToItsEndForAClientThatHasLeft) {
+  start({"--streams", "3", "--max-text", "200000"});
+  {
+    std::string text;
+    for (int i = 0; i < 2000; ++i) text += kTexts[2] + std::string(" ");
+    const std::string body =
+        json{{"text", text}, {"speaker_wav", "anna"}, {"language", "en"}}.dump();
+    const Client client(port_);
+    client.send("POST /tts_to_audio/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
+                std::to_string(body.size()) + "\r\n\r\n" + body);
+    for (int i = 0; i < 1000 && metric("myxtts_places_used") == 0; ++i) {
+      std::this_thread::sleep_for(5ms);
+    }
+    EXPECT_GT(metric("myxtts_places_used"), 0);
+  }
+  const auto is_over = [&] {
+    return metric("myxtts_clients_left_total") == 1 && metric("myxtts_places_used") == 0;
+  };
+  for (int i = 0; i < 200 && !is_over(); ++i) std::this_thread::sleep_for(50ms);
+  EXPECT_TRUE(is_over());
 }
 
 TEST_F(Serve, AFullQueueSaysSoAndSigtermLetsWhatIsSpokenEnd) {
