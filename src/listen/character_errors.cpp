@@ -62,6 +62,8 @@ char32_t usual_letter(char32_t letter, Language language) {
 std::u32string letters_heard(std::string_view utf8, std::string_view language) {
   const Language spoken = parse_language(language);
   std::string text = to_lower(in_one_form(utf8));
+  // A full stop would make an ordinal of a number before it.
+  text.resize(text.find_last_not_of(". \t\r\n") + 1);
   if (!is_transliterated(spoken)) text = clean_text(text, spoken);
   std::u32string letters;
   for (std::size_t at = 0; at < text.size();) {

@@ -19,9 +19,9 @@ namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 constexpr std::int64_t kSamplesOfTime = kFramesOfPlace * kWhisperHop;  // between two times
-constexpr std::int64_t kLatestFirstTime = 50;  // of the first piece: a second
-constexpr double kSilence = 0.6;               // probability of no speech above which, and
-constexpr double kUnsure = -1.0;               // log-probability below which a window says nothing
+constexpr std::int64_t kWindowSeconds = 30;
+constexpr double kSilence = 0.6;  // probability of no speech above which, and
+constexpr double kUnsure = -1.0;  // log-probability below which a window says nothing
 
 double seconds_of(std::int64_t samples) {
   return static_cast<double>(samples) / static_cast<double>(kWhisperRate);
@@ -127,7 +127,9 @@ void Transcriber::rule_out_times(at::Tensor scores, const std::vector<std::int64
   rule(vocabulary_.no_times, vocabulary_.no_times + 1);
   if (said.empty()) {
     rule(0, first_time);
-    rule(std::min(first_time + kLatestFirstTime + 1, vocabulary_.size()), vocabulary_.size());
+    // The first second, of windows of 30.
+    const auto latest = (network_.sizes().audio_context + kWindowSeconds / 2) / kWindowSeconds;
+    rule(std::min(first_time + latest + 1, vocabulary_.size()), vocabulary_.size());
   }
   const bool opens = is_time(1) && !(said.size() < 2 || is_time(2));  // or ends a piece
   if (is_time(1)) {
@@ -235,15 +237,20 @@ std::int64_t Transcriber::add_pieces(const Heard& heard, const Window& window, s
     add(first, end, time_of(first), time_of(end - 1));
     first = end;
   }
-  return ends_whole ? samples : std::max(time_of(ends.back() - 1), kSamplesOfTime);
+  // Whatever time it says: on by a step, and never past what was not heard.
+  return ends_whole ? samples
+                    : std::min(std::max(time_of(ends.back() - 1), kSamplesOfTime), samples);
 }
 
-// Windows of one kind of prompt; languages that are not known yet are heard.
+// Windows of one kind of prompt; languages that are not known yet are heard. Empty: nobody wants it
+// any more.
 std::vector<Transcriber::Heard> Transcriber::hear(const std::vector<at::Tensor>& clips,
                                                   const std::vector<Window>& windows, bool times,
                                                   std::vector<Transcript>& transcripts,
                                                   const Wanted& wanted) const {
-  const auto encoded = network_.encode(mel_(sounds_of(clips, windows).to(network_.device())));
+  const auto mel = mel_(sounds_of(clips, windows).to(network_.device()));
+  const auto encoded = network_.encode(mel, wanted);
+  if (!encoded.defined()) return {};
   std::vector<std::string> languages(windows.size());
   const auto is_unknown = [&](const Window& window) {
     return transcripts[window.clip].language.empty();
@@ -296,6 +303,7 @@ std::vector<Transcript> Transcriber::operator()(const std::vector<at::Tensor>& c
       (fits ? now : later).push_back(window);
     }
     const auto found = hear(clips, now, times, transcripts, wanted);
+    if (wanted && !wanted()) break;
     for (std::size_t row = 0; row < now.size(); ++row) {
       const std::size_t clip = now[row].clip;
       Transcript& transcript = transcripts[clip];

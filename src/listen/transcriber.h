@@ -45,7 +45,7 @@ class Transcriber {
   Transcriber(const WhisperFiles& files, c10::Device device, at::ScalarType type = at::kFloat);
 
   // Clips [S] fp32 at kWhisperRate, on the CPU. Calls `heard` for each clip as it is done. Once
-  // `wanted` says no it ends before the next batch or token, and the rest is empty. Throws
+  // `wanted` says no it ends before the next layer or token, and the rest is empty. Throws
   // ConfigError for a language that the model does not know.
   std::vector<Transcript> operator()(const std::vector<at::Tensor>& clips,
                                      const ListenOptions& options,

@@ -174,12 +174,13 @@ at::Tensor Whisper::feed_forward(const Block& block, const at::Tensor& x) const 
   return x + block.mlp_out(at::gelu(block.mlp_in(block.mlp_norm(x))));
 }
 
-at::Tensor Whisper::encode(const at::Tensor& mel) const {
+at::Tensor Whisper::encode(const at::Tensor& mel, const std::function<bool()>& wanted) const {
   const c10::AutoGradMode no_gradients(false);
   auto x = at::gelu(at::conv1d(mel.to(device_, type_), conv1_, conv1_bias_, 1, 1));
   x = at::gelu(at::conv1d(x, conv2_, conv2_bias_, kFramesOfPlace, 1));
   x = x.transpose(1, 2).contiguous() + sound_places_;  // [B, audio_context, width]
   for (const Block& block : encoder_) {
+    if (wanted && !wanted()) return {};
     const auto qkv = into_heads(block.qkv(block.attend_norm(x)), 3, sizes_.audio_heads);
     const auto seen = at::scaled_dot_product_attention(qkv[0], qkv[1], qkv[2]);
     x = x + block.attend_out(out_of_heads(seen));

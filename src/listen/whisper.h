@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -49,8 +50,9 @@ class Whisper {
     void keep(const at::Tensor& rows);
   };
 
-  // [B, bands, 2 · audio_context] fp32 to [B, audio_context, width].
-  at::Tensor encode(const at::Tensor& mel) const;
+  // [B, bands, 2 · audio_context] fp32 to [B, audio_context, width]. Undefined once `wanted`, which
+  // is asked before each layer, says no.
+  at::Tensor encode(const at::Tensor& mel, const std::function<bool()>& wanted = {}) const;
 
   Reading begin(const at::Tensor& encoded) const;
 

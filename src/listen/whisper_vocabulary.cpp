@@ -28,6 +28,7 @@ constexpr std::size_t kLargestVocabulary = std::size_t{64} << 20U;  // bytes
 constexpr std::int64_t kMostTokens = 1'000'000;
 constexpr std::int64_t kTimes = 1501;             // 0 to 30 s
 constexpr std::int64_t kSteering = 8;             // specials that are neither languages nor times
+constexpr std::int64_t kFewestLanguages = 99;     // large-v3 has one more
 constexpr std::int64_t kEnglishOnlySize = 51864;  // tokens, of every size of English-only models
 
 // In the order of their tokens.
@@ -273,7 +274,7 @@ void WhisperVocabulary::number_specials(const Specials& named, const std::string
   end_of_text = end != named.end() ? end->second : std::ssize(bytes_);
   start = end_of_text + 1;
   const std::int64_t languages = size_ - end_of_text - kSteering - kTimes;
-  if (languages < 1 || languages > std::ssize(kLanguages)) {
+  if (languages < kFewestLanguages || languages > std::ssize(kLanguages)) {
     throw DataError(fmt::format(
         "{} has {} tokens of text, which does not fit a model of {} tokens: it is the vocabulary "
         "of another model.",
@@ -312,9 +313,15 @@ std::string WhisperVocabulary::text_of(std::span<const std::int64_t> tokens) con
   return repair_utf8(bytes);
 }
 
-// The pair of neighbours whose token has the lowest number becomes that token, until none is left.
+// A word that is no token itself: the pair of neighbours whose token has the lowest number becomes
+// that token, until none is left.
 void WhisperVocabulary::encode_word(std::string_view word,
                                     std::vector<std::int64_t>& tokens) const {
+  const auto whole = numbers_.find(std::string(word));
+  if (whole != numbers_.end()) {
+    tokens.push_back(whole->second);
+    return;
+  }
   std::vector<std::string_view> parts;
   for (std::size_t i = 0; i < word.size(); ++i) parts.push_back(word.substr(i, 1));
   for (;;) {

@@ -61,7 +61,9 @@ void remove_unfinished(const fs::path& folder) {
 Checkpoint describe(const fs::path& folder, std::int64_t step) {
   Checkpoint checkpoint{.folder = folder, .step = step};
   try {
-    checkpoint.validation_loss = read_sealed_folder(folder).validation_loss;
+    const Checkpoint sealed = read_sealed_folder(folder);
+    checkpoint.validation_loss = sealed.validation_loss;
+    checkpoint.sample_cer = sealed.sample_cer;
   } catch (const DataError&) {
     // Damaged: newest_valid() says so; here it is one without a loss.
   }

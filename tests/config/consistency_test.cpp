@@ -228,6 +228,7 @@ TEST(Consistency, WhatMeasuresNeedsClipsToMeasureOn) {
   for (const auto& [key, value] : Values{{"run.early_stopping", "3"},
                                          {"run.eval_steps", "10"},
                                          {"run.test_sentences", "s"},
+                                         {"run.judge", "whisper=base"},
                                          {"train.hand_on", "best"}}) {
     const Values asked = {{key, value}};
     EXPECT_EQ(complaint(asked), "") << key;
@@ -237,6 +238,16 @@ TEST(Consistency, WhatMeasuresNeedsClipsToMeasureOn) {
     without.emplace_back("data.val_data", "held-out");
     EXPECT_EQ(complaint(without), "") << key;
   }
+}
+
+TEST(Consistency, AJudgeNeedsSamplesAndWhatItHearsNeedsAJudge) {
+  EXPECT_NE(complaint({{"run.judge", "whisper=base"}, {"run.samples", "0"}}).find("--samples 3"),
+            std::string::npos);
+  EXPECT_EQ(
+      complaint({{"run.judge", "whisper=base"}, {"run.samples", "0"}, {"run.test_sentences", "s"}}),
+      "");
+  EXPECT_NE(complaint({{"run.best_by", "cer"}}).find("--judge whisper="), std::string::npos);
+  EXPECT_EQ(complaint({{"run.best_by", "cer"}, {"run.judge", "whisper=base"}}), "");
 }
 
 TEST(Consistency, NumbersThatAreNoneOrAbsurdAreRefused) {

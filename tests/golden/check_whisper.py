@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares `myxtts transcribe` with CTranslate2 and with OpenAI's program, token by token, in all forms of one model.
 
-Usage: python check_whisper.py MYXTTS MODEL SCRATCH LANGUAGE=GLOB...
+Usage: python check_whisper.py MYXTTS MODEL SCRATCH LANGUAGE=GLOB... [--forms=pt,hf,...] [--threads=2] [--openai]
        (needs ctranslate2 4.8, openai-whisper 20250625, torch 2.11, soundfile; nothing else in the project does)
 
-MODEL is a faster-whisper folder (model.bin, config.json, tokenizer.json). It is written to SCRATCH in the other forms: OpenAI's
+Clips are of 16,000 Hz. MODEL is a faster-whisper folder (model.bin, config.json, tokenizer.json). It is written to SCRATCH in the other forms: OpenAI's
 .pt, Hugging Face's folder whole and in parts, CTranslate2's model.bin in float32 and int8. Every clip is heard greedily,
-without times, in the language given; then all clips by CTranslate2 and by us, each alone on the machine, for the time.
+without times, in the language given; the time of CTranslate2 and of `transcribe` with the same file is said at the end.
+`--openai` asks OpenAI's program too.
 """
 import glob
 import json
@@ -177,17 +178,10 @@ def ours(program, model, language, clips, *more):
     return [json.loads(line)["tokens"] for line in lines]
 
 
-def samples_of(clip):
-    """16,000 Hz, as `myxtts` resamples."""
-    sound, rate = soundfile.read(clip, dtype="float32")
-    if sound.ndim > 1:
-        sound = sound.mean(1)
-    import torchaudio.functional
-    return torchaudio.functional.resample(torch.from_numpy(sound), rate, 16000).clamp(-1, 1)
-
-
 def mel_of(clip):
-    return whisper.log_mel_spectrogram(whisper.pad_or_trim(samples_of(clip)))
+    sound, rate = soundfile.read(clip, dtype="float32")
+    assert rate == 16000 and sound.ndim == 1, f"{clip} is not of 16,000 Hz and one channel: resampling is not compared here"
+    return whisper.log_mel_spectrogram(whisper.pad_or_trim(torch.from_numpy(sound)))
 
 
 def by_ctranslate2(recogniser, code, language, mels):
@@ -206,31 +200,36 @@ def by_openai(model, language, mels):
 
 
 def main():
-    program, model, scratch = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
-    clips = {}
-    for argument in sys.argv[4:]:
-        language, _, pattern = argument.partition("=")
-        clips[language] = sorted(glob.glob(pattern))
+    words = [word for word in sys.argv[1:] if not word.startswith("--")]
+    flags = dict((word[2:].split("=") + [""])[:2] for word in sys.argv[1:] if word.startswith("--"))
+    program, model, scratch = words[0], pathlib.Path(words[1]), pathlib.Path(words[2])
+    clips = {word.partition("=")[0]: sorted(glob.glob(word.partition("=")[2])) for word in words[3:]}
+    threads = int(flags.get("threads", 2))
     forms = write_forms(model, scratch)
-    torch.set_num_threads(2)
+    if "forms" in flags:
+        forms = {name: folder for name, folder in forms.items() if name in flags["forms"].split(",")}
+    torch.set_num_threads(threads)
     code = whisper.tokenizer.get_tokenizer(True)
-    reference = whisper.load_model(str(forms["pt"] / "base.pt"), device="cpu")
-    engines = {name: ctranslate2.models.Whisper(str(forms[name]), device="cpu", compute_type="float32", intra_threads=2)
-               for name in ("ct2-float16", "ct2-int8")}
+    reference = whisper.load_model(str(scratch / "pt" / "base.pt"), device="cpu") if "openai" in flags else None
+
+    def engine(folder):
+        return ctranslate2.models.Whisper(str(folder), device="cpu", compute_type="float32", intra_threads=threads)
+
+    plain, rounded = engine(model), engine(scratch / "ct2-int8") if "ct2-int8" in forms else None
     differs = 0
-    seconds = {"CTranslate2": 0.0, "ours": 0.0}
+    seconds = {"CTranslate2": 0.0, "ours, with opening the file": 0.0}
     for language, files in clips.items():
         mels = [mel_of(clip) for clip in files]
         began = time.monotonic()
-        expected = by_ctranslate2(engines["ct2-float16"], code, language, mels)
+        expected = by_ctranslate2(plain, code, language, mels)
         seconds["CTranslate2"] += time.monotonic() - began
-        rounded = by_ctranslate2(engines["ct2-int8"], code, language, mels)
-        answers = {"openai-whisper": (by_openai(reference, language, mels), expected)}
+        answers = {"openai-whisper": (by_openai(reference, language, mels), expected)} if reference else {}
         for name, folder in forms.items():
             began = time.monotonic()
-            answers[name] = (ours(program, folder, language, files), rounded if name == "ct2-int8" else expected)
+            found = ours(program, folder, language, files, "--threads", str(threads))
             if name == "ct2-float16":
-                seconds["ours"] += time.monotonic() - began
+                seconds["ours, with opening the file"] += time.monotonic() - began
+            answers[name] = (found, by_ctranslate2(rounded, code, language, mels) if name == "ct2-int8" else expected)
         for name, (found, wanted) in answers.items():
             same = sum(a == b for a, b in zip(found, wanted))
             differs += len(files) - same

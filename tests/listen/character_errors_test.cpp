@@ -18,6 +18,7 @@ TEST(CharacterErrors, PunctuationCaseAndBlanksDoNotCount) {
 TEST(CharacterErrors, NumbersCountAsTheyAreRead) {
   EXPECT_EQ(errors("Chapter 42.", "chapter forty-two", "en"), 0);
   EXPECT_EQ(errors("Kapitel 42.", "Kapitel zweiundvierzig", "de"), 0);
+  EXPECT_EQ(errors("Es waren 42.", "Es waren 42", "de"), 0) << "a full stop makes no ordinal";
   EXPECT_GT(errors("Chapter 42.", "chapter forty-three", "en"), 0);
 }
 

@@ -20,7 +20,7 @@ TEST(Transcriber, ALongClipIsHeardWindowByWindowToItsEnd) {
   const auto clips = tiny_clips();
   const auto whole = at::cat({clips[0], clips[1], clips[2]});
   int heard = 0;
-  const auto found = transcriber()({whole, clips[4]}, {.language = "de"}, {}, [&] { ++heard; });
+  const auto found = transcriber()({whole, clips[4]}, {}, {}, [&] { ++heard; });
   EXPECT_EQ(heard, 2);
   ASSERT_FALSE(found[0].pieces.empty());
   double before = 0;
@@ -29,8 +29,8 @@ TEST(Transcriber, ALongClipIsHeardWindowByWindowToItsEnd) {
     EXPECT_GE(piece.end, piece.begin);
     before = piece.begin;
   }
-  EXPECT_GT(found[0].tokens.size(), 40U) << "more than one window has room for";
-  EXPECT_EQ(found[1].tokens, transcriber()({clips[4]}, {.language = "de"})[0].tokens)
+  EXPECT_GT(found[0].tokens.size(), 20U) << "more than one window has room for";
+  EXPECT_EQ(found[1].tokens, transcriber()({clips[4]}, {})[0].tokens)
       << "a short clip is heard as if it were alone";
 }
 
@@ -43,9 +43,15 @@ TEST(Transcriber, TheFirstWindowOfALongClipIsThatOfAShortOneWithTimes) {
 }
 
 TEST(Transcriber, NothingIsHeardOnceNobodyWantsIt) {
-  const auto found = transcriber()(tiny_clips(), {}, [] { return false; });
-  ASSERT_EQ(found.size(), 6U);
-  EXPECT_TRUE(found[0].tokens.empty());
+  for (int patience = 0; patience < 6; ++patience) {  // while it hears, at any moment
+    int asked = 0;
+    int heard = 0;
+    const auto found = transcriber()(
+        tiny_clips(), {}, [&] { return asked++ < patience; }, [&] { ++heard; });
+    ASSERT_EQ(found.size(), 6U);
+    EXPECT_EQ(heard, 0);
+    EXPECT_TRUE(found[0].text.empty());
+  }
 }
 
 TEST(Transcriber, AnEmptyClipHasATranscript) {

@@ -98,6 +98,25 @@ TEST(CheckpointStore, BestIsALinkToTheLowestLossThatOutlivesOldOnesAndIsSaidWhen
   EXPECT_FALSE(fs::exists(fs::symlink_status(run / "best"))) << "--keep-best 0";
 }
 
+TEST(CheckpointStore, ByCharacterErrorsTheBestMovesWhenTheyAreHeard) {
+  const TemporaryFolder run;
+  CheckpointStore store(run.path(), 1, 1, BestBy::Cer);
+  save(store, 10, 1.0);
+  EXPECT_FALSE(fs::exists(fs::symlink_status(run / "best"))) << "nothing was heard yet";
+  EXPECT_TRUE(store.note_sample_cer(10, 0.5));
+  save(store, 20, 2.0);
+  EXPECT_EQ(contents_of(run / "best" / "model"), "weights of 10");
+  EXPECT_TRUE(store.note_sample_cer(20, 0.25));
+  EXPECT_EQ(contents_of(run / "best" / "model"), "weights of 20") << "though its loss is higher";
+  EXPECT_EQ(steps_of(store), (std::vector<std::int64_t>{20}));
+  EXPECT_FALSE(store.note_sample_cer(10, 0.1)) << "it is gone";
+  save(store, 30, 0.5);
+  EXPECT_TRUE(store.note_sample_cer(30, 0.25));
+  EXPECT_EQ(contents_of(run / "best" / "model"), "weights of 30") << "of equal ones the lower loss";
+  EXPECT_EQ(store.newest_valid()->step, 30) << "what was noted does not count as damage";
+  EXPECT_EQ(best_checkpoint(run.path(), BestBy::Cer)->sample_cer, 0.25);
+}
+
 TEST(CheckpointStore, WithoutACommitNothingIsLeft) {
   const TemporaryFolder run;
   CheckpointStore store(run.path());

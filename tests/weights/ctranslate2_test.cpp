@@ -92,7 +92,7 @@ TEST(Ctranslate2, WhatCannotBeIsNamed) {
   other[0] = 5;
   EXPECT_NE(refusal(folder, other).find("version 6: it begins with 5"), std::string::npos);
   std::string twice = sample();
-  twice[twice.size() - 5] = 'n';  // the alias
+  twice[twice.size() - 6] = 'n';  // the alias
   EXPECT_NE(refusal(folder, twice).find("names 'n' twice"), std::string::npos);
   std::string nowhere = sample();
   nowhere[nowhere.size() - 2] = 'z';
