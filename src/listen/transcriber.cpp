@@ -209,8 +209,8 @@ std::int64_t Transcriber::add_pieces(const Heard& heard, const Window& window, s
                                      Transcript& transcript) const {
   const std::vector<std::int64_t>& tokens = heard.tokens;
   const auto is_time = [&](std::size_t at) { return tokens[at] >= vocabulary_.first_time; };
-  const auto time_of = [&](std::size_t at) {
-    return (tokens[at] - vocabulary_.first_time) * kSamplesOfTime;
+  const auto time_of = [&](std::size_t at) {  // within the window, whatever is said
+    return std::min((tokens[at] - vocabulary_.first_time) * kSamplesOfTime, samples);
   };
   const auto add = [&](std::size_t first, std::size_t last, std::int64_t begin, std::int64_t end) {
     const auto text = vocabulary_.text_of(std::span(tokens).subspan(first, last - first));
@@ -237,9 +237,7 @@ std::int64_t Transcriber::add_pieces(const Heard& heard, const Window& window, s
     add(first, end, time_of(first), time_of(end - 1));
     first = end;
   }
-  // Whatever time it says: on by a step, and never past what was not heard.
-  return ends_whole ? samples
-                    : std::min(std::max(time_of(ends.back() - 1), kSamplesOfTime), samples);
+  return ends_whole ? samples : std::max(time_of(ends.back() - 1), kSamplesOfTime);
 }
 
 // Windows of one kind of prompt; languages that are not known yet are heard. Empty: nobody wants it

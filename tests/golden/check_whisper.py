@@ -199,6 +199,16 @@ def by_openai(model, language, mels):
     return [whisper.decode(model, mel, options).tokens for mel in mels]
 
 
+def report(title, files, found, wanted, code):
+    """Says how many clips have the same tokens; gives how many have not."""
+    same = sum(a == b for a, b in zip(found, wanted, strict=True))
+    print(f"{title}: {same} of {len(files)} clips have CTranslate2's tokens", flush=True)
+    for clip, a, b in zip(files, found, wanted):
+        if a != b:
+            print(f"  {clip}\n    {code.decode(a)}\n    {code.decode(b)}", flush=True)
+    return len(files) - same
+
+
 def main():
     words = [word for word in sys.argv[1:] if not word.startswith("--")]
     flags = dict((word[2:].split("=") + [""])[:2] for word in sys.argv[1:] if word.startswith("--"))
@@ -223,20 +233,15 @@ def main():
         began = time.monotonic()
         expected = by_ctranslate2(plain, code, language, mels)
         seconds["CTranslate2"] += time.monotonic() - began
-        answers = {"openai-whisper": (by_openai(reference, language, mels), expected)} if reference else {}
+        if reference:
+            differs += report(f"{language}: openai-whisper", files, by_openai(reference, language, mels), expected, code)
         for name, folder in forms.items():
             began = time.monotonic()
             found = ours(program, folder, language, files, "--threads", str(threads))
             if name == "ct2-float16":
                 seconds["ours, with opening the file"] += time.monotonic() - began
-            answers[name] = (found, by_ctranslate2(rounded, code, language, mels) if name == "ct2-int8" else expected)
-        for name, (found, wanted) in answers.items():
-            same = sum(a == b for a, b in zip(found, wanted))
-            differs += len(files) - same
-            print(f"{language}: {name}: {same} of {len(files)} clips have CTranslate2's tokens", flush=True)
-            for clip, a, b in zip(files, found, wanted):
-                if a != b:
-                    print(f"  {clip}\n    {code.decode(a)}\n    {code.decode(b)}", flush=True)
+            wanted = by_ctranslate2(rounded, code, language, mels) if name == "ct2-int8" else expected
+            differs += report(f"{language}: {name}", files, found, wanted, code)
     count = sum(len(files) for files in clips.values())
     for name, total in seconds.items():
         print(f"{name}: {total / count:.2f} s a clip, {total:.1f} s in all")
