@@ -5,8 +5,9 @@ const kMargin = {left: 58, right: 10, top: 10, bottom: 24};
 const kLeastDrag = 6;   // pixels; less is a click
 const kColours = 8;     // --line-1 to --line-8 of the style sheet
 
-// `options`: title, hint, format (a number as text), floor? and ceiling? (the axis reaches them), mayBeLog?, isExact? (nothing to smooth), isMain?.
-// A line: {label, colour (from 1), curves, name (in curves), isMeasured? (dots, no smoothing, a ring around the least), isDashed?}.
+// `options`: title, hint, format (a number as text), tick? (the same, on the axis), floor? and ceiling? (the axis reaches them), mayBeLog?,
+// isExact? (nothing to smooth), marksLeast? (a ring around the least measurement), isMain? (wide).
+// A line: {label, colour (from 1), curves, name (in curves), isMeasured? (dots, not smoothed), isDashed?}.
 class Chart {
   constructor(span, options, lines) {
     Object.assign(this, {span, options, lines, isDrawing: false, isSeen: false, drag: null});
@@ -214,9 +215,8 @@ class Chart {
 
   paintAxes(brush, {inner, low, high, x, y}, ticks) {
     const style = getComputedStyle(this.plot);
-    Object.assign(brush, {font: `${style.fontSize} ${style.fontFamily}`, fillStyle: style.color, strokeStyle: style.outlineColor, lineWidth: 1,
-                          textBaseline: 'middle', textAlign: 'right'});
-    brush.strokeStyle = getComputedStyle(this.element).borderTopColor;
+    Object.assign(brush, {font: `${style.fontSize} ${style.fontFamily}`, fillStyle: style.color, lineWidth: 1, textBaseline: 'middle', textAlign: 'right',
+                          strokeStyle: getComputedStyle(this.element).borderTopColor});
     brush.beginPath();
     for (const tick of ticks) {
       const at = Math.round(y(tick)) + 0.5;

@@ -55,7 +55,7 @@ class CompareView {
 
   showRuns(runs) {
     $('compare-runs').replaceChildren(...runs.map((run, i) => {
-      const swatch = make('span', {className: 'swatch'});
+      const swatch = make('span', {className: `swatch${i % 2 ? ' dashed' : ''}`});
       swatch.style.color = `var(--line-${i % kColours + 1})`;
       return make('li', {}, swatch, make('a', {href: `#run=${encodeURIComponent(run.id)}`, textContent: run.name, dir: 'auto'}),
                   make('span', {className: 'hint', textContent: ` ${stateText(run)}, ${say.step} ${progressText(run)}, ${say.best} ${bestText(run)}`}));
@@ -74,7 +74,7 @@ class CompareView {
     const several = base.names?.length > 1 || !base.names;
     const [title, hint] = titleOf(base.id ?? shortName(name));
     const isMeasured = name.startsWith('validation/');
-    const lines = runs.map((run, i) => ({name, curves: this.curves[i], label: run.name, colour: i + 1, isMeasured}));
+    const lines = runs.map((run, i) => ({name, curves: this.curves[i], label: run.name, colour: i + 1, isMeasured, isDashed: i % 2 === 1}));
     const chart = new Chart(this.span, {...base, title: several ? `${title}: ${lineLabel(name)}` : title, hint, isMain: kComparedFirst.includes(name)}, lines);
     chart.element.dataset.chart = name;
     $('compare-charts').append(chart.element);

@@ -81,16 +81,24 @@ function smallestAt(values) {
 class Curves {
   // `onChange` is called when there is something new to draw.
   constructor(id, onChange) {
-    Object.assign(this, {id, onChange, whole: new Map(), zoomed: null, wanted: new Set(), asked: 0});
+    Object.assign(this, {id, onChange, whole: new Map(), zoomed: null, wanted: new Set(), asked: 0, loads: new Set()});
   }
 
+  // What the server sends by itself while an answer is under way may or may not be in it.
   async load(names) {
-    const answer = await ask('/api/curves', {id: this.id, names: names.join(','), points: kPoints});
-    for (const name of names) {
-      this.wanted.add(name);
-      const curve = answer.curves[name];
-      if (curve) this.whole.set(name, curveOf(curve));
-      else this.whole.delete(name);
+    const meanwhile = [];
+    this.loads.add(meanwhile);
+    for (const name of names) this.wanted.add(name);
+    try {
+      const answer = await ask('/api/curves', {id: this.id, names: names.join(','), points: kPoints});
+      for (const name of names) {
+        const curve = answer.curves[name];
+        if (curve) this.whole.set(name, curveOf(curve));
+        else this.whole.delete(name);
+      }
+      for (const points of meanwhile) this.put(points);
+    } finally {
+      this.loads.delete(meanwhile);
     }
     this.onChange();
   }
@@ -118,7 +126,7 @@ class Curves {
     this.onChange();
   }
 
-  add(points) {
+  put(points) {
     for (const [name, more] of Object.entries(points)) {
       if (!this.wanted.has(name)) continue;
       if (!this.whole.has(name)) this.whole.set(name, {x: [], y: [], added: 0});
@@ -126,6 +134,11 @@ class Curves {
       const near = this.zoomed?.curves.get(name);
       if (near && this.zoomed.to >= more.steps[0]) addPoints(near, more);
     }
+  }
+
+  add(points) {
+    for (const meanwhile of this.loads) meanwhile.push(points);
+    this.put(points);
     if (!this.isReloading && [...this.whole.values()].some(curve => curve.added > kMostAdded)) {
       this.isReloading = true;
       this.again().catch(() => {}).finally(() => { this.isReloading = false; });

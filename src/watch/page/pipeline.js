@@ -71,7 +71,8 @@ function whoWaits({stages, queues, trainer}) {
 
 function deviceText(role) {
   if (!role) return say.unknown;
-  return role.gpu ? `${role.device}, ${role.gpu.name}, ${sizeText(role.gpu.memory_bytes)}` : `${role.device}, ${say.workers(ifKnown(role.threads))}`;
+  const known = role.gpu ? [role.gpu.name, sizeText(role.gpu.memory_bytes)] : isNumber(role.threads) ? [say.workers(inWords(role.threads))] : [];
+  return [role.device, ...known].join(', ');
 }
 
 function planCard({mode, data, model}) {
@@ -127,6 +128,8 @@ class PipelineTab {
 
   addQueues(names) {
     if (!names.length || this.queues.children.length) return;
+    const place = name => Object.keys(say.queues).indexOf(name.split('.')[1]);
+    names.sort((a, b) => place(a) - place(b));  // in the order of flow
     const {curves, span} = this.view;
     const lines = names.map((name, i) => ({name, curves, colour: i + 1, label: say.queues[name.split('.')[1]] ?? name.split('.')[1]}));
     const [title, hint] = titleOf('queues');

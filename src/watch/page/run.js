@@ -26,8 +26,6 @@ class RunView {
       samples: () => this.tabs.samples.again(),
       log: lines => this.tabs.log.add(lines),
     }, () => this.curves.again().catch(showError));
-    $('run').hidden = false;
-    $('chart-keys').hidden = true;
     this.start();
   }
 
@@ -49,8 +47,8 @@ class RunView {
 
   take(details) {
     if (this.isClosed) return;
-    setText($('error'), details.gone ? say.run_gone : '');
-    if (details.gone) return;
+    if (details.gone) return setText($('error'), say.run_gone);
+    if ($('error').textContent === say.run_gone) setText($('error'), '');
     $('run').hidden = false;
     this.details = details;
     showRunHead(details);

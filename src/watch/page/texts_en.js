@@ -2,9 +2,9 @@
 // What the page says in English.
 
 const kEnglish = {
-  direction: 'ltr', other: 'fa', other_name: 'فارسی', title: 'training',
+  direction: 'ltr', other: 'fa', other_name: 'فارسی',
   theme: 'Colours', theme_auto: 'as the system', theme_light: 'light', theme_dark: 'dark',
-  all_runs: 'All runs', runs: 'Training runs', run: 'Run', loading: 'Loading…', unknown: 'not known',
+  all_runs: 'All runs', runs: 'Training runs', run: 'Run', unknown: 'not known',
   no_runs: folders => `No run was found in ${folders}. Start one with “myxtts train”; it appears here by itself.`,
   skip: 'Skip to the content',
 
@@ -19,7 +19,7 @@ const kEnglish = {
   use_key: 'Use this key', cancel: 'Cancel',
 
   // The figures of a run.
-  part: 'Part of the model', progress: 'Progress', step: 'Step', steps: 'Steps', of: (a, b) => `${a} of ${b}`, at_step: step => `step ${step}`,
+  part: 'Part of the model', progress: 'Progress', step: 'Step', of: (a, b) => `${a} of ${b}`, at_step: step => `step ${step}`,
   at_steps: (first, last) => `steps ${first} to ${last}`,
   loss: 'Training loss', validation: 'Validation loss', best: 'Best so far', best_at: (loss, step) => `${loss} at step ${step}`,
   speed: 'Speed', speed_value: hours => `${hours} h of speech an hour`, left: 'Time left', ready: 'Batches ready', updated: 'Last sign of life',
@@ -106,7 +106,7 @@ const kEnglish = {
   no_samples: 'No samples yet: they are made with each validation, unless --samples 0 was asked for.',
   measurement: 'Measurement', measurement_at: (n, all, step) => `${n} of ${all}, step ${step}`, earlier: 'Earlier measurement', later: 'Later measurement',
   recording: 'Recording', copy: 'Copy of the recording', synthesis: 'Synthesis', voice: 'Voice that is imitated', codes: 'Speech codes',
-  sound_missing: 'not made', sound_left_out: 'left out of this file', sound_failed: 'This sound cannot be played: its file is damaged or gone.',
+  sound_left_out: 'left out of this file', sound_failed: 'This sound cannot be played: its file is damaged or gone.',
   spectrogram_of: (what, step) => `Spectrogram: ${what}, step ${step}`, picture: (upper, lower) => `Spectrograms that the run drew: above ${upper}, below ${lower}`,
   sound_of: (what, name, step) => `${what} of sample ${name}, step ${step}`, sample: name => `Sample ${name}`, no_text: 'Its text is not there.',
   learnt: 'Hear it being learnt', learnt_stop: 'Stop', learnt_hint: 'Plays this sentence from the first measurement to the last.',

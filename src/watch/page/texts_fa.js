@@ -4,9 +4,9 @@
 const ltr = text => `\u2066${text}\u2069`;
 
 const kPersian = {
-  direction: 'rtl', other: 'en', other_name: 'English', title: 'آموزش',
+  direction: 'rtl', other: 'en', other_name: 'English',
   theme: 'رنگ‌ها', theme_auto: 'مانند سیستم', theme_light: 'روشن', theme_dark: 'تیره',
-  all_runs: 'همهٔ اجراها', runs: 'اجراهای آموزش', run: 'اجرا', loading: 'در حال بارگذاری…', unknown: 'نامعلوم',
+  all_runs: 'همهٔ اجراها', runs: 'اجراهای آموزش', run: 'اجرا', unknown: 'نامعلوم',
   no_runs: folders => `در ${folders} اجرایی پیدا نشد. یکی را با «${ltr('myxtts train')}» آغاز کنید؛ خودش این‌جا دیده می‌شود.`,
   skip: 'رفتن به محتوا',
 
@@ -19,7 +19,7 @@ const kPersian = {
   key_wrong: 'سرور این کلید را نمی‌شناسد. کلید دیگری بنویسید.', key_missing: 'سرور بدون کلید API چیزی نمی‌گوید. برای نوشتن کلید، صفحه را دوباره باز کنید.',
   use_key: 'به کار بردن کلید', cancel: 'انصراف',
 
-  part: 'بخش مدل', progress: 'پیشرفت', step: 'گام', steps: 'گام‌ها', of: (a, b) => `${a} از ${b}`, at_step: step => `گام ${step}`,
+  part: 'بخش مدل', progress: 'پیشرفت', step: 'گام', of: (a, b) => `${a} از ${b}`, at_step: step => `گام ${step}`,
   at_steps: (first, last) => `گام‌های ${first} تا ${last}`,
   loss: 'خطای آموزش', validation: 'خطای اعتبارسنجی', best: 'بهترین تاکنون', best_at: (loss, step) => `${loss} در گام ${step}`,
   speed: 'سرعت', speed_value: hours => `${hours} ساعت گفتار در ساعت`, left: 'زمان باقی‌مانده', ready: 'دسته‌های آماده', updated: 'آخرین نشانهٔ کار',
@@ -109,7 +109,7 @@ const kPersian = {
   no_samples: `هنوز نمونه‌ای نیست: با هر اعتبارسنجی ساخته می‌شوند، مگر آن‌که ${ltr('--samples 0')} خواسته شده باشد.`,
   measurement: 'اندازه‌گیری', measurement_at: (n, all, step) => `${n} از ${all}، گام ${step}`, earlier: 'اندازه‌گیری پیشین', later: 'اندازه‌گیری بعدی',
   recording: 'ضبط اصلی', copy: 'رونوشت ضبط', synthesis: 'گفتار مدل', voice: 'صدایی که تقلید می‌شود', codes: 'کدهای گفتار',
-  sound_missing: 'ساخته نشده', sound_left_out: 'در این فایل نیامده', sound_failed: 'این صدا پخش نمی‌شود: فایلش آسیب دیده یا نیست.',
+  sound_left_out: 'در این فایل نیامده', sound_failed: 'این صدا پخش نمی‌شود: فایلش آسیب دیده یا نیست.',
   spectrogram_of: (what, step) => `اسپکتروگرام: ${what}، گام ${step}`, picture: (upper, lower) => `اسپکتروگرام‌هایی که اجرا کشیده است: بالا ${upper}، پایین ${lower}`,
   sound_of: (what, name, step) => `${what}، نمونهٔ ${name}، گام ${step}`, sample: name => `نمونهٔ ${name}`, no_text: 'متن آن موجود نیست.',
   learnt: 'شنیدن روند یادگیری', learnt_stop: 'توقف', learnt_hint: 'این جمله را از نخستین تا آخرین اندازه‌گیری پخش می‌کند.',
