@@ -51,9 +51,9 @@ class SpanControls {
     this.output.htmlFor = id;
     this.scale = make('input', {type: 'checkbox', id: scaleId, checked: kept('log') === 'true'});
     this.reset = smallButton(say.zoom_all, () => span.zoom(null));
+    const zoom = [smallButton(say.zoom_in, () => span.zoomBy(0.5)), smallButton(say.zoom_out, () => span.zoomBy(2)), this.reset];
     place.replaceChildren(make('div', {className: 'row controls'}, labelOf(this.slider, say.smoothing), this.slider, this.output,
-                               ticked(this.scale, say.log_scale), smallButton(say.zoom_in, () => span.zoomBy(0.5)), smallButton(say.zoom_out, () => span.zoomBy(2)), this.reset),
-                          hintOf(say.chart_keys));
+                               ticked(this.scale, say.log_scale), ...zoom), hintOf(say.chart_keys));
     this.slider.oninput = this.scale.onchange = () => this.turn();
     this.turn();
   }
