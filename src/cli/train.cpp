@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/atomic_file.h"
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/interruption.h"
 #include "base/log.h"
@@ -20,8 +21,10 @@
 #include "config/effective_config.h"
 #include "config/model_json.h"
 #include "config/part_settings.h"
+#include "config/value_text.h"
 #include "data/corpus.h"
 #include "data/layouts/manifest.h"
+#include "diagnose/corpus/corpus_survey.h"
 #include "run/model_folder.h"
 #include "run/open_model.h"
 #include "run/public_folder.h"
@@ -31,10 +34,12 @@
 #include "session/ranks/rank_start.h"
 #include "session/ranks/rank_threads.h"
 #include "session/run_checks.h"
+#include "session/run_record.h"
 #include "session/run_report.h"
 #include "session/samples/part_samples.h"
 #include "session/trial/auto_placement.h"
 #include "train/starting_point.h"
+#include "watch/watch_server.h"
 
 namespace myxtts {
 namespace {
@@ -112,6 +117,15 @@ std::optional<Clock::Time> deadline_of(const TrainConfig& train) {
          std::chrono::duration_cast<Clock::Time::duration>(Minutes(*train.max_minutes));
 }
 
+// For whoever watches the run; a disk that refuses it says so soon enough.
+void list_suspicious(const Corpus& corpus, const std::filesystem::path& file) {
+  try {
+    write_file_atomically(file, bytes_of(json_lines(find_suspicious(corpus))));
+  } catch (const DataError& error) {
+    log_debug("train", "{}", error.what());
+  }
+}
+
 struct Outcome {
   Ending ending = Ending::Done;
   int signal = 0;  // that stopped it
@@ -141,6 +155,7 @@ Outcome train_into(const RunDirectory& run, EffectiveConfig settings, std::vecto
   const World& world = ranks.team().world();
   RunInputs inputs(settings, plans, run.path(), resumed,
                    {.rank = world.rank, .world_size = world.size});  // model, corpus, devices
+  if (ranks.leads()) list_suspicious(inputs.data().corpus(), run / "suspicious.jsonl");
   RankThreads training(inputs, checkpoints, options, ranks.team());
   const Interruption interruption;
   const InterruptionWatch watch([&training] { training.stop(); });
@@ -153,6 +168,36 @@ Outcome train_into(const RunDirectory& run, EffectiveConfig settings, std::vecto
           .signal = interruption.signal(),
           .state = training.state(),
           .example = example_of(inputs.data().corpus())};
+}
+
+const char* state_of(Ending ending) {
+  switch (ending) {
+    case Ending::Done:
+      return "finished";
+    case Ending::Stopped:
+      return "stopped";
+    case Ending::OutOfTime:
+      return "out-of-time";
+  }
+  return "stopped";
+}
+
+// The same, with a record of it in the run directory.
+Outcome train_on_record(const RunDirectory& run, EffectiveConfig settings,
+                        std::vector<DevicePlan> plans, const RankStart& ranks, RunOptions options) {
+  if (!ranks.leads()) {
+    return train_into(run, std::move(settings), std::move(plans), ranks, options);
+  }
+  RunRecord record(run.path(), settings.values.train.stage, MYXTTS_VERSION);
+  options.record = &record;
+  try {
+    const Outcome outcome = train_into(run, std::move(settings), std::move(plans), ranks, options);
+    record.end(state_of(outcome.ending));
+    return outcome;
+  } catch (const std::exception& error) {
+    record.end("failed", one_line(error.what()));
+    throw;
+  }
 }
 
 // The stages of --stages one after another, each in a folder of its own and from the model of the
@@ -170,7 +215,7 @@ Outcome train_parts(const RunDirectory& run, const EffectiveConfig& settings,
     }
     log_info("train", "{}", chain.opening(*next));
     const RunDirectory own(chain.folder(*next));
-    outcome = train_into(
+    outcome = train_on_record(
         own, chain.settings_of(*next), {plans[*next]}, ranks,
         {.title = chain.title(*next), .deadline = options.deadline, .resume = options.resume});
     chain.show_models(*next);
@@ -227,6 +272,17 @@ void warn_of_untrained_parts(const TrainConfig& train) {
               missing.size() == 1 ? "that stage is" : "those stages are");
 }
 
+// With --watch: shown while the run trains. Null: nobody asked for it.
+std::unique_ptr<WatchBeside> page_of_run(const RunDirectoryConfig& config,
+                                         const std::filesystem::path& run, const RankStart& ranks) {
+  if (!config.watch || !ranks.leads()) return nullptr;
+  const auto port = config.watch_port ? std::optional(static_cast<int>(*config.watch_port))
+                                      : std::optional<int>();
+  auto page = std::make_unique<WatchBeside>(run, port, MYXTTS_VERSION);
+  log_info("train", "watch the run at {}", page->address());
+  return page;
+}
+
 int train(const EffectiveConfig& settings, RankStart& ranks) {
   const RunConfig& config = settings.values;
   const bool has_stages = config.train.stages.has_value();
@@ -244,11 +300,12 @@ int train(const EffectiveConfig& settings, RankStart& ranks) {
     const RunDirectory run(ranks.folder_of(config.run.checkpoint_dir));
     add_log_file(run / "log.txt");
     say(settled_rates(settings));
+    const auto page = page_of_run(config.run, run.path(), ranks);
     const RunOptions options{.deadline = deadline,
                              .resume = ranks.started(resume_command(run.path()))};
     try {
       const Outcome outcome = has_stages ? train_parts(run, settings, ranks, options)
-                                         : train_into(run, settings, plans, ranks, options);
+                                         : train_on_record(run, settings, plans, ranks, options);
       return report(outcome, config, run, ranks);
     } catch (const NoClipsError&) {
       run.discard_if_new();

@@ -112,10 +112,14 @@ std::optional<Checkpoint> best_of(std::vector<Checkpoint> found) {
 
 }  // namespace
 
-std::optional<Checkpoint> best_checkpoint(const fs::path& run) {
+std::vector<Checkpoint> list_checkpoints(const fs::path& run) {
   std::error_code none;
   if (!fs::is_directory(run / kCheckpoints, none)) return {};
-  return best_of(checkpoints_in(run / kCheckpoints));
+  return checkpoints_in(run / kCheckpoints);
+}
+
+std::optional<Checkpoint> best_checkpoint(const fs::path& run) {
+  return best_of(list_checkpoints(run));
 }
 
 std::optional<Checkpoint> CheckpointStore::newest_valid() const {

@@ -57,6 +57,9 @@ class CheckpointStore {
   std::size_t keep_best_;
 };
 
+// The checkpoints of a run, oldest first; none where there is no such run. Changes nothing there.
+std::vector<Checkpoint> list_checkpoints(const std::filesystem::path& run);
+
 // The checkpoint of a run with the lowest validation loss; nothing where none has one, or there is
 // no such run. Changes nothing there.
 std::optional<Checkpoint> best_checkpoint(const std::filesystem::path& run);

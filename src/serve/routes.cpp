@@ -1,80 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "serve/routes.h"
 
-#include <exception>
-#include <filesystem>
 #include <utility>
 
-#include "base/error.h"
-#include "base/log.h"
-
 namespace myxtts {
-namespace {
-
-using httplib::Request;
-using httplib::Response;
-using Json = nlohmann::json;
-
-// By the kinds that OpenAI's clients know.
-const char* type_of(int status) {
-  if (status == 401) return "authentication_error";
-  if (status == 403) return "permission_error";
-  if (status == 429) return "rate_limit_error";
-  return status >= 500 ? "server_error" : "invalid_request_error";
-}
-
-}  // namespace
-
-void answer_json(Response& response, const Json& json, int status) {
-  response.status = status;
-  response.set_content(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n",
-                       "application/json");
-}
-
-void answer_error(Response& response, const RequestError& error, ErrorShape shape) {
-  if (shape == ErrorShape::Detail) {
-    answer_json(response, {{"detail", error.what()}}, error.status());
-    return;
-  }
-  answer_json(response,
-              {{"error",
-                {{"message", error.what()},
-                 {"type", type_of(error.status())},
-                 {"param", error.field().empty() ? Json() : Json(error.field())},
-                 {"code", error.code()}}}},
-              error.status());
-}
-
-namespace {
-
-void answer_failures(ErrorShape shape, Response& response, const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const RequestError& error) {
-    answer_error(response, error, shape);
-  } catch (const Error& error) {  // of the server, not of the request: a model or device is lost
-    log_error("serve", "{}", error.what());
-    answer_error(response, {503, "not_available", error.what()}, shape);
-  } catch (const std::filesystem::filesystem_error& error) {
-    log_error("serve", "{}", error.what());
-    answer_error(response, {507, "disk_error", "A file of the server cannot be written or read."},
-                 shape);
-  } catch (const std::exception& error) {
-    log_error("serve", "a bug of MyXTTS, please report it: {}", error.what());
-    answer_error(response, {500, "internal_error", "The server failed; its log says more."}, shape);
-  }
-}
-
-}  // namespace
-
-httplib::Server::Handler guarded(ErrorShape shape, httplib::Server::Handler handler) {
-  return [shape, handler = std::move(handler)](const Request& request, Response& response) {
-    answer_failures(shape, response, [&] { handler(request, response); });
-  };
-}
 
 void add_post(httplib::Server& server, const char* path, ErrorShape shape, BodyHandler handler) {
-  server.Post(path, [shape, handler = std::move(handler)](const Request&, Response& response,
+  server.Post(path, [shape, handler = std::move(handler)](const httplib::Request&,
+                                                          httplib::Response& response,
                                                           const httplib::ContentReader& reader) {
     answer_failures(shape, response, [&] {
       std::string body;

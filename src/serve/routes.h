@@ -10,8 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "http/answers.h"
 #include "serve/http_server.h"
-#include "serve/request_error.h"
 
 namespace myxtts {
 
@@ -27,18 +27,6 @@ struct RouteContext {
   XttsSettings xtts = {};
   std::string xtts_model = {};
 };
-
-// How a protocol puts its errors.
-enum class ErrorShape {
-  OpenAi,  // {"error": {"message": ..., "type": ..., "param": ..., "code": ...}}
-  Detail   // {"detail": ...}
-};
-
-void answer_json(httplib::Response& response, const nlohmann::json& json, int status = 200);
-void answer_error(httplib::Response& response, const RequestError& error, ErrorShape shape);
-
-// A handler whose errors become answers.
-httplib::Server::Handler guarded(ErrorShape shape, httplib::Server::Handler handler);
 
 // A route whose body is JSON, whatever its sender calls it: curl calls everything a form, and forms
 // are cut at 8 KB.

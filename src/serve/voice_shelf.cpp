@@ -11,7 +11,7 @@
 #include "audio/ffmpeg.h"
 #include "base/atomic_file.h"
 #include "base/message_text.h"
-#include "serve/request_error.h"
+#include "http/request_error.h"
 
 namespace myxtts {
 namespace {

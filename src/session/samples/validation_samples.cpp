@@ -51,11 +51,13 @@ void write_sound(const fs::path& path, const Sample& sample) {
 }  // namespace
 
 ValidationSamples::ValidationSamples(const fs::path& run, PartTraining& training,
-                                     const OpenModel& start, SampleMaker make_samples)
+                                     const OpenModel& start, SampleMaker make_samples,
+                                     std::function<void()> made)
     : folder_(run / "samples"),
       training_(training),
       start_(start),
       make_samples_(std::move(make_samples)),
+      made_(std::move(made)),
       jobs_(1) {
   threads_.start("samples", [this] { work(); });
 }
@@ -136,6 +138,7 @@ void ValidationSamples::make(const Job& job) {
   if (stopped_) return;
   log_info("train", "step {}: {} in {}", job.step, counted(made, "sample is", "samples are"),
            folder.string());
+  if (made_) made_();
 }
 
 void ValidationSamples::keep(const Sample& sample, std::int64_t step, const fs::path& folder) {

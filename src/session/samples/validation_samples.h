@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -27,8 +28,10 @@ namespace myxtts {
 class ValidationSamples final : public TrainingObserver {
  public:
   // `start` is the model as the run began with it; the weights that are trained take their places.
+  // Its thread calls `made` when those of a step are there.
   ValidationSamples(const std::filesystem::path& run, PartTraining& training,
-                    const OpenModel& start, SampleMaker make_samples);
+                    const OpenModel& start, SampleMaker make_samples,
+                    std::function<void()> made = {});
   ~ValidationSamples() override;  // waits for what is being made, or for its end after stop()
 
   void stepped(const StepReport&) override {}
@@ -57,6 +60,7 @@ class ValidationSamples final : public TrainingObserver {
   PartTraining& training_;
   const OpenModel& start_;
   const SampleMaker make_samples_;
+  const std::function<void()> made_;
   std::int64_t last_ = -1;  // step that was handed to the thread
   bool finished_ = false;
   std::optional<EventFile> events_;  // the thread's, from its first sample on
