@@ -74,7 +74,7 @@ class RunView {
   putChart(chart, names, place) {
     const [title, hint] = titleOf(chart.id);
     const lines = names.map((name, i) =>
-      ({name, curves: this.curves, label: names.length > 1 ? lineLabel(name) : '', colour: i + 1, isMeasured: name.startsWith('validation/')}));
+      ({name, curves: this.curves, label: chart.names.length > 1 ? lineLabel(name) : '', colour: i + 1, isMeasured: name.startsWith('validation/')}));
     const made = new Chart(this.span, {...chart, title, hint}, lines);
     made.element.dataset.chart = chart.id;
     const old = $('charts').querySelector(`[data-chart="${CSS.escape(chart.id)}"]`);

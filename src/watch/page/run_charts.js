@@ -69,7 +69,7 @@ class SpanControls {
 
   show() {
     const steps = this.span.smoothedSteps();
-    setText(this.output, steps ? say.smoothing_over(inWords(Math.max(1, Math.round(steps)))) : say.smoothing_none);
+    setText(this.output, steps ? say.smoothing_over(inWords(Math.round(steps))) : say.smoothing_none);
     this.reset.setAttribute('aria-disabled', String(!this.span.range));
   }
 }

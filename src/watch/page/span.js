@@ -26,10 +26,11 @@ class Span {
     return this.range ?? this.all();
   }
 
-  // Steps that the smoothing of 0 to 1 averages over: few at first.
+  // Steps that the smoothing of 0 to 1 averages over: few at first; 0 where there would be but one.
   smoothedSteps() {
     const [low, high] = this.shown();
-    return this.smoothing ** 2 * kMostSmoothing * (high - low);
+    const steps = this.smoothing ** 2 * kMostSmoothing * (high - low);
+    return steps < 2 ? 0 : steps;
   }
 
   zoom(range) {
