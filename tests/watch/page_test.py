@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "serve"))
 from browser import CHROMIUM, KEYS, Browser  # noqa: E402
@@ -60,6 +61,7 @@ def setUpModule():
     write_run(folder / "few/short", 20)
     server = Server(runs)
     unittest.addModuleCleanup(server.close)
+    urllib.request.urlopen(server.address + "api/run?id=long", timeout=120).close()  # read once: on a busy machine that alone may take a while
     browser = Browser(folder / "browser")
     unittest.addModuleCleanup(browser.close)
     browser.send("Network.enable")

@@ -38,19 +38,23 @@ function askForKey() {
   return keyQuestion;
 }
 
-// fetch, with the key, that asks for the key where one is wanted. Throws an Error for the reader.
+// fetch, with the key, that asks for the key where one is wanted and waits once where the server limits requests. Throws an Error for the reader.
 async function askServer(address, signal) {
-  for (;;) {
+  for (let mayWait = true; ;) {
     const sent = key;
     const answer = await fetch(address, {signal, cache: 'no-store', headers: sent ? {Authorization: `Bearer ${sent}`} : {}}).catch(error => {
       throw error.name === 'AbortError' ? error : new NoAnswer(say.gone);
     });
     if (answer.ok) return answer;
-    if (answer.status !== 401) {
+    if (answer.status === 429 && mayWait) {
+      mayWait = false;
+      await new Promise(resolve => setTimeout(resolve, Math.min(Number(answer.headers.get('Retry-After')) || 2, 60) * 1000));
+    } else if (answer.status !== 401) {
       const body = await answer.json().catch(() => ({}));
       throw Object.assign(new Error(body.detail ?? `HTTP ${answer.status}`), {status: answer.status});
+    } else if (sent === key) {
+      await askForKey();
     }
-    if (sent === key) await askForKey();
   }
 }
 
