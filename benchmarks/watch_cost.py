@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What watching costs a training step, on this machine's CPU.
+"""What watching costs a training, on this machine's CPU.
 
     benchmarks/watch_cost.py --program build/release/bin/myxtts [--steps 300] [--rounds 3]
 
-Trains `tiny` on tones with and without `--watch`, one after the other in turns; with it, a page is open all the time (the stream of events
-of the run, as a browser has it). Counted are the instructions of the process beyond its start and end, that is the difference between a long
-and a short run, by `perf stat` where it is there; else the processor time of the same. Both are printed with their spread.
+Trains `tiny` on tones with `--watch` while a page is open all the time: the events of the run, as a browser has them. The kernel counts the time
+that each thread had a core (/proc/PID/task/TID/schedstat): the share of the threads `watch`, which serve the page, and `record`, which keeps
+status.json and report.html, of all that the process computed between its first and its last look is what a step is longer where no core is free.
+The time of start and end, and the writing of the last report, are not counted.
 """
 import argparse
 import json
@@ -14,15 +15,16 @@ import math
 import os
 import pathlib
 import re
-import resource
-import shutil
 import statistics
 import struct
 import subprocess
 import tempfile
 import threading
+import time
 import urllib.request
 import wave
+
+OURS = {"watch", "record"}
 
 
 def write_corpus(folder, clips=16):
@@ -38,42 +40,59 @@ def write_corpus(folder, clips=16):
             file.write(f"c{number}|A short sentence for clip number {number}.|A short sentence for clip number {number}.\n")
 
 
-def listen(address, run, stopped, heard):
+def seconds_by_thread(process):
+    """Thread name -> seconds that its threads had a core."""
+    seconds = {}
+    for task in pathlib.Path(f"/proc/{process}/task").iterdir():
+        try:
+            name = (task / "comm").read_text().strip()
+            seconds[name] = seconds.get(name, 0) + int((task / "schedstat").read_text().split()[0]) / 1e9
+        except OSError:
+            continue  # it has ended
+    return seconds
+
+
+def listen(address, run, heard):
     """A page: the run's events, from the first to the last."""
     try:
-        with urllib.request.urlopen(f"{address}api/events?id={run}", timeout=60) as answer:
-            while not stopped.is_set():
-                heard.append(len(answer.read1(65536)))
+        with urllib.request.urlopen(f"{address}api/events?id={run}", timeout=120) as answer:
+            while data := answer.read1(65536):
+                heard.append(len(data))
     except OSError:
         pass
 
 
-def train(arguments, corpus, folder, steps, watched):
+def train(arguments, corpus, folder):
+    """The share of our threads while steps were trained, and how many there were."""
     command = [str(arguments.program), "train", "--model-size", "tiny", "--device", "cpu", "--train-data", str(corpus), "--checkpoint-dir",
-               str(folder), "--batch-size", "4", "--max-steps", str(steps), "--save-steps", "none", "--save-minutes", "none", "--samples", "0",
-               "--model-threads", "1", "--data-threads", "1", "--log-steps", "10", "--eval-steps", "1000000"]
-    if watched:
-        command += ["--watch", "--watch-port", "0"]
-    counts = folder.with_suffix(".perf")
-    if arguments.perf:
-        command = ["perf", "stat", "-x,", "-e", "instructions:u", "-o", str(counts)] + command
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+               str(folder), "--batch-size", "4", "--max-steps", str(arguments.steps), "--samples", "0", "--model-threads", "1",
+               "--data-threads", "1", "--eval-steps", "100", "--watch", "--watch-port", "0"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-    stopped, heard = threading.Event(), []
-    for line in process.stderr:
-        found = re.search(r"watch the run at (http://\S+)", line)
-        if found:
-            threading.Thread(target=listen, args=(found[1], folder.name, stopped, heard), daemon=True).start()
-    process.wait()
-    stopped.set()
+    heard, said = [], []
+
+    def follow():
+        for line in process.stderr:
+            said.append(line)
+            if found := re.search(r"watch the run at (http://\S+)", line):
+                threading.Thread(target=listen, args=(found[1], folder.name, heard), daemon=True).start()
+    threading.Thread(target=follow, daemon=True).start()
+    first = last = None
+    metrics = folder / "metrics.jsonl"
+    while process.poll() is None:
+        time.sleep(0.1)
+        steps = metrics.read_text().count('"event":"train"') if metrics.exists() else 0
+        if steps == 0 or steps * 10 >= arguments.steps:
+            continue
+        last = (steps, seconds_by_thread(process.pid))
+        first = first or last
     if process.returncode != 0:
-        raise SystemExit(f"training ended with {process.returncode}")
-    if watched and sum(heard) == 0:
+        raise SystemExit(f"training ended with {process.returncode}: {said[-1] if said else ''}")
+    if sum(heard) == 0 or first is None:
         raise SystemExit("nobody watched")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if arguments.perf:
-        return float(re.search(r"(\d+),,instructions", counts.read_text())[1])
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    all_seconds = sum(last[1].values()) - sum(first[1].values())
+    ours = sum(last[1].get(name, 0) - first[1].get(name, 0) for name in OURS)
+    return {"steps": 10 * (last[0] - first[0]), "seconds": round(all_seconds, 2), "watching": round(ours, 4),
+            "percent": round(100 * ours / all_seconds, 3), "bytes_to_the_page": sum(heard)}
 
 
 def main():
@@ -82,20 +101,11 @@ def main():
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
-    arguments.perf = shutil.which("perf") is not None
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
         write_corpus(scratch / "corpus")
-        steps = {False: [], True: []}
-        for number in range(arguments.rounds):
-            for watched in (False, True):
-                name = f"{'watched' if watched else 'plain'}-{number}"
-                short = train(arguments, scratch / "corpus", scratch / f"{name}-short", 20, watched)
-                long = train(arguments, scratch / "corpus", scratch / f"{name}-long", 20 + arguments.steps, watched)
-                steps[watched].append((long - short) / arguments.steps)
-    plain, watched = statistics.median(steps[False]), statistics.median(steps[True])
-    print(json.dumps({"unit": "instructions a step" if arguments.perf else "processor seconds a step", "plain": steps[False],
-                      "watched": steps[True], "watching_costs_percent": round(100 * (watched / plain - 1), 3),
+        rounds = [train(arguments, scratch / "corpus", scratch / f"run-{number}") for number in range(arguments.rounds)]
+    print(json.dumps({"rounds": rounds, "watching_costs_percent": statistics.median(each["percent"] for each in rounds),
                       "cores": os.cpu_count()}, indent=1))
 
 

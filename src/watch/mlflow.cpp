@@ -120,6 +120,7 @@ Json MlflowSender::ask(const std::string& path, const Json& body) {
   Json answer = parse_shallow_json<Json>(request.answer);
   if (request.status == 200 && answer.is_object()) return answer;
   if (request.status == 404 && body.is_null()) return Json::object();
+  if (request.status == 200) throw NotDelivered(fmt::format("{} is no MLflow server.", url_));
   const std::string said = answer.is_object() ? text_in(answer, "message") : std::string();
   throw NotDelivered(fmt::format("MLflow at {} answers {} to {}{}.", url_, request.status, path,
                                  said.empty() ? "" : ": " + printable(said)));
