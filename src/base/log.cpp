@@ -29,13 +29,27 @@ std::string_view environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+// By the first of the variables that is set, as the system's own library has it.
+bool is_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const std::string_view value = environment(name);
+    if (value.empty()) continue;
+    const auto names = [value](std::string_view word) {
+      return value.find(word) != std::string_view::npos;
+    };
+    return names("UTF-8") || names("utf8") || names("utf-8") || names("UTF8");
+  }
+  return false;
+}
+
 }  // namespace
 
 ScreenAbilities ScreenAbilities::of(int file, bool progress) {
   const bool terminal = isatty(file) == 1 && environment("TERM") != "dumb";
   return {.terminal = terminal,
           .colours = terminal && environment("NO_COLOR").empty(),
-          .progress = progress};
+          .progress = progress,
+          .unicode = terminal && is_utf8()};
 }
 
 Screen::Screen(int file, const ScreenAbilities& abilities) : file_(file), abilities_(abilities) {}

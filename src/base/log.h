@@ -31,6 +31,7 @@ struct ScreenAbilities {
   bool terminal = false;  // lines can be redrawn
   bool colours = false;   // a terminal, and NO_COLOR is not set
   bool progress = true;   // progress is wanted (not --quiet)
+  bool unicode = false;   // shows more than ASCII: LC_ALL, LC_CTYPE or LANG name UTF-8
 
   // Asks the system. TERM=dumb is no terminal; NO_COLOR counts when it is set and not empty.
   static ScreenAbilities of(int file, bool progress);

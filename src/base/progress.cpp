@@ -2,8 +2,12 @@
 #include "base/progress.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cmath>
 #include <exception>
+#include <iterator>
+#include <numeric>
 #include <utility>
 
 #include <fmt/ranges.h>
@@ -22,6 +26,8 @@ constexpr auto kBetweenLines = 5s;
 constexpr int kWidestBar = 30;
 constexpr int kNarrowestBar = 8;
 constexpr int kPlainColumns = 80;
+constexpr int kWidestCurve = 24;
+constexpr int kNarrowestCurve = 4;
 
 // The first `columns` characters; never cuts a UTF-8 sequence.
 std::string_view first_columns(std::string_view text, int columns) {
@@ -41,6 +47,30 @@ int columns_of(std::string_view text) {
 }
 
 }  // namespace
+
+std::string sparkline(std::span<const double> values, std::size_t columns, bool unicode) {
+  constexpr std::array<std::string_view, 8> kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  constexpr std::string_view kAscii = "_.-:=+*#";
+  std::vector<double> finite;
+  std::ranges::copy_if(values, std::back_inserter(finite),
+                       [](double v) { return std::isfinite(v); });
+  if (finite.empty() || columns == 0) return {};
+  const std::size_t drawn = std::min(columns, finite.size());
+  std::vector<double> means(drawn);
+  for (std::size_t i = 0; i < drawn; ++i) {
+    const auto begin = finite.begin() + static_cast<std::ptrdiff_t>(i * finite.size() / drawn);
+    const auto end = finite.begin() + static_cast<std::ptrdiff_t>((i + 1) * finite.size() / drawn);
+    means[i] = std::accumulate(begin, end, 0.0) / static_cast<double>(end - begin);
+  }
+  const auto [least, most] = std::ranges::minmax(means);
+  std::string line;
+  for (const double mean : means) {
+    const double height = most > least ? (mean - least) / (most - least) : 0;
+    const auto level = static_cast<std::size_t>(std::lround(7 * height));
+    line += unicode ? kBlocks[level] : kAscii.substr(level, 1);
+  }
+  return line;
+}
 
 Progress::Progress(ProgressOptions options, Screen& screen, const Clock& clock)
     : options_(std::move(options)),
@@ -150,7 +180,7 @@ Progress::Figures Progress::figures(Clock::Time now) const {
   if (!has_first) shown.insert(shown.end(), counts.begin(), counts.end());
   if (auto left = time_left(now)) shown.push_back(std::move(*left));
   shown.insert(shown.end(), note_.first.begin(), note_.first.end());
-  if (has_first) shown.insert(shown.end(), counts.begin(), counts.end());
+  if (has_first) shown.insert(shown.end(), counts.rbegin(), counts.rend());  // the rate first
   shown.insert(shown.end(), note_.then.begin(), note_.then.end());
   return shown;
 }
@@ -177,7 +207,8 @@ std::string Progress::lines(const Figures& figures) const {
 std::string Progress::bar(const Figures& figures, double share, int width) const {
   const int room = width - 1;
   const std::string all = fmt::format("{}", fmt::join(figures, "  "));
-  const int rest = room - columns_of(options_.title) - columns_of(all) - 2;
+  const int for_curve = note_.curve.empty() ? 0 : kNarrowestCurve + 2;
+  const int rest = room - columns_of(options_.title) - columns_of(all) - 2 - for_curve;
   const int bar_columns = std::min(rest - 3, kWidestBar);  // "[", "]" and a space
   if (!options_.total || bar_columns < kNarrowestBar) {
     std::string line = fmt::format("{}: {}", options_.title, figures.front());
@@ -185,14 +216,23 @@ std::string Progress::bar(const Figures& figures, double share, int width) const
       if (columns_of(line) + 2 + columns_of(figures[i]) > room) break;
       line += "  " + figures[i];
     }
-    return std::string(first_columns(line, room));
+    return with_curve(std::string(first_columns(line, room)), room);
   }
   const auto filled = static_cast<std::size_t>(share * bar_columns);
   const auto empty = static_cast<std::size_t>(bar_columns) - filled;
   const bool colours = screen_.abilities().colours;
+  const int taken = columns_of(options_.title) + 4 + bar_columns + columns_of(all);
   return fmt::format("{} [{}{}{}{}] {}", options_.title, colours ? "\x1b[36m" : "",
                      std::string(filled, '='), colours ? "\x1b[0m" : "", std::string(empty, ' '),
-                     all);
+                     with_curve(all, room - taken + columns_of(all)));
+}
+
+// In what is left of `room`.
+std::string Progress::with_curve(std::string line, int room) const {
+  const int columns = std::min(room - columns_of(line) - 2, kWidestCurve);
+  if (note_.curve.empty() || columns < kNarrowestCurve) return line;
+  return line + "  " +
+         sparkline(note_.curve, static_cast<std::size_t>(columns), screen_.abilities().unicode);
 }
 
 std::string Progress::summary(Clock::Time now) const {

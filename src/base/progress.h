@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,7 +41,12 @@ struct ProgressOptions {
 struct ProgressNote {
   std::vector<std::string> first = {};  // beside the time left: "loss 2.31"
   std::vector<std::string> then = {};   // behind everything: "lr 5e-06"
+  std::vector<double> curve = {};       // drawn small where a terminal has room left
 };
+
+// The values from left to right as so many characters of eight heights; fewer where there are fewer
+// values. Those that fall on one character are averaged; what is not finite is left out.
+std::string sparkline(std::span<const double> values, std::size_t columns, bool unicode);
 
 class Progress {
  public:
@@ -68,6 +74,7 @@ class Progress {
   double share_done(Clock::Time now) const;
   Figures figures(Clock::Time now) const;
   std::string bar(const Figures& figures, double share, int width) const;
+  std::string with_curve(std::string line, int room) const;
   std::string lines(const Figures& figures) const;
   std::string summary(Clock::Time now) const;
 

@@ -18,6 +18,7 @@
 #include "base/interruption.h"
 #include "base/log.h"
 #include "base/message_text.h"
+#include "cli/access_flags.h"
 #include "cli/command.h"
 #include "cli/device_flags.h"
 #include "run/open_model.h"
@@ -35,21 +36,14 @@ constexpr std::int64_t kPlacesOnGpu = 64;
 constexpr std::int64_t kPlacesOnCpu = 8;
 constexpr std::int64_t kMostPlaces = 256;
 constexpr std::size_t kSpareConnections = 32;  // for those that ask for something else than speech
-constexpr std::size_t kLargestKeyFile = 1'000'000;
 
 struct ServeArguments {
   std::vector<std::string> models;
   fs::path voices;
   fs::path outputs;
   std::string language = "en";
-  std::string host = "127.0.0.1";
-  int port = 8020;
+  AccessFlags access = {.port = 8020};
   std::optional<int> wyoming_port;
-  std::vector<std::string> keys;
-  fs::path key_file;
-  bool no_key = false;
-  std::vector<std::string> origins;
-  std::int64_t per_minute = 0;
   std::optional<std::int64_t> streams;
   std::int64_t queue = 64;
   std::int64_t max_text = 20'000;
@@ -91,36 +85,11 @@ void declare_speaking(CLI::App& app, ServeArguments& arguments) {
 }
 
 void declare_access(CLI::App& app, ServeArguments& arguments) {
-  constexpr const char* kGroup = "Access";
-  app.add_option("--host", arguments.host,
-                 "Address to listen at; any but this machine's own needs an API key. [127.0.0.1]")
-      ->type_name("ADDRESS")
-      ->group(kGroup);
-  app.add_option("--port", arguments.port, "Port to listen at; 0: any that is free. [8020]")
-      ->type_name("N")
-      ->group(kGroup);
+  constexpr const char* kGroup = kAccessGroup;
+  declare_access_flags(app, arguments.access);
   app.add_option("--wyoming-port", arguments.wyoming_port,
                  "Also speaks Home Assistant's Wyoming protocol at this port; 0: any that is free. "
                  "It knows no keys. [not at all]")
-      ->type_name("N")
-      ->group(kGroup);
-  app.add_option("--api-key", arguments.keys,
-                 "Key that requests must bring (Authorization: Bearer KEY); give it again for more")
-      ->type_name("KEY")
-      ->group(kGroup);
-  app.add_option("--api-key-file", arguments.key_file, "File with such a key on each line")
-      ->type_name("FILE")
-      ->group(kGroup);
-  app.add_flag("--no-api-key", arguments.no_key,
-               "Lets everybody in who reaches the address, also from other machines")
-      ->group(kGroup);
-  app.add_option("--allow-origin", arguments.origins,
-                 "Page that may use the server from a browser, such as http://localhost:8000; give "
-                 "it again for more")
-      ->type_name("URL")
-      ->group(kGroup);
-  app.add_option("--rate-limit", arguments.per_minute,
-                 "Requests a minute from one address; 0: no limit. [0]")
       ->type_name("N")
       ->group(kGroup);
   app.add_option("--drain", arguments.drain,
@@ -130,18 +99,12 @@ void declare_access(CLI::App& app, ServeArguments& arguments) {
   app.add_flag("--log-text", arguments.log_text, "Writes what is said to the log")->group(kGroup);
 }
 
-void require_range(const char* flag, std::int64_t value, std::int64_t least, std::int64_t most) {
-  if (value >= least && value <= most) return;
-  throw ConfigError(fmt::format("{} is {}; it must be from {} to {}.", flag, value, least, most));
-}
-
 void check(const ServeArguments& arguments) {
-  require_range("--port", arguments.port, 0, 65535);
+  check_access_flags(arguments.access);
   require_range("--wyoming-port", arguments.wyoming_port.value_or(0), 0, 65535);
   require_range("--streams", arguments.streams.value_or(1), 1, kMostPlaces);
   require_range("--queue", arguments.queue, 0, 10'000);
   require_range("--max-text", arguments.max_text, 1, 10'000'000);
-  require_range("--rate-limit", arguments.per_minute, 0, 1'000'000);
   require_range("--drain", arguments.drain, 0, 86'400);
   check(arguments.device);
   if (arguments.unload_after && !(*arguments.unload_after > 0.0)) {
@@ -156,49 +119,14 @@ void check(const ServeArguments& arguments) {
   if (!arguments.outputs.empty()) require_output("--outputs", arguments.outputs, Output::Folder);
 }
 
-std::vector<std::string> keys_of(const ServeArguments& arguments) {
-  std::vector<std::string> keys = arguments.keys;
-  if (!arguments.key_file.empty()) {
-    std::istringstream lines(read_text_file(arguments.key_file, "key file", kLargestKeyFile));
-    for (std::string line; std::getline(lines, line);) {
-      while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
-      if (!line.empty()) keys.push_back(line);
-    }
-    if (keys.empty()) {
-      throw DataError(
-          fmt::format("{} holds no key; write one on a line.", arguments.key_file.string()));
-    }
-  }
-  if (std::ranges::find(keys, std::string()) != keys.end()) {
-    throw ConfigError("--api-key is empty; give a key, or --no-api-key to do without one.");
-  }
-  return keys;
-}
-
-// Whoever can reach the address must have a key, unless everybody was let in.
-AccessRules access_of(const ServeArguments& arguments) {
-  AccessRules rules{.keys = keys_of(arguments),
-                    .hosts = {},
-                    .origins = arguments.origins,
-                    .per_minute = arguments.per_minute};
-  const bool is_own = is_loopback(arguments.host);
-  if (!rules.keys.empty() && arguments.no_key) {
-    throw ConfigError("--no-api-key and an API key contradict each other; give one of them.");
-  }
-  if (!is_own && rules.keys.empty() && !arguments.no_key) {
-    throw ConfigError(fmt::format(
-        "--host {} can be reached from other machines: give --api-key KEY (or --api-key-file "
-        "FILE), or --no-api-key to let everybody in.",
-        arguments.host));
-  }
-  if (!is_own && arguments.wyoming_port && !arguments.no_key) {
-    throw ConfigError(fmt::format(
-        "Wyoming has no keys, so at --host {} everybody could use it; leave --wyoming-port out, or "
-        "give --no-api-key in place of the key.",
-        arguments.host));
-  }
-  if (is_own) rules.hosts = {"localhost", "127.0.0.1", "::1"};
-  return rules;
+// Wyoming has no keys.
+void check_wyoming(const ServeArguments& arguments) {
+  const AccessFlags& access = arguments.access;
+  if (is_loopback(access.host) || !arguments.wyoming_port || access.no_key) return;
+  throw ConfigError(fmt::format(
+      "Wyoming has no keys, so at --host {} everybody could use it; leave --wyoming-port out, or "
+      "give --no-api-key in place of the key.",
+      access.host));
 }
 
 // "voice=runs/anna", or "runs/anna", which is called anna.
@@ -236,12 +164,12 @@ ModelShelfOptions models_of(const ServeArguments& arguments) {
 }
 
 HttpOptions http_of(const ServeArguments& arguments, const ModelShelfOptions& models) {
-  return {.host = arguments.host,
-          .port = arguments.port,
-          .access = access_of(arguments),
+  ListenOptions listen = listen_options(arguments.access);
+  listen.connections =
+      static_cast<std::size_t>(models.places) + models.most_waiting + kSpareConnections;
+  check_wyoming(arguments);
+  return {.listen = std::move(listen),
           .most_bytes_of_text = static_cast<std::size_t>(arguments.max_text),
-          .connections =
-              static_cast<std::size_t>(models.places) + models.most_waiting + kSpareConnections,
           .drain = std::chrono::seconds(arguments.drain),
           .outputs = arguments.outputs,
           .logs_text = arguments.log_text};
@@ -265,12 +193,13 @@ int run_serve(const ServeArguments& arguments) {
         "there is no voice to speak in yet: start it with --voices DIR and put a clip there, "
         "or send one to POST /v1/audio/voices");
   }
-  log_info("serve", "listening at http://{}:{}/ (Ctrl-C ends it)", arguments.host, server.port());
+  log_info("serve", "listening at http://{}:{}/ (Ctrl-C ends it)", arguments.access.host,
+           server.port());
   std::optional<WyomingServer> wyoming;
   if (arguments.wyoming_port) {
-    wyoming.emplace(service, arguments.host, *arguments.wyoming_port,
+    wyoming.emplace(service, arguments.access.host, *arguments.wyoming_port,
                     static_cast<std::size_t>(arguments.max_text));
-    log_info("serve", "Wyoming at {}:{}", arguments.host, wyoming->port());
+    log_info("serve", "Wyoming at {}:{}", arguments.access.host, wyoming->port());
   }
   const InterruptionWatch watch([&server] { server.stop(); });
   server.serve();

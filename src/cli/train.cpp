@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/atomic_file.h"
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/interruption.h"
 #include "base/log.h"
@@ -21,8 +22,10 @@
 #include "config/model_json.h"
 #include "config/part_settings.h"
 #include "config/resumed_run.h"
+#include "config/value_text.h"
 #include "data/corpus.h"
 #include "data/layouts/manifest.h"
+#include "diagnose/corpus/corpus_survey.h"
 #include "run/model_folder.h"
 #include "run/open_model.h"
 #include "run/public_folder.h"
@@ -32,11 +35,13 @@
 #include "session/ranks/rank_start.h"
 #include "session/ranks/rank_threads.h"
 #include "session/run_checks.h"
+#include "session/run_record.h"
 #include "session/run_report.h"
 #include "session/samples/part_samples.h"
 #include "session/samples/sample_judge.h"
 #include "session/trial/auto_placement.h"
 #include "train/starting_point.h"
+#include "watch/watch_server.h"
 
 namespace myxtts {
 namespace {
@@ -136,6 +141,15 @@ struct Surroundings {
   RunOptions options = {};
 };
 
+// For whoever watches the run; a disk that refuses it says so soon enough.
+void list_suspicious(const Corpus& corpus, const std::filesystem::path& file) {
+  try {
+    write_file_atomically(file, bytes_of(json_lines(find_suspicious(corpus))));
+  } catch (const DataError& error) {
+    log_debug("train", "{}", error.what());
+  }
+}
+
 struct Outcome {
   Ending ending = Ending::Done;
   int signal = 0;  // that stopped it
@@ -168,6 +182,7 @@ Outcome train_into(const RunDirectory& run, EffectiveConfig settings, std::vecto
   const World& world = ranks.team().world();
   RunInputs inputs(settings, plans, run.path(), resumed,
                    {.rank = world.rank, .world_size = world.size});  // model, corpus, devices
+  if (ranks.leads()) list_suspicious(inputs.data().corpus(), run / "suspicious.jsonl");
   RankThreads training(inputs, checkpoints, around.options, ranks.team());
   const InterruptionWatch watch([&training] { training.stop(); });
   const Ending ending = training.train();
@@ -179,6 +194,37 @@ Outcome train_into(const RunDirectory& run, EffectiveConfig settings, std::vecto
           .signal = around.interruption.signal(),
           .state = training.state(),
           .example = example_of(inputs.data().corpus())};
+}
+
+const char* state_of(Ending ending) {
+  switch (ending) {
+    case Ending::Done:
+      return "finished";
+    case Ending::Stopped:
+      return "stopped";
+    case Ending::OutOfTime:
+      return "out-of-time";
+  }
+  return "stopped";
+}
+
+// The same, with a record of it in the run directory.
+Outcome train_on_record(const RunDirectory& run, EffectiveConfig settings,
+                        std::vector<DevicePlan> plans, Surroundings around) {
+  if (!around.ranks.leads()) return train_into(run, std::move(settings), std::move(plans), around);
+  RunRecord record(run.path(), settings.values.train.stage, MYXTTS_VERSION);
+  around.options.record = &record;
+  try {
+    const Outcome outcome = train_into(run, std::move(settings), std::move(plans), around);
+    record.end(state_of(outcome.ending));
+    return outcome;
+  } catch (const Interrupted&) {
+    record.end(state_of(Ending::Stopped));
+    throw;
+  } catch (const std::exception& error) {
+    record.end("failed", one_line(error.what()));
+    throw;
+  }
 }
 
 // The stages of --stages one after another, each in a folder of its own and from the model of the
@@ -201,7 +247,7 @@ Outcome train_parts(const RunDirectory& run, const EffectiveConfig& settings, Su
     log_info("train", "{}", chain.opening(*next));
     const RunDirectory own(chain.folder(*next));
     around.options.title = chain.title(*next);
-    outcome = train_into(own, chain.settings_of(*next), {plans[*next]}, around);
+    outcome = train_on_record(own, chain.settings_of(*next), {plans[*next]}, around);
     chain.show_models(*next);
     if (outcome.ending != Ending::Done) return outcome;
     const TrainingState& state = outcome.state;
@@ -259,8 +305,9 @@ void warn(const EffectiveConfig& settings) {
 int train_or_discard(const RunDirectory& run, const EffectiveConfig& settings,
                      const std::vector<DevicePlan>& plans, const Surroundings& around) {
   try {
-    const Outcome outcome = settings.values.train.stages ? train_parts(run, settings, around)
-                                                         : train_into(run, settings, plans, around);
+    const Outcome outcome = settings.values.train.stages
+                                ? train_parts(run, settings, around)
+                                : train_on_record(run, settings, plans, around);
     return report(outcome, settings.values, run, around.ranks);
   } catch (const RefusedCorpusError& refused) {
     if (!run.discard_if_new(refused.list) || refused.list.empty()) throw;
@@ -271,6 +318,17 @@ int train_or_discard(const RunDirectory& run, const EffectiveConfig& settings,
              around.options.resume);
     return kExitBySignal + interrupted.signal;
   }
+}
+
+// With --watch: shown while the run trains. Null: nobody asked for it.
+std::unique_ptr<WatchBeside> page_of_run(const RunDirectoryConfig& config,
+                                         const std::filesystem::path& run, const RankStart& ranks) {
+  if (!config.watch || !ranks.leads()) return nullptr;
+  const auto port = config.watch_port ? std::optional(static_cast<int>(*config.watch_port))
+                                      : std::optional<int>();
+  auto page = std::make_unique<WatchBeside>(run, port, MYXTTS_VERSION);
+  log_info("train", "watch the run at {}", page->address());
+  return page;
 }
 
 int train(const EffectiveConfig& settings, RankStart& ranks) {
@@ -288,6 +346,7 @@ int train(const EffectiveConfig& settings, RankStart& ranks) {
     const RunDirectory run(ranks.folder_of(config.run.checkpoint_dir));
     add_log_file(run / "log.txt");
     say(settled_rates(settings));
+    const auto page = page_of_run(config.run, run.path(), ranks);
     const std::string resume = ranks.started(resume_command(run.path()));
     return train_or_discard(run, settings, plans,
                             {.ranks = ranks,

@@ -23,6 +23,12 @@ std::optional<std::string> parse_resume_point(std::string_view text) {
   return std::string(text);
 }
 
+std::optional<std::string> parse_web_address(std::string_view text) {
+  const bool is_address = text.starts_with("http://") || text.starts_with("https://");
+  if (!is_address || text.ends_with("//") || !is_text(text)) return std::nullopt;
+  return std::string(text);
+}
+
 std::optional<std::vector<std::string>> parse_name_patterns(std::string_view text) {
   std::vector<std::string> patterns;
   for (const std::string_view pattern : split_at_commas(text)) {
@@ -91,6 +97,13 @@ Rule<std::string> language_code() {
             return is_language_code(text) ? std::optional<std::string>(text) : std::nullopt;
           },
           .format = as_is};
+}
+
+Rule<std::string> web_address() {
+  return {.allowed = "an address that begins with http:// or https://",
+          .parse = parse_web_address,
+          .format = as_is,
+          .is_free_text = true};
 }
 
 Rule<std::string> resume_point() {

@@ -46,6 +46,7 @@ Rule<bool> on_or_off();
 Rule<std::string> word_of(std::vector<std::string> words);
 Rule<std::string> language_code();
 Rule<std::string> resume_point();
+Rule<std::string> web_address();
 Rule<SplitGpu> gpu_with_multiprocessors();
 Rule<GpuNumbers> gpu_numbers();
 Rule<std::filesystem::path> path_of(std::string what);

@@ -198,10 +198,22 @@ void add_measuring(std::vector<Field>& fields) {
           "Write a timeline of every thread and stream, for Perfetto or chrome://tracing.");
 }
 
+void add_watching(std::vector<Field>& fields) {
+  FieldGroup run(fields, "Run");
+  run.add_switch(MYXTTS_FIELD(run.watch),
+                 "Show the run on a page of this machine while it trains, as myxtts watch does.");
+  run.add(MYXTTS_FIELD(run.watch_port), "N", or_auto(integer_between(0, 65'535)),
+          "The port of that page, 0 for any that is free; auto is 8021, or another where that is "
+          "taken.");
+  run.add(MYXTTS_FIELD(run.mlflow), "URL", or_none(web_address()),
+          "Send the numbers of metrics.jsonl to the MLflow server at this address, too.");
+}
+
 void add_run_fields(std::vector<Field>& fields) {
   add_directory(fields);
   add_saving(fields);
   add_measuring(fields);
+  add_watching(fields);
 }
 
 std::vector<Field> make_fields() {

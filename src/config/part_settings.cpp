@@ -143,9 +143,10 @@ std::optional<std::int64_t> most_steps(const TrainConfig& train, double hours) {
 
 bool may_differ_by_part(const Field& field) {
   static const std::set<std::string_view> shared = {
-      "train.stage", "train.stages",       "train.stage_budget", "train.model_size",
-      "train.init",  "train.vocab",        "train.vocab_pieces", "train.max_minutes",
-      "run.resume",  "run.checkpoint_dir", "run.trace"};
+      "train.stage",    "train.stages",       "train.stage_budget", "train.model_size",
+      "train.init",     "train.vocab",        "train.vocab_pieces", "train.max_minutes",
+      "run.resume",     "run.checkpoint_dir", "run.trace",          "run.watch",
+      "run.watch_port", "run.mlflow"};
   const std::string_view section = section_of(field.key);
   return (section == "train" || section == "run") && !shared.contains(field.key);
 }

@@ -247,6 +247,9 @@ struct RunDirectoryConfig {
   std::optional<std::filesystem::path> test_sentences = {};
   std::optional<std::filesystem::path> judge = {};  // the Whisper that listens to samples
   std::optional<std::filesystem::path> trace = {};
+  bool watch = false;
+  std::optional<std::int64_t> watch_port = {};
+  std::optional<std::string> mlflow = {};  // a URL
 
   friend bool operator==(const RunDirectoryConfig&, const RunDirectoryConfig&) = default;
 };

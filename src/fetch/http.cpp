@@ -22,6 +22,8 @@ constexpr long kConnectSeconds = 30;
 constexpr auto kLongestWait = 120s;  // that a server may ask for
 constexpr auto kBetweenLooks = 100ms;
 
+}  // namespace
+
 // The certificates of this system: libcurl knows the place of the system it was built on alone.
 std::string certificate_file() {
   for (const char* name : {"SSL_CERT_FILE", "CURL_CA_BUNDLE"}) {
@@ -34,8 +36,6 @@ std::string certificate_file() {
   }
   return {};
 }
-
-}  // namespace
 
 // One request and its connection. A transfer waits, runs, then waits for its next try or is done.
 class HttpClient::Transfer {

@@ -46,6 +46,9 @@ struct HttpRequest {
   std::function<void(std::uint64_t at, std::span<const std::byte>)> take;
 };
 
+// The certificates of this system; empty: none is known.
+std::string certificate_file();
+
 // Asks servers over HTTP and HTTPS, several connections at once in the caller's thread.
 // Certificates are checked, five redirects followed (never from https to http), the usual proxy
 // variables heeded. What breaks off, and what a server says it cannot do now (429, 5xx), is tried

@@ -11,13 +11,14 @@
 #include "base/trace.h"
 
 namespace myxtts {
-namespace {
 
 double share_of(std::chrono::nanoseconds part, const LoadReading& load) {
   const auto all = load.busy + load.waiting_for_input + load.waiting_for_output;
   return all.count() == 0 ? 0.0
                           : static_cast<double>(part.count()) / static_cast<double>(all.count());
 }
+
+namespace {
 
 template <typename Readings>
 const auto& named(const Readings& readings, std::string_view name) {

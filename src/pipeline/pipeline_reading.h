@@ -23,6 +23,9 @@ struct StageReading {
   double cpu_seconds = 0;   // of the decoders: the part of their busy time that they computed
 };
 
+// A stage's busy time, or what it waited, of all its time.
+double share_of(std::chrono::nanoseconds part, const LoadReading& load);
+
 // What waits between two stages.
 struct QueueReading {
   std::string name;

@@ -128,10 +128,14 @@ std::string measured_as(const Checkpoint& best, BestBy best_by) {
 
 }  // namespace
 
-std::optional<Checkpoint> best_checkpoint(const fs::path& run, BestBy best_by) {
+std::vector<Checkpoint> list_checkpoints(const fs::path& run) {
   std::error_code none;
   if (!fs::is_directory(run / kCheckpoints, none)) return {};
-  const auto found = ranked(checkpoints_in(run / kCheckpoints), best_by);
+  return checkpoints_in(run / kCheckpoints);
+}
+
+std::optional<Checkpoint> best_checkpoint(const fs::path& run, BestBy best_by) {
+  const auto found = ranked(list_checkpoints(run), best_by);
   return found.empty() ? std::nullopt : std::optional(found.front());
 }
 

@@ -64,6 +64,9 @@ class CheckpointStore {
   BestBy best_by_;
 };
 
+// The checkpoints of a run, oldest first; none where there is no such run. Changes nothing there.
+std::vector<Checkpoint> list_checkpoints(const std::filesystem::path& run);
+
 // The best checkpoint of a run; nothing where none was measured, or there is no such run. Changes
 // nothing there.
 std::optional<Checkpoint> best_checkpoint(const std::filesystem::path& run,

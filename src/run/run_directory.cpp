@@ -6,7 +6,9 @@
 #include <unistd.h>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -77,9 +79,20 @@ std::string holder_of(int lock) {
   return number.empty() ? "another process" : "process " + number;
 }
 
+// Whoever watches runs asks for the lock, too, and has it for some microseconds.
+bool locked_within_a_moment(int lock) {
+  constexpr int kTries = 5;
+  constexpr std::chrono::milliseconds kBetween{20};
+  for (int tried = 1;; ++tried) {
+    if (::flock(lock, LOCK_EX | LOCK_NB) == 0) return true;
+    if (errno != EWOULDBLOCK || tried == kTries) return false;
+    std::this_thread::sleep_for(kBetween);
+  }
+}
+
 // Throws when another process holds it.
 void take_lock(int lock, const fs::path& folder) {
-  if (::flock(lock, LOCK_EX | LOCK_NB) == 0) return;
+  if (locked_within_a_moment(lock)) return;
   if (errno == EWOULDBLOCK) {
     throw DataError(
         fmt::format("The run directory {} is in use by {}; wait for its end, or give another with "

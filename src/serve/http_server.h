@@ -7,17 +7,14 @@
 #include <memory>
 #include <string>
 
-#include "serve/access.h"
+#include "http/access.h"
 #include "serve/speech_service.h"
 
 namespace myxtts {
 
 struct HttpOptions {
-  std::string host = "127.0.0.1";
-  int port = 8020;  // 0: any that is free
-  AccessRules access;
+  ListenOptions listen;
   std::size_t most_bytes_of_text = 20'000;
-  std::size_t connections = 160;   // served at once; more wait
   std::chrono::seconds drain{30};  // for what is spoken when the server is told to end
   std::filesystem::path outputs;   // of /tts_to_file; empty: nothing is written
   bool logs_text = false;          // what is to be said, in the log

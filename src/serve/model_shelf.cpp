@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/message_text.h"
-#include "serve/request_error.h"
+#include "http/request_error.h"
 #include "synth/voice.h"
 
 namespace myxtts {

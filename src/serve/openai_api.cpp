@@ -47,8 +47,7 @@ void rename_voice(const Request& request, Response& response, SpeechService& ser
 
 }  // namespace
 
-void add_openai_routes(httplib::Server& server, RouteContext& context) {
-  Routes routes(server, context.addresses, ErrorShape::OpenAi);
+void add_openai_routes(Routes routes, RouteContext& context) {
   routes.post_body("/v1/audio/speech", [&](const std::string& body, Response& response) {
     answer_speech(parse_openai_order(body, context.options.most_bytes_of_text), context, response);
   });

@@ -5,28 +5,17 @@
 #include <utility>
 #include <vector>
 
-#include <openssl/evp.h>
-
+#include "audio/sound_encoder.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/message_text.h"
 #include "serve/routes.h"
-#include "serve/sound_encoder.h"
 
 namespace myxtts {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::json;
-
-std::string base64(const std::string& bytes) {
-  std::string text(4 * ((bytes.size() + 2) / 3) + 1, '\0');  // and a zero at its end
-  const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                                     reinterpret_cast<const unsigned char*>(bytes.data()),
-                                     static_cast<int>(bytes.size()));
-  text.resize(static_cast<std::size_t>(length));
-  return text;
-}
 
 std::string event(const Json& json) {
   return "data: " + json.dump() + "\n\n";

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/message_text.h"
 #include "config/json.h"
-#include "serve/request_error.h"
+#include "http/request_error.h"
 #include "text/unicode.h"
 
 namespace myxtts {

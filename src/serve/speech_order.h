@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "serve/sound_encoder.h"
+#include "audio/sound_encoder.h"
 #include "synth/sampling.h"
 
 namespace myxtts {

@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/message_text.h"
+#include "http/request_error.h"
 #include "run/model_folder.h"
-#include "serve/request_error.h"
 #include "synth/pieces.h"
 #include "synth/voice.h"
 #include "text/language.h"

@@ -12,7 +12,7 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/message_text.h"
-#include "serve/request_error.h"
+#include "http/request_error.h"
 
 namespace myxtts {
 namespace {

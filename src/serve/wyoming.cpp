@@ -20,7 +20,7 @@
 #include "audio/audio_file.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "serve/request_error.h"
+#include "http/request_error.h"
 #include "serve/speech_order.h"
 #include "serve/wyoming_event.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "config/json.h"
-#include "serve/request_error.h"
+#include "http/request_error.h"
 
 namespace myxtts {
 namespace {

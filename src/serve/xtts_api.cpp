@@ -144,8 +144,7 @@ void add_speaking_routes(Routes& routes, RouteContext& context) {
 
 }  // namespace
 
-void add_xtts_routes(httplib::Server& server, RouteContext& context) {
-  Routes routes(server, context.addresses, ErrorShape::Detail);
+void add_xtts_routes(Routes routes, RouteContext& context) {
   const auto list = [&](const char* path, auto make) {
     routes.get(path, [&context, make](const Request& request, Response& response) {
       answer_json(response, make(request, context.service));

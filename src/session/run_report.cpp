@@ -167,12 +167,6 @@ namespace {
 constexpr double kReady = 0.995;      // a pipeline that is good enough
 constexpr double kWaitsOften = 0.10;  // of the time: worth doing something about
 
-double share_of(std::chrono::nanoseconds part, const LoadReading& load) {
-  const auto all = load.busy + load.waiting_for_input + load.waiting_for_output;
-  return all.count() == 0 ? 0.0
-                          : static_cast<double>(part.count()) / static_cast<double>(all.count());
-}
-
 // The stage that works while the others wait for it: the busiest one.
 const StageReading* busiest(const PipelineReading& reading) {
   const StageReading* found = nullptr;
@@ -221,23 +215,33 @@ Advice advice_for(const RunConfig& config) {
           .profile = is_gpt && !config.parallel.ranks && !config.devices.gpus};
 }
 
+PipelineJudgement judge(const PipelineReading& reading, const Advice& advice) {
+  if (reading.readiness.steps == 0) return {.code = "no-step"};
+  if (reading.readiness.share() >= kReady) return {.code = "kept-up"};
+  const StageReading* slowest = busiest(reading);
+  if (!holds_training_up(reading) || slowest == nullptr) return {.code = "mostly-kept-up"};
+  return {.code = "held-up",
+          .stage = slowest,
+          .stage_busy = share_of(slowest->load.busy, slowest->load),
+          .remedy = remedy(slowest->name, advice)};
+}
+
 std::string pipeline_verdict(const PipelineReading& reading, const Advice& advice) {
+  const PipelineJudgement judgement = judge(reading, advice);
   const ReadinessReading& ready = reading.readiness;
-  if (ready.steps == 0) return "The pipeline fed no step.";
+  if (judgement.code == "no-step") return "The pipeline fed no step.";
   const double waited = waited_share(reading);
   const std::string figures = fmt::format(
       "{} of {} batches were waiting when they were wanted ({:.1f} %), and the model "
       "device waited {:.1f} % of its time",
       ready.ready, ready.steps, 100 * ready.share(), 100 * waited);
-  if (ready.share() >= kReady) return fmt::format("The pipeline kept up: {}.", figures);
-  const StageReading* slowest = busiest(reading);
-  if (!holds_training_up(reading) || slowest == nullptr) {
+  if (judgement.code == "kept-up") return fmt::format("The pipeline kept up: {}.", figures);
+  if (judgement.stage == nullptr) {
     return fmt::format("The pipeline kept up most of the time: {}.", figures);
   }
   return fmt::format(
       "The pipeline held training up: {}. The busiest stage was the {} ({:.0f} %); {}.", figures,
-      slowest->name, 100 * share_of(slowest->load.busy, slowest->load),
-      remedy(slowest->name, advice));
+      judgement.stage->name, 100 * judgement.stage_busy, judgement.remedy);
 }
 
 namespace {
@@ -277,7 +281,16 @@ std::string describe(const RunSummary& summary) {
                         *summary.last_loss);
   }
   if (summary.best_validation_loss) {
-    text += fmt::format("validated {:.4f} at best\n", *summary.best_validation_loss);
+    text += fmt::format("validated {:.4f} at best", *summary.best_validation_loss);
+    if (summary.best_step) text += fmt::format(", at step {}", human_count(*summary.best_step));
+    if (summary.last_validation_loss) {
+      text += fmt::format("; {:.4f} at last", *summary.last_validation_loss);
+    }
+    text += "\n";
+  }
+  if (summary.samples > 0) {
+    text +=
+        fmt::format("samples   {} to hear in {}\n", summary.samples, summary.samples_in.string());
   }
   if (summary.skipped_steps > 0) {
     text += fmt::format("skipped   {} not finite\n",
@@ -302,6 +315,11 @@ double mean_of(Iterator first, std::size_t count) {
 }
 
 }  // namespace
+
+void RunTally::evaluated(const EvaluationReport& report) {
+  last_validation_ = report.loss;
+  if (report.best) best_step_ = report.step;
+}
 
 void RunTally::stepped(const StepReport& report) {
   audio_seconds_ += report.audio_seconds;
@@ -369,6 +387,7 @@ ProgressObserver::ProgressObserver(const DevicePlan& plan, const TrainingProgres
       begun_(clock.now()) {}
 
 void ProgressObserver::stepped(const StepReport& report) {
+  losses_.add(report.numbers.step, report.numbers.loss);
   clips_ += std::ssize(report.clips);
   audio_seconds_ += report.audio_seconds;
   if (progress_->draws_soon()) progress_->set_note(note(report));
@@ -376,6 +395,7 @@ void ProgressObserver::stepped(const StepReport& report) {
 }
 
 void ProgressObserver::evaluated(const EvaluationReport& report) {
+  validation_ = report.loss;
   std::string parts;
   for (std::size_t i = 0; i < report.losses.size(); ++i) {
     parts +=
@@ -427,12 +447,22 @@ void ProgressObserver::add_gpus_in_short(std::vector<std::string>& figures) cons
   figures.push_back(gigabytes(of_data) + "/" + of_model);
 }
 
+std::vector<std::string> ProgressObserver::losses_in_words(double loss) const {
+  if (!is_one_line_) {
+    std::vector<std::string> words{fmt::format("loss {:.4f}", loss)};
+    if (validation_) words.push_back(fmt::format("validation {:.4f}", *validation_));
+    return words;
+  }
+  std::vector<std::string> words{fmt::format("loss {:.3g}", loss)};
+  if (validation_) words.push_back(fmt::format("val {:.3g}", *validation_));
+  return words;
+}
+
 ProgressNote ProgressObserver::note(const StepReport& report) {
   const auto now = clock_.now();
   const double seconds = std::max(1e-9, seconds_in(now - since_));
   ProgressNote made{
-      .first = {fmt::format("loss {:.4f}", report.numbers.loss),
-                "ready " + percent_down(options_.meters().readiness.share())},
+      .first = losses_in_words(report.numbers.loss),
       .then = {fmt::format("epoch {}", report.position.epoch + 1),
                fmt::format("lr {:.3g}", report.learning_rate),
                fmt::format("{:.1f} clips/s", static_cast<double>(clips_) / seconds),
@@ -445,6 +475,8 @@ ProgressNote ProgressObserver::note(const StepReport& report) {
                                   human_duration(std::chrono::ceil<std::chrono::seconds>(left)),
                                   *options_.most_seconds / 60));
   }
+  made.first.push_back("ready " + percent_down(options_.meters().readiness.share()));
+  for (const CurveBucket& bucket : losses_.buckets()) made.curve.push_back(mean_of(bucket));
   if (is_one_line_) {
     add_gpus_in_short(made.first);
   } else {

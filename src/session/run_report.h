@@ -21,6 +21,7 @@
 #include "pipeline/pipeline_reading.h"
 #include "run/run_directory.h"
 #include "train/observer.h"
+#include "watch/curve.h"
 
 namespace myxtts {
 
@@ -63,6 +64,15 @@ Advice advice_for(const RunConfig& config);
 // thing to change: a sentence or two. From the waiting times of the stages alone.
 std::string pipeline_verdict(const PipelineReading& reading, const Advice& advice = {});
 
+// The same as status.json has it.
+struct PipelineJudgement {
+  std::string code;                     // "kept-up", "mostly-kept-up", "held-up" or "no-step"
+  const StageReading* stage = nullptr;  // that held training up, of the reading
+  double stage_busy = 0;                // share of its time
+  std::string remedy = {};              // the one thing to change
+};
+PipelineJudgement judge(const PipelineReading& reading, const Advice& advice = {});
+
 // Time the model device spent waiting, of all its time.
 double waited_share(const PipelineReading& reading);
 
@@ -77,6 +87,10 @@ struct RunSummary {
   std::optional<double> first_loss = {};  // mean of the first few steps
   std::optional<double> last_loss = {};   // of the last few
   std::optional<double> best_validation_loss = {};
+  std::optional<std::int64_t> best_step = {};  // where that was; nothing: not known
+  std::optional<double> last_validation_loss = {};
+  std::int64_t samples = 0;               // of the last measurement
+  std::filesystem::path samples_in = {};  // their folder
   PipelineReading pipeline = {};
   Advice advice = {};
 };
@@ -93,9 +107,11 @@ class RunTally final : public TrainingObserver {
   static constexpr std::size_t kFew = 10;  // steps that a loss is the mean of, at most
 
   void stepped(const StepReport& report) override;
-  void evaluated(const EvaluationReport&) override {}
+  void evaluated(const EvaluationReport& report) override;
 
   double audio_seconds() const { return audio_seconds_; }
+  std::optional<std::int64_t> best_step() const { return best_step_; }  // of this process
+  std::optional<double> last_validation() const { return last_validation_; }
   std::optional<double> first_loss() const;  // of the first few steps that counted
   std::optional<double> last_loss() const;   // of the last few
 
@@ -103,6 +119,8 @@ class RunTally final : public TrainingObserver {
   std::size_t few() const;
 
   std::size_t steps_ = 0;  // that counted
+  std::optional<std::int64_t> best_step_;
+  std::optional<double> last_validation_;
   double audio_seconds_ = 0;
   std::deque<double> first_;
   std::deque<double> last_;
@@ -124,9 +142,13 @@ struct TrainingProgressOptions {
 // Shows a run while it trains: a bar on a terminal, plain lines elsewhere. Loss, time left and the
 // share of batches that were ready come first, then the use and memory of the GPUs:
 //
-//   Training:  45 %  3 min 05 s left  loss 4.3210  ready 100 %  data GPU 0: 12 % 1.2 GB
-//       model GPU 1: 98 % 31.0 GB  450 of 1,000  3.1/s  epoch 3  lr 5e-06  24.8 clips/s  61 hours
-//       of speech an hour
+//   Training:  45 %  3 min 05 s left  loss 4.3210  validation 4.1000  ready 100 %
+//       data GPU 0: 12 % 1.2 GB  model GPU 1: 98 % 31.0 GB  3.1/s  450 of 1,000
+//       epoch 3  lr 5e-06  24.8 clips/s  61 hours of speech an hour
+//
+// A terminal of 80 columns has one line, with the loss drawn small at its end:
+//
+//   Training:  45 %  3 min 05 s left  loss 4.32  val 4.1  ready 100 %  3.1/s  █▅▃▁
 //
 // Rates are those since the last time it drew. The trainer's thread; nothing waits for a device.
 class ProgressObserver final : public TrainingObserver {
@@ -143,6 +165,7 @@ class ProgressObserver final : public TrainingObserver {
 
  private:
   ProgressNote note(const StepReport& report);
+  std::vector<std::string> losses_in_words(double loss) const;
   void add_gpus(std::vector<std::string>& figures) const;
   void add_gpus_in_short(std::vector<std::string>& figures) const;
 
@@ -153,6 +176,9 @@ class ProgressObserver final : public TrainingObserver {
   std::unique_ptr<GpuMeter> data_gpu_;  // null: the role has no card of its own
   std::unique_ptr<GpuMeter> model_gpu_;
   std::optional<Progress> progress_;  // until finish()
+
+  Curve losses_;
+  std::optional<double> validation_;  // the last
 
   // Since the last note.
   Clock::Time since_;

@@ -14,6 +14,8 @@
 #include "session/wired_training.h"
 #include "train/metrics_observer.h"
 #include "train/weight_histograms.h"
+#include "watch/mlflow.h"
+#include "watch/run_samples.h"
 
 namespace myxtts {
 namespace {
@@ -48,6 +50,7 @@ struct TrainingRun::State {
   State(RunInputs& inputs, CheckpointStore& kept, const RunOptions& options, RankTeam& team)
       : checkpoints(kept),
         parts(inputs, kept, team),
+        record(parts.leads() ? options.record : nullptr),
         resume(options.resume.empty() ? resume_command(inputs.folder()) : options.resume),
         feed(inputs.feeds().training(parts.place)),
         monitor(
@@ -78,6 +81,27 @@ struct TrainingRun::State {
     if (!parts.leads()) return;
     parts.trainer.observe(*metrics);
     make_samples();
+    if (const auto& server = parts.config().run.mlflow) {
+      mlflow = std::make_unique<MlflowSender>(*server, inputs.folder());
+    }
+    if (record != nullptr) {
+      begin_record();
+      parts.trainer.observe(*record);
+    }
+  }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    if (record != nullptr) record->pause();
+    if (mlflow) mlflow->finish("FAILED");
+  }
+
+  void begin_record() {
+    record->begin({.first_step = parts.state.step,
+                   .last_step = known_last_step(),
+                   .example = example_of(parts.data.corpus()),
+                   .advice = advice_for(parts.config()),
+                   .meters = [this] { return feed->meters(); }});
   }
 
   // Where a clock ends training, only a step count that was asked for is worth showing.
@@ -117,7 +141,10 @@ struct TrainingRun::State {
     SampleMaker maker = samples_of_part(parts.config(), parts.start, parts.data.corpus());
     if (!maker) return;
     samples = std::make_unique<ValidationSamples>(parts.inputs.folder(), *parts.training,
-                                                  parts.start.network, std::move(maker), judging());
+                                                  parts.start.network, std::move(maker), judging(),
+                                                  [this] {
+                                                    if (record != nullptr) record->measured();
+                                                  });
     parts.trainer.observe(*samples);
   }
 
@@ -146,8 +173,16 @@ struct TrainingRun::State {
     }
   }
 
+  // Of this process, or of an earlier one whose checkpoint is there.
+  std::optional<std::int64_t> step_of_best() const {
+    if (tally.best_step()) return tally.best_step();
+    const auto best = best_checkpoint(parts.inputs.folder());
+    return best ? std::optional(best->step) : std::nullopt;
+  }
+
   CheckpointStore& checkpoints;
   WiredTraining parts;
+  RunRecord* const record;   // null: nobody keeps one
   const std::string resume;  // the command
   std::shared_ptr<BatchFeed> feed;
   RunMonitor monitor;
@@ -156,6 +191,7 @@ struct TrainingRun::State {
   RunTally tally;
   TrainingLoop loop;
   std::unique_ptr<ValidationSamples> samples;
+  std::unique_ptr<MlflowSender> mlflow;  // null: nobody asked for it
 };
 
 namespace {
@@ -230,6 +266,7 @@ Ending TrainingRun::train() {
   } else if (state_->samples) {
     state_->samples->hand_over();
   }
+  if (state_->mlflow) state_->mlflow->finish(ending == Ending::Done ? "FINISHED" : "KILLED");
   return ending;
 }
 
@@ -246,6 +283,7 @@ TrainingState TrainingRun::state() const {
 RunSummary TrainingRun::summary() const {
   const TrainingState& first = state_->parts.state;
   const TrainingState now = state();
+  const SampleCount samples = count_samples(state_->parts.inputs.folder());
   return RunSummary{.first_step = first.step,
                     .last_step = now.step,
                     .skipped_steps = now.skipped_steps,
@@ -255,6 +293,10 @@ RunSummary TrainingRun::summary() const {
                     .first_loss = state_->tally.first_loss(),
                     .last_loss = state_->tally.last_loss(),
                     .best_validation_loss = now.best_validation_loss,
+                    .best_step = state_->step_of_best(),
+                    .last_validation_loss = state_->tally.last_validation(),
+                    .samples = samples.in_newest,
+                    .samples_in = state_->parts.inputs.folder() / "samples" / samples.newest,
                     .pipeline = state_->feed->meters(),
                     .advice = advice_for(state_->parts.config())};
 }

@@ -10,6 +10,7 @@
 #include "run/checkpoint_store.h"
 #include "run/training_state.h"
 #include "session/run_inputs.h"
+#include "session/run_record.h"
 #include "session/run_report.h"
 #include "session/training_loop.h"
 #include "train/observer.h"
@@ -20,6 +21,7 @@ struct RunOptions {
   std::string title = "Training";            // in front of its progress
   std::optional<Clock::Time> deadline = {};  // where it ends, to be continued
   std::string resume = {};                   // the command that continues it, for messages
+  RunRecord* record = nullptr;               // of the rank that leads; null: nobody keeps one
 };
 
 // A whole training run of one rank: inputs ▶ pipeline ▶ trainer ▶ run directory.

@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "support/captured_screen.h"
@@ -253,8 +255,7 @@ TEST(Progress, ATerminalOfEightyColumnsShowsWhatMattersAndAWiderOneMore) {
     const bool is_wide = width > 80;
     EXPECT_EQ(seen.find("model GPU 1: 98 % 31.0 GB") != std::string::npos, is_wide) << seen;
     if (!is_wide) {
-      EXPECT_EQ(seen,
-                "Training:  45 %  4 min 05 s left  loss 4.3210  ready 99.9 %  45,000 of 100,000")
+      EXPECT_EQ(seen, "Training:  45 %  4 min 05 s left  loss 4.3210  ready 99.9 %  225/s")
           << "whole figures, and no more than fit";
     }
   }
@@ -281,6 +282,18 @@ TEST(Progress, WhatWasDoneBeforeCountsAsDoneButNotInTheRate) {
   clock.advance(5s);
   progress.advance(10);
   EXPECT_EQ(captured.take(), "Training:  90 %  90 of 100  2.0/s  5.0 s left\n");
+}
+
+TEST(Sparkline, DrawsTheHighestAndTheLowestAtTheirPlaces) {
+  const std::vector<double> falling = {8, 7, 6, 5, 4, 3, 2, 1};
+  EXPECT_EQ(sparkline(falling, 8, true), "█▇▆▅▄▃▂▁");
+  EXPECT_EQ(sparkline(falling, 8, false), "#*+=:-._");
+  EXPECT_EQ(sparkline(falling, 2, true), "█▁") << "means of halves";
+  EXPECT_EQ(sparkline(falling, 100, true), "█▇▆▅▄▃▂▁") << "no more than there are";
+  EXPECT_EQ(sparkline(std::vector<double>{3, 3, 3}, 3, true), "▁▁▁");
+  EXPECT_EQ(sparkline(std::vector<double>{NAN, 1, INFINITY, 2}, 9, true), "▁█");
+  EXPECT_EQ(sparkline({}, 9, true), "");
+  EXPECT_EQ(sparkline(falling, 0, true), "");
 }
 
 }  // namespace

@@ -114,9 +114,9 @@ TEST(EffectiveConfig, EveryFieldSetsAMemberOfItsOwn) {
   std::vector<RunConfig> changed;
   for (const Field& field : all_fields()) {
     RunConfig config;
-    std::vector<std::string> candidates = {"7",     "4096",     "0.5",    "true",
-                                           "false", "folder",   "fa",     "on",
-                                           "fa=2",  "dvae,gpt", "gpt=8m", "whisper=base"};
+    std::vector<std::string> candidates = {
+        "7",  "4096", "0.5",      "true",   "false",        "folder",       "fa",
+        "on", "fa=2", "dvae,gpt", "gpt=8m", "whisper=base", "http://server"};
     candidates.insert(candidates.end(), field.choices.begin(), field.choices.end());
     for (const std::string& candidate : candidates) {
       if (field.assign({candidate, false}, config) && config != RunConfig{}) break;

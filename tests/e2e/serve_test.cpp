@@ -1,9 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <array>
 #include <atomic>
 #include <csignal>
@@ -17,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "audio/audio_file.h"
+#include "support/http_client.h"
 #include "support/program.h"
 #include "support/temporary_folder.h"
 #include "support/tone_corpus.h"
@@ -28,79 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using namespace std::chrono_literals;
-
-struct Answer {
-  int status = 0;  // 0: the connection ended without one
-  std::string head;
-  std::string body;
-};
-
-// A client of few words: sends bytes and reads to the end of the connection.
-class Client {
- public:
-  explicit Client(int port) : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) leave();
-    const timeval slowest{.tv_sec = 120, .tv_usec = 0};
-    setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &slowest, sizeof(slowest));
-  }
-  Client(const Client&) = delete;
-  Client& operator=(const Client&) = delete;
-  ~Client() { leave(); }
-
-  void send(const std::string& bytes) const {
-    for (std::size_t sent = 0; sent < bytes.size();) {
-      const auto count = ::send(socket_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
-      if (count <= 0) return;
-      sent += static_cast<std::size_t>(count);
-    }
-  }
-
-  std::string read_some() const {
-    std::string bytes(65536, '\0');
-    const auto count = recv(socket_, bytes.data(), bytes.size(), 0);
-    bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-    return bytes;
-  }
-
-  Answer read_answer() const {
-    std::string all;
-    for (std::string some = read_some(); !some.empty(); some = read_some()) all += some;
-    Answer answer;
-    const auto end = all.find("\r\n\r\n");
-    if (end == std::string::npos) return answer;
-    answer.head = all.substr(0, end + 2);
-    answer.status = std::stoi(all.substr(9, 3));
-    answer.body = all.substr(end + 4);
-    if (answer.head.find("chunked") != std::string::npos) answer.body = unchunked(answer.body);
-    return answer;
-  }
-
-  void leave() {
-    if (socket_ >= 0) close(socket_);
-    socket_ = -1;
-  }
-
- private:
-  // Without the last, empty chunk an answer was broken off.
-  static std::string unchunked(const std::string& bytes) {
-    std::string body;
-    std::size_t at = 0;
-    while (at < bytes.size()) {
-      const std::size_t size = std::stoul(bytes.substr(at), nullptr, 16);
-      at = bytes.find("\r\n", at) + 2;
-      if (size == 0) return body;
-      body += bytes.substr(at, size);
-      at += size + 2;
-    }
-    return body + " (broken off)";
-  }
-
-  int socket_;
-};
 
 class Serve : public testing::Test {
  protected:
@@ -130,9 +53,9 @@ class Serve : public testing::Test {
     port_ = std::stoi(said.substr(said.find(mark) + mark.size()));
   }
 
-  Answer ask(const std::string& method, const std::string& target, const std::string& body = {},
-             const std::string& headers = "Host: localhost\r\n") const {
-    const Client client(port_);
+  HttpReply ask(const std::string& method, const std::string& target, const std::string& body = {},
+                const std::string& headers = "Host: localhost\r\n") const {
+    const HttpTalk client(port_);
     client.send(method + " " + target + " HTTP/1.1\r\nConnection: close\r\n" + headers +
                 "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
     return client.read_answer();
@@ -144,7 +67,7 @@ class Serve : public testing::Test {
         .dump();
   }
 
-  Answer say(const std::string& body) const { return ask("POST", "/v1/audio/speech", body); }
+  HttpReply say(const std::string& body) const { return ask("POST", "/v1/audio/speech", body); }
 
   // The command line's sound of the same.
   std::string spoken(const std::string& text, int seed, const std::string& voice) const {
@@ -284,7 +207,7 @@ TEST_F(Serve, SynthesizeUsesARunningOne) {
 
 TEST_F(Serve, WhatIsWrongWithARequestIsSaid) {
   start({"--max-text", "50"});
-  const auto refused = [&](const Answer& answer, int status, const std::string& words) {
+  const auto refused = [&](const HttpReply& answer, int status, const std::string& words) {
     EXPECT_EQ(answer.status, status) << answer.body;
     EXPECT_NE(answer.body.find(words), std::string::npos) << answer.body;
   };
@@ -380,7 +303,7 @@ TEST_F(Serve, ClientsThatLeaveAtAnyMomentTakeNothingWithThem) {
   const auto before = held_by(server_->process());
   std::mt19937 random(5);
   for (int i = 0; i < 100; ++i) {
-    const Client client(port_);
+    const HttpTalk client(port_);
     switch (random() % 4) {
       case 0:
         client.send(request.substr(0, random() % request.size()));
@@ -436,7 +359,7 @@ TEST_F(Serve, AFullQueueSaysSoAndSigtermLetsWhatIsSpokenEnd) {
   start({"--streams", "1", "--queue", "1"});
   const std::string body = order(kTexts[2] + std::string(" ") + kTexts[2], 3);
   const auto wanted = say(body).body;
-  std::vector<Answer> answers(6);
+  std::vector<HttpReply> answers(6);
   std::vector<std::thread> clients;
   for (auto& answer : answers) clients.emplace_back([&] { answer = say(body); });
   for (int i = 0; i < 400 && metric("myxtts_places_used") == 0; ++i)

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "serve/request_error.h"
+#include "http/request_error.h"
 
 namespace myxtts::speech_order_test {
 namespace {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "serve/request_error.h"
+#include "http/request_error.h"
 #include "support/temporary_folder.h"
 
 namespace myxtts::voice_shelf_test {

@@ -40,7 +40,7 @@ TEST(ProgressObserver, TellsStepEpochLossRateSpeedAndReadiness) {
   clock.advance(5s);
   observer.stepped(step_of(10, 4.25));
   EXPECT_EQ(captured.take(),
-            "Training:  10 %  45 s left  loss 4.2500  ready 50 %  10 of 100  2.0/s  epoch 3\n"
+            "Training:  10 %  45 s left  loss 4.2500  ready 50 %  2.0/s  10 of 100  epoch 3\n"
             "    lr 5e-06  8.0 clips/s  40 hours of speech an hour\n");
 }
 
@@ -56,7 +56,7 @@ TEST(ProgressObserver, RatesAreThoseSinceTheLastLineAndOfThisProcess) {
   clock.advance(5s);
   observer.stepped(step_of(92, 3.5));
   EXPECT_EQ(captured.take(),
-            "Training:  92 %  40 s left  loss 3.5000  ready 50 %  92 of 100  0.2/s  epoch 3\n"
+            "Training:  92 %  40 s left  loss 3.5000  ready 50 %  0.2/s  92 of 100  epoch 3\n"
             "    lr 5e-06  0.8 clips/s  4 hours of speech an hour\n");
 }
 
@@ -109,6 +109,24 @@ TEST(ProgressObserver, BothGpusFitIntoALineOfEightyColumns) {
   const std::string split = shown_on(plan_of(Mode::Split, 0, 0), terminal);
   EXPECT_TRUE(std::regex_search(split, std::regex(R"(ready 50 %  GPU \d+ %  1\.2/20 GB)")))
       << split;
+}
+
+TEST(ProgressObserver, ALineOfEightyColumnsHasLossValidationTimeSpeedReadyAndTheCurve) {
+  for (const bool unicode : {true, false}) {
+    CapturedScreen captured(80);
+    Screen screen(captured.file(), {.terminal = true, .colours = false, .unicode = unicode});
+    FakeClock clock;
+    ProgressObserver observer({}, {.last_step = 1000, .meters = half_ready}, screen, clock);
+    for (int step = 1; step < 400; ++step) observer.stepped(step_of(step, 9.0 - step / 100.0));
+    observer.evaluated({.step = 399, .loss = 4.123});
+    clock.advance(150s);
+    observer.stepped(step_of(400, 5.0));
+    const std::string line = captured.take();
+    const std::string figures =
+        "Training:  40 %  3 min 45 s left  loss 5  val 4.12  ready 50 %  2.7/s  ";
+    EXPECT_TRUE(has(line, figures + (unicode ? "█" : "#"))) << line;
+    EXPECT_TRUE(line.ends_with(unicode ? "▁" : "_")) << line;
+  }
 }
 
 TEST(ProgressObserver, ASplitGpuShowsItsUseAndTheMemoryOfBothRoles) {

@@ -90,6 +90,9 @@ CorpusReport make_corpus_report(std::string title, std::span<const ClipFacts> cl
 // say nothing.
 std::vector<SuspiciousClip> find_suspicious(std::span<const ClipFacts> clips);
 
+// A line of suspicious.jsonl for each: {"id", "file", "text", "chars_per_second", ...}.
+std::string json_lines(const std::vector<SuspiciousClip>& clips);
+
 std::string describe(const CorpusReport& report);  // for people, in lines
 std::string to_json(const CorpusReport& report);   // one object on a line
 

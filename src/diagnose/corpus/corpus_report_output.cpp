@@ -264,6 +264,14 @@ std::string describe(const CorpusReport& report) {
   return text + "\n";
 }
 
+std::string json_lines(const std::vector<SuspiciousClip>& clips) {
+  std::string lines;
+  for (const SuspiciousClip& clip : clips) {
+    lines += json_of(clip).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  }
+  return lines;
+}
+
 std::string to_json(const CorpusReport& report) {
   const auto same = [](const auto& name) { return name; };
   Json suspicious = Json::array();

@@ -215,6 +215,13 @@ Corpus open_without_run(DataConfig config, const Vocabulary& vocabulary, HoldBac
                       rule);
 }
 
+std::vector<SuspiciousClip> find_suspicious(const Corpus& corpus) {
+  std::vector<ClipFacts> facts;
+  facts.reserve(corpus.size());
+  for (const ClipNumber number : all_clips(corpus)) facts.push_back(facts_of(corpus.clip(number)));
+  return find_suspicious(facts);
+}
+
 CorpusReport survey_corpus(const RunConfig& config, const Vocabulary& vocabulary,
                            const std::optional<OpenModel>& model, bool fill_cache) {
   const auto& data = config.data;

@@ -35,6 +35,10 @@ std::filesystem::path report_path(const DataConfig& config);
 Corpus open_without_run(DataConfig config, const Vocabulary& vocabulary,
                         HoldBack rule = HoldBack::Clips);
 
+// What the index of a corpus tells of its clips, without their sound: those whose text is likely
+// another clip's. Reads no file.
+std::vector<SuspiciousClip> find_suspicious(const Corpus& corpus);
+
 // Opens the corpora of data.train_data, decodes every clip once, and reports what was found. The
 // sizes of `model` count, or those of the public one; `fill_cache` needs it, and data.cache_dir.
 // Shows progress. Throws what opening a corpus or a cache throws.

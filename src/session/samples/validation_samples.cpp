@@ -61,12 +61,13 @@ void write_sound(const fs::path& path, const Sample& sample) {
 
 ValidationSamples::ValidationSamples(const fs::path& run, PartTraining& training,
                                      const OpenModel& start, SampleMaker make_samples,
-                                     SampleJudging judging)
+                                     SampleJudging judging, std::function<void()> made)
     : folder_(run / "samples"),
       training_(training),
       start_(start),
       make_samples_(std::move(make_samples)),
       judging_(std::move(judging)),
+      made_(std::move(made)),
       jobs_(1) {
   threads_.start("samples", [this] { work(); });
 }
@@ -163,6 +164,7 @@ void ValidationSamples::make(const Job& job) {
   log_info("train", "step {}: {} in {}", job.step, counted(made, "sample is", "samples are"),
            folder.string());
   if (judging_.judge) judge(pairs, model, job, folder);
+  if (made_) made_();
 }
 
 void ValidationSamples::judge(const std::vector<SamplePair>& pairs, const OpenModel& model,

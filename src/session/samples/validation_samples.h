@@ -40,8 +40,10 @@ struct SampleJudging {
 class ValidationSamples final : public TrainingObserver {
  public:
   // `start` is the model as the run began with it; the weights that are trained take their places.
+  // Its thread calls `made` when those of a step are there.
   ValidationSamples(const std::filesystem::path& run, PartTraining& training,
-                    const OpenModel& start, SampleMaker make_samples, SampleJudging judging = {});
+                    const OpenModel& start, SampleMaker make_samples, SampleJudging judging = {},
+                    std::function<void()> made = {});
   ~ValidationSamples() override;  // waits for what is being made, or for its end after stop()
 
   void stepped(const StepReport&) override { hand_over(); }
@@ -76,6 +78,7 @@ class ValidationSamples final : public TrainingObserver {
   const OpenModel& start_;
   const SampleMaker make_samples_;
   const SampleJudging judging_;
+  const std::function<void()> made_;
   std::mutex mutex_;
   std::vector<SampleVerdict> verdicts_;  // guarded by mutex_; those that were not handed over yet
   std::int64_t last_ = -1;               // step that was handed to the thread

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "serve/sound_encoder.h"
+#include "audio/sound_encoder.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -33,15 +33,15 @@ struct FormatName {
   const char* name;
   const char* mime_type;
 };
-constexpr std::array<FormatName, 6> kFormats = {{{SoundFormat::Mp3, "mp3", "audio/mpeg"},
-                                                 {SoundFormat::Opus, "opus", "audio/ogg"},
-                                                 {SoundFormat::Aac, "aac", "audio/aac"},
-                                                 {SoundFormat::Flac, "flac", "audio/flac"},
-                                                 {SoundFormat::Wav, "wav", "audio/wav"},
-                                                 {SoundFormat::Pcm, "pcm", "audio/pcm"}}};
+constexpr std::array<FormatName, 6> kSoundFormats = {{{SoundFormat::Mp3, "mp3", "audio/mpeg"},
+                                                      {SoundFormat::Opus, "opus", "audio/ogg"},
+                                                      {SoundFormat::Aac, "aac", "audio/aac"},
+                                                      {SoundFormat::Flac, "flac", "audio/flac"},
+                                                      {SoundFormat::Wav, "wav", "audio/wav"},
+                                                      {SoundFormat::Pcm, "pcm", "audio/pcm"}}};
 
 const FormatName& entry_of(SoundFormat format) {
-  return *std::ranges::find(kFormats, format, &FormatName::format);
+  return *std::ranges::find(kSoundFormats, format, &FormatName::format);
 }
 
 std::string bytes_of(std::span<const float> samples) {
@@ -292,14 +292,14 @@ class FfmpegEncoder final : public SoundEncoder {
 }  // namespace
 
 std::optional<SoundFormat> parse_sound_format(std::string_view name) {
-  const auto found = std::ranges::find(kFormats, name, &FormatName::name);
-  if (found == kFormats.end()) return {};
+  const auto found = std::ranges::find(kSoundFormats, name, &FormatName::name);
+  if (found == kSoundFormats.end()) return {};
   return found->format;
 }
 
 std::vector<std::string> sound_format_names() {
   std::vector<std::string> names;
-  for (const auto& entry : kFormats) names.emplace_back(entry.name);
+  for (const auto& entry : kSoundFormats) names.emplace_back(entry.name);
   return names;
 }
 

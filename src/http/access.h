@@ -22,6 +22,14 @@ struct AccessRules {
   std::int64_t per_minute = 0;       // requests of one address; 0: as many as it likes
 };
 
+// Where a server listens, and whom it lets in.
+struct ListenOptions {
+  std::string host = "127.0.0.1";
+  int port = 0;  // 0: any that is free
+  AccessRules access = {};
+  std::size_t connections = 32;  // served at once; more wait
+};
+
 // What access is decided by.
 struct Visitor {
   std::string path = {};
