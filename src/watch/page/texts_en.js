@@ -113,8 +113,8 @@ const kEnglish = {
   scores: {cer: 'character errors', similarity: 'speaker similarity'},
 
   // Clips.
-  skipped_clips: 'Clips that were left out', skipped_hint: 'They are not trained on. Mend or remove them to use the rest of your corpus well.',
-  suspicious_clips: 'Suspicious clips', suspicious_hint: 'They are trained on, but their text and their length do not go together: the text may be that of another clip. Listen to them.',
+  skipped_clips: 'Clips that were left out', skipped_hint: 'The training does not use them. Repair them, or take them out of the corpus.',
+  suspicious_clips: 'Suspicious clips', suspicious_hint: 'The training uses them, but their text does not fit their length: it may be the text of another clip. Listen to them.',
   none_skipped: 'None was left out.', none_suspicious: 'None is suspicious.', any_reason: n => `all (${n})`, reason: 'Reason', more: n => `Show more (${n})`,
   play: 'Play', play_clip: file => `Play ${file}`, no_sound: 'no sound to play', line: (file, line) => `${file}, line ${line}`, clip: 'Clip', measured: 'Measured',
   reasons: {
