@@ -4,14 +4,14 @@
 const kEnglish = {
   direction: 'ltr', other: 'fa', other_name: 'فارسی',
   theme: 'Colours', theme_auto: 'as the system', theme_light: 'light', theme_dark: 'dark',
-  all_runs: 'All runs', runs: 'Training runs', run: 'Run', unknown: 'not known',
+  all_runs: 'All runs', runs: 'Training runs', run: 'Run', loading: 'The server reads the runs…', unknown: 'not known',
   no_runs: folders => `No run was found in ${folders}. Start one with “myxtts train”; it appears here by itself.`,
   skip: 'Skip to the content',
 
   // The server and the page.
   gone: 'The server does not answer. The page shows what it last knew and goes on trying; look whether “myxtts watch” still runs.',
   run_gone: 'The folder of this run is not there any more: it was deleted or renamed. The page shows what it last knew.',
-  no_such_run: 'There is no such run, or no longer.',
+  no_such_run: 'There is no such run here; it may have been renamed or deleted.',
   report_of: (name, time) => `Report of ${name}, written ${time}. It is one file and asks no server.`,
   report_left_out: (sounds, why) => `${sounds} sounds were left out. ${why}`,
   key_title: 'API key', key: 'Key', key_text: 'This server wants an API key. The page keeps it until the tab is closed.',
