@@ -10,6 +10,7 @@ and `record`, which keeps status.json and report.html, look once a second and ev
 longer where training has one core and no other is free. The start and the end of the run are not counted.
 """
 import argparse
+import http.client
 import json
 import math
 import os
@@ -58,7 +59,7 @@ def listen(address, run, heard):
         with urllib.request.urlopen(f"{address}api/events?id={run}", timeout=120) as answer:
             while data := answer.read1(65536):
                 heard.append(len(data))
-    except OSError:
+    except (OSError, http.client.HTTPException):  # the run has ended
         pass
 
 
