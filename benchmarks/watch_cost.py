@@ -5,11 +5,12 @@
     benchmarks/watch_cost.py --program build/release/bin/myxtts [--steps 300] [--rounds 3]
 
 Trains `tiny` on tones with `--watch` while a page is open all the time: the events of the run, as a browser has them. The kernel counts the time
-that each thread had a core (/proc/PID/task/TID/schedstat): the share of the threads `watch`, which serve the page, and `record`, which keeps
-status.json and report.html, of all that the process computed between its first and its last look is what a step is longer where no core is free.
-The time of start and end, and the writing of the last report, are not counted.
+that each thread had a core (/proc/PID/task/TID/schedstat). The work goes by the clock and not by steps: the threads `watch`, which serve the page,
+and `record`, which keeps status.json and report.html, look once a second and every five. So what they take of one core's time is what a step is
+longer where training has one core and no other is free. The start and the end of the run are not counted.
 """
 import argparse
+import http.client
 import json
 import math
 import os
@@ -58,7 +59,7 @@ def listen(address, run, heard):
         with urllib.request.urlopen(f"{address}api/events?id={run}", timeout=120) as answer:
             while data := answer.read1(65536):
                 heard.append(len(data))
-    except OSError:
+    except (OSError, http.client.HTTPException):  # the run has ended
         pass
 
 
@@ -83,7 +84,7 @@ def train(arguments, corpus, folder):
         steps = metrics.read_text().count('"event":"train"') if metrics.exists() else 0
         if steps == 0 or steps * 10 >= arguments.steps:
             continue
-        last = (steps, seconds_by_thread(process.pid))
+        last = (steps, seconds_by_thread(process.pid), time.monotonic())
         first = first or last
     if process.returncode != 0:
         raise SystemExit(f"training ended with {process.returncode}: {said[-1] if said else ''}")
@@ -91,8 +92,9 @@ def train(arguments, corpus, folder):
         raise SystemExit("nobody watched")
     all_seconds = sum(last[1].values()) - sum(first[1].values())
     ours = sum(last[1].get(name, 0) - first[1].get(name, 0) for name in OURS)
-    return {"steps": 10 * (last[0] - first[0]), "seconds": round(all_seconds, 2), "watching": round(ours, 4),
-            "percent": round(100 * ours / all_seconds, 3), "bytes_to_the_page": sum(heard)}
+    wall = last[2] - first[2]
+    return {"steps": 10 * (last[0] - first[0]), "wall_seconds": round(wall, 1), "computed_seconds": round(all_seconds, 2),
+            "watching_seconds": round(ours, 4), "percent_of_a_core": round(100 * ours / wall, 3), "bytes_to_the_page": sum(heard)}
 
 
 def main():
@@ -105,7 +107,7 @@ def main():
         scratch = pathlib.Path(scratch)
         write_corpus(scratch / "corpus")
         rounds = [train(arguments, scratch / "corpus", scratch / f"run-{number}") for number in range(arguments.rounds)]
-    print(json.dumps({"rounds": rounds, "watching_costs_percent": statistics.median(each["percent"] for each in rounds),
+    print(json.dumps({"rounds": rounds, "watching_costs_percent": statistics.median(each["percent_of_a_core"] for each in rounds),
                       "cores": os.cpu_count()}, indent=1))
 
 

@@ -32,7 +32,7 @@ std::optional<ClipList::ListedClip> ClipList::parse(std::string_view line) {
   if (!json.is_object() || text_in(json, "file").empty()) return {};
   ListedClip clip{.file = text_in(json, "file"),
                   .manifest = text_in(json, "manifest"),
-                  .line = static_cast<std::int64_t>(number_in(json, "line").value_or(0)),
+                  .line = whole_in(json, "line").value_or(0),
                   .reason = text_in(json, "reason"),
                   .measured = text_in(json, "measured"),
                   .text = text_in(json, "text")};

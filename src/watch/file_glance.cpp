@@ -59,6 +59,14 @@ std::optional<double> number_in(const nlohmann::json& object, std::string_view k
   return found->get<double>();
 }
 
+// A number beyond what a double counts exactly is no count of anything here.
+std::optional<std::int64_t> whole_in(const nlohmann::json& object, std::string_view key) {
+  constexpr double kMost = 9e15;
+  const auto number = number_in(object, key);
+  if (!number || !(std::abs(*number) <= kMost)) return {};
+  return static_cast<std::int64_t>(*number);
+}
+
 std::string text_in(const nlohmann::json& object, std::string_view key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();

@@ -36,6 +36,7 @@ std::optional<nlohmann::json> read_object(const std::filesystem::path& path);
 
 // A member of an object, or the fallback where it is missing or of another type.
 std::optional<double> number_in(const nlohmann::json& object, std::string_view key);
+std::optional<std::int64_t> whole_in(const nlohmann::json& object, std::string_view key);
 std::string text_in(const nlohmann::json& object, std::string_view key);
 nlohmann::json json_of(std::optional<double> number);  // null: none, or not finite
 

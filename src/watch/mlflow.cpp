@@ -67,7 +67,7 @@ MlflowSender::MlflowSender(std::string url, const fs::path& run, Pace pace)
       kept && text_in(*kept, "url") == url_ && !text_in(*kept, "run_id").empty()) {
     run_id_ = text_in(*kept, "run_id");
     // A resumed run has cut the file behind its checkpoint.
-    const double position = std::max(0.0, number_in(*kept, "position").value_or(0));
+    const auto position = std::max<std::int64_t>(0, whole_in(*kept, "position").value_or(0));
     position_ = std::min(static_cast<std::uint64_t>(position),
                          static_cast<std::uint64_t>(FileGlance::of(run / "metrics.jsonl").size));
   }

@@ -36,23 +36,23 @@ RunState state_named(const std::string& name) {
   return RunState::Unknown;
 }
 
-// Whether a process holds the lock of the run. A run that begins in this very moment tries again
-// (RunDirectory), so that asking never keeps one from its folder.
-bool holds_lock(const std::filesystem::path& run) {
+enum class Lock { Free, Held, Unknown };  // Unknown: the disk knows no locks
+
+// A run that begins in this very moment tries again (RunDirectory), so that asking never keeps one
+// from its folder.
+Lock lock_of(const std::filesystem::path& run) {
   const OpenFile lock(::open((run / "lock").c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (lock.get() < 0) return false;
-  return ::flock(lock.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (lock.get() < 0 || ::flock(lock.get(), LOCK_SH | LOCK_NB) == 0) return Lock::Free;
+  return errno == EWOULDBLOCK ? Lock::Held : Lock::Unknown;
 }
 
-RunState judged(const RunStatus& status, double now) {
-  const RunState said = state_named(text_in(status.record, "state"));
+RunState judged(const nlohmann::json& record, Lock lock, double now) {
+  const RunState said = state_named(text_in(record, "state"));
   const bool is_under_way = said == RunState::Preparing || said == RunState::Running;
-  if (status.is_locked) return is_under_way ? said : RunState::Preparing;
+  if (lock == Lock::Held) return is_under_way ? said : RunState::Preparing;
   if (!is_under_way) return said;
-  // A disk without locks.
-  const bool is_fresh = now - number_in(status.record, "updated").value_or(0) < kFresh;
-  const bool knows_locks = status.record.value("locked", true);
-  return is_fresh && !knows_locks ? said : RunState::Killed;
+  const bool is_fresh = now - number_in(record, "updated").value_or(0) < kFresh;
+  return lock == Lock::Unknown && is_fresh ? said : RunState::Killed;
 }
 
 }  // namespace
@@ -71,8 +71,7 @@ RunStatus RunStatus::of(const std::filesystem::path& run, double now) {
   } else {
     status.is_damaged = FileGlance::of(run / "status.json").is_there();
   }
-  status.is_locked = holds_lock(run);
-  status.state = judged(status, now);
+  status.state = judged(status.record, lock_of(run), now);
   return status;
 }
 

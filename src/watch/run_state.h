@@ -24,11 +24,10 @@ enum class RunState {
 
 const char* name_of(RunState state);  // "out-of-time": as status.json and the page have it
 
-// status.json of a run (docs/reference/run-directory.md), and whether a process has the run.
+// status.json of a run (docs/reference/run-directory.md), and what its lock says of it.
 struct RunStatus {
   nlohmann::json record = nlohmann::json::object();  // status.json; empty: not there, or damaged
   bool is_damaged = false;
-  bool is_locked = false;
   RunState state = RunState::Unknown;
 
   static RunStatus of(const std::filesystem::path& run, double now);

@@ -123,7 +123,7 @@ std::optional<double> WatchedRun::last_of(std::string_view curve) const {
 Json WatchedRun::line_now() {
   const Json& record = status_.record;
   const bool is_alive = status_.state == RunState::Running || status_.state == RunState::Preparing;
-  std::int64_t step = static_cast<std::int64_t>(number_in(record, "step").value_or(0));
+  std::int64_t step = whole_in(record, "step").value_or(0);
   Json validation;
   Json best;
   for (const char* event : {"train/loss", "validation/loss", "skipped/loss"}) {
@@ -136,38 +136,35 @@ Json WatchedRun::line_now() {
     validation = {{"loss", json_of(curve->second.last())}, {"step", all.last}};
     if (all.finite > 0) best = {{"loss", all.min}, {"step", curve->second.lowest_step()}};
   }
-  const auto last_step = number_in(record, "last_step");
+  const auto last_step = whole_in(record, "last_step");
   const auto speed = number_in(record, "steps_per_second");
   Json left;
   if (is_alive && last_step && speed && *speed > 0) {
-    left = std::max(0.0, *last_step - static_cast<double>(step)) / *speed;
+    left = static_cast<double>(std::max<std::int64_t>(0, *last_step - step)) / *speed;
   }
   const double changed = FileGlance::of(folder_ / "metrics.jsonl").time();
   const auto epoch = last_of("train/epoch");
   const std::string part = part_now();
-  Json line{
-      {"id", found_.id},
-      {"name", found_.id},
-      {"path", folder_.string()},
-      {"chain", found_.chain.empty() ? Json() : Json(found_.chain)},
-      {"part", part.empty() ? Json() : Json(part)},
-      {"state", name_of(status_.state)},
-      {"sentence", sentence_of(status_, step,
-                               last_step ? std::optional(static_cast<std::int64_t>(*last_step))
-                                         : std::nullopt)},
-      {"step", step},
-      {"last_step", last_step ? Json(static_cast<std::int64_t>(*last_step)) : Json()},
-      {"epoch", epoch ? Json(static_cast<std::int64_t>(*epoch)) : Json()},
-      {"loss", json_of(last_of("train/loss"))},
-      {"validation", std::move(validation)},
-      {"best", std::move(best)},
-      {"steps_per_second", json_of(speed)},
-      {"hours_per_hour", json_of(last_of("train/audio_hours_per_hour"))},
-      {"clips_per_second", json_of(last_of("train/clips_per_second"))},
-      {"seconds_left", std::move(left)},
-      {"ready", json_of(last_of("train/readiness"))},
-      {"started", json_of(number_in(record, "started"))},
-      {"updated", std::max(changed, number_in(record, "updated").value_or(0))}};
+  Json line{{"id", found_.id},
+            {"name", found_.id},
+            {"path", folder_.string()},
+            {"chain", found_.chain.empty() ? Json() : Json(found_.chain)},
+            {"part", part.empty() ? Json() : Json(part)},
+            {"state", name_of(status_.state)},
+            {"sentence", sentence_of(status_, step, last_step)},
+            {"step", step},
+            {"last_step", last_step ? Json(*last_step) : Json()},
+            {"epoch", json_of(epoch)},
+            {"loss", json_of(last_of("train/loss"))},
+            {"validation", std::move(validation)},
+            {"best", std::move(best)},
+            {"steps_per_second", json_of(speed)},
+            {"hours_per_hour", json_of(last_of("train/audio_hours_per_hour"))},
+            {"clips_per_second", json_of(last_of("train/clips_per_second"))},
+            {"seconds_left", std::move(left)},
+            {"ready", json_of(last_of("train/readiness"))},
+            {"started", json_of(number_in(record, "started"))},
+            {"updated", std::max(changed, number_in(record, "updated").value_or(0))}};
   add_notes(line);
   return line;
 }

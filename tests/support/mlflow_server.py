@@ -37,13 +37,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if mood == "slow":
             time.sleep(10)
         path = self.path.split("/mlflow/")[-1]
-        if mood == "500":
-            self.answer(500, {"message": "no disk"})
-        elif mood == "nonsense":
-            self.answer(200, b"<html>hello</html>")
-        else:
-            self.answer(*take(path, body))
-        keep()
+        answers = {"500": (500, {"message": "no disk"}), "nonsense": (200, b"<html>hello</html>")}
+        answer = answers[mood] if mood in answers else take(path, body)
+        keep()  # before the answer: a client that has it finds the file as it is now
+        self.answer(*answer)
 
     def do_GET(self):
         self.handle_request(None)

@@ -110,7 +110,8 @@ TEST_F(Watched, WhateverIsMissingOrDamagedIsSaidAndTheRestIsShown) {
   for (const std::string& file : files) {
     const fs::path kept = folder_ / "kept";
     fs::rename(run_ / file, kept);
-    for (const char* instead : {"", "{", "[[[[", "\xff\xfe\0x", "{\"state\":5,\"step\":\"x\"}"}) {
+    for (const char* instead :
+         {"", "{", "[[[[", "\xff\xfe\0x", "{\"state\":5,\"step\":1e300,\"last_step\":-1e300}"}) {
       WatchedRun run = watched();
       EXPECT_NO_THROW(run.facts()) << file;
       EXPECT_NO_THROW(run.samples()) << file;

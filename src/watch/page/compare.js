@@ -16,12 +16,12 @@ class CompareView {
     });
     this.controls = new SpanControls($('compare-controls'), this.span);
     $('compare-charts').replaceChildren();
-    $('compare').hidden = false;
     document.title = `${say.comparing} – MyXTTS`;
     this.start().catch(showError);
   }
 
   close() {
+    this.isClosed = true;
     this.events?.stop();
     $('compare').hidden = true;
   }
@@ -29,6 +29,9 @@ class CompareView {
   async start() {
     if (this.ids.length < 2) throw new Error(say.compare_few);
     const answer = await ask('/api/compare', {id: this.ids});
+    if (this.isClosed) return;
+    $('compare').hidden = false;
+    $('loading').hidden = true;
     this.showRuns(answer.runs);
     this.showDifferences(answer);
     const names = answer.curves.filter(name => !kNotShown.test(name));
@@ -36,7 +39,7 @@ class CompareView {
     for (const name of order) this.putChart(name, answer.runs);
     await Promise.all(this.curves.map(curves => curves.load(order)));
     this.controls.show();
-    this.events = new Events({}, {runs: ({runs}) => this.follow(runs)});
+    if (!this.isClosed) this.events = new Events({}, {runs: ({runs}) => this.follow(runs)});
   }
 
   // Curves of runs that went on are asked for again, now and then.

@@ -141,6 +141,7 @@ function showChosen() {
 }
 
 function showRuns({runs, folders}) {
+  $('loading').hidden = true;
   const body = $('run-table').tBodies[0];
   $('no-runs').hidden = runs.length > 0;
   setText($('no-runs'), say.no_runs(folders.join(', ')));

@@ -5,7 +5,9 @@ let view = null;  // what is open: {close()}
 
 // The same error is not read out again.
 function showError(error) {
-  if (error.name !== 'AbortError' && !(error instanceof NoAnswer)) setText($('error'), error.message);
+  if (error.name === 'AbortError' || error instanceof NoAnswer) return;
+  setText($('error'), error.message);
+  $('loading').hidden = true;
 }
 
 // An address may have been mangled on its way.
@@ -32,6 +34,7 @@ function openPlace() {
   setText($('error'), '');
   view?.close();
   view = shownRun = null;
+  $('loading').hidden = false;
   $('to-overview').hidden = Boolean(report) || (place.run === undefined && !place.compare);
   if (place.run !== undefined) {
     view = shownRun = new RunView(place.run);

@@ -34,7 +34,7 @@ class RunView {
       this.take(await ask('/api/run', {id: this.id}));
     } catch (error) {
       if (error.status === 404) $('run').hidden = true;
-      showError(error.status === 404 ? new Error(`${say.no_such_run} ${error.message}`) : error);
+      showError(error.status === 404 ? new Error(say.no_such_run) : error);
     }
   }
 
@@ -50,6 +50,7 @@ class RunView {
     if (details.gone) return setText($('error'), say.run_gone);
     if ($('error').textContent === say.run_gone) setText($('error'), '');
     $('run').hidden = false;
+    $('loading').hidden = true;
     this.details = details;
     showRunHead(details);
     this.addCharts(details.curves.map(curve => curve.name));

@@ -4,14 +4,14 @@
 const kEnglish = {
   direction: 'ltr', other: 'fa', other_name: 'فارسی',
   theme: 'Colours', theme_auto: 'as the system', theme_light: 'light', theme_dark: 'dark',
-  all_runs: 'All runs', runs: 'Training runs', run: 'Run', unknown: 'not known',
+  all_runs: 'All runs', runs: 'Training runs', run: 'Run', loading: 'The server reads the runs…', unknown: 'not known',
   no_runs: folders => `No run was found in ${folders}. Start one with “myxtts train”; it appears here by itself.`,
   skip: 'Skip to the content',
 
   // The server and the page.
   gone: 'The server does not answer. The page shows what it last knew and goes on trying; look whether “myxtts watch” still runs.',
   run_gone: 'The folder of this run is not there any more: it was deleted or renamed. The page shows what it last knew.',
-  no_such_run: 'There is no such run, or no longer.',
+  no_such_run: 'There is no such run here; it may have been renamed or deleted.',
   report_of: (name, time) => `Report of ${name}, written ${time}. It is one file and asks no server.`,
   report_left_out: (sounds, why) => `${sounds} sounds were left out. ${why}`,
   key_title: 'API key', key: 'Key', key_text: 'This server wants an API key. The page keeps it until the tab is closed.',
@@ -113,8 +113,8 @@ const kEnglish = {
   scores: {cer: 'character errors', similarity: 'speaker similarity'},
 
   // Clips.
-  skipped_clips: 'Clips that were left out', skipped_hint: 'They are not trained on. Mend or remove them to use the rest of your corpus well.',
-  suspicious_clips: 'Suspicious clips', suspicious_hint: 'They are trained on, but their text and their length do not go together: the text may be that of another clip. Listen to them.',
+  skipped_clips: 'Clips that were left out', skipped_hint: 'The training does not use them. Repair them, or take them out of the corpus.',
+  suspicious_clips: 'Suspicious clips', suspicious_hint: 'The training uses them, but their text does not fit their length: it may be the text of another clip. Listen to them.',
   none_skipped: 'None was left out.', none_suspicious: 'None is suspicious.', any_reason: n => `all (${n})`, reason: 'Reason', more: n => `Show more (${n})`,
   play: 'Play', play_clip: file => `Play ${file}`, no_sound: 'no sound to play', line: (file, line) => `${file}, line ${line}`, clip: 'Clip', measured: 'Measured',
   reasons: {
