@@ -100,7 +100,7 @@ int run_transcribe(const TranscribeArguments& arguments) {
   const c10::Device device = open_device(arguments.device);
   const Transcriber transcriber(open_whisper(arguments.whisper), device,
                                 arguments.precision == "bf16" ? at::kBFloat16 : at::kFloat);
-  const ListenOptions options{
+  const TranscribeOptions options{
       .language = arguments.language, .times = arguments.times, .batch = arguments.batch};
   if (!options.language.empty()) transcriber.language_code(options.language);
   Progress progress({.title = "Transcribing (clips)", .total = arguments.clips.size()});

@@ -282,7 +282,8 @@ std::int64_t Transcriber::take(const Heard& heard, const Window& window, std::in
 }
 
 std::vector<Transcript> Transcriber::operator()(const std::vector<at::Tensor>& clips,
-                                                const ListenOptions& options, const Wanted& wanted,
+                                                const TranscribeOptions& options,
+                                                const Wanted& wanted,
                                                 const std::function<void()>& heard) const {
   const c10::AutoGradMode no_gradients(false);
   const std::string language = options.language.empty() ? "" : language_code(options.language);

@@ -14,7 +14,7 @@
 
 namespace myxtts {
 
-struct ListenOptions {
+struct TranscribeOptions {
   std::string language = {};  // "en"; empty: heard in each clip
   bool times = false;         // of what is said, as Whisper itself writes them
   std::int64_t batch = 8;     // clips at once
@@ -48,7 +48,7 @@ class Transcriber {
   // `wanted` says no it ends before the next layer or token, and the rest is empty. Throws
   // ConfigError for a language that the model does not know.
   std::vector<Transcript> operator()(const std::vector<at::Tensor>& clips,
-                                     const ListenOptions& options,
+                                     const TranscribeOptions& options,
                                      const std::function<bool()>& wanted = {},
                                      const std::function<void()>& heard = {}) const;
 

@@ -63,8 +63,8 @@ SampleVerdict SampleJudge::operator()(
     std::vector<at::Tensor> clips;
     for (const SamplePair* pair : spoken) clips.push_back(at_rate(pair->sample, kWhisperRate));
     // One by one, so that a run that is stopped does not wait for a batch.
-    const ListenOptions options{.language = language_to_hear(transcriber_.vocabulary(), language),
-                                .batch = 1};
+    const TranscribeOptions options{
+        .language = language_to_hear(transcriber_.vocabulary(), language), .batch = 1};
     const auto transcripts = transcriber_(clips, options, wanted);
     if (!wanted()) return {};
     for (std::size_t i = 0; i < spoken.size(); ++i) {
