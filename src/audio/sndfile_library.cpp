@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "audio/sndfile_library.h"
 
+#include <cerrno>
 #include <cstdlib>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/process.h"
@@ -29,10 +31,12 @@ void resolve(const DynamicLibrary& library, const char* symbol, Function& functi
 SndfileLibrary open_library() {
   DynamicLibrary library(library_name());
   if (!library.is_open()) {
+    const std::string full = std::generic_category().message(EMFILE);  // it is there
+    const bool is_missing = library.reason().find(full) == std::string::npos;
     throw DataError(
         fmt::format("The sound library libsndfile cannot be opened, so no audio file can be read "
-                    "or written: {}. {}",
-                    library.reason(), kRemedy));
+                    "or written: {}.{}",
+                    library.reason(), is_missing ? fmt::format(" {}", kRemedy) : ""));
   }
   SndfileLibrary functions{};
   resolve(library, "sf_open", functions.open);

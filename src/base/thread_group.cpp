@@ -36,7 +36,7 @@ void ThreadGroup::start(const std::string& name, std::function<void()> work) {
   } catch (const std::system_error& error) {
     throw DeviceError(
         fmt::format("The system refuses to start another thread ({}): {}. Raise the limit (ulimit "
-                    "-u), or ask for fewer workers.",
+                    "-u; ulimit -v where memory is limited), or ask for fewer workers.",
                     name, error.what()));
   }
 }

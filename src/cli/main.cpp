@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/resource.h>
+
+#include <cerrno>
 #include <csignal>
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <string>
+#include <system_error>
 
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
@@ -18,8 +23,17 @@ namespace {
 
 enum ExitCode { kConfigError = 2, kDataError = 3, kDeviceError = 4, kInternalError = 70 };
 
+// Any file may be the one too many, so the remedy stands here and not where each is opened.
+std::string with_limit_of_files(std::string sentence) {
+  if (sentence.find(std::generic_category().message(EMFILE)) == std::string::npos) return sentence;
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  return fmt::format("{} This shell allows {} open files at once; allow more with: ulimit -n 4096",
+                     sentence, files.rlim_cur);
+}
+
 int report(const std::exception& error, ExitCode exit_code) {
-  report_error(error.what());
+  report_error(with_limit_of_files(error.what()));
   return exit_code;
 }
 
@@ -49,7 +63,8 @@ int main(int argument_count, char** arguments) {
     report_error("Interrupted; what was begun is removed.");
     return kExitBySignal + interrupted.signal;
   } catch (const std::filesystem::filesystem_error& error) {
-    report_error(fmt::format("A file or folder cannot be used: {}.", error.what()));
+    report_error(
+        with_limit_of_files(fmt::format("A file or folder cannot be used: {}.", error.what())));
     return kDataError;
   } catch (const c10::OutOfMemoryError&) {
     report_error("The memory of the GPU is full; use a smaller batch or model, or --device cpu.");

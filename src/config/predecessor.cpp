@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/message_text.h"
 #include "config/value_text.h"
 

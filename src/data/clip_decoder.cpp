@@ -24,6 +24,7 @@
 #include "audio/file_piece.h"
 #include "audio/mp3_file.h"
 #include "audio/sndfile_library.h"
+#include "base/error.h"
 #include "base/file_remedies.h"
 #include "data/sample_blocks.h"
 #include "data/skipped.h"
@@ -36,7 +37,7 @@ namespace {
 class SoundFile {
  public:
   // What is wrong with the file comes back as a value. Throws DataError only where libsndfile
-  // itself is missing.
+  // itself is missing, or this process may open no more files.
   static std::variant<SoundFile, Skipped> open(const std::filesystem::path& path);
 
   std::int64_t sample_rate() const { return info_.samplerate; }
@@ -109,6 +110,14 @@ bool counts_samples(int file, const SF_INFO& info) {
   return info.frames != SF_COUNT_MAX && (type != SF_FORMAT_MPEG || has_frame_count(file));
 }
 
+// The clip is as good as ever where the process may open no more files: to leave it out would be to
+// train on other data.
+std::string reason_of_clip(const std::filesystem::path& path) {
+  const std::string reason = std::strerror(errno);
+  if (errno != EMFILE && errno != ENFILE) return reason;
+  throw DataError(fmt::format("{} cannot be opened: {}.", path.string(), reason));
+}
+
 std::variant<SoundFile, Skipped> SoundFile::open(const std::filesystem::path& path) {
   const auto skip = [&path](SkipReason reason, std::string measured) {
     return Skipped{.file = path, .reason = reason, .measured = std::move(measured)};
@@ -117,7 +126,7 @@ std::variant<SoundFile, Skipped> SoundFile::open(const std::filesystem::path& pa
   if (descriptor.get() < 0) {
     const auto reason =
         errno == ENOENT || errno == ENOTDIR ? SkipReason::MissingFile : SkipReason::Unreadable;
-    return skip(reason, std::strerror(errno));
+    return skip(reason, reason_of_clip(path));
   }
   struct stat status {};
   if (::fstat(descriptor.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -155,7 +164,7 @@ std::variant<SoundFile, Skipped> SoundFile::read_by_sndfile(const std::filesyste
   // A descriptor of its own: libsndfile closes it when it refuses the file, whatever its argument
   // says.
   const int given = ::fcntl(descriptor.get(), F_DUPFD_CLOEXEC, 0);
-  if (given < 0) return skip(SkipReason::Unreadable, std::strerror(errno));
+  if (given < 0) return skip(SkipReason::Unreadable, reason_of_clip(path));
   SNDFILE* opened = sndfile_library().open_fd(given, SFM_READ, &info, SF_TRUE);
   if (opened == nullptr) {
     const FilePiece start(descriptor.get(), 0, 200);

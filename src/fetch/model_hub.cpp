@@ -232,12 +232,8 @@ std::string files_by_hand(const HubModel& model) {
       kPublicHub, model.repository, model.revision);
 }
 
-std::vector<RemoteFile> list_files(HttpClient& client, const std::string& endpoint,
-                                   const HubModel& model) try {
-  const std::string list =
-      client.text(fmt::format("{}/api/models/{}/revision/{}?blobs=true", endpoint, model.repository,
-                              as_path_part(model.revision)),
-                  kLongestList);
+std::vector<RemoteFile> files_in_list(std::string_view list, const std::string& endpoint,
+                                      const HubModel& model) {
   const auto json = parse_shallow_json<nlohmann::json>(list);
   const auto entries = json.is_object() ? json.value("siblings", nlohmann::json()) : json;
   if (!entries.is_array()) {
@@ -267,6 +263,14 @@ std::vector<RemoteFile> list_files(HttpClient& client, const std::string& endpoi
     }
   }
   return files;
+}
+
+std::vector<RemoteFile> list_files(HttpClient& client, const std::string& endpoint,
+                                   const HubModel& model) try {
+  return files_in_list(client.text(fmt::format("{}/api/models/{}/revision/{}?blobs=true", endpoint,
+                                               model.repository, as_path_part(model.revision)),
+                                   kLongestList),
+                       endpoint, model);
 } catch (const HttpStatusError& error) {
   explain(error, model);
 }

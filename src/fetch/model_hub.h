@@ -34,9 +34,13 @@ std::string hub_endpoint(const std::string& from);
 // ConfigError for one that no header can hold.
 std::string hub_token(const std::string& endpoint);
 
-// The files of the model that an import reads, as the hub lists them, its licence first and large
-// ones last. Sizes and sums are the hub's and, of a model that is known here, ours. Throws
-// DataError, also where the repository holds no model of the public layout.
+// The files of the model that an import reads, as the hub at `endpoint` lists them, its licence
+// first and large ones last. Sizes and sums are the hub's and, of a model that is known here, ours.
+// Throws DataError, also where the repository holds no model of the public layout.
+std::vector<RemoteFile> files_in_list(std::string_view list, const std::string& endpoint,
+                                      const HubModel& model);
+
+// The same of the list that the hub gives now.
 std::vector<RemoteFile> list_files(HttpClient& client, const std::string& endpoint,
                                    const HubModel& model);
 

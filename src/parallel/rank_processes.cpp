@@ -181,8 +181,8 @@ void RankProcesses::take_ends() {
     ended.push_back(rank.get());
   }
   // Of several ends, that by a signal was the cause: ranks that lose another end by themselves.
-  std::ranges::stable_partition(ended,
-                                [](const Rank* rank) { return rank->process.end()->signal != 0; });
+  std::stable_partition(ended.begin(), ended.end(),
+                        [](const Rank* rank) { return rank->process.end()->signal != 0; });
   for (const Rank* rank : ended) judge(*rank);
 }
 

@@ -84,12 +84,15 @@ MetricsLog::~MetricsLog() {
   ::close(file_);
 }
 
-void MetricsLog::add(std::string_view event, std::int64_t step, const Metrics& metrics) {
-  nlohmann::ordered_json line{{"event", event}, {"step", step}};
-  for (const auto& [name, value] : metrics) {
-    line[name] = std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+void MetricsLog::add(std::span<const MetricsLine> lines) {
+  std::string text;
+  for (const MetricsLine& line : lines) {
+    nlohmann::ordered_json json{{"event", line.event}, {"step", line.step}};
+    for (const auto& [name, value] : line.metrics) {
+      json[name] = std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+    }
+    text += json.dump() + "\n";
   }
-  const std::string text = line.dump() + "\n";
   try {
     detail::write_all(file_, bytes_of(text), path_);
   } catch (const DataError&) {

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,6 +12,13 @@ namespace myxtts {
 
 // The numbers of one moment of a run, in the order they are written.
 using Metrics = std::vector<std::pair<std::string, double>>;
+
+// A moment of a run: "train", "validation", ... and its numbers.
+struct MetricsLine {
+  std::string event;
+  std::int64_t step = 0;  // updates so far
+  Metrics metrics;
+};
 
 // metrics.jsonl: one line for each moment a run reports, {"step": 120, "loss": 2.31, ...}.
 //
@@ -30,9 +37,12 @@ class MetricsLog {
   MetricsLog& operator=(const MetricsLog&) = delete;
   ~MetricsLog();
 
-  // `event` is "train", "validation", ... Numbers that are not finite are written as null. Throws
-  // DataError when the disk refuses the line; then nothing of it is left.
-  void add(std::string_view event, std::int64_t step, const Metrics& metrics);
+  // Numbers that are not finite are written as null. Throws DataError when the disk refuses one of
+  // the lines; then nothing of them is left.
+  void add(std::span<const MetricsLine> lines);
+  void add(const std::string& event, std::int64_t step, const Metrics& metrics) {
+    add(std::array{MetricsLine{event, step, metrics}});
+  }
 
   std::uint64_t position() const { return position_; }  // bytes
 

@@ -1,19 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/metrics_observer.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/message_text.h"
 
 namespace myxtts {
-
 MetricsObserver::MetricsObserver(const std::filesystem::path& run, const MetricsSettings& settings)
     : settings_(settings),
       log_(run / "metrics.jsonl", settings.start.metrics_position, settings.start.step),
       events_(run, settings.start.step + 1),
       since_(settings.clock->now()),
-      skipped_steps_(settings.start.skipped_steps) {}
+      skipped_steps_(settings.start.skipped_steps) {
+  records_[0] = {.file = run / "metrics.jsonl",
+                 .write = [this](std::span<const MetricsLine> lines) { log_.add(lines); }};
+  records_[1] = {.file = events_.path(), .write = [this](std::span<const MetricsLine> lines) {
+                   for (const MetricsLine& line : lines) {
+                     for (const auto& [name, value] : line.metrics) {
+                       events_.add_scalar(line.event + "/" + name, line.step, value);
+                     }
+                   }
+                   events_.flush();
+                 }};
+}
 
 void MetricsObserver::stepped(const StepReport& report) {
   const StepNumbers& numbers = report.numbers;
@@ -50,18 +62,35 @@ void MetricsObserver::evaluated(const EvaluationReport& report) {
 }
 
 void MetricsObserver::add(const std::string& event, std::int64_t step, const Metrics& metrics) {
+  for (Record& record : records_) add(record, {event, step, metrics});
+}
+
+void MetricsObserver::add(Record& record, const MetricsLine& line) {
+  std::vector<MetricsLine> lines;
+  if (record.missing > 0) {
+    // At the first of the steps, so that a run that is resumed between them keeps the line.
+    lines.push_back({"unrecorded",
+                     record.first_missing,
+                     {{"last_step", static_cast<double>(record.last_missing)},
+                      {"lines", static_cast<double>(record.missing)}}});
+  }
+  lines.push_back(line);
   try {
-    log_.add(event, step, metrics);
-    for (const auto& [name, value] : metrics) events_.add_scalar(event + "/" + name, step, value);
-    events_.flush();
-    refused_ = false;
+    record.write(lines);
   } catch (const DataError& error) {
-    if (!refused_) {
+    const auto lacks_lines = [](const Record& any) { return any.missing > 0; };
+    if (std::ranges::none_of(records_, lacks_lines)) {
       log_warning("train", "{} Metrics are left out until there is room; training goes on.",
                   error.what());
     }
-    refused_ = true;
+    if (record.missing++ == 0) record.first_missing = line.step;
+    record.last_missing = line.step;
+    return;
   }
+  if (record.missing == 0) return;
+  log_info("train", "{} is written again, without {} of steps {} to {}.", record.file.string(),
+           counted(record.missing, "line", "lines"), record.first_missing, record.last_missing);
+  record.missing = 0;
 }
 
 void MetricsObserver::add_losses(const std::vector<double>& losses, Metrics& metrics) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -33,7 +34,8 @@ struct MetricsSettings {
 // were judged. A name x of event e is
 // the curve e/x in TensorBoard.
 //
-// What the disk does not take is said once, and training goes on without it.
+// What the disk does not take is said once, and training goes on without it. As soon as there is
+// room, a line "unrecorded" says which steps are missing, and both files go on.
 class MetricsObserver final : public TrainingObserver {
  public:
   // `run` is the folder of the run. Throws DataError when the files cannot be opened.
@@ -49,7 +51,17 @@ class MetricsObserver final : public TrainingObserver {
   std::uint64_t position() const { return log_.position(); }  // for TrainingState
 
  private:
+  // One of the two files, and the lines that it lacks because the disk did not take them.
+  struct Record {
+    std::filesystem::path file;
+    std::function<void(std::span<const MetricsLine>)> write;  // all or nothing
+    std::int64_t first_missing = 0;                           // steps
+    std::int64_t last_missing = 0;
+    std::int64_t missing = 0;  // lines; 0: none
+  };
+
   void add(const std::string& event, std::int64_t step, const Metrics& metrics);
+  void add(Record& record, const MetricsLine& line);
   void add_histograms(std::int64_t step);
   void add_losses(const std::vector<double>& losses, Metrics& metrics) const;
   Metrics pace();
@@ -61,7 +73,7 @@ class MetricsObserver final : public TrainingObserver {
   double clips_ = 0;
   double audio_seconds_ = 0;
   std::int64_t skipped_steps_;
-  bool refused_ = false;  // the disk did not take the last line
+  std::array<Record, 2> records_;
 };
 
 }  // namespace myxtts

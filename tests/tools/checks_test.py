@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The checks of the source tree: what is planted is found, with file and line."""
+import http.server
+import json
 import sys
+import threading
 import unittest
 
 from checkout import REPOSITORY, CheckoutTest
@@ -100,6 +103,42 @@ class Checks(CheckoutTest):
                           "docs/a.md:5: base/b.h is not there", "docs/a.md:5: src/base/c.cpp is not there",
                           "docs/lost.md:1: docs/README.md does not lead to this page",
                           "src/base/a.h:1: docs/c.md is not there")
+
+
+class Database(http.server.BaseHTTPRequestHandler):
+    """Knows a fault of torch, and of nothing else."""
+
+    def do_POST(self):
+        queries = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["queries"]
+        results = [{"vulns": [{"id": "CVE-2099-1"}]} if query["package"]["name"] == "torch" else {} for query in queries]
+        body = json.dumps({"results": results}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class Dependencies(CheckoutTest):
+    def check(self, *words):
+        return self.run_tool(sys.executable, REPOSITORY / "tools/check_dependencies.py", *words)
+
+    def test_a_known_fault_is_named_with_its_package(self):
+        with http.server.HTTPServer(("127.0.0.1", 0), Database) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            result = self.check("--osv", f"http://127.0.0.1:{server.server_port}")
+            server.shutdown()
+        self.assertRegex(result.stdout, r"KNOWN FAULTS of torch [0-9.]+ \(PyPI\): CVE-2099-1\n")
+        self.assertRegex(result.stdout, r"[0-9]+ packages, 1 with known faults\n")
+        self.assertRegex(result.stdout, r"\nlibsndfile1-dev +[0-9]")
+        self.assertEqual(result.returncode, 1, result.stderr)
+
+    def test_a_database_that_does_not_answer_is_no_answer(self):
+        result = self.check("--osv", "http://127.0.0.1:9")
+        self.assertIn("known faults could not be looked up at http://127.0.0.1:9", result.stderr)
+        self.assertEqual(result.returncode, 2)
 
 
 if __name__ == "__main__":

@@ -148,6 +148,54 @@ TEST(MetricsObserver, AFullDiskIsSaidOnceAndTrainingGoesOn) {
   EXPECT_EQ(lines_of(disk.path()).back().at("step"), 501);
 }
 
+// The steps of the lines of a kind in TensorBoard's file, in its order.
+std::vector<std::int64_t> curve_in(const fs::path& run, const std::string& name) {
+  const std::string bytes = events_in(run);
+  std::vector<std::int64_t> steps;
+  for (std::size_t at = bytes.find(name); at != bytes.npos; at = bytes.find(name, at + 1)) {
+    // Before the name: the step's key and varint, two lengths with their keys, and its own length.
+    const std::size_t key = bytes.rfind('\x10', at - 8);
+    std::int64_t step = 0;
+    int shift = 0;
+    for (std::size_t byte = key + 1; byte != bytes.npos; ++byte, shift += 7) {
+      step |= static_cast<std::int64_t>(bytes[byte] & 0x7f) << shift;
+      if ((bytes[byte] & 0x80) == 0) break;
+    }
+    steps.push_back(step);
+  }
+  return steps;
+}
+
+TEST(MetricsObserver, OnceADiskHasRoomAgainBothFilesSayWhichStepsTheyLack) {
+  const SmallDisk disk(64);
+  if (!disk.mounted()) GTEST_SKIP() << "this user may not mount a disk of 64 kB";
+  MetricsObserver observer(disk.path(), {.log_steps = 2});
+  observer.stepped(report(2));
+  std::ofstream(disk / "filler") << std::string(100'000, 'x');
+  std::int64_t step = 2;
+  while (lines_of(disk.path()).back().at("step") == step) observer.stepped(report(step += 2));
+  const std::int64_t first = step;  // that the disk refused
+  observer.stepped(report(step += 2));
+  observer.stepped(report(step += 2));
+
+  fs::remove(disk / "filler");
+  observer.stepped(report(step + 2));
+  const auto lines = lines_of(disk.path());
+  EXPECT_EQ(lines.back().at("event"), "train");
+  EXPECT_EQ(lines.back().at("step"), first + 6);
+  const auto mark = lines.at(lines.size() - 2);
+  EXPECT_EQ(mark.at("event"), "unrecorded");
+  EXPECT_EQ(mark.at("step"), first);
+  EXPECT_EQ(mark.at("last_step"), first + 4);
+  EXPECT_EQ(mark.at("lines"), 3);
+
+  EXPECT_EQ(curve_in(disk.path(), "unrecorded/lines").size(), 1u);
+  EXPECT_EQ(curve_in(disk.path(), "train/lr").back(), first + 6);
+  // A run that is resumed within what is missing keeps the mark.
+  const MetricsLog resumed(disk / "metrics.jsonl", 0, first + 1);
+  EXPECT_EQ(lines_of(disk.path()).back(), mark);
+}
+
 TEST(MetricsObserver, HistogramsAreAskedForWithEachMeasurement) {
   const TemporaryFolder run;
   int asked = 0;
