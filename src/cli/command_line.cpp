@@ -162,6 +162,7 @@ int run_command_line(int argument_count, char** arguments) {
     program.parse(std::move(words));
     check_no_flag_was_taken_for_a_value(program);
   } catch (const CLI::CallForHelp&) {
+    check_no_command_is_unknown(program);
     print(format_help(chosen_command(program)));
     return 0;
   } catch (const CLI::ParseError& error) {

@@ -138,6 +138,7 @@ Command export_command() {
     app.add_option("--model", arguments->model, "The model folder")->required();
     app.add_option("--format", arguments->format, "The layout to write: coqui")
         ->required()
+        ->type_name("coqui")
         ->check(CLI::IsMember({"coqui"}));
     app.add_option("--out", arguments->out, "The folder to make")->required();
     app.add_flag("--force", arguments->force, "Replace an export that exists");

@@ -301,12 +301,20 @@ CLI::Validator validator(std::string allowed, std::function<bool(const std::stri
           ""};
 }
 
+// ", as in '--out DIR'"; empty for what stands without a flag.
+std::string example_of(const CLI::Option& option) {
+  if (names_of(option).empty()) return {};
+  const std::string type = option.get_type_name();
+  return fmt::format(", as in '{} {}'", shown_name(option), type.substr(0, type.find(':')));
+}
+
 [[noreturn]] void explain_option(const CLI::App& app, const CLI::Option& option,
                                  const CLI::ParseError& error) {
   const std::string name = shown_name(option);
   const std::string owner = full_name(app);
   if (error.get_name() == "RequiredError") {
-    throw ConfigError(fmt::format("{} needs {}; {}.", owner, name, see_help(app)));
+    throw ConfigError(
+        fmt::format("{} needs {}{}; {}.", owner, name, example_of(option), see_help(app)));
   }
   if (error.get_name() == "ExcludesError") {
     throw ConfigError(fmt::format("{}; leave one of the two out.", error.what()));
@@ -377,6 +385,14 @@ void check_no_flag_was_taken_for_a_value(const CLI::App& program) {
                                     value, see_help(app)));
     }
   }
+}
+
+void check_no_command_is_unknown(const CLI::App& program) {
+  if (!program.get_subcommands().empty()) return;
+  const std::vector<std::string> leftovers = program.remaining();
+  const auto word = std::ranges::find_if(
+      leftovers, [](const std::string& each) { return !each.starts_with("-"); });
+  if (word != leftovers.end()) refuse_command(program, *word);
 }
 
 void explain_usage_error(const CLI::App& program, const CLI::ParseError& error) {

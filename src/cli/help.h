@@ -25,6 +25,9 @@ const CLI::App& chosen_command(const CLI::App& program);
 // Throws ConfigError when a flag took the next flag for its value, as in `--config --quiet`.
 void check_no_flag_was_taken_for_a_value(const CLI::App& program);
 
+// Throws ConfigError where help was asked for of a command that there is not.
+void check_no_command_is_unknown(const CLI::App& program);
+
 // Says in our words what is wrong with a command line that CLI11 refused.
 [[noreturn]] void explain_usage_error(const CLI::App& program, const CLI::ParseError& error);
 

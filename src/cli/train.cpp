@@ -90,10 +90,15 @@ int check_only(const EffectiveConfig& settings) {
     throw ConfigError(
         fmt::format("{} names no corpus to go on with; give --train-data DIR.", file.string()));
   }
+  const bool is_named = *run.resume != "latest";
   throw ConfigError(fmt::format(
-      "--resume {} names no run to go on with, as there is no {}; give --resume RUN, or name a "
+      "--resume {}names no run to go on with, as there is no {}; give --resume RUN, or name a "
       "corpus with --train-data DIR.",
-      *run.resume, file.string()));
+      is_named ? *run.resume + " " : "",
+      (is_named && std::filesystem::is_directory(*run.resume)
+           ? std::filesystem::path(*run.resume) / "config.yaml"
+           : file)
+          .string()));
 }
 
 // Before a run directory is made.
@@ -301,6 +306,17 @@ void warn(const EffectiveConfig& settings) {
   if (!small_disk.empty()) log_warning("train", "{}", small_disk);
 }
 
+// Whether a step may have been taken: from then on there is something to read in the folder.
+bool has_metrics(const std::filesystem::path& run) {
+  std::error_code failed;
+  if (std::filesystem::exists(run / "metrics.jsonl", failed)) return true;
+  const auto entries = std::filesystem::directory_iterator(run, failed);
+  return std::any_of(begin(entries), end(entries), [](const auto& part) {
+    std::error_code missing;
+    return std::filesystem::exists(part.path() / "metrics.jsonl", missing);
+  });
+}
+
 // Trains into the run directory, and leaves nothing of a run that could not begin.
 int train_or_discard(const RunDirectory& run, const EffectiveConfig& settings,
                      const std::vector<DevicePlan>& plans, const Surroundings& around) {
@@ -312,6 +328,9 @@ int train_or_discard(const RunDirectory& run, const EffectiveConfig& settings,
   } catch (const RefusedCorpusError& refused) {
     if (!run.discard_if_new(refused.list) || refused.list.empty()) throw;
     throw DataError(fmt::format("{} That list is all that is kept of the run.", refused.what()));
+  } catch (const DataError&) {
+    if (!has_metrics(run.path())) run.discard_if_new();
+    throw;
   } catch (const Interrupted& interrupted) {
     if (run.discard_if_new()) throw;
     log_info("train", "interrupted before training went on; to continue, type: {}",

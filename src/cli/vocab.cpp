@@ -76,10 +76,11 @@ void write_model(const ExtendOptions& options) {
 
 int extend(const ExtendOptions& options) {
   if (!is_language_code(options.language)) {
+    const auto meant = language_code_meant(options.language);
     throw ConfigError(
-        fmt::format("--language {} is no code of a language. Give two or three small letters, such "
-                    "as fa or ro.",
-                    options.language));
+        fmt::format("--language {} is no code of a language{}", options.language,
+                    meant ? fmt::format("; did you mean {}?", *meant)
+                          : std::string(". Give two or three small letters, such as fa or ro.")));
   }
   if (options.vocabulary.empty() && options.model.empty()) {
     throw ConfigError(

@@ -107,7 +107,9 @@ void apply_setting(const Setting& setting, EffectiveConfig& config) {
       throw ConfigError(fmt::format("{} was given {}, {}", subject(setting),
                                     quote(setting.value.text), kNotUtf8));
     }
-    const auto near = nearest_name(setting.value.text, field.choices);
+    const auto near = field.key == "data.language"
+                          ? language_code_meant(setting.value.text)
+                          : nearest_name(setting.value.text, field.choices);
     const bool is_of_stages = field.key == "train.stages" || field.key == "train.stage_budget";
     std::string hint = is_of_stages ? fault_of_parts(setting.value.text) : "";
     if (hint.empty()) hint = near ? fmt::format("; did you mean {}?", *near) : ".";

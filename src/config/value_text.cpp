@@ -5,6 +5,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <functional>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -159,6 +161,22 @@ bool is_language_code(std::string_view text) {
   if (dash == std::string_view::npos) return true;
   const std::string_view region = text.substr(dash + 1);
   return region.size() >= 2 && region.size() <= 4 && all_small(region);
+}
+
+std::optional<std::string> language_code_meant(std::string_view name) {
+  static const std::map<std::string, std::string, std::less<>> codes = {
+      {"english", "en"},    {"spanish", "es"},     {"french", "fr"},     {"german", "de"},
+      {"italian", "it"},    {"polish", "pl"},      {"portuguese", "pt"}, {"turkish", "tr"},
+      {"russian", "ru"},    {"dutch", "nl"},       {"czech", "cs"},      {"arabic", "ar"},
+      {"chinese", "zh-cn"}, {"mandarin", "zh-cn"}, {"zh", "zh-cn"},      {"japanese", "ja"},
+      {"hungarian", "hu"},  {"korean", "ko"},      {"hindi", "hi"},      {"persian", "fa"},
+      {"farsi", "fa"}};
+  std::string lower;
+  for (const char c : name) lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const std::string language = lower.substr(0, lower.find_first_of("-_"));
+  if (const auto found = codes.find(language); found != codes.end()) return found->second;
+  const bool is_code = language.size() == 2 && is_language_code(language);
+  return is_code ? std::optional(language) : std::nullopt;
 }
 
 bool is_text(std::string_view bytes) {

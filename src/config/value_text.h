@@ -39,6 +39,10 @@ std::string format_weights(const Weights& weights);
 // Two or three small letters, and optionally a region: "en", "fa", "zh-cn".
 bool is_language_code(std::string_view text);
 
+// The code of a language that somebody named in another way ("English", "en_US", "persian");
+// nothing: it is no language known here.
+std::optional<std::string> language_code_meant(std::string_view name);
+
 // Complete UTF-8 without NUL.
 bool is_text(std::string_view bytes);
 

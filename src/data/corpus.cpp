@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/message_text.h"
+#include "data/clip_decoder.h"
 #include "data/index/index_folder.h"
 #include "data/index/script_check.h"
 #include "data/layouts/corpus_faults.h"
@@ -329,6 +330,28 @@ std::vector<Skipped> Corpus::skipped() const {
     for (Skipped& skipped : piece.index.skipped()) all.push_back(std::move(skipped));
   }
   return all;
+}
+
+void refuse_unheard(const Corpus& corpus) {
+  constexpr std::size_t kLooks = 16;
+  const auto clips = corpus.training();
+  const std::size_t looks = std::min(kLooks, clips.size());
+  std::map<SkipReason, std::int64_t> counts;
+  for (std::size_t look = 0; look < looks; ++look) {
+    const ClipView clip = corpus.clip(clips[look * clips.size() / looks]);
+    const auto decoded = decode_clip(std::filesystem::path(clip.audio));
+    const auto* fault = std::get_if<Skipped>(&decoded);
+    // What is not there any more may be in the cache.
+    if (fault == nullptr || fault->reason == SkipReason::Unreadable) return;
+    ++counts[fault->reason];
+  }
+  throw RefusedCorpusError(fmt::format(
+      "{} to train on can be used ({}); myxtts prepare CORPUS names each of them.",
+      looks == 1              ? std::string("Not one clip")
+      : looks == clips.size() ? fmt::format("None of the {} clips", looks)
+                              : fmt::format("None of {} clips that were looked at, of {},", looks,
+                                            human_count(std::ssize(clips))),
+      summary_of(counts)));
 }
 
 namespace {

@@ -78,6 +78,10 @@ class Corpus {
   std::vector<VisitGroup> groups_;
 };
 
+// Throws RefusedCorpusError where no clip to train on can be heard, by a look at a few of them from
+// the first to the last: a run would end at the first of them anyway, with much begun.
+void refuse_unheard(const Corpus& corpus);
+
 // Said where the part `speaker` is to be trained on one speaker.
 inline constexpr const char* kOneSpeaker =
     "The corpus has one speaker, and a speaker encoder learns from telling several apart. A "

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -44,10 +45,17 @@ class SpeechAnswer {
         metrics_(context.metrics),
         counted_(context.answers) {}
 
+  // Waits until there is something to send: what fails before is an answer of its own, with a
+  // status, which nothing can be once the header is on its way.
+  void wait_for_first_sound() {
+    while (!first_) first_ = started_.speech->next(kSoundWait);
+  }
+
   // The next part. False: the connection is given up.
   bool send_next(httplib::DataSink& sink) {
     try {
-      const auto samples = started_.speech->next(kSoundWait);
+      const auto samples =
+          first_ ? std::exchange(first_, std::nullopt) : started_.speech->next(kSoundWait);
       if (!samples) return sink.is_writable();
       if (samples->empty()) return end(sink);
       measure(samples->size());
@@ -108,6 +116,7 @@ class SpeechAnswer {
   }
 
   StartedSpeech started_;
+  std::optional<std::vector<float>> first_;  // the sound that was waited for
   std::unique_ptr<SoundEncoder> encoder_;
   bool as_events_;
   Sent sent_;
@@ -142,6 +151,12 @@ void answer_speech(const SpeechOrder& order, RouteContext& context, httplib::Res
   } catch (const ConfigError& error) {  // no encoder here
     speech->cancel();
     throw RequestError(400, "format_not_available", error.what(), "response_format");
+  }
+  try {
+    answer->wait_for_first_sound();
+  } catch (...) {
+    speech->cancel();
+    throw;
   }
   response.set_chunked_content_provider(
       type, [answer](std::size_t, httplib::DataSink& sink) { return answer->send_next(sink); },

@@ -97,7 +97,8 @@ SamplingChoice sampling_in(const Fields& fields) {
                               .repetition_penalty = fields.number<double>("repetition_penalty"),
                               .seed = fields.number<std::uint64_t>("seed")};
   try {
-    sampling_of(choice, {});  // what can be used at all can be used with every model
+    // What can be used at all can be used with every model.
+    sampling_of(choice, {}, SamplingNames::Fields);
   } catch (const ConfigError& error) {
     throw RequestError(400, "invalid_value", error.what());
   }

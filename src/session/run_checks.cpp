@@ -36,6 +36,7 @@
 #include "session/starting_model.h"
 #include "session/trial/trial.h"
 #include "text/vocabulary.h"
+#include "train/starting_point.h"
 
 namespace myxtts {
 namespace {
@@ -97,6 +98,7 @@ CorpusFacts facts_of_corpus(const Corpus& corpus, const RunConfig& config, const
     facts.source_bytes += 2 * clip.source_frames;
   }
   if (facts.training_clips == 0) return facts;
+  refuse_unheard(corpus);
   // Sizes are wanted for every run; without static shapes a batch is no larger than these.
   const BatchPlan batches(corpus, gpt,
                           {.batch_size = plan.batch_size,
@@ -174,18 +176,19 @@ void add_folder(std::span<const RunFacts> before, RunFacts& facts) {
 struct LookedAt {
   RunFacts facts;
   std::shared_ptr<const Corpus> corpus = {};  // null: it could not be opened
+  std::optional<TextIds> text_ids = {};       // of the vocabulary it was opened with
 };
 
 // The index goes where prepare puts it. That nothing can be written there is no fault of the
 // corpus.
-std::shared_ptr<const Corpus> open_corpus(const RunFacts& facts) {
+std::shared_ptr<const Corpus> open_corpus(const RunFacts& facts, const Vocabulary& vocabulary) {
   const DataConfig& data = facts.config.data;
   const HoldBack rule = hold_back_of(facts.config.train.stage);
   if (writing_fault(existing_folder(index_folder(data))).empty()) {
-    return std::make_shared<Corpus>(open_without_run(data, vocabulary_of(facts), rule));
+    return std::make_shared<Corpus>(open_without_run(data, vocabulary, rule));
   }
   const ScratchFolder scratch("dry-run");
-  return std::make_shared<Corpus>(Corpus::open(data, vocabulary_of(facts), scratch.path(), rule));
+  return std::make_shared<Corpus>(Corpus::open(data, vocabulary, scratch.path(), rule));
 }
 
 // No step has more clips than the corpus, so memory is planned for no more.
@@ -214,11 +217,20 @@ LookedAt look_before_devices(RunConfig config, const LookedAt* before) {
   if (is_open) {
     run.corpus = before->corpus;
     facts.corpus_fault = before->facts.corpus_fault;
+    run.text_ids = before->text_ids;
   } else {
-    gather([&] { return open_corpus(facts); }, run.corpus, facts.corpus_fault);
+    const auto open = [&] {
+      const Vocabulary vocabulary = vocabulary_of(facts);
+      run.text_ids = ids_of(vocabulary);
+      return open_corpus(facts, vocabulary);
+    };
+    gather(open, run.corpus, facts.corpus_fault);
   }
   gather([&] { return plan_run(within_corpus(config, run.corpus.get()), sizes_of(facts)); },
          facts.plan, facts.device_fault);
+  if (facts.model && !config.train.init && run.text_ids) {
+    facts.model = new_model_config(config.train.model_size, *run.text_ids);
+  }
   return run;
 }
 

@@ -27,10 +27,6 @@ std::string read_vocabulary(const fs::path& file) {
   return read_text_file(file, "vocabulary", kLargestVocabulary);
 }
 
-TextIds ids_of(const Vocabulary& vocabulary) {
-  return {.count = vocabulary.rows(), .start = vocabulary.start(), .stop = vocabulary.stop()};
-}
-
 fs::path make_start(const fs::path& run) {
   std::error_code failed;
   fs::remove_all(run / kStart, failed);
@@ -81,6 +77,10 @@ void write_fixed_tensors(const StartingModel& start) {
 }
 
 }  // namespace
+
+TextIds ids_of(const Vocabulary& vocabulary) {
+  return {.count = vocabulary.rows(), .start = vocabulary.start(), .stop = vocabulary.stop()};
+}
 
 NamedTensors StartingModel::trained() const {
   return trained_tensors(part, tensors_of(network, part.file));

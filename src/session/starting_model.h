@@ -53,6 +53,9 @@ void set_mel_stats(StartingModel& start, const at::Tensor& mel_stats);
 // from the texts of --train-data. Throws DataError, ConfigError.
 StartingModel start_from_nothing(const RunConfig& config, const std::filesystem::path& run);
 
+// Of a vocabulary what the sizes of a network depend on.
+TextIds ids_of(const Vocabulary& vocabulary);
+
 // --vocab FILE, or one learnt from the texts of --train-data, with --vocab-pieces pieces at most or
 // by the usual rule: the file's content. Throws DataError,
 // ConfigError.

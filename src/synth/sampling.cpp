@@ -18,10 +18,10 @@ namespace {
 constexpr std::size_t kFillerId = 1;  // see CodeHistory
 constexpr std::int64_t kMostBeams = 32;
 
-void require(bool holds, const char* flag, double value, const char* allowed) {
-  if (!holds) {
-    throw ConfigError(fmt::format("{} is {}; it must be {}.", flag, value, allowed));
-  }
+// "--top-k" of "top_k".
+std::string flag_of(std::string field) {
+  std::ranges::replace(field, '_', '-');
+  return "--" + field;
 }
 
 }  // namespace
@@ -66,23 +66,31 @@ std::int64_t choose_code(std::span<float> logits, const CodeHistory& history,
   return settings.greedy ? likeliest(logits) : draw_from(logits, draw);
 }
 
-void validate(const SamplingSettings& settings) {
+void validate(const SamplingSettings& settings, SamplingNames names) {
+  const bool has_flags = names == SamplingNames::Flags;
+  const auto require = [has_flags](bool holds, const char* field, double value,
+                                   const char* allowed) {
+    if (holds) return;
+    throw ConfigError(fmt::format("{} is {}; it must be {}.", has_flags ? flag_of(field) : field,
+                                  value, allowed));
+  };
   const auto is_positive = [](double value) { return value > 0.0 && std::isfinite(value); };
-  require(is_positive(settings.temperature), "--temperature", settings.temperature,
-          "above 0; --greedy takes the likeliest code always");
-  require(settings.top_k >= 0, "--top-k", static_cast<double>(settings.top_k),
+  require(is_positive(settings.temperature), "temperature", settings.temperature,
+          has_flags ? "above 0; --greedy takes the likeliest code always" : "above 0");
+  require(settings.top_k >= 0, "top_k", static_cast<double>(settings.top_k),
           "0 (no limit) or more");
-  require(settings.top_p > 0.0 && settings.top_p <= 1.0, "--top-p", settings.top_p,
+  require(settings.top_p > 0.0 && settings.top_p <= 1.0, "top_p", settings.top_p,
           "above 0 and at most 1 (no limit)");
-  require(is_positive(settings.repetition_penalty), "--repetition-penalty",
+  require(is_positive(settings.repetition_penalty), "repetition_penalty",
           settings.repetition_penalty, "above 0; 1 is none");
-  require(std::isfinite(settings.length_penalty), "--length-penalty", settings.length_penalty,
+  require(std::isfinite(settings.length_penalty), "length_penalty", settings.length_penalty,
           "a number");
-  require(settings.beams >= 1 && settings.beams <= kMostBeams, "--beams",
+  require(settings.beams >= 1 && settings.beams <= kMostBeams, "beams",
           static_cast<double>(settings.beams), "from 1 to 32");
 }
 
-SamplingSettings sampling_of(const SamplingChoice& choice, const SamplingSettings& of_model) {
+SamplingSettings sampling_of(const SamplingChoice& choice, const SamplingSettings& of_model,
+                             SamplingNames names) {
   const SamplingSettings settings{
       .greedy = choice.greedy,
       .temperature = choice.temperature.value_or(of_model.temperature),
@@ -92,7 +100,7 @@ SamplingSettings sampling_of(const SamplingChoice& choice, const SamplingSetting
       .length_penalty = choice.length_penalty.value_or(of_model.length_penalty),
       .beams = choice.beams,
       .seed = choice.seed.value_or(of_model.seed)};
-  validate(settings);
+  validate(settings, names);
   return settings;
 }
 
@@ -120,7 +128,7 @@ SamplingSettings parse_sampling_settings(std::string_view text, const std::strin
   settings.top_k = static_cast<std::int64_t>(number(json, "top_k", 50.0, subject));
   settings.top_p = number(json, "top_p", 0.85, subject);
   try {
-    validate(settings);
+    validate(settings, SamplingNames::Fields);
   } catch (const ConfigError& error) {
     throw DataError(fmt::format("{} cannot be used for speaking: {}", subject, error.what()));
   }

@@ -40,8 +40,12 @@ struct SamplingChoice {
   bool greedy = false;
 };
 
+// What a user calls them: flags ("--top-k"), or fields of JSON ("top_k").
+enum class SamplingNames { Flags, Fields };
+
 // The choice over the model's settings. Throws ConfigError as validate() does.
-SamplingSettings sampling_of(const SamplingChoice& choice, const SamplingSettings& of_model);
+SamplingSettings sampling_of(const SamplingChoice& choice, const SamplingSettings& of_model,
+                             SamplingNames names = SamplingNames::Flags);
 
 // The random stream of every draw.
 inline constexpr const char* kSamplingStream = "synth/code";
@@ -74,8 +78,8 @@ void process_logits(std::span<float> logits, const CodeHistory& history,
 std::int64_t choose_code(std::span<float> logits, const CodeHistory& history,
                          const SamplingSettings& settings, double draw);
 
-// Throws ConfigError that names the flag, its value and what is allowed.
-void validate(const SamplingSettings& settings);
+// Throws ConfigError that names the flag or field, its value and what is allowed.
+void validate(const SamplingSettings& settings, SamplingNames names = SamplingNames::Flags);
 
 // What a model's config.json says about sampling, and the peer's own defaults where it says
 // nothing. `subject` names the file in the DataError of a value that cannot be used.

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
+#include "config/value_text.h"
 
 namespace myxtts {
 namespace {
@@ -92,6 +93,9 @@ Language parse_language(std::string_view name) {
       kRows, [&](const Row& known) { return without_region(known.code) == lower; });
   if (found != kRows.end()) return found->language;
   if (is_code(lower)) return Language::other(lower);
+  if (const auto meant = language_code_meant(name)) {
+    throw ConfigError(fmt::format("'{}' is no code of a language; did you mean {}?", name, *meant));
+  }
   throw ConfigError(
       fmt::format("'{}' is no code of a language. Use one of: {}; or two or three letters for "
                   "another that the model has learnt.",

@@ -59,6 +59,16 @@ TEST(ValueText, LanguageCodesAreSmallLettersWithAnOptionalRegion) {
   }
 }
 
+TEST(ValueText, LanguagesThatAreNamedInAnotherWayHaveACode) {
+  using Named = std::pair<const char*, std::optional<std::string>>;
+  for (const auto& [name, code] :
+       {Named{"english", "en"}, Named{"English", "en"}, Named{"persian", "fa"},
+        Named{"en-US", "en"}, Named{"EN_gb", "en"}, Named{"Chinese", "zh-cn"},
+        Named{"zh-CN", "zh-cn"}, Named{"klingon", std::nullopt}, Named{"", std::nullopt}}) {
+    EXPECT_EQ(language_code_meant(name), code) << name;
+  }
+}
+
 TEST(ValueText, OnlyCompleteUtf8WithoutNulIsText) {
   EXPECT_TRUE(is_text("a\xc3\xa9\xd9\x81\xf0\x9f\x98\x80"));
   using namespace std::string_view_literals;

@@ -298,6 +298,12 @@ TEST_F(Prepare, NamesWhatKeepsACorpusFromBeingReadAndLeavesNothingBehind) {
                          name));
     }
   }
+  std::ofstream(folder / "metadata.csv") << "clip00\nclip01\n";
+  expect(
+      said(folder.string()),
+      "odd/metadata.csv, line 1: \"clip00\" is the name of a recording, and its text is missing; "
+      "write name|text into every line.");
+  std::ofstream(folder / "metadata.csv") << "id\ttext\nclip00\tsixteen letters or so\n";
   const auto forced = run_program({"prepare", folder.string() + ",format=ljspeech", "--model",
                                    model(), "--cache-dir", (folder_ / "forced").string()});
   expect(forced.err, "line 2: its columns are separated by tabs");

@@ -215,6 +215,7 @@ TEST_F(Serve, WhatIsWrongWithARequestIsSaid) {
   refused(say(order("Hi.", 1, "zoe")), 400, "there is anna, bob");
   refused(say(order(std::string(60, 'x'), 1)), 413, "--max-text");
   refused(say(R"({"input":"Hi.","voice":"anna","model":"other"})"), 404, "there is tiny");
+  refused(say(R"({"input":"Hi.","voice":"anna","top_k":-1})"), 400, "\"top_k is -1; it must");
   refused(say(R"({"input":"Hi.","voice":"anna","language":"ro"})"), 400, "; it speaks en, es");
   refused(ask("GET", "/nothing"), 404, "POST /v1/audio/speech");
   refused(ask("GET", "/v1/audio/speech"), 405,

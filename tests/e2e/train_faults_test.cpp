@@ -195,6 +195,26 @@ TEST_F(TrainFaults, ARunThatTheClipsLetNotBeginLeavesTheListOfThemAlone) {
   }
 }
 
+TEST_F(TrainFaults, CorporaWithNothingToTrainOnLeaveNothing) {
+  for (int i = 0; i < 16; ++i) {  // silence is not in a header
+    write_tone(path("mute") / "wavs" / fmt::format("clip{}.wav", i), 500.0, 1.3, 0.0);
+    add_line(path("mute"), fmt::format("clip{}", i), "sixteen letters or so");
+  }
+  const auto silent = train("run", {"--quiet", "--train-data", path("mute")});
+  EXPECT_EQ(silent.exit_code, 3) << silent.err;
+  EXPECT_TRUE(has(silent.err, "clips to train on can be used (") && has(silent.err, " silent)"))
+      << silent.err;
+  EXPECT_FALSE(fs::exists(path("run")));
+
+  std::string wide;  // UTF-16
+  for (const char c : contents_of(path("mute") / "metadata.csv")) wide += {c, '\0'};
+  std::ofstream(path("mute") / "metadata.csv", std::ios::binary) << "\xff\xfe" << wide;
+  const auto refused = train("run", {"--quiet", "--train-data", path("mute")});
+  EXPECT_EQ(refused.exit_code, 3) << refused.err;
+  EXPECT_TRUE(has(refused.err, "metadata.csv")) << refused.err;
+  EXPECT_FALSE(fs::exists(path("run")));
+}
+
 TEST_F(TrainFaults, AReadOnlyRunDirectoryIsRefusedInOneSentence) {
   SmallDisk disk(100);
   if (!disk.mounted() || !disk.make_read_only()) {

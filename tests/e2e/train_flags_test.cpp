@@ -214,7 +214,7 @@ TEST_F(TrainFlags, WhatCannotBeTrainedIsRefusedInOneSentence) {
       {{"--freeze", "gpt.nothing.*"}, 2, "gpt.nothing.*"},
       {{"--test-sentences", nowhere}, 3, "nowhere"},
       {{"--test-sentences", path("empty.txt")}, 3, "holds no sentence"},
-      {{"--language", "english"}, 2, "--language takes a language code"},
+      {{"--language", "english"}, 2, "did you mean en?"},
       {{"--language", "xx", "--vocab", golden / "text/vocab.json"}, 2, "no token [xx]"},
       {{"--checkpoint-dir", path("corpus")}, 2, "is the folder of the corpus"},
       {{"--stages", "dvae,gtp"}, 2, "there is no stage 'gtp', did you mean gpt?"},

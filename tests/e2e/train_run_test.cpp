@@ -8,7 +8,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/message_text.h"
+#include "config/model_json.h"
 #include "e2e/training_bench.h"
+#include "model/gpt_specs.h"
+#include "model/tensor_spec.h"
 #include "run/sealed_folder.h"
 #include "run/training_state.h"
 #include "support/one_sentence.h"
@@ -65,6 +69,10 @@ TEST_F(TrainRun, SixStepsFromNothingLeaveAWholeRunDirectoryThatIsRefusedWithoutR
   EXPECT_EQ(checked.exit_code, 1) << checked.out;
   const std::string reason = again.err.substr(std::string("myxtts: ").size());
   EXPECT_TRUE(has(checked.out, "FAIL  run directory  " + reason)) << checked.out;
+  const ModelConfig sizes = parse_model_config(contents_of(path("run") / "latest/config.json"), "");
+  EXPECT_TRUE(has(checked.out, human_count(parameter_count(gpt_specs(sizes.gpt))) +
+                                   " parameters to train in its gpt"))
+      << checked.out;
 
   const std::string before = contents_of(path("run") / "config.yaml");
   const auto larger = train("run", {"--quiet", "--resume", "--model-size", "small"});

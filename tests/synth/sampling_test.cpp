@@ -157,6 +157,12 @@ TEST(Sampling, WhatCannotBeIsRefusedByTheNameOfItsFlag) {
   EXPECT_NE(message({.top_p = 1.5}).find("--top-p is 1.5"), std::string::npos);
   EXPECT_NE(message({.repetition_penalty = -2.0}).find("--repetition-penalty"), std::string::npos);
   EXPECT_NE(message({.beams = 0}).find("--beams is 0"), std::string::npos);
+  try {
+    sampling_of({.temperature = 0.0}, {}, SamplingNames::Fields);
+    ADD_FAILURE() << "a temperature of 0 was taken";
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(error.what(), std::string("temperature is 0; it must be above 0."));
+  }
 }
 
 TEST(Sampling, TheModelsConfigDecidesAndThePeersDefaultsFillIn) {

@@ -122,6 +122,12 @@ std::string wrong_separator(const fs::path& manifest, const fs::path& folder) {
   ManifestLines lines(manifest);
   for (int look = 0; look < kLooks && lines.next(); ++look) {
     if (lines.text().find('|') != lines.text().npos) return {};
+    if (finder.find(lines.text())) {
+      return fmt::format(
+          "{}, line {}: \"{}\" is the name of a recording, and its text is missing; write "
+          "name|text into every line.",
+          manifest.string(), lines.number(), printable(lines.text()));
+    }
     for (const auto& [sign, name] : kSeparators) {
       const auto columns = split_quoted(lines.text(), sign);
       if (columns.size() < 2 || !finder.find(columns[0])) continue;

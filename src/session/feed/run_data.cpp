@@ -169,6 +169,7 @@ RunData::RunData(const RunConfig& config, const DevicePlan& plan, const Starting
     throw DataError(
         fmt::format("No clip is left to train on; {} says why.", (run / "skipped.jsonl").string()));
   }
+  refuse_unheard(corpus_);
   const GptConfig& gpt = start.network.config.gpt;
   training_ = std::make_unique<Part>(corpus_, gpt, settings_, state_.division);
   check_position(state_, training_->batches.steps_per_epoch(state_.position.epoch));
