@@ -34,6 +34,10 @@ extern "C" const char* __asan_default_options() {
   return "max_allocation_size_mb=1000:hard_rss_limit_mb=2000:allocator_may_return_null=0:"
          "quarantine_size_mb=16";
 }
+extern "C" const char* __ubsan_default_options();
+extern "C" const char* __ubsan_default_options() {
+  return "abort_on_error=1";  // it calls nobody else
+}
 #endif
 
 namespace {
@@ -83,6 +87,7 @@ void watch() {
     }
     end("The parser ended the program.");
   });
+  ::signal(SIGABRT, [](int) { end("The program was ended."); });
   ::signal(SIGPROF, look_at_clock);
   const itimerval second{{1, 0}, {1, 0}};
   ::setitimer(ITIMER_PROF, &second, nullptr);

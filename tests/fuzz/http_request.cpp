@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A whole request to serve, as it comes over a connection: head, form or body, and who may ask.
 // The library reads it as in serve/http_server.cpp; what the routes read of it is read here.
-#include <cstring>
 #include <string>
 
 #include <httplib.h>
@@ -27,8 +26,7 @@ class InputStream final : public httplib::Stream {
   bool is_readable() const override { return true; }
   bool is_writable() const override { return true; }
   ssize_t read(char* to, std::size_t size) override {
-    const std::size_t count = std::min(size, rest_.size());
-    std::memcpy(to, rest_.data(), count);
+    const std::size_t count = rest_.copy(to, size);
     rest_.remove_prefix(count);
     return static_cast<ssize_t>(count);
   }
