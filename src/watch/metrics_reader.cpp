@@ -24,7 +24,7 @@ constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 // Takes the numbers of one flat object; what is nested in it is passed over.
 class LineHandler final : public nlohmann::json_sax<nlohmann::json> {
  public:
-  explicit LineHandler(MetricsLine& line) : line_(line) {}
+  explicit LineHandler(ReadLine& line) : line_(line) {}
 
   bool is_whole() const { return has_event_ && has_step_; }
 
@@ -74,7 +74,7 @@ class LineHandler final : public nlohmann::json_sax<nlohmann::json> {
     return depth_ > 0;
   }
 
-  MetricsLine& line_;
+  ReadLine& line_;
   std::string key_;
   int depth_ = 0;
   bool has_event_ = false;
@@ -122,7 +122,7 @@ std::uint64_t for_each_line(int file, std::uint64_t from, std::uint64_t end, Tak
 
 }  // namespace
 
-bool parse_metrics_line(std::string_view text, MetricsLine& line) {
+bool parse_metrics_line(std::string_view text, ReadLine& line) {
   line.values.clear();
   LineHandler handler(line);
   return nlohmann::json::sax_parse(text.begin(), text.end(), &handler) && handler.is_whole();
@@ -200,10 +200,10 @@ void MetricsReader::set_mark() {
 }
 
 std::uint64_t MetricsReader::read_again(std::uint64_t from,
-                                        const std::function<bool(const MetricsLine&)>& take) const {
+                                        const std::function<bool(const ReadLine&)>& take) const {
   const OpenFile file = open_for_reading(path_);
   if (file.get() < 0) return from;
-  MetricsLine line;
+  ReadLine line;
   return for_each_line(file.get(), from, position_, [&](std::string_view text, std::uint64_t) {
     return !parse_metrics_line(text, line) || take(line);
   });
@@ -228,7 +228,7 @@ std::map<std::string, std::vector<CurveBucket>> MetricsReader::between(std::int6
   }
   std::map<std::string, std::int64_t, std::less<>> last_steps;
   std::int64_t lines = first.line;
-  read_again(first.position, [&](const MetricsLine& line) {
+  read_again(first.position, [&](const ReadLine& line) {
     auto& last = last_steps.try_emplace(line.event, line.step).first->second;
     const bool goes_back = line.step < last;
     last = std::max(last, line.step);

@@ -16,14 +16,14 @@
 namespace myxtts {
 
 // One line of metrics.jsonl. A value of null is NaN here.
-struct MetricsLine {
+struct ReadLine {
   std::string event;
   std::int64_t step = 0;
   std::vector<std::pair<std::string, double>> values;
 };
 
 // False: it is no line of ours.
-bool parse_metrics_line(std::string_view text, MetricsLine& line);
+bool parse_metrics_line(std::string_view text, ReadLine& line);
 
 // The curves of metrics.jsonl while somebody writes it. Each look reads what was added and nothing
 // else; memory does not grow with the file. A file that was cut or replaced is read anew. Lines
@@ -53,7 +53,7 @@ class MetricsReader {
   // Calls `take` for the lines from byte `from` on, as far as they were read; stops when it says
   // false. The byte that it came to.
   std::uint64_t read_again(std::uint64_t from,
-                           const std::function<bool(const MetricsLine&)>& take) const;
+                           const std::function<bool(const ReadLine&)>& take) const;
 
  private:
   struct Mark {
@@ -80,7 +80,7 @@ class MetricsReader {
   std::int64_t lines_a_mark_ = 32;
   std::uint64_t inode_ = 0;
   std::string last_line_;  // its bytes right before position_
-  MetricsLine line_;       // kept for its memory
+  ReadLine line_;          // kept for its memory
 };
 
 }  // namespace myxtts

@@ -171,7 +171,7 @@ void MlflowSender::send_what_is_new() {
   if (run_id_.empty()) begin_run();
   while (position_ < metrics_.position() && !is_given_up_) {
     Json batch = Json::array();
-    const std::uint64_t end = metrics_.read_again(position_, [&](const MetricsLine& line) {
+    const std::uint64_t end = metrics_.read_again(position_, [&](const ReadLine& line) {
       for (const auto& [name, value] : line.values) {
         if (!std::isfinite(value)) continue;  // MLflow takes numbers alone
         batch.push_back({{"key", line.event + "/" + name},

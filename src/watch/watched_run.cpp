@@ -383,7 +383,7 @@ Json WatchedRun::points_since(FollowedPlace& place) {
   Json curves = Json::object();
   std::int64_t lines = 0;
   if (place.position == metrics_.position()) return curves;
-  place.position = metrics_.read_again(place.position, [&](const MetricsLine& line) {
+  place.position = metrics_.read_again(place.position, [&](const ReadLine& line) {
     for (const auto& [key, value] : line.values) {
       Json& curve = curves[line.event + "/" + key];
       curve["steps"].push_back(line.step);

@@ -341,7 +341,7 @@ TEST_F(Serve, AWholeSoundIsNotMadeToItsEndForAClientThatHasLeft) {
     for (int i = 0; i < 2000; ++i) text += kTexts[2] + std::string(" ");
     const std::string body =
         json{{"text", text}, {"speaker_wav", "anna"}, {"language", "en"}}.dump();
-    const Client client(port_);
+    const HttpTalk client(port_);
     client.send("POST /tts_to_audio/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
                 std::to_string(body.size()) + "\r\n\r\n" + body);
     for (int i = 0; i < 1000 && metric("myxtts_places_used") == 0; ++i) {
