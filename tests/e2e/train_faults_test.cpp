@@ -196,6 +196,7 @@ TEST_F(TrainFaults, ARunThatTheClipsLetNotBeginLeavesTheListOfThemAlone) {
 }
 
 TEST_F(TrainFaults, CorporaWithNothingToTrainOnLeaveNothing) {
+  fs::create_directories(path("mute") / "wavs");
   for (int i = 0; i < 16; ++i) {  // silence is not in a header
     write_tone(path("mute") / "wavs" / fmt::format("clip{}.wav", i), 500.0, 1.3, 0.0);
     add_line(path("mute"), fmt::format("clip{}", i), "sixteen letters or so");
