@@ -69,7 +69,7 @@ def setUpModule():
 
 def trained():
     """The run that the program itself made, once it is whole."""
-    if training.wait(60):
+    if training.wait(150):
         raise RuntimeError((runs / "live/log.txt").read_text())
     return runs / "live"
 
@@ -264,7 +264,7 @@ class Page(unittest.TestCase):
         (runs / "half").rename(runs / "renamed")
         browser.wait_for("document.getElementById('error').textContent.includes('deleted or renamed')")
         self.assertEqual(browser.evaluate("myxtts.curve('train/loss').x.length"), 20)
-        browser.evaluate("location.hash = '#run=renamed'")
+        browser.evaluate("location.hash = '#run=renamed'")  # opened as soon as the server has found it
         browser.wait_for("document.getElementById('run-name').textContent === 'renamed' && myxtts.curve('train/loss')")
         shutil.rmtree(runs / "renamed")
         self.open()
@@ -273,6 +273,7 @@ class Page(unittest.TestCase):
         browser.wait_for("document.getElementById('error').textContent.startsWith('There is no such run')")
 
     def test_a_resumed_run_forgets_the_steps_that_it_takes_again(self):
+        self.expected = "404"  # until the server has found it
         lines = write_run(runs / "resumed", 20)
         self.open_run("resumed")
         browser.wait_for("myxtts.curve('train/loss')?.x.length === 20")

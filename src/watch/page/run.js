@@ -25,7 +25,7 @@ class RunView {
       again: () => this.curves.again().catch(showError),
       samples: () => this.tabs.samples.again(),
       log: lines => this.tabs.log.add(lines),
-    }, () => this.curves.again().catch(showError));
+    }, {onReturn: () => this.curves.again().catch(showError), onMissing: () => this.awaitRun()});
     this.start();
   }
 
@@ -33,9 +33,21 @@ class RunView {
     try {
       this.take(await ask('/api/run', {id: this.id}));
     } catch (error) {
-      if (error.status === 404) $('run').hidden = true;
-      showError(error.status === 404 ? new Error(say.no_such_run) : error);
+      if (error.status !== 404) showError(error);  // of a run that is missing the events tell, too
     }
+  }
+
+  // Says that there is no such run, and opens it should it come: one that began a moment ago is not found yet.
+  awaitRun() {
+    if (this.isClosed) return;
+    $('run').hidden = true;
+    showError(new Error(say.no_such_run));
+    this.events = new Events({}, {runs: ({runs}) => {
+      if (this.isClosed || !runs.some(run => run.id === this.id)) return;
+      this.close();
+      shownRun = null;
+      openPlace();
+    }});
   }
 
   close() {

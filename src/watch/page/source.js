@@ -141,10 +141,11 @@ function visible() {
 }
 
 // Calls `on[name](data)` for each event until stop(). A stream that broke is tried again; `onReturn` is told then, since events were missed.
+// `onMissing` is told, and nothing tried again, where there is no such run.
 // A page that nobody sees holds no stream: browsers keep six to a server, for all pages together.
 class Events {
-  constructor(parameters, on, onReturn) {
-    Object.assign(this, {address: addressOf('/api/events', parameters), on, onReturn, isStopped: false, attempt: null});
+  constructor(parameters, on, {onReturn, onMissing} = {}) {
+    Object.assign(this, {address: addressOf('/api/events', parameters), on, onReturn, onMissing, isStopped: false, attempt: null});
     if (report) return;
     this.onHide = () => { if (document.hidden) this.attempt?.abort(); };
     document.addEventListener('visibilitychange', this.onHide);
@@ -163,7 +164,9 @@ class Events {
       if (this.isStopped) return;
       await this.read(isFirst).catch(error => {
         if (error instanceof NoAnswer && !document.hidden) connection.broke();
-        if (error.status === 404) this.stop();  // there is no such run; who opened it says so
+        if (error.status !== 404) return;
+        this.stop();
+        this.onMissing?.();
       });
       if (!document.hidden && !this.isStopped) await new Promise(resolve => setTimeout(resolve, kPause));
     }
