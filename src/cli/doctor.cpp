@@ -145,9 +145,8 @@ int run_doctor(const DoctorArguments& arguments) {
   if (arguments.recommend) return print_recommendations(arguments);
   if (arguments.bundle && std::filesystem::is_directory(*arguments.bundle)) {
     throw ConfigError(
-        fmt::format("--bundle {0} is a folder, and --bundle names the archive to write; to pack "
-                    "that run, type: "
-                    "myxtts doctor --bundle for-help.tar --run {0}",
+        fmt::format("--bundle {0} is a folder, and --bundle names the archive to write; type "
+                    "'myxtts doctor --bundle for-help.tar --run {0}' to pack that run.",
                     shell_word(arguments.bundle->string())));
   }
   if (arguments.bundle) require_output("--bundle", *arguments.bundle, Output::File);

@@ -361,7 +361,7 @@ CLI::Validator whole_number_in(std::int64_t least, std::int64_t most) {
 }
 
 CLI::Validator number_in(double least, double most) {
-  return validator(fmt::format("a number from {} to {}", format_number(least), format_number(most)),
+  return validator(fmt::format("a number from {} to {}", least, most),
                    [least, most](const std::string& text) {
                      const auto value = parse_number(text);
                      return value && *value >= least && *value <= most;
