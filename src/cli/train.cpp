@@ -26,6 +26,7 @@
 #include "data/corpus.h"
 #include "data/layouts/manifest.h"
 #include "diagnose/corpus/corpus_survey.h"
+#include "parallel/world.h"
 #include "run/model_folder.h"
 #include "run/open_model.h"
 #include "run/public_folder.h"
@@ -381,7 +382,15 @@ void check_outputs(const RunConfig& config) {
   if (config.data.cache_dir) require_output("--cache-dir", *config.data.cache_dir, Output::Folder);
 }
 
+// A launcher says how many ranks there are, whatever a run that goes on had in its process.
+void leave_ranks_to_launcher(EffectiveConfig& settings) {
+  const bool was_typed = settings.origin_of("parallel.ranks").kind == Origin::Kind::Flag;
+  if (!settings.values.run.resume || was_typed || !world_of(process_environment())) return;
+  settings.values.parallel.ranks.reset();
+}
+
 int train_or_check(EffectiveConfig settings, bool dry_run) {
+  leave_ranks_to_launcher(settings);
   const RunConfig& config = settings.values;
   require_resumed(config);
   if (dry_run) return check_only(settings);

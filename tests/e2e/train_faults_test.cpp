@@ -151,7 +151,9 @@ TEST_F(TrainFaults, AChainOnAFullDiskNamesTheCommandThatContinuesTheChain) {
   EXPECT_TRUE(has(said, " free at ")) << said;
   const auto full = train("run", words);
   EXPECT_EQ(full.exit_code, 3) << full.err;
-  EXPECT_TRUE(has(full.err, said)) << said << "\n" << full.err;
+  // The run says it before the corpus is read, so that its vocabulary is not learnt yet.
+  EXPECT_TRUE(has(full.err, "warning: train: " + said.substr(0, said.find(',')))) << said << "\n"
+                                                                                  << full.err;
   EXPECT_TRUE(has(full.err, "none was saved before it, so that the run begins again. Make room"))
       << full.err;
   EXPECT_TRUE(has(full.err, "The last checkpoint, of step 2, could not be written")) << full.err;
