@@ -270,8 +270,9 @@ TEST(Progress, PlainLinesHaveEightyColumnsAndLoseNothing) {
   progress.set_note(kLongNote);
   progress.advance(45'000);
   EXPECT_EQ(captured.take(),
-            "Training:  45 %  4 min 05 s left  loss 4.3210  ready 99.9 %  45,000 of 100,000\n"
-            "    225/s  epoch 3  lr 5e-06  data GPU 0: 12 % 1.2 GB  model GPU 1: 98 % 31.0 GB\n");
+            "Training:  45 %  4 min 05 s left  loss 4.3210  ready 99.9 %  225/s\n"
+            "    45,000 of 100,000  epoch 3  lr 5e-06  data GPU 0: 12 % 1.2 GB\n"
+            "    model GPU 1: 98 % 31.0 GB\n");
 }
 
 TEST(Progress, WhatWasDoneBeforeCountsAsDoneButNotInTheRate) {

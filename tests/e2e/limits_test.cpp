@@ -46,17 +46,23 @@ TEST_F(Limits, ThirtyTwoOpenFilesAreEnoughToTrain) {
   EXPECT_EQ(result.exit_code, 0) << result.err;
 }
 
-// Whatever file is the one too many: none of them counts as a clip that is bad.
+// Whatever file is the one too many: none of them counts as a clip that is bad. How many files are
+// open before the program begins is not ours: the loader refuses the lowest limits itself.
 TEST_F(Limits, TooFewOpenFilesAreSaidWithTheLimitToRaise) {
-  for (const rlim_t files : {6, 8, 9}) {
+  int said = 0;
+  for (rlim_t files = 5; files < 32; ++files) {
     const std::string number = std::to_string(files);
     const auto result = trained_within(RLIMIT_NOFILE, files, "run-" + number);
+    if (result.exit_code == 127) continue;
+    if (result.exit_code == 0) break;
+    ++said;
     EXPECT_EQ(result.exit_code, 3) << number << result.err;
     EXPECT_TRUE(has(result.err, "This shell allows " + number +
                                     " open files at once; allow more with: ulimit -n 4096"))
         << result.err;
     EXPECT_FALSE(has(result.err, "apt install")) << result.err;
   }
+  EXPECT_GE(said, 3);
 }
 
 TEST_F(Limits, TooLittleMemoryIsSaidWithWhatToDo) {

@@ -37,7 +37,7 @@ TEST(Language, AnotherIsKnownByItsCodeAlone) {
 }
 
 TEST(Language, WhatIsNoCodeIsRefusedWithTheKnownOnes) {
-  for (const std::string name : {"", "-", "english", "e", "r2"}) {
+  for (const std::string name : {"", "-", "klingon!", "e", "r2"}) {
     try {
       parse_language(name);
       FAIL() << name << " was taken for a language";
@@ -48,6 +48,15 @@ TEST(Language, WhatIsNoCodeIsRefusedWithTheKnownOnes) {
                 std::string::npos)
           << what;
     }
+  }
+}
+
+TEST(Language, ANameOfALanguageIsRefusedWithItsCode) {
+  try {
+    parse_language("english");
+    FAIL() << "a name was taken for a code";
+  } catch (const ConfigError& error) {
+    EXPECT_STREQ(error.what(), "'english' is no code of a language; did you mean en?");
   }
 }
 
