@@ -4,7 +4,7 @@
 Usage: python check_whisper.py MYXTTS MODEL SCRATCH LANGUAGE=GLOB... [--forms=pt,hf,...] [--threads=2] [--openai]
        (needs ctranslate2 4.8, openai-whisper 20250625, torch 2.11, soundfile; nothing else in the project does)
 
-Clips are of 16,000 Hz. MODEL is a faster-whisper folder (model.bin, config.json, tokenizer.json). It is written to SCRATCH in the other forms: OpenAI's
+Clips are of 16,000 Hz and at most 30 s. MODEL is a faster-whisper folder (model.bin, config.json, tokenizer.json). It is written to SCRATCH in the other forms: OpenAI's
 .pt, Hugging Face's folder whole and in parts, CTranslate2's model.bin in float32 and int8. Every clip is heard greedily,
 without times, in the language given; the time of CTranslate2 and of `transcribe` with the same file is said at the end.
 `--openai` asks OpenAI's program too.
@@ -181,6 +181,7 @@ def ours(program, model, language, clips, *more):
 def mel_of(clip):
     sound, rate = soundfile.read(clip, dtype="float32")
     assert rate == 16000 and sound.ndim == 1, f"{clip} is not of 16,000 Hz and one channel: resampling is not compared here"
+    assert len(sound) <= 30 * rate, f"{clip} is longer than 30 s: only we go on with a second window"
     return whisper.log_mel_spectrogram(whisper.pad_or_trim(torch.from_numpy(sound)))
 
 
