@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "serve/request_error.h"
+#include "http/request_error.h"
 
 // What the fuzz targets share. A target is one file, NAME.cpp, with LLVMFuzzerTestOneInput(): it
 // hands the input to one parser. docs/internals/endurance.md tells how to add one.

@@ -7,7 +7,7 @@
 
 #include "config/json.h"
 #include "fuzz/fuzz_input.h"
-#include "serve/access.h"
+#include "http/access.h"
 #include "serve/speech_order.h"
 #include "serve/voice_shelf.h"
 

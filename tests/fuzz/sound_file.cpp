@@ -6,6 +6,7 @@
 
 #include "audio/audio_file.h"
 #include "audio/ffmpeg.h"
+#include "audio/mp3_file.h"
 #include "base/files.h"
 #include "fuzz/fuzz_input.h"
 
@@ -22,6 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     missing_bytes(file.get(), static_cast<std::int64_t>(size));
     has_frame_count(file.get());
+    with_frame_count(file.get(), static_cast<std::int64_t>(size));
     if (ffmpeg_format_of(path, file.get()).empty()) read_audio(path);
   });
 }
