@@ -21,6 +21,17 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
 
+// The folder itself, or the one around it where it is hidden: such a one is removed with what could
+// not be written.
+std::filesystem::path lasting(std::filesystem::path folder) {
+  const auto is_hidden = [&] {
+    const std::string name = folder.filename().string();
+    return name.size() > 1 && name.front() == '.' && name != "..";
+  };
+  while (is_hidden()) folder = folder_of(folder);
+  return folder;
+}
+
 // Why a write of something in `folder` failed, and what to do about it.
 std::string reason_of(const std::filesystem::path& in, int code) {
   const std::string folder = in.string();
@@ -31,7 +42,7 @@ std::string reason_of(const std::filesystem::path& in, int code) {
     case EDQUOT:
       return fmt::format(
           "the disk of {} is full. Free some space (see df -h {}), or give a path on another disk.",
-          folder, folder);
+          lasting(in).string(), lasting(in).string());
     case EFBIG:
       return "it would be larger than this disk or the limit of this shell allows. See ulimit -f, "
              "or give a path on another disk.";

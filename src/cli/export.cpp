@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 
 struct ExportArguments {
   fs::path model;
-  std::string format;
+  std::string format = "coqui";
   fs::path out;
   bool force = false;
 };
@@ -108,6 +108,11 @@ void write_weights(const fs::path& from, const ModelConfig& config, const Staged
 }
 
 int run_export(const ExportArguments& arguments) {
+  if (arguments.format != "coqui") {
+    throw ConfigError(fmt::format(
+        "--format {} is not written here; coqui is the only layout: leave --format away.",
+        arguments.format));
+  }
   const Interruption interruption;
   StagedFolder target(arguments.out, arguments.force, files_we_write());
   const fs::path from = find_model("--model", arguments.model);
@@ -136,10 +141,8 @@ Command export_command() {
   const auto declare = [](CLI::App& app) {
     auto arguments = std::make_shared<ExportArguments>();
     app.add_option("--model", arguments->model, "The model folder")->required();
-    app.add_option("--format", arguments->format, "The layout to write: coqui")
-        ->required()
-        ->type_name("coqui")
-        ->check(CLI::IsMember({"coqui"}));
+    app.add_option("--format", arguments->format, "The layout to write: coqui (default)")
+        ->type_name("coqui");
     app.add_option("--out", arguments->out, "The folder to make")->required();
     app.add_flag("--force", arguments->force, "Replace an export that exists");
     return [arguments] { return run_export(*arguments); };

@@ -358,13 +358,13 @@ int train(const EffectiveConfig& settings, RankStart& ranks) {
   std::vector<DevicePlan> plans;  // before anything is written
   if (!has_stages) plans = ranks.plan(within_corpora(config));
   check_inputs(config);
-  warn(settings);
   if (!has_stages) ranks.join(plans.front());
 
   return ranks.share_failures([&] {
     const Interruption interruption;
     const RunDirectory run(ranks.folder_of(config.run.checkpoint_dir));
     add_log_file(run / "log.txt");
+    warn(settings);
     say(settled_rates(settings));
     const auto page = page_of_run(config.run, run.path(), ranks);
     const std::string resume = ranks.started(resume_command(run.path()));

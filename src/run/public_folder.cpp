@@ -137,7 +137,8 @@ fs::path find_checkpoint(const fs::path& folder) {
                     folder.string()));
   }
   if (const auto found = checkpoint_in(folder)) return *found;
-  if (fs::exists(folder / files::kModel)) {
+  for (const char* of_run : {"", "best", "latest"}) {
+    if (!fs::exists(folder / of_run / files::kModel)) continue;
     throw DataError(
         fmt::format("{} was imported or trained here already; give it to --model or --init as it "
                     "is.",

@@ -234,6 +234,12 @@ TEST(AtomicFile, AFullDiskIsNamedWithARemedy) {
   EXPECT_EQ(sentence_of([&] { detail::write_all(full, bytes_of("x"), "/data/run/model.bin"); }),
             "/data/run/model.bin cannot be written: the disk of /data/run is full. Free some space "
             "(see df -h /data/run), or give a path on another disk.");
+  EXPECT_EQ(sentence_of([&] {
+              detail::write_all(full, bytes_of("x"), "/data/run/.unfinished-7/model.bin");
+            }),
+            "/data/run/.unfinished-7/model.bin cannot be written: the disk of /data/run is full. "
+            "Free some space (see df -h /data/run), or give a path on another disk.")
+      << "a hidden folder is gone when the sentence is read";
   close(full);
 }
 

@@ -195,6 +195,15 @@ TEST_F(ImportExport, AScaledModelIsNotExportedAndWhatStandsInTheWayIsNamed) {
   EXPECT_FALSE(fs::exists(folder_ / "back"));
 }
 
+TEST_F(ImportExport, ALayoutThatIsNotWrittenIsNamedWithTheOneThatIs) {
+  const auto result = run_program({"export", "--model", out_.string(), "--format", "onnx", "--out",
+                                   (folder_ / "back").string()});
+  EXPECT_EQ(result.exit_code, 2);
+  expect_one_sentence(result.err);
+  EXPECT_TRUE(contains(result.err, "--format onnx is not written here; coqui is the only layout"))
+      << result.err;
+}
+
 TEST_F(ImportExport, APublicModelComesBackFromExportAsItWas) {
   config_ = model_preset("xtts-v2");
   config_.gpt.layers = 1;
@@ -283,9 +292,9 @@ TEST_F(ImportExport, CtrlCWhileImportingLeavesNothing) {
 }
 
 TEST_F(ImportExport, AFolderWithoutACheckpointNamesWhatToDo) {
-  for (const char* file : {"notes.txt", "model.safetensors"}) {
+  for (const char* file : {"notes.txt", "model.safetensors", "best/model.safetensors"}) {
     fs::remove_all(from_);
-    fs::create_directories(from_);
+    fs::create_directories((from_ / file).parent_path());
     write_text(from_ / file, "x");
     const auto result = import();
     EXPECT_EQ(result.exit_code, 3) << result.err;

@@ -285,7 +285,7 @@ TEST_F(Prepare, NamesWhatKeepsACorpusFromBeingReadAndLeavesNothingBehind) {
   fs::copy(folder_ / "few/wavs", folder / "wavs");
   for (const fs::path& named : {folder, folder / "metadata.csv"}) {
     expect(said(named.string()),
-           "odd/metadata.csv is empty; write a line name|text for each of the 3 recordings.");
+           "odd/metadata.csv is empty; write a line name|text for each recording.");
   }
   for (const auto& [sign, name] :
        {std::pair(',', "commas"), std::pair(';', "semicolons"), std::pair('\t', "tabs")}) {

@@ -128,7 +128,7 @@ TEST_F(TrainFaults, AFullDiskDoesNotStopTrainingAndTheRunGoesOnOnceThereIsRoom) 
   EXPECT_EQ(full.exit_code, 3) << full.err;
   EXPECT_TRUE(has(full.err, "The checkpoint of step 4 was not saved")) << full.err;
   EXPECT_TRUE(has(full.err, "The checkpoint of step 6 was not saved")) << full.err;
-  EXPECT_TRUE(has(full.err, "is full")) << full.err;
+  EXPECT_TRUE(has(full.err, "(see df -h " + (disk / "run/checkpoints").string() + ")")) << full.err;
   EXPECT_TRUE(has(full.err, "the run goes on from that of step 2, which is whole. Make room, then"))
       << full.err;
   EXPECT_EQ(fs::read_symlink(disk / "run/latest"), "checkpoints/step-0000002");
@@ -154,6 +154,7 @@ TEST_F(TrainFaults, AChainOnAFullDiskNamesTheCommandThatContinuesTheChain) {
   // The run says it before the corpus is read, so that its vocabulary is not learnt yet.
   EXPECT_TRUE(has(full.err, "warning: train: " + said.substr(0, said.find(',')))) << said << "\n"
                                                                                   << full.err;
+  EXPECT_TRUE(has(contents_of(disk / "run/log.txt"), said.substr(0, said.find(','))));
   EXPECT_TRUE(has(full.err, "none was saved before it, so that the run begins again. Make room"))
       << full.err;
   EXPECT_TRUE(has(full.err, "The last checkpoint, of step 2, could not be written")) << full.err;

@@ -105,11 +105,8 @@ fs::path blank_manifest(const LayoutFiles& files) {
   return {};
 }
 
-std::string nothing_written(const fs::path& manifest, const fs::path& folder) {
-  const auto count = static_cast<std::int64_t>(some_recordings(folder).size());
-  return fmt::format(
-      "{} is empty; write a line name|text for {}.", manifest.string(),
-      count < 2 ? "each recording" : fmt::format("each of the {} recordings", human_count(count)));
+std::string nothing_written(const fs::path& manifest) {
+  return fmt::format("{} is empty; write a line name|text for each recording.", manifest.string());
 }
 
 // What stands between the columns of a manifest that knows no bars, by a line whose first column is
@@ -245,7 +242,7 @@ std::string no_layout_found(const LayoutFiles& files) {
     return fault;
   }
   if (const auto blank = blank_manifest(files); !blank.empty()) {
-    return nothing_written(blank, files.folder);
+    return nothing_written(blank);
   }
   if (auto fault = wrong_separator(files); !fault.empty()) return fault;
   std::error_code failed;
@@ -270,7 +267,7 @@ std::string no_clip_found(const LayoutFiles& files, const Manifest& manifest) {
   const auto& skipped = manifest.skipped;
   if (skipped.empty()) {
     if (const auto blank = blank_manifest(files); !blank.empty()) {
-      return nothing_written(blank, files.folder);
+      return nothing_written(blank);
     }
     return fmt::format("The corpus {} (layout {}) names no clips.", corpus.string(),
                        name_of(manifest.layout));
