@@ -59,7 +59,8 @@ std::vector<RunConfig> settings_to_check(const EffectiveConfig& settings) {
 int check_only(const EffectiveConfig& settings) {
   const Interruption interruption;
   const auto& stages = settings.values.train.stages;
-  std::vector<RunFacts> parts = gather_run_facts(settings_to_check(settings));
+  std::vector<RunFacts> parts =
+      gather_run_facts(settings_to_check(settings), ranks_on_host(settings.values));
   stop_if_interrupted();
   parts.front().run_fault = fault_of_run_directory(settings);
   parts.front().judge_fault = fault_of_judge(settings.values);

@@ -255,6 +255,20 @@ RunConfig settings_of_first_rank(const RunConfig& config) {
   return settings_of_ranks(config, discover_machine(probe).gpus).front();
 }
 
+int ranks_on_host(const RunConfig& config) {
+  if (const auto world = world_of(process_environment())) return world->local_size;
+  if (!has_rank_threads(config) && !has_rank_processes(config)) return 1;
+  SystemProbe probe;
+  return static_cast<int>(settings_of_ranks(config, discover_machine(probe).gpus).size());
+}
+
+// A launcher has left this process its share of the cores already.
+DevicePlan plan_first_rank(const RunConfig& config, const ModelConfig& model, int ranks) {
+  const bool is_launched = world_of(process_environment()).has_value();
+  return with_cores_of({.size = ranks, .local_size = is_launched ? 1 : ranks},
+                       [&] { return plan_run(config, model, ranks); });
+}
+
 std::vector<DevicePlan> joined_plans(std::vector<DevicePlan> plans, const DevicesConfig& devices) {
   RolePlan data = plans.front().data;
   int threads = 0;

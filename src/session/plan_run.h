@@ -42,7 +42,14 @@ ManifestEntry first_listed(const DataConfig& data);
 // its part of the host's memory. Throws ConfigError, DeviceError.
 DevicePlan plan_run(const RunConfig& config, const ModelConfig& model, int ranks = 1);
 
-// The same, opened: only the planned GPUs are visible to CUDA afterwards, and no context is made.
+// How many ranks of a run share this host: those of its launcher, else those of its settings.
+int ranks_on_host(const RunConfig& config);
+
+// The plan of the first of them, with its share of the cores too.
+DevicePlan plan_first_rank(const RunConfig& config, const ModelConfig& model, int ranks);
+
+// The same as plan_run(), opened: only the planned GPUs are visible to CUDA afterwards, and no
+// context is made.
 DevicePlan plan_and_open_devices(const RunConfig& config, const ModelConfig& model);
 
 // Opens the devices of a plan unless an earlier stage did, which had the same.

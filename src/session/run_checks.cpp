@@ -200,11 +200,12 @@ RunConfig within_corpus(RunConfig config, const Corpus* corpus) {
 }
 
 // The stages of a run have one corpus. `before`: the stage before, which has opened it unless its
-// clips are held back by another rule; null: there is none.
-LookedAt look_before_devices(RunConfig config, const LookedAt* before) {
+// clips are held back by another rule; null: there is none. `ranks` share the host.
+LookedAt look_before_devices(RunConfig config, int ranks, const LookedAt* before) {
   SystemProbe probe;
   LookedAt run{.facts = {.config = config, .machine = discover_machine(probe)}};
   RunFacts& facts = run.facts;
+  facts.machine.memory.available_bytes /= ranks;
   const auto sizes_of_model = [&config] {
     find_starting_model(config);
     return sizes_to_train(config.train);
@@ -226,8 +227,10 @@ LookedAt look_before_devices(RunConfig config, const LookedAt* before) {
     };
     gather(open, run.corpus, facts.corpus_fault);
   }
-  gather([&] { return plan_run(within_corpus(config, run.corpus.get()), sizes_of(facts)); },
-         facts.plan, facts.device_fault);
+  const auto plan = [&] {
+    return plan_first_rank(within_corpus(config, run.corpus.get()), sizes_of(facts), ranks);
+  };
+  gather(plan, facts.plan, facts.device_fault);
   if (facts.model && !config.train.init && run.text_ids) {
     facts.model = new_model_config(config.train.model_size, *run.text_ids);
   }
@@ -251,11 +254,11 @@ void add_corpus(const Corpus& corpus, RunFacts& facts) {
 }  // namespace
 
 // All are planned before the first is opened: afterwards other GPUs are out of sight.
-std::vector<RunFacts> gather_run_facts(const std::vector<RunConfig>& stages) {
+std::vector<RunFacts> gather_run_facts(const std::vector<RunConfig>& stages, int ranks) {
   std::vector<LookedAt> looked_at;
   for (const RunConfig& config : stages) {
     looked_at.push_back(
-        look_before_devices(config, looked_at.empty() ? nullptr : &looked_at.back()));
+        look_before_devices(config, ranks, looked_at.empty() ? nullptr : &looked_at.back()));
   }
   std::vector<RunFacts> all;
   for (LookedAt& run : looked_at) {

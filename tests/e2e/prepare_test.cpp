@@ -261,6 +261,22 @@ TEST_F(Prepare, ReadsM4aWithTheRealFfmpegWhereItIsInstalled) {
   EXPECT_NEAR(json.at("hours").get<double>() * 3600.0, 1.2 + 1.21, 0.15);
 }
 
+TEST_F(Prepare, OneClipIsNotOneClips) {
+  write_tone_corpus(folder_ / "one", 1);
+  const auto page = folder_ / "one.html";
+  const auto result =
+      run_program({"prepare", (folder_ / "one").string(), "--model", model(), "--batch-size", "1",
+                   "--cache-dir", (folder_ / "one-cache").string(), "--report", page.string()});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string html = contents_of(page);
+  for (const char* words : {"<b>1</b><span>clip</span>", "<b>1</b><span>speaker</span>",
+                            "<b>1 step</b><span>an epoch, of 1 clip</span>"}) {
+    EXPECT_NE(html.find(words), std::string::npos) << words << html.substr(0, 3000);
+  }
+  EXPECT_NE(result.out.find("one: 1 clip, "), std::string::npos) << result.out;
+  EXPECT_EQ(result.out.find("1 clips"), std::string::npos) << result.out;
+}
+
 TEST_F(Prepare, NamesWhatKeepsACorpusFromBeingReadAndLeavesNothingBehind) {
   const auto said = [this](const std::string& corpus, int code = 3) {
     const auto cache = folder_ / "unused";

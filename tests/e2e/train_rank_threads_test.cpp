@@ -3,6 +3,7 @@
 // Ranks that are threads of one process, fed by one data device.
 #include <csignal>
 #include <filesystem>
+#include <regex>
 
 #include "e2e/training_bench.h"
 
@@ -54,6 +55,25 @@ class TrainRankThreads : public TrainingBench {
     }
   }
 };
+
+// A rank has its share of the host's memory: eight of them must fit beside one another.
+TEST_F(TrainRankThreads, ADryRunPlansWithTheShareOfARank) {
+  const auto available = [&](const Words& words) {
+    const auto result = run_program(words);
+    EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+    std::smatch found;
+    const std::regex figure(R"(([\d,.]+) (MB|GB) of memory available)");
+    if (!std::regex_search(result.out, found, figure)) return -1.0;
+    const std::string digits = std::regex_replace(found.str(1), std::regex(","), "");
+    return std::stod(digits) * (found.str(2) == "GB" ? 1000 : 1);
+  };
+  const Words looked{"--dry-run", "--quiet", "--cache-dir", path("looked")};
+  const double alone = available(command("run", looked));
+  ASSERT_GT(alone, 0);
+  EXPECT_LT(available(in_threads("run", looked, 4)), 0.4 * alone);
+  Words launched{"launch", "--ranks", "2", "--"};
+  EXPECT_LT(available(with(launched, command("run", looked))), 0.7 * alone);
+}
 
 // Not a bit differs: neither what a rank is fed, nor what it draws, nor how ranks are summed.
 TEST_F(TrainRankThreads, TrainAsProcessesDoBitForBitAndRankZeroAloneWritesAndSpeaks) {

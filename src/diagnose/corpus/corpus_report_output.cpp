@@ -223,13 +223,16 @@ std::string figures(const CorpusReport& report) {
   const auto count = [](std::size_t number) {
     return human_count(static_cast<std::int64_t>(number));
   };
-  return "<div class=\"figures\">\n" + html_figure(human_count(report.all.clips), "clips") +
+  const auto figure = [](std::int64_t number, const std::string& noun) {
+    return html_figure(human_count(number), number == 1 ? noun : noun + "s");
+  };
+  return "<div class=\"figures\">\n" + figure(report.all.clips, "clip") +
          html_figure(length_of(report.all), "of speech") +
-         html_figure(count(report.speakers.size()), "speakers") +
+         figure(static_cast<std::int64_t>(report.speakers.size()), "speaker") +
          html_figure(count(report.skipped.size()), "left out") +
          html_figure(count(report.suspicious.size()), "suspicious") +
-         html_figure(human_count(report.steps_per_epoch),
-                     fmt::format("steps an epoch, {} clips each", report.batch_size)) +
+         html_figure(counted(report.steps_per_epoch, "step"),
+                     fmt::format("an epoch, of {}", counted(report.batch_size, "clip"))) +
          html_figure(fmt::format("{:.1f} %", 100.0 * report.useful_share), "useful tokens") +
          html_figure(human_size(report.cache_bytes), "feature cache") + "</div>\n";
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/message_text.h"
 #include "diagnose/profile/profile.h"
 #include "diagnose/report/markup.h"
 
@@ -176,10 +177,9 @@ std::string devices_table(const Json& json) {
 
 std::string to_html(const Profile& profile) {
   const Json json = Json::parse(to_json(profile));
-  const std::string title =
-      fmt::format("{} in {} mode, {} clips in a step", profile.setup.model_size,
-                  name_of(profile.setup.plan.mode),
-                  profile.setup.plan.batch_size * profile.setup.plan.grad_accum);
+  const std::string title = fmt::format(
+      "{} in {} mode, {} in a step", profile.setup.model_size, name_of(profile.setup.plan.mode),
+      counted(profile.setup.plan.batch_size * profile.setup.plan.grad_accum, "clip"));
   return html_page("Profile: " + title,
                    "<h1>" + escaped(title) + "</h1>\n" + findings_html(json) + figures(json) +
                        "<h2>Timeline</h2>\n" + timeline(json) + "<h2>Stages</h2>\n" + stages(json) +
