@@ -86,10 +86,9 @@ Json commands_json(const fs::path& run, const LatestModel& latest, const HeardCl
           "coqui-tts, which fixes the sizes of the network, cannot hold this model.";
     }
   }
-  return {
-      {"commands", std::move(commands)},
-      {"commands_missing", std::move(missing)},
-      {"model", {{"parameters", nullptr}, {"untrained", latest.untrained}, {"can_speak", speaks}}}};
+  return {{"commands", std::move(commands)},
+          {"commands_missing", std::move(missing)},
+          {"model", {{"untrained", latest.untrained}, {"can_speak", speaks}}}};
 }
 
 }  // namespace myxtts
