@@ -22,12 +22,26 @@ struct AccessRules {
   std::int64_t per_minute = 0;       // requests of one address; 0: as many as it likes
 };
 
+// How long a server waits for the other end of a connection. Only waiting counts, not the time in
+// which the server itself computes.
+struct Pace {
+  std::chrono::milliseconds one_read{10'000};   // for the next bytes of a request
+  std::chrono::milliseconds one_write{30'000};  // for room for the next bytes of an answer
+  std::chrono::milliseconds next_request{2'000};
+  // Of a whole request, and of a whole answer: this long, and longer by what came or went. Who
+  // sends a byte now and then would otherwise hold a thread for good.
+  std::chrono::milliseconds whole{20'000};
+  std::int64_t read_rate = 16'384;  // bytes a second
+  std::int64_t write_rate = 1'024;
+};
+
 // Where a server listens, and whom it lets in.
 struct ListenOptions {
   std::string host = "127.0.0.1";
   int port = 0;  // 0: any that is free
   AccessRules access = {};
   std::size_t connections = 32;  // served at once; more wait
+  Pace pace = {};
 };
 
 // What access is decided by.

@@ -19,10 +19,7 @@ using httplib::Response;
 
 constexpr std::size_t kLongestPath = 512;  // bytes
 constexpr std::size_t kMostHeaders = 100;
-constexpr int kRetryAfter = 2;       // seconds
-constexpr time_t kSlowestRead = 10;  // seconds between two parts of a request
-constexpr time_t kSlowestWrite = 30;
-constexpr time_t kKeepAlive = 2;
+constexpr int kRetryAfter = 2;  // seconds
 
 Visitor visitor_of(const Request& request) {
   return {.path = request.path,
@@ -36,7 +33,10 @@ Visitor visitor_of(const Request& request) {
 }  // namespace
 
 GuardedServer::GuardedServer(ListenOptions listen, ServerCharacter character)
-    : listen_(std::move(listen)), character_(std::move(character)), access_(listen_.access) {
+    : listen_(std::move(listen)),
+      character_(std::move(character)),
+      access_(listen_.access),
+      server_(listen_.pace) {
   set_limits();
   set_rules();
   routes().get("/health", [](const Request&, Response& response) {
@@ -50,9 +50,6 @@ void GuardedServer::set_limits() {
     return new httplib::ThreadPool(listen_.connections);  // the server deletes it
   };
   server_.set_payload_max_length(character_.largest_body);
-  server_.set_read_timeout(kSlowestRead);
-  server_.set_write_timeout(kSlowestWrite);
-  server_.set_keep_alive_timeout(kKeepAlive);
   server_.set_tcp_nodelay(true);
   // Without this, two servers could share a port and take turns.
   server_.set_socket_options([](socket_t socket) {

@@ -11,6 +11,7 @@
 
 #include "http/access.h"
 #include "http/answers.h"
+#include "http/paced_server.h"
 #include "http/routes.h"
 
 namespace myxtts {
@@ -62,7 +63,7 @@ class GuardedServer {
   const ListenOptions listen_;
   const ServerCharacter character_;
   Access access_;
-  httplib::Server server_;
+  PacedServer server_;
   Addresses addresses_;
   std::atomic<bool> is_ending_ = false;
   std::atomic<bool> is_stopped_ = false;

@@ -45,17 +45,21 @@ void Routes::remove(const char* path, Handler handler) {
 
 void Routes::post_body(const char* path, BodyHandler handler) {
   addresses_.add("POST", path);
-  server_.Post(path, [shape = shape_, handler = std::move(handler)](
-                         const Request&, Response& response, const httplib::ContentReader& reader) {
-    answer_failures(shape, response, [&] {
-      std::string body;
-      const bool is_whole = reader([&body](const char* data, std::size_t size) {
-        body.append(data, size);
-        return true;
+  server_.Post(
+      path, [shape = shape_, handler = std::move(handler)](
+                const Request& request, Response& response, const httplib::ContentReader& reader) {
+        answer_failures(shape, response, [&] {
+          if (request.is_multipart_form_data()) {
+            throw RequestError(415, "not_json", "This address takes JSON, and the body is a form.");
+          }
+          std::string body;
+          const bool is_whole = reader([&body](const char* data, std::size_t size) {
+            body.append(data, size);
+            return true;
+          });
+          if (is_whole) handler(body, response);
+        });
       });
-      if (is_whole) handler(body, response);
-    });
-  });
 }
 
 }  // namespace myxtts

@@ -11,6 +11,7 @@
 #include "audio/ffmpeg.h"
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/message_text.h"
 #include "http/request_error.h"
 
@@ -92,8 +93,32 @@ void check_voice_name(const std::string& name) {
                      "name");
 }
 
+void write_for_request(const fs::path& path, std::string_view bytes) {
+  try {
+    write_file_atomically(path, std::as_bytes(std::span(bytes)));
+  } catch (const Error& error) {
+    log_error("serve", "{}", error.what());
+    throw RequestError(
+        507, "disk_error",
+        "The server could not write the file: its disk is full or cannot be written. "
+        "Its log says more.");
+  }
+}
+
 VoiceShelf::VoiceShelf(fs::path folder, UploadLimits limits)
-    : folder_(std::move(folder)), limits_(limits) {}
+    : folder_(std::move(folder)), limits_(limits) {
+  if (!folder_.empty()) remove_unfinished();
+}
+
+// Of a server that was killed while a voice came in.
+void VoiceShelf::remove_unfinished() const {
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder_, failed)) {
+    if (entry.path().filename().string().starts_with(kUnfinished)) {
+      fs::remove_all(entry.path(), failed);
+    }
+  }
+}
 
 std::vector<ShelvedVoice> VoiceShelf::list() const {
   std::vector<ShelvedVoice> voices;
@@ -138,7 +163,7 @@ void VoiceShelf::add(const std::string& name, std::span<const std::string> clips
     for (std::size_t i = 0; i < clips.size(); ++i) {
       // What a file holds is told by its bytes, not by its name.
       const fs::path path = working / fmt::format("{:02}.wav", i + 1);
-      write_file_atomically(path, std::as_bytes(std::span(clips[i])));
+      write_for_request(path, clips[i]);
       check_under_its_number(path, i + 1, check);
     }
     fs::rename(working, folder_ / name);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace myxtts {
@@ -31,7 +32,8 @@ struct UploadLimits {
 // Files may be put there by hand at any time. Any thread. Throws RequestError.
 class VoiceShelf {
  public:
-  // Empty: there is none, and nothing can be added.
+  // Empty: there is none, and nothing can be added. Voices that a server before this one was killed
+  // over are removed.
   explicit VoiceShelf(std::filesystem::path folder, UploadLimits limits = {});
 
   std::vector<ShelvedVoice> list() const;  // by name
@@ -49,6 +51,7 @@ class VoiceShelf {
   const std::filesystem::path& folder() const { return folder_; }
 
  private:
+  void remove_unfinished() const;
   ShelvedVoice require(const std::string& name) const;
   void require_new(const std::string& name) const;
 
@@ -59,5 +62,8 @@ class VoiceShelf {
 
 // Throws RequestError for what cannot be the name of a voice.
 void check_voice_name(const std::string& name);
+
+// Writes what a request asked for. Throws RequestError 507 where the disk does not take it.
+void write_for_request(const std::filesystem::path& path, std::string_view bytes);
 
 }  // namespace myxtts

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cctype>
 #include <filesystem>
-#include <span>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "audio/ffmpeg.h"
-#include "base/atomic_file.h"
 #include "base/files.h"
 #include "config/json.h"
 #include "serve/routes.h"
@@ -104,7 +102,7 @@ void write_to_file(const std::string& text, Response& response, RouteContext& co
   check_voice_name(name);  // the same rule: no slash, no leading dot
   const fs::path path = folder / fs::path(name).replace_extension(".wav");
   const std::string sound = whole_wav(order_of(text, context), context);
-  write_file_atomically(path, std::as_bytes(std::span(sound)));
+  write_for_request(path, sound);
   answer_json(response, {{"message", "The audio was successfully made and stored."},
                          {"output_path", path.string()}});
 }

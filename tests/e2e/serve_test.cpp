@@ -8,12 +8,14 @@
 #include <random>
 #include <thread>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "audio/audio_file.h"
 #include "support/http_client.h"
 #include "support/program.h"
+#include "support/small_disk.h"
 #include "support/temporary_folder.h"
 #include "support/tone_corpus.h"
 #include "weights/tensor_files.h"
@@ -41,9 +43,10 @@ class Serve : public testing::Test {
 
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
-  void start(std::vector<std::string> more = {}) {
+  void start(std::vector<std::string> more = {}, std::string voices = {}) {
+    if (voices.empty()) voices = path("voices");
     std::vector<std::string> words = {
-        "serve", "--model", "tiny=" + path("model"), "--voices", path("voices"), "--port", "0"};
+        "serve", "--model", "tiny=" + path("model"), "--voices", voices, "--port", "0"};
     words.insert(words.end(), {"--device", "cpu", "--threads", "1"});
     words.insert(words.end(), more.begin(), more.end());
     server_.emplace(words);
@@ -68,6 +71,21 @@ class Serve : public testing::Test {
   }
 
   HttpReply say(const std::string& body) const { return ask("POST", "/v1/audio/speech", body); }
+
+  HttpReply upload(const std::string& name, const std::string& sound) const {
+    const std::string body = "--b\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\n" + name +
+                             "\r\n--b\r\nContent-Disposition: form-data; name=\"audio_sample\"; "
+                             "filename=\"../../x.wav\"\r\nContent-Type: audio/wav\r\n\r\n" +
+                             sound + "\r\n--b--\r\n";
+    return ask("POST", "/v1/audio/voices", body,
+               "Host: localhost\r\nContent-Type: multipart/form-data; boundary=b\r\n");
+  }
+
+  // Hidden ones too.
+  std::size_t entries_of(const std::string& folder) const {
+    const fs::directory_iterator entries(folder_ / folder);
+    return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
+  }
 
   // The command line's sound of the same.
   std::string spoken(const std::string& text, int seed, const std::string& voice) const {
@@ -256,14 +274,6 @@ TEST_F(Serve, AKeyOpensItAndNothingElseDoes) {
 
 TEST_F(Serve, VoicesAreSentRenamedAndDeletedAndBadOnesLeaveNothing) {
   start();
-  const auto upload = [&](const std::string& name, const std::string& sound) {
-    const std::string body = "--b\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\n" + name +
-                             "\r\n--b\r\nContent-Disposition: form-data; name=\"audio_sample\"; "
-                             "filename=\"../../x.wav\"\r\nContent-Type: audio/wav\r\n\r\n" +
-                             sound + "\r\n--b--\r\n";
-    return ask("POST", "/v1/audio/voices", body,
-               "Host: localhost\r\nContent-Type: multipart/form-data; boundary=b\r\n");
-  };
   const std::string sound = contents_of(path("voices/anna.wav"));
   EXPECT_EQ(upload("carl", sound).status, 201);
   EXPECT_EQ(upload("carl", sound).status, 409);
@@ -277,10 +287,99 @@ TEST_F(Serve, VoicesAreSentRenamedAndDeletedAndBadOnesLeaveNothing) {
   }
   EXPECT_EQ(upload("../evil", sound).status, 400);
   EXPECT_EQ(json::parse(ask("GET", "/speakers_list").body), (json{"anna", "bob"}));
-  std::size_t left = 0;
-  for (const auto& entry : fs::directory_iterator(folder_ / "voices"))
-    left += entry.exists() ? 1 : 0;
-  EXPECT_EQ(left, 2U);
+  EXPECT_EQ(entries_of("voices"), 2U);
+}
+
+TEST_F(Serve, EveryHostileSoundIsAVoiceOrRefusedAndTheServerStays) {
+  start();
+  std::mt19937 random(3);
+  int taken = 0;
+  for (const auto& seed : fs::directory_iterator(fs::path(std::getenv("MYXTTS_TEST_DATA")) /
+                                                 "fuzz" / "seeds" / "sound_file")) {
+    const std::string whole = contents_of(seed.path());
+    for (int i = 0; i < 4; ++i) {
+      std::string sound = whole;
+      for (int changes = 0; changes < 3 * i; ++changes) {
+        sound[random() % std::min<std::size_t>(sound.size(), 100)] = static_cast<char>(random());
+      }
+      const auto answer = upload("hostile", sound);
+      EXPECT_TRUE(answer.status == 201 || answer.status == 400)
+          << seed.path() << i << answer.status << answer.body;
+      if (answer.status != 201) continue;
+      ++taken;
+      EXPECT_EQ(ask("DELETE", "/v1/audio/voices/hostile").status, 200);
+    }
+  }
+  EXPECT_GT(taken, 0);
+  EXPECT_EQ(entries_of("voices"), 2U);
+  EXPECT_EQ(say(order("One.", 1)).status, 200);
+}
+
+TEST_F(Serve, AFullDiskIsSaidAndLeavesNothingAndTheServerStays) {
+  const SmallDisk disk(64);
+  if (!disk.mounted()) GTEST_SKIP() << "this user may not mount a disk";
+  fs::create_directories(disk / "voices");
+  fs::copy(path("voices"), disk / "voices", fs::copy_options::recursive);
+  std::ofstream(disk / "filler") << std::string(1'000'000, 'x');
+  start({"--outputs", (disk / "out").string()}, (disk / "voices").string());
+  const auto voice = upload("carl", contents_of(path("voices/anna.wav")));
+  EXPECT_EQ(voice.status, 507) << voice.body;
+  EXPECT_NE(voice.body.find("disk"), std::string::npos) << voice.body;
+  const auto file = ask("POST", "/tts_to_file",
+                        json{{"text", kTexts[0]},
+                             {"speaker_wav", "anna"},
+                             {"language", "en"},
+                             {"file_name_or_path", "hello.wav"}}
+                            .dump());
+  EXPECT_EQ(file.status, 507) << file.body;
+  EXPECT_TRUE(fs::is_empty(disk / "out"));
+  EXPECT_EQ(json::parse(ask("GET", "/speakers_list").body), (json{"anna", "bob"}));
+  EXPECT_EQ(say(order("One.", 1)).status, 200);
+}
+
+// Killed while voices come in and texts are spoken: the next server finds the voices that were
+// whole, and no debris.
+TEST_F(Serve, KilledUnderLoadItLeavesWholeVoicesAlone) {
+  const std::string sound = contents_of(path("voices/anna.wav"));
+  for (int round = 0; round < 3; ++round) {
+    start();
+    std::atomic<bool> is_over = false;
+    std::vector<std::thread> clients;
+    clients.emplace_back([&] {
+      for (int i = 0; !is_over; ++i) upload(fmt::format("new-{}-{}", round, i), sound);
+    });
+    clients.emplace_back([&] {
+      while (!is_over) say(order(kTexts[2], 1));
+    });
+    std::this_thread::sleep_for(150ms + round * 70ms);
+    server_->send(SIGKILL);
+    is_over = true;
+    for (auto& client : clients) client.join();
+    server_->finish();
+  }
+  start();
+  const auto voices = json::parse(ask("GET", "/speakers_list").body);
+  EXPECT_EQ(entries_of("voices"), voices.size());
+  for (const auto& voice : voices) {
+    EXPECT_EQ(say(order("One.", 1, voice.get<std::string>())).status, 200) << voice;
+  }
+}
+
+TEST_F(Serve, AReaderThatTakesNothingHoldsNobodyUpAndHearsAllInTheEnd) {
+  start({"--streams", "1"});
+  std::string text;
+  for (int i = 0; i < 20; ++i) text += kTexts[2] + std::string(" ");
+  const std::string body = order(text, 4);
+  const HttpTalk slow(port_);
+  slow.send(
+      "POST /v1/audio/speech HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+      "Content-Length: " +
+      std::to_string(body.size()) + "\r\n\r\n" + body);
+  for (int i = 0; i < 1000 && metric("myxtts_places_used") == 0; ++i) {
+    std::this_thread::sleep_for(5ms);
+  }
+  EXPECT_EQ(say(order("One.", 1)).status, 200);
+  EXPECT_TRUE(slow.read_answer().body == say(body).body);
 }
 
 // What a process has open, and how many threads it has.

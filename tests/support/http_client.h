@@ -3,10 +3,12 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -40,6 +42,15 @@ class HttpTalk {
       if (count <= 0) return;
       sent += static_cast<std::size_t>(count);
     }
+  }
+
+  // Nothing more is sent.
+  void end() const { shutdown(socket_, SHUT_WR); }
+
+  // Within that time.
+  bool has_answer_or_end(std::chrono::milliseconds limit) const {
+    pollfd wanted{.fd = socket_, .events = POLLIN, .revents = 0};
+    return poll(&wanted, 1, static_cast<int>(limit.count())) > 0;
   }
 
   std::string read_some() const {

@@ -131,18 +131,27 @@ TEST_F(Queue, AReaderThatLeavesFreesItsPlaceForWhoWaits) {
   EXPECT_TRUE(queue.wait_until_idle(60s));
 }
 
-TEST_F(Queue, ATextThatCannotBeSpokenFailsAloneAndTheEndFailsWhatIsLeft) {
+TEST_F(Queue, ATextThatCannotBeSpokenFailsAlone) {
   Synthesizer synthesizer(model_, c10::kCPU, kPlaces);
   auto too_long = request(1);
   too_long.pieces.front().ids.assign(1000, 5);
+  SpeechQueue queue(synthesizer, 8);
+  const auto bad = queue.say(too_long);
+  const auto good = queue.say(request(3));
+  EXPECT_THROW(heard(*bad), DataError);
+  EXPECT_TRUE(heard(*good) == alone(request(3)));
+}
+
+TEST_F(Queue, ItsEndFailsWhatIsStillSpoken) {
+  model_.tensors.at("gpt.mel_head.bias")[model_.config.gpt.stop_audio] = -1e3;  // never stops
+  auto endless = request(4);
+  endless.pieces.resize(1000, endless.pieces.front());
+  Synthesizer synthesizer(model_, c10::kCPU, 1);
   std::shared_ptr<Speech> left;
   {
     SpeechQueue queue(synthesizer, 8);
-    const auto bad = queue.say(too_long);
-    const auto good = queue.say(request(3));
-    EXPECT_THROW(heard(*bad), DataError);
-    EXPECT_TRUE(heard(*good) == alone(request(3)));
-    left = queue.say(request(4));
+    left = queue.say(endless);
+    ASSERT_TRUE(left->next(60s));
   }
   EXPECT_THROW(heard(*left), DeviceError);
 }
