@@ -16,8 +16,6 @@ import subprocess
 import sys
 import tempfile
 import unittest
-import urllib.error
-import urllib.request
 import wave
 
 from browser import CHROMIUM, CTRL, Browser
@@ -58,7 +56,7 @@ def setUpModule():
     shutil.copy(sorted((folder / "demo/corpus/wavs").iterdir())[0], folder / "voices/anna.wav")
     server = Server(folder)
     unittest.addModuleCleanup(server.close)
-    guarded_server = Server(folder, "--api-key", KEY, "--rate-limit", "60")
+    guarded_server = Server(folder, "--api-key", KEY)
     unittest.addModuleCleanup(guarded_server.close)
     browser = Browser(folder / "browser")
     unittest.addModuleCleanup(browser.close)
