@@ -101,7 +101,10 @@ class Measurement {
       }
     }
     return {{"name", name},
-            {"text", text_of_sample(name)},
+            {"text", text_in_file(name + ".txt")},
+            {"heard", files_.contains(name + "-heard.txt")
+                          ? Json(text_in_file(name + "-heard.txt"))
+                          : Json()},
             {"synthesis", is_copy ? Json() : sound},
             {"copy", is_copy ? sound : Json()},
             {"recording", address("sound", name + "-original.wav")},
@@ -124,8 +127,8 @@ class Measurement {
     return fmt::format("/api/{}?id={}&step={}&file={}", kind, in_address(id_), step_, file);
   }
 
-  std::string text_of_sample(const std::string& name) const {
-    std::string text = read_part(folder_ / (name + ".txt"), 0, kLongestText).value_or("");
+  std::string text_in_file(const std::string& file) const {
+    std::string text = read_part(folder_ / file, 0, kLongestText).value_or("");
     while (text.ends_with('\n')) text.pop_back();
     return text;
   }
@@ -156,7 +159,7 @@ SampleCount count_samples(const fs::path& run) {
   for (const auto& [step, folder] : folders) {
     const auto files = files_in(folder);
     count.in_newest = std::ranges::count_if(
-        files, [](const auto& file) { return file.ends_with(".txt") && !sample_of(file).empty(); });
+        files, [](const auto& file) { return file == sample_of(file) + ".txt"; });
     count.samples += count.in_newest;
     count.newest = folder.filename().string();
     count.mark = fmt::format("{} {} {}", folders.size(), step, files.size());

@@ -234,6 +234,7 @@ Json WatchedRun::checkpoints() const {
                     {"bytes", size_of_folder(each.folder)},
                     {"time", sealed.is_there() ? Json(sealed.time()) : Json()},
                     {"validation_loss", json_of(each.validation_loss)},
+                    {"sample_cer", json_of(each.sample_cer)},
                     {"is_latest", latest == each.step},
                     {"is_best", best == each.step}});
   }
@@ -287,6 +288,7 @@ Json WatchedRun::facts() {
   facts["run"] = line_now();
   facts["curves"] = curve_list();
   facts["checkpoints"] = checkpoints();
+  facts["best_by"] = value_of("run.best_by") == "cer" ? "cer" : "loss";
   facts["config"] = json_of(settings_);
   const auto plan = read_object(folder_ / "plan.json");
   facts["plan"] = plan ? *plan : Json();

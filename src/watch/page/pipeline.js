@@ -26,7 +26,8 @@ function loadOf({busy, waits_for_input: input, waits_for_output: output}) {
     piece.style.width = `${100 * share}%`;
     return piece;
   }));
-  const words = parts.map(([, share, text]) => make('li', {textContent: text(percentText(share))}));
+  const words = parts.map(([kind, share, text]) =>
+    make('li', {}, make('span', {className: 'load key', ariaHidden: 'true'}, make('span', {className: kind})), text(percentText(share))));
   return [bar, make('ul', {className: 'hint shares'}, ...words)];
 }
 
@@ -78,7 +79,7 @@ function deviceText(role) {
 function planCard({mode, data, model}) {
   const rows = [[say.data_device, data], [say.model_device, model]].map(([name, role]) =>
     make('div', {}, make('dt', {textContent: name}), make('dd', {textContent: deviceText(role), dir: 'auto'})));
-  return make('section', {className: 'card'}, make('h3', {}, `${say.devices} `, make('span', {className: 'hint', textContent: mode ?? '', dir: 'ltr'})),
+  return make('section', {className: 'card'}, make('h3', {}, `${say.devices} `, make('span', {className: 'hint', textContent: say.modes[mode] ?? mode ?? ''})),
               make('dl', {className: 'figures'}, ...rows));
 }
 
@@ -133,7 +134,7 @@ class PipelineTab {
     const {curves, span} = this.view;
     const lines = names.map((name, i) => ({name, curves, colour: i + 1, label: say.queues[name.split('.')[1]] ?? name.split('.')[1]}));
     const [title, hint] = titleOf('queues');
-    this.queues.append(new Chart(span, {title, hint, format: plainNumber, floor: 0, isMain: true}, lines).element);
+    this.queues.append(new Chart(span, {title, hint, format: plainNumber, floor: 0, isMain: true, hasNoBand: true}, lines).element);
     curves.load(names).catch(showError);
   }
 }

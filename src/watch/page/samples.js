@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples of a run: the same sentences at every measurement, so that one hears a voice being learnt.
 
+const kScores = {cer: percentText, similarity: similarityText};
 const kSounds = ['recording', 'voice', 'copy', 'synthesis'];  // side by side, in this order
 
 class SamplesTab {
@@ -72,14 +73,18 @@ class SamplesTab {
     const head = make('div', {className: 'row spread'}, make('h3', {textContent: say.sample(sample.name)}), this.learnButton(sample));
     const text = sample.text ? make('blockquote', {textContent: sample.text, dir: 'auto'}) : hintOf(say.no_text);
     const sounds = kSounds.filter(kind => sample[kind]).map(kind => this.sound(kind, sample, step, mine));
-    const card = make('section', {className: 'card stack sample'}, head, text, this.scores(sample.scores), make('div', {className: 'sounds'}, ...sounds));
+    const card = make('section', {className: 'card stack sample'}, head, text, this.heard(sample), make('div', {className: 'sounds'}, ...sounds));
     if (sample.picture && isHere(sample.picture)) card.append(this.picture(sample));
     return card;
   }
 
-  scores(scores) {
-    const names = Object.keys(scores ?? {}).filter(name => isNumber(scores[name]));
-    return hintOf(names.map(name => `${say.scores[name] ?? name} ${plainNumber(scores[name])}`).join(' · '), {hidden: !names.length});
+  // What a recogniser made of it, where one listened.
+  heard({heard, scores}) {
+    const parts = Object.entries(kScores).filter(([name]) => isNumber(scores?.[name])).map(([name, text]) => `${say.scores[name]} ${text(scores[name])}`);
+    const place = make('div', {className: 'stack heard', hidden: typeof heard !== 'string' && !parts.length});
+    if (typeof heard === 'string') place.append(make('p', {}, `${say.heard} `, make('q', {textContent: heard || say.heard_nothing, dir: 'auto'})));
+    place.append(hintOf(parts.join(' · '), {hidden: !parts.length}));
+    return place;
   }
 
   sound(kind, sample, step, mine) {
