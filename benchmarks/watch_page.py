@@ -7,7 +7,8 @@
     benchmarks/watch_page.py --program build/release/bin/myxtts /tmp/runs/long --pictures FOLDER
 
 Without --pictures it measures, and ends with 1 where the browser complains, a value differs, or report.html asks anybody for anything. Server and
-browser share --cores. Times to the first paint are the browser's own; "cold" is a server that has not read the run yet. Memory is that of the
+browser share --cores. Times to the first paint are the browser's own; "cold" is a server that has not read the run yet. Where others keep the
+machine busy, the processor time tells more: what all processes of browser and server computed together until the first paint. Memory is that of the
 browser's process for the page, after every tab was looked at and the curves were zoomed into: `proportional` counts pages that processes share in
 parts, `private` leaves them out. What --pictures makes is to be looked at: every view of the runs beside the one named, on a phone, a tablet and a
 screen, in light and dark, in English and Persian.
@@ -46,26 +47,42 @@ class Server:
         self.process.communicate(timeout=20)
 
 
-def opened(browser, address):
-    """Milliseconds to the first paint, and until the curves of the run are there."""
+def processes_of(browser):
+    session, browser.session = browser.session, None
+    processes = browser.send("SystemInfo.getProcessInfo")["processInfo"]
+    browser.session = session
+    return processes
+
+
+def processor_seconds(browser, server):
+    """What each process of the browser, and the server, had of the processors so far."""
+    seconds = {process["id"]: process["cpuTime"] for process in processes_of(browser)}
+    if server:
+        fields = pathlib.Path(f"/proc/{server.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        seconds[server.process.pid] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return seconds
+
+
+def opened(browser, address, server=None):
+    """Milliseconds to the first paint, those of processor time until then, and milliseconds until the curves of the run are there."""
     browser.open("about:blank")
-    browser.open(address)
+    browser.events.clear()
+    before = processor_seconds(browser, server)
+    browser.send("Page.navigate", url=address)
+    browser.wait_for_event("Page.lifecycleEvent", name="firstContentfulPaint")
+    computed = 1000 * sum(seconds - before.get(process, 0) for process, seconds in processor_seconds(browser, server).items())
     began = time.monotonic()
     while not browser.evaluate("Boolean(window.myxtts?.curve('train/loss'))"):
         if time.monotonic() - began > READ_LIMIT:
             raise SystemExit("the curves of the run did not come")
     shown = browser.evaluate("performance.now()")
-    browser.wait_for("performance.getEntriesByName('first-contentful-paint').length")
-    return browser.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"), shown
+    return browser.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"), computed, shown
 
 
 def page_memory(browser):
     """Megabytes of the largest process that draws pages."""
-    session, browser.session = browser.session, None
-    processes = browser.send("SystemInfo.getProcessInfo")["processInfo"]
-    browser.session = session
     found = []
-    for process in processes:
+    for process in processes_of(browser):
         if process["type"] != "renderer":
             continue
         text = pathlib.Path(f"/proc/{process['id']}/smaps_rollup").read_text()
@@ -111,19 +128,21 @@ def measure_report(arguments, browser):
     subprocess.run([arguments.program, "watch", "--report", arguments.run], check=True, capture_output=True)
     seconds = time.monotonic() - began
     report = arguments.run / "report.html"
-    paint, _ = opened(browser, report.as_uri())
+    paint, computed, _ = opened(browser, report.as_uri())
     look_at_everything(browser, "#")
     return {"megabytes": round(report.stat().st_size / 1e6, 2), "seconds_to_write": round(seconds, 1), "first_paint_ms": round(paint),
-            "memory_megabytes": page_memory(browser), "requests": requests_of(browser, report.as_uri())}
+            "processor_ms_to_first_paint": round(computed), "memory_megabytes": page_memory(browser), "requests": requests_of(browser, report.as_uri())}
 
 
 def measure(arguments, browser):
     place = f"/?lang=en#run={arguments.run.name}"
+    empty = page_memory(browser)
     cold, warm = [], []
     for _ in range(arguments.rounds):
         server = Server(arguments.program, arguments.run)
-        cold.append(opened(browser, server.address.rstrip("/") + place))
-        warm.append(opened(browser, server.address.rstrip("/") + place))
+        for found in (cold, warm):
+            found.append(opened(browser, server.address.rstrip("/") + place, server))
+        browser.open("about:blank")
         server.close()
     server = Server(arguments.program, arguments.run)
     opened(browser, server.address.rstrip("/") + place)
@@ -133,17 +152,17 @@ def measure(arguments, browser):
     compared, wrong = differing(browser, lines)
     look_at_everything(browser, f"#run={arguments.run.name}&")
     memory = page_memory(browser)
-    complaints = list(browser.complaints)
     heap = round(browser.send("Runtime.getHeapUsage")["usedSize"] / 1e6, 1)
+    browser.open("about:blank")
     server.close()
-    browser.complaints.clear()  # that the server is gone
     report = measure_report(arguments, browser)
-    times = {name: {"first_paint_ms": [round(paint) for paint, _ in found], "curves_there_ms": [round(shown) for _, shown in found]}
-             for name, found in (("cold", cold), ("warm", warm))}
+    columns = ("first_paint_ms", "processor_ms_to_first_paint", "curves_there_ms")
+    times = {name: {column: [round(one[i]) for one in found] for i, column in enumerate(columns)} for name, found in (("cold", cold), ("warm", warm))}
     return {"steps": max(line["step"] for line in lines), "lines": len(lines), **times,
-            "median_first_paint_ms": round(statistics.median(paint for paint, _ in cold + warm)), "memory_megabytes": memory,
-            "script_heap_megabytes": heap, "values_compared": compared, "values_that_differ": wrong,
-            "complaints": complaints + browser.complaints, "report": report, "cores": arguments.cores, "load": round(os.getloadavg()[0], 1)}
+            **{f"median_{columns[i]}": round(statistics.median(one[i] for one in cold + warm)) for i in (0, 1)},
+            "memory_megabytes": memory, "memory_of_an_empty_page": empty, "script_heap_megabytes": heap,
+            "values_compared": compared, "values_that_differ": wrong,
+            "complaints": browser.complaints, "report": report, "cores": arguments.cores, "load": round(os.getloadavg()[0], 1)}
 
 
 def photograph(browser, path):
@@ -203,6 +222,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         browser = Browser(scratch)
         browser.send("Network.enable")
+        browser.send("Page.setLifecycleEventsEnabled", enabled=True)
         browser.resize(1600)
         if arguments.pictures:
             take_pictures(arguments, browser)

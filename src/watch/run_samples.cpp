@@ -102,9 +102,8 @@ class Measurement {
     }
     return {{"name", name},
             {"text", text_in_file(name + ".txt")},
-            {"heard", files_.contains(name + "-heard.txt")
-                          ? Json(text_in_file(name + "-heard.txt"))
-                          : Json()},
+            {"heard", files_.contains(name + "-heard.txt") ? Json(text_in_file(name + "-heard.txt"))
+                                                           : Json()},
             {"synthesis", is_copy ? Json() : sound},
             {"copy", is_copy ? sound : Json()},
             {"recording", address("sound", name + "-original.wav")},

@@ -20,7 +20,7 @@ import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "serve"))
 from browser import CHROMIUM, KEYS, Browser  # noqa: E402
-from made_runs import LONG_STEPS, write_corpus, write_long_run, write_run  # noqa: E402
+from made_runs import LONG_STEPS, write_corpus, write_judged_run, write_long_run, write_run  # noqa: E402
 
 BUILD = pathlib.Path(os.environ.get("MYXTTS_BUILD", pathlib.Path(__file__).resolve().parents[2] / "build/release")).resolve()
 PROGRAM = BUILD / "bin/myxtts"
@@ -298,6 +298,54 @@ class Page(unittest.TestCase):
         self.assertEqual((rows[0][0].split(".")[-1], *rows[0][1:]), ("batch_size", "4", "2"))
         self.assertEqual(browser.evaluate(f"{chart}.querySelectorAll('.swatch').length"), 2)
         shutil.rmtree(runs / "other")
+
+    def test_what_a_recogniser_heard_is_drawn_and_stands_beside_each_sample(self):
+        self.expected = "404"  # until the server has found it
+        lines = [line for line in write_judged_run(runs / "judged") if line["event"] == "samples"]
+        self.addCleanup(shutil.rmtree, runs / "judged")
+        for lang, title, heard in (("en", "Character errors", "Heard:"), ("fa", "خطای نویسه‌ها", "شنیده شد:")):
+            self.open_run("judged", lang=lang)
+            browser.wait_for("myxtts.curve('samples/sample_cer') && myxtts.curve('samples/sample_similarity')")
+            for name in ("sample_cer", "sample_similarity"):
+                curve = browser.evaluate(f"myxtts.curve('samples/{name}')")
+                self.assertEqual((curve["x"], curve["y"]), ([line["step"] for line in lines], [line[name] for line in lines]))
+            self.assertEqual(browser.evaluate(f"{chart('sample_cer')}.querySelector('h3').textContent"), title)
+            browser.evaluate("location.hash = '#run=judged&tab=samples'")
+            browser.wait_for("document.querySelector('.heard q')")
+            self.assertEqual(browser.evaluate("document.querySelector('.heard p').textContent"), f"{heard} {'(nothing)' if lang == 'en' else '(هیچ)'}")
+            browser.evaluate("document.getElementById('measurement').value = 0, document.getElementById('measurement').oninput()")
+            self.assertEqual(browser.evaluate("document.querySelector('.heard q').textContent"), "a tall wind")
+        browser.evaluate("location.hash = '#run=judged&tab=checkpoints'")
+        browser.wait_for("document.querySelector('#checkpoints-view .hint')?.textContent.includes('--best-by cer')")
+
+    def test_numbers_and_words_of_a_legend_stand_in_the_order_of_their_language(self):
+        for lang, direction in (("en", "ltr"), ("fa", "rtl")):
+            self.open_run("long", lang=lang)
+            browser.wait_for(f"{chart('loss')}?.querySelector('.legend b').textContent")
+            self.assertEqual(browser.evaluate(f"getComputedStyle({chart('loss')}.querySelector('.legend b')).direction"), direction)
+
+    def test_no_word_of_the_overview_is_cut_in_two(self):
+        for lang in ("en", "fa"):
+            self.open(lang=lang)
+            browser.wait_for("document.querySelector('#run-table .spark polyline')?.getAttribute('points')")
+            for width in (1600, 1024, 360):
+                browser.resize(width)
+                self.assertNothingIsCutOff(f"overview {lang} {width}")
+                # A word in two lines has two boxes.
+                self.assertEqual(browser.evaluate("""(() => {
+                    const cut = [];
+                    const walker = document.createTreeWalker(document.getElementById('run-table').tBodies[0], NodeFilter.SHOW_TEXT);
+                    for (let node; (node = walker.nextNode());) {
+                        if (node.parentElement.closest('td:nth-child(2)')) continue;  // names and sentences may be of any length
+                        for (const {index, 0: word} of node.data.matchAll(/[^\\s]+/g)) {
+                            const range = document.createRange();
+                            range.setStart(node, index);
+                            range.setEnd(node, index + word.length);
+                            if (new Set(Array.from(range.getClientRects(), box => Math.round(box.top))).size > 1) cut.push(word);
+                        }
+                    }
+                    return cut;
+                })()"""), [], f"{lang} {width}")
 
     def test_a_server_that_is_gone_is_named_and_found_again(self):
         self.expected = "ERR_"

@@ -146,6 +146,26 @@ TEST(Samples, AreListedByWhatTheyAreAndNothingElseCanBeAskedFor) {
   }
 }
 
+// What --judge writes beside a sample is shown with it, and is no sample of its own.
+TEST(Samples, WhatARecogniserHeardStandsBesideThem) {
+  const TemporaryFolder folder;
+  const fs::path step = folder / "samples/step-0000010";
+  for (const char* name : {"01", "02"}) {
+    put(step / (std::string(name) + ".txt"), "Hello.\n");
+    put(step / (std::string(name) + ".wav"), "sound");
+  }
+  put(step / "01-heard.txt", "Hallo.\n");
+  put(step / "01.json", R"({"cer": 0.2, "similarity": 0.75, "words": "no number"})");
+  const auto samples = samples_json(folder.path(), "run", "gpt")["measurements"][0]["samples"];
+  ASSERT_EQ(samples.size(), 2U);
+  EXPECT_EQ(samples[0]["heard"], "Hallo.");
+  EXPECT_EQ(samples[0]["scores"], nlohmann::json({{"cer", 0.2}, {"similarity", 0.75}}));
+  EXPECT_EQ(samples[1]["heard"], nullptr);
+  EXPECT_EQ(samples[1]["scores"], nlohmann::json::object());
+  EXPECT_EQ(count_samples(folder.path()).in_newest, 2);
+  EXPECT_EQ(count_samples(folder.path()).samples, 2);
+}
+
 TEST(ClipLists, NameClipsAndSendNothingButSound) {
   const TemporaryFolder folder;
   put(folder / "secret.txt", "password");

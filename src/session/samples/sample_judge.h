@@ -43,8 +43,8 @@ class SampleJudge {
   // `whisper` as open_whisper() takes it. Throws DataError.
   explicit SampleJudge(const std::filesystem::path& whisper);
 
-  // `heard` is given what was heard in each sample. Once `wanted` says no, it ends within about a second
-  // with a verdict that says nothing.
+  // `heard` is given what was heard in each sample. Once `wanted` says no, it ends within about a
+  // second with a verdict that says nothing.
   SampleVerdict operator()(
       const std::vector<SamplePair>& pairs, const OpenModel& model,
       const std::function<bool()>& wanted,

@@ -60,10 +60,16 @@ function whoWaits({stages, queues, trainer}) {
   const after = name => queues.find(queue => queue.from === name)?.to;
   const sentence = (who, whom, share, text) => text(stageName(who), stageName(whom), percentText(share));
   const found = [];
-  for (const {name, waits_for_input: input, waits_for_output: output} of stages) {
-    if (input >= kWaitsLong && before(name)) found.push(sentence(name, before(name), input, say.waiting_for));
-    if (output >= kWaitsLong && after(name)) found.push(sentence(name, after(name), output, say.waiting_room));
-  }
+  // Where a stage waits for room and the one behind it for input, what holds both back is further on: clips in flight are limited, too.
+  const isHeldBack = (one, other) => one?.waits_for_output >= kWaitsLong && other?.waits_for_input >= kWaitsLong;
+  stages.forEach((stage, i) => {
+    const {name, waits_for_input: input, waits_for_output: output} = stage;
+    const [previous, next] = [stages[i - 1], stages[i + 1]];
+    if (isHeldBack(previous, stage) && after(name)) found.push(sentence(name, after(name), input, say.waiting_room));
+    else if (input >= kWaitsLong && before(name)) found.push(sentence(name, before(name), input, say.waiting_for));
+    const whom = isHeldBack(stage, next) ? after(next.name) : after(name);
+    if (output >= kWaitsLong && whom) found.push(sentence(name, whom, output, say.waiting_room));
+  });
   if (trainer?.waits_for_input >= kModelWaits) {
     found.push(sentence('trainer', before('trainer') ?? stages.at(-1).name, trainer.waits_for_input, say.waiting_for));
   }

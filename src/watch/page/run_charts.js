@@ -3,17 +3,18 @@
 
 const bytesTick = bytes => sizeText(bytes, 0);
 const similarityText = cosine => ifKnown(cosine, n => inWords(n, 2));
+const secondsText = seconds => ifKnown(seconds, n => say.seconds(inWords(n, n < 10 ? 3 : 1)));
 const percentTick = share => say.percent(inWords(100 * share));
 
 // In order. `names`: of curves; one of them makes the chart appear.
 const kCharts = [
   {id: 'loss', names: ['train/loss', 'validation/loss'], format: lossText, mayBeLog: true, marksLeast: true, isMain: true},
   {id: 'sample_cer', names: ['samples/sample_cer'], format: percentText, tick: percentTick, floor: 0, marksLeast: true},
-  {id: 'sample_similarity', names: ['samples/sample_similarity'], format: similarityText},
+  {id: 'sample_similarity', names: ['samples/sample_similarity'], format: similarityText, floor: 0, ceiling: 1},
   {id: 'lr', names: ['train/lr'], format: plainNumber, floor: 0, isExact: true},
   {id: 'speed', names: ['train/audio_hours_per_hour'], format: plainNumber, floor: 0},
   {id: 'ready', names: ['train/readiness', 'train/monitor.waited_share'], format: percentText, tick: percentTick, floor: 0, ceiling: 1, isExact: true},
-  {id: 'waited', names: ['train/waited_seconds'], format: plainNumber, floor: 0, isExact: true},
+  {id: 'waited', names: ['train/waited_seconds'], format: secondsText, floor: 0, ceiling: 1, isExact: true},
   {id: 'gpu', names: ['train/gpu.data.use', 'train/gpu.model.use'], format: percentText, tick: percentTick, floor: 0, ceiling: 1},
   {id: 'memory', names: ['train/memory.data', 'train/memory.model'], format: sizeText, tick: bytesTick, floor: 0, isExact: true},
   {id: 'variation', names: ['train/monitor.step_variation'], format: percentText, tick: percentTick, floor: 0},

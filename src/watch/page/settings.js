@@ -46,8 +46,9 @@ class CheckpointsTab {
       card.append(make('p', {textContent: say.no_checkpoints}));
       return card;
     }
-    const kinds = ({is_best: isBest, is_latest: isLatest}) => [isBest && say.is_best, isLatest && say.is_latest].filter(Boolean);
-    const badges = one => make('span', {className: 'row'}, ...kinds(one).map(textContent => make('span', {className: 'state', textContent})));
+    const kinds = ['best', 'latest', 'damaged'];
+    const badge = kind => make('span', {className: `state ${kind}`, textContent: say[`is_${kind}`]});
+    const badges = one => make('span', {className: 'row'}, ...kinds.filter(kind => one[`is_${kind}`]).map(badge));
     const wasHeard = checkpoints.some(one => isNumber(one.sample_cer));
     const columns = [say.step, say.saved, say.size, say.validation, ...wasHeard ? [say.scores.cer] : [], say.kind];
     const rows = checkpoints.toReversed().map(one => [inWords(one.step), timeText(one.time), sizeText(one.bytes), lossText(one.validation_loss),

@@ -50,7 +50,7 @@ const ifKnown = (number, text = inWords) => isNumber(number) ? text(number) : 'â
 
 const lossText = number => ifKnown(number, n => inWords(n, 4));
 // To a tenth where that tells something: few, or nearly all.
-const percentText = number => ifKnown(number, n => say.percent(inWords(100 * n, (n > 0 && n < 0.0995) || (n > 0.9895 && n < 1) ? 1 : 0)));
+const percentText = number => ifKnown(number, n => say.percent(inWords(100 * n, (n >= 0.0005 && n < 0.0995) || (n > 0.9895 && n < 0.9995) ? 1 : 0)));
 
 // To five digits, small and large ones as powers of ten.
 function plainNumber(number) {

@@ -47,7 +47,7 @@ const kEnglish = {
     lr: ['Learning rate', 'How far each step moves the weights.'],
     speed: ['Speed', 'Hours of speech that are trained on in an hour.'],
     ready: ['Ready and waiting', 'Ready: steps whose batch was there in time, since the start. Waiting: share of the last minute that the model waited for batches.'],
-    waited: ['Time waited for batches', 'Since the start, in seconds.'],
+    waited: ['Time waited for batches', 'By the model, since the start, in seconds.'],
     gpu: ['Use of the GPUs', 'How busy each GPU was in the last minute. The data GPU prepares batches, the model GPU trains.'],
     watts: ['Power of the GPUs', 'In watts.'],
     memory: ['Memory', 'What preparing the data and training the model hold of their devices.'],
@@ -85,7 +85,7 @@ const kEnglish = {
            collator: ['Collator', 'lays a batch into memory'], features: ['Features', 'make spectrograms and codes on the data device'],
            trainer: ['Model', 'trains on the batch']},
   queues: {clips: 'clips to load', buffer: 'decoded batches', settled: 'whole batches', staged: 'batches in memory', ring: 'batches on the model device'},
-  workers: n => `${n} threads`, works: share => `works ${share}`, waits_in: share => `waits for input ${share}`, waits_out: share => `waits for room ${share}`,
+  workers: n => n === '1' ? '1 thread' : `${n} threads`, works: share => `works ${share}`, waits_in: share => `waits for input ${share}`, waits_out: share => `waits for room ${share}`,
   fill: (depth, capacity) => `${depth} of ${capacity}`, fill_mean: mean => `${mean} on average`,
   waiting_for: (who, whom, share) => `${who}: waiting for “${whom}” to deliver, ${share} of the time.`,
   waiting_room: (who, whom, share) => `${who}: ahead of the others, waiting until “${whom}” takes more, ${share} of the time.`,
@@ -135,7 +135,7 @@ const kEnglish = {
   log_level: 'Show', log_all: 'all lines', log_bad: 'warnings and errors', log_earlier: 'Show earlier lines', follow: 'Follow the end', no_log: 'log.txt is empty or not there.',
 
   // Checkpoints.
-  saved: 'Saved', size: 'Size', is_best: 'best', is_latest: 'latest', kind: 'Kind', no_checkpoints: 'No checkpoint yet.', together: size => `Together ${size}.`,
+  saved: 'Saved', size: 'Size', is_best: 'best', is_latest: 'latest', is_damaged: 'damaged', kind: 'Kind', no_checkpoints: 'No checkpoint yet.', together: size => `Together ${size}.`,
   what_best_is: {
     loss: '“best” is the checkpoint with the lowest validation loss, “latest” the newest. Each is a whole model.',
     cer: '“best” is the checkpoint with the fewest character errors in its samples (--best-by cer), “latest” the newest. Each is a whole model.',
