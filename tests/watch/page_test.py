@@ -251,6 +251,24 @@ class Page(unittest.TestCase):
         self.assertRegex(browser.evaluate("document.querySelector('.verdict p').textContent"), r"The pipeline .* \d of \d batches were there in time")
         self.assertRegex(browser.evaluate("document.querySelector('.queue b').textContent"), r"^\d+ of \d+$")
 
+    def test_stages_that_one_further_on_holds_back_do_not_wait_for_each_other(self):
+        self.open()
+        loads = {"reader": (0, 1), "decoder": (0.99, 0), "batcher": (0, 0.6), "features": (0, 0)}
+        stages = [{"name": name, "busy": 0, "waits_for_input": given, "waits_for_output": taken} for name, (given, taken) in loads.items()]
+        names = [*loads, "trainer"]
+        queues = [{"name": str(i), "from": names[i], "to": names[i + 1]} for i in range(len(loads))]
+        said = browser.evaluate(f"whoWaits({json.dumps({'stages': stages, 'queues': queues, 'trainer': {'waits_for_input': 0.00001}})})")
+        self.assertEqual(said, ["Reader: ahead of the others, waiting until “Batcher” takes more, 100\u00a0% of the time.",
+                                "Clip loaders: ahead of the others, waiting until “Batcher” takes more, 99\u00a0% of the time.",
+                                "Batcher: ahead of the others, waiting until “Features” takes more, 60\u00a0% of the time."])
+        stages[1]["waits_for_input"], stages[0]["waits_for_output"] = 0.9, 0
+        said = browser.evaluate(f"whoWaits({json.dumps({'stages': stages, 'queues': queues, 'trainer': {'waits_for_input': 0.2}})})")
+        self.assertEqual(said[0], "Clip loaders: waiting for “Reader” to deliver, 90\u00a0% of the time.")
+        self.assertEqual(said[-1], "Model: waiting for “Features” to deliver, 20\u00a0% of the time.")
+        shares = {0: "0", 0.00004: "0", 0.001: "0.1", 0.0994: "9.9", 0.5: "50", 0.992: "99.2", 0.99996: "100", 1: "100"}
+        for share, text in shares.items():
+            self.assertEqual(browser.evaluate(f"percentText({share})"), f"{text}\u00a0%")
+
     def test_runs_that_are_cut_off_damaged_deleted_or_renamed_say_so(self):
         self.expected = "404"
         write_run(runs / "half", 20)

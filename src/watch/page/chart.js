@@ -208,7 +208,7 @@ class Chart {
     this.paintAxes(brush, place, this.options.isCount ? ticks.filter(Number.isInteger) : ticks);
     brush.save();
     brush.beginPath();
-    brush.rect(inner.left, 0, inner.right - inner.left + 2, inner.bottom + 2);
+    brush.rect(inner.left, 0, inner.right - inner.left + kMargin.right, inner.bottom + 2);  // rings at the last step are whole
     brush.clip();
     for (const one of drawn) this.paintLine(brush, place, one);
     this.paintMarks(brush, place);
