@@ -62,6 +62,11 @@ std::string sample_of(const std::string& file) {
   return end == std::string::npos || file[0] == '.' ? std::string() : file.substr(0, end);
 }
 
+// Of recordings, where others speak. What the DVAE gives back is a sound only where it is judged.
+bool makes_copies(const std::string& part) {
+  return part == "decoder" || part == "dvae";
+}
+
 // By the header of a WAV; nothing: it is none.
 std::optional<double> seconds_of(const fs::path& wav) {
   const auto head = read_part(wav, 0, 44);
@@ -92,7 +97,7 @@ class Measurement {
 
  private:
   Json sample(const std::string& name, const std::string& part) const {
-    const bool is_copy = part == "decoder";
+    const bool is_copy = makes_copies(part);
     const Json sound = address("sound", name + ".wav");
     Json scores = Json::object();
     if (const auto read = read_object(folder_ / (name + ".json"))) {
@@ -145,7 +150,7 @@ Json samples_json(const fs::path& run, const std::string& id, const std::string&
   for (const auto& [step, folder] : step_folders(run)) {
     measurements.push_back(Measurement(folder, id, step).json(part));
   }
-  const bool is_spoken = part != "decoder" && part != "dvae";
+  const bool is_spoken = !makes_copies(part);
   return {{"measurements", std::move(measurements)},
           {"picture_rows",
            Json::array({is_spoken ? "codes" : "recording", is_spoken ? "synthesis" : "copy"})},

@@ -126,8 +126,11 @@ TEST(Samples, AreListedByWhatTheyAreAndNothingElseCanBeAskedFor) {
   EXPECT_EQ(first["text"], "Hello.");
   EXPECT_EQ(first["synthesis"], "/api/sound?id=a%20b&step=10&file=01.wav");
   EXPECT_EQ(first["copy"], nullptr);
-  EXPECT_EQ(samples_json(run, "a", "decoder")["measurements"][0]["samples"][0]["synthesis"],
-            nullptr);
+  for (const char* part : {"decoder", "dvae"}) {
+    const auto copied = samples_json(run, "a", part)["measurements"][0]["samples"][0];
+    EXPECT_EQ(copied["synthesis"], nullptr) << part;
+    EXPECT_EQ(copied["copy"], "/api/sound?id=a&step=10&file=01.wav") << part;
+  }
   EXPECT_TRUE(sample_file(run, "10", "01.wav"));
   for (const auto& [step, file] :
        std::vector<std::pair<std::string, std::string>>{{"10", "02.wav"},

@@ -11,7 +11,8 @@ class SamplesTab {
     this.label = make('output', {className: 'figure'});
     this.label.htmlFor = 'measurement';
     const button = (text, by) => smallButton(text, () => this.go(this.at + by));
-    this.controls = make('div', {className: 'card stack'}, hintOf(say.samples_hint),
+    this.hint = hintOf(say.samples_hint);
+    this.controls = make('div', {className: 'card stack'}, this.hint,
                          make('div', {className: 'row'}, labelOf(this.slider, say.measurement), this.label),
                          this.slider, make('div', {className: 'row'}, button(say.earlier, -1), button(say.later, 1)));
     this.list = make('div', {className: 'stack'});
@@ -40,6 +41,7 @@ class SamplesTab {
     } catch (error) {
       return showError(error);
     }
+    setText(this.hint, this.answer.picture_rows?.includes('copy') ? say.copies_hint : say.samples_hint);
     const last = this.answer.measurements.length - 1;
     this.controls.hidden = last < 0;
     if (last < 0) return this.list.replaceChildren(make('p', {className: 'card', textContent: say.no_samples}));

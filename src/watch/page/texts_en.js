@@ -104,6 +104,7 @@ const kEnglish = {
 
   // Samples.
   samples_hint: 'At each measurement the model says the same sentences. Move the slider to hear how it learns them.',
+  copies_hint: 'At each measurement the model copies the same recordings. Move the slider to hear how it learns them.',
   no_samples: 'No samples yet: they are made with each validation, unless --samples 0 was asked for.',
   measurement: 'Measurement', measurement_at: (n, all, step) => `${n} of ${all}, step ${step}`, earlier: 'Earlier measurement', later: 'Later measurement',
   recording: 'Recording', copy: 'Copy of the recording', synthesis: 'Synthesis', voice: 'Voice that is imitated', codes: 'Speech codes',
