@@ -2,24 +2,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes a folder that looks like a run of 100,000 steps, to try `myxtts watch` on.
 
-    benchmarks/make_long_run.py FOLDER [--steps 100000] [--log-steps 1] [--measurements 100] [--seed 1]
+    benchmarks/make_long_run.py FOLDER [--steps 100000] [--log-steps 1] [--measurements 100] [--seed 1] [--state finished] [--judged]
 
 Every number follows from the seed, so that a test can say what must be shown. No model is in it: the checkpoints are empty
-shells of the right names. Sounds are tones, pictures are noise.
+shells of the right names. Sounds are tones, pictures are noise. A run that is `running` is held, as a training holds it, until
+Ctrl-C.
 """
 import argparse
+import fcntl
 import json
 import math
 import pathlib
 import random
+import signal
 import struct
 import time
 import wave
 import zlib
 
+STATES = {"killed": "running"}  # what a process that is killed leaves
 STAGES = ["reader", "decoder", "batcher", "collator", "features"]
 QUEUES = {"clips": 64, "buffer": 50, "settled": 1, "staged": 1, "ring": 3}
+FAILURE = "The disk of /home/anna/runs is full: checkpoints/step-0040000 could not be written. Make room, then type: myxtts train --resume runs/anna"
 SENTENCES = ["The kettle was on before anybody was awake.", "سلام، امروز هوا خوب است.", "Numbers such as 1,234 are read aloud."]
+
+
+def errors_at(step, arguments):
+    """Character errors that a recogniser might hear."""
+    return 0.03 + 0.9 * math.exp(-step / (0.2 * arguments.steps))
 
 
 def write_metrics(path, arguments, noise):
@@ -52,6 +62,9 @@ def write_metrics(path, arguments, noise):
                 best = min(best, value)
                 file.write(json.dumps({"event": "validation", "step": step, "loss": value, "text_loss": 0.01 * value,
                                        "audio_loss": 0.99 * value, "clips": 64, "seconds": 3.2, "best": int(is_best)}) + "\n")
+                if arguments.judged:
+                    file.write(json.dumps({"event": "samples", "step": step, "sample_cer": errors_at(step, arguments) + 0.01 * noise.random(),
+                                           "sample_similarity": 0.85 - 0.5 * errors_at(step, arguments), "samples": 3}) + "\n")
 
 
 def write_tone(path, hertz, seconds, rate=22050):
@@ -90,6 +103,10 @@ def write_samples(run, arguments, noise):
             write_tone(folder / f"{name}.wav", 150 + 40 * number + 60 * (1 - step / arguments.steps), 2.5, 24000)
             (folder / f"{name}-original.wav").write_bytes(originals[number])
             write_picture(folder / f"{name}.png", noise)
+            if arguments.judged:
+                heard = "".join(letter for letter in text if noise.random() > errors_at(step, arguments))
+                (folder / f"{name}-heard.txt").write_text(heard + "\n")
+                (folder / f"{name}.json").write_text(json.dumps({"cer": 1 - len(heard) / len(text), "similarity": 0.8}))
 
 
 def write_lists(run, noise):
@@ -112,7 +129,7 @@ def write_rest(run, arguments, now):
     (run / "config.yaml").write_text(
         "data:\n  train_data: corpora/anna           # flag --train-data corpora/anna\n  language: en                      # default\n"
         "train:\n  stage: gpt                        # default\n  lr: 5e-06                         # run.yaml:3\n"
-        f"  max_steps: {arguments.steps}                 # flag --max-steps\n"
+        f"  max_steps: {arguments.steps}                 # flag --max-steps\n  seed: {arguments.seed}                          # flag --seed\n"
         "run:\n  checkpoint_dir: runs/voice        # flag --checkpoint-dir\n")
     (run / "plan.json").write_text(json.dumps({"mode": "dual", "data": {"device": "cuda:1"}, "model": {"device": "cuda:0"},
                                                "notes": ["Two cards: one for data, one for training."], "warnings": []}))
@@ -122,8 +139,9 @@ def write_rest(run, arguments, now):
                "mean_depth": 0.9 * size} for i, (name, size) in enumerate(QUEUES.items())]
     ready = int(0.998 * arguments.steps)
     (run / "status.json").write_text(json.dumps({
-        "version": 1, "program": "made by a script", "process": 0, "state": "finished", "sentence": "", "stage": "gpt",
-        "step": arguments.steps, "first_step": 0, "last_step": arguments.steps, "started": now - 32000, "updated": now,
+        "version": 1, "program": "made by a script", "process": 0, "state": STATES.get(arguments.state, arguments.state),
+        "sentence": FAILURE if arguments.state == "failed" else "", "stage": "gpt", "step": arguments.steps, "first_step": 0,
+        "last_step": arguments.steps * (1 if arguments.state == "finished" else 2), "started": now - 32000, "updated": now,
         "steps_per_second": 3.1, "example": {"audio": str(run / "left-out" / "000.wav"), "text": SENTENCES[0], "language": "en"},
         "pipeline": {"time": now, "stages": stages, "queues": queues,
                      "trainer": {"busy": 0.99, "waits_for_input": 0.01, "ready": 0.998, "steps": arguments.steps,
@@ -153,6 +171,8 @@ def main():
     parser.add_argument("--log-steps", type=int, default=1)
     parser.add_argument("--measurements", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--state", default="finished", choices=["finished", "running", "stopped", "out-of-time", "failed", "killed"])
+    parser.add_argument("--judged", action="store_true", help="as with --judge")
     arguments = parser.parse_args()
     noise = random.Random(arguments.seed)
     run = arguments.folder.resolve()
@@ -161,7 +181,11 @@ def main():
     write_samples(run, arguments, noise)
     write_lists(run, noise)
     write_rest(run, arguments, time.time())
-    print(f"{run}: {arguments.steps} steps")
+    print(f"{run}: {arguments.steps} steps", flush=True)
+    if arguments.state == "running":
+        with (run / "lock").open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            signal.pause()
 
 
 if __name__ == "__main__":

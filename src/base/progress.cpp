@@ -212,8 +212,12 @@ std::string Progress::bar(const Figures& figures, double share, int width) const
   const int bar_columns = std::min(rest - 3, kWidestBar);  // "[", "]" and a space
   if (!options_.total || bar_columns < kNarrowestBar) {
     std::string line = fmt::format("{}: {}", options_.title, figures.front());
+    // The curve comes before what was counted and what follows that.
+    const std::size_t before_curve =
+        note_.first.empty() ? figures.size() : figures.size() - note_.then.size() - 1;
     for (std::size_t i = 1; i < figures.size(); ++i) {
-      if (columns_of(line) + 2 + columns_of(figures[i]) > room) break;
+      const int limit = i < before_curve ? room : room - for_curve;
+      if (columns_of(line) + 2 + columns_of(figures[i]) > limit) break;
       line += "  " + figures[i];
     }
     return with_curve(std::string(first_columns(line, room)), room);

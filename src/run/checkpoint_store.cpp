@@ -65,7 +65,7 @@ Checkpoint describe(const fs::path& folder, std::int64_t step) {
     checkpoint.validation_loss = sealed.validation_loss;
     checkpoint.sample_cer = sealed.sample_cer;
   } catch (const DataError&) {
-    // Damaged: newest_valid() says so; here it is one without a loss.
+    checkpoint.is_damaged = true;  // newest_valid() says how
   }
   return checkpoint;
 }

@@ -15,6 +15,7 @@ struct Checkpoint {
   std::filesystem::path folder;
   std::int64_t step = 0;
   std::optional<double> validation_loss = {};
+  bool is_damaged = false;                // its seal is missing or wrong; files are not looked into
   std::optional<double> sample_cer = {};  // that a recogniser heard in its samples, 0 to 1 and more
 };
 

@@ -247,6 +247,7 @@ Ending TrainingRun::train() {
   const Ending ending = parts.on_device([this] { return state_->loop.run(); });
   state_->progress.finish();
   if (ending == Ending::OutOfTime && state_->samples) state_->samples->stop();
+  if (state_->record != nullptr) state_->record->pause();  // while the queues are as they were
   state_->feed->finish();
   if (!parts.saver.finish()) {
     const std::int64_t step = parts.trainer.state().step;

@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -34,6 +35,33 @@ std::string why_silent(const LatestModel& latest) {
                      latest.untrained.size() == 1 ? "was" : "were");
 }
 
+// What can be typed, and of the rest why not: a sentence, and its code for translation.
+class Commands {
+ public:
+  void add(const char* name, std::string command) { commands_[name] = std::move(command); }
+  void lack(const char* name, const char* code, std::string why) {
+    missing_[name] = std::move(why);
+    codes_[name] = code;
+  }
+  Json json(const LatestModel& latest) {
+    return {{"commands", std::move(commands_)},
+            {"commands_missing", std::move(missing_)},
+            {"commands_missing_codes", std::move(codes_)},
+            {"model",
+             {{"untrained", latest.untrained},
+              {"can_speak", latest.is_there && latest.untrained.empty()}}}};
+  }
+
+ private:
+  static Json none() {
+    return {{"hear", nullptr}, {"resume", nullptr}, {"export", nullptr}, {"report", nullptr}};
+  }
+
+  Json commands_ = none();
+  Json missing_ = none();
+  Json codes_ = none();
+};
+
 }  // namespace
 
 LatestModel look_at_latest(const fs::path& run) {
@@ -58,37 +86,35 @@ Json commands_json(const fs::path& run, const LatestModel& latest, const HeardCl
   std::error_code gone;
   const fs::path named = run / (fs::exists(run / "best", gone) ? "best" : "latest");
   const std::string model = "--model " + shell_word(named.string());
-  Json commands{{"hear", nullptr}, {"export", nullptr}};
-  Json missing{{"hear", nullptr}, {"export", nullptr}, {"resume", nullptr}, {"report", nullptr}};
-  commands["resume"] =
-      fmt::format("myxtts train --config {} --resume", shell_word((run / "config.yaml").string()));
-  commands["report"] = "myxtts watch --report " + shell_word(run.string());
-  if (!fs::exists(run / "config.yaml", gone)) {
-    commands["resume"] = nullptr;
-    missing["resume"] = "config.yaml is missing, so the run cannot be resumed.";
-  }
-  const bool speaks = latest.is_there && latest.untrained.empty();
-  if (!latest.is_there) {
-    missing["hear"] = missing["export"] = "No model was saved yet.";
-  } else if (!speaks) {
-    missing["hear"] = missing["export"] = why_silent(latest);
+  Commands commands;
+  if (fs::exists(run / "config.yaml", gone)) {
+    commands.add("resume", fmt::format("myxtts train --config {} --resume",
+                                       shell_word((run / "config.yaml").string())));
   } else {
-    commands["hear"] =
-        fmt::format("myxtts synthesize {} --reference {} --language {} --text {} --out hello.wav",
-                    model, shell_word(clip.audio.empty() ? "CLIP.wav" : clip.audio),
-                    clip.language.empty() ? "en" : clip.language,
-                    shell_word(clip.text.empty() ? "Hello." : opening_of(clip.text)));
-    if (latest.can_be_exported) {
-      commands["export"] = fmt::format("myxtts export {} --format coqui --out {}", model,
-                                       shell_word((run / "export").string()));
-    } else {
-      missing["export"] =
-          "coqui-tts, which fixes the sizes of the network, cannot hold this model.";
-    }
+    commands.lack("resume", "no-config", "config.yaml is missing, so the run cannot be resumed.");
   }
-  return {{"commands", std::move(commands)},
-          {"commands_missing", std::move(missing)},
-          {"model", {{"untrained", latest.untrained}, {"can_speak", speaks}}}};
+  commands.add("report", "myxtts watch --report " + shell_word(run.string()));
+  const bool speaks = latest.is_there && latest.untrained.empty();
+  if (!speaks) {
+    const char* code = latest.is_there ? "untrained" : "no-model";
+    const std::string why = latest.is_there ? why_silent(latest) : "No model was saved yet.";
+    for (const char* name : {"hear", "export"}) commands.lack(name, code, why);
+    return commands.json(latest);
+  }
+  commands.add("hear",
+               fmt::format("myxtts synthesize {} --reference {} --language {} --text {} "
+                           "--out hello.wav",
+                           model, shell_word(clip.audio.empty() ? "CLIP.wav" : clip.audio),
+                           clip.language.empty() ? "en" : clip.language,
+                           shell_word(clip.text.empty() ? "Hello." : opening_of(clip.text))));
+  if (latest.can_be_exported) {
+    commands.add("export", fmt::format("myxtts export {} --format coqui --out {}", model,
+                                       shell_word((run / "export").string())));
+  } else {
+    commands.lack("export", "other-network",
+                  "coqui-tts, which fixes the sizes of the network, cannot hold this model.");
+  }
+  return commands.json(latest);
 }
 
 }  // namespace myxtts

@@ -62,6 +62,11 @@ std::string sample_of(const std::string& file) {
   return end == std::string::npos || file[0] == '.' ? std::string() : file.substr(0, end);
 }
 
+// Of recordings, where others speak. What the DVAE gives back is a sound only where it is judged.
+bool makes_copies(const std::string& part) {
+  return part == "decoder" || part == "dvae";
+}
+
 // By the header of a WAV; nothing: it is none.
 std::optional<double> seconds_of(const fs::path& wav) {
   const auto head = read_part(wav, 0, 44);
@@ -92,7 +97,7 @@ class Measurement {
 
  private:
   Json sample(const std::string& name, const std::string& part) const {
-    const bool is_copy = part == "decoder";
+    const bool is_copy = makes_copies(part);
     const Json sound = address("sound", name + ".wav");
     Json scores = Json::object();
     if (const auto read = read_object(folder_ / (name + ".json"))) {
@@ -101,7 +106,9 @@ class Measurement {
       }
     }
     return {{"name", name},
-            {"text", text_of_sample(name)},
+            {"text", text_in_file(name + ".txt")},
+            {"heard", files_.contains(name + "-heard.txt") ? Json(text_in_file(name + "-heard.txt"))
+                                                           : Json()},
             {"synthesis", is_copy ? Json() : sound},
             {"copy", is_copy ? sound : Json()},
             {"recording", address("sound", name + "-original.wav")},
@@ -124,8 +131,8 @@ class Measurement {
     return fmt::format("/api/{}?id={}&step={}&file={}", kind, in_address(id_), step_, file);
   }
 
-  std::string text_of_sample(const std::string& name) const {
-    std::string text = read_part(folder_ / (name + ".txt"), 0, kLongestText).value_or("");
+  std::string text_in_file(const std::string& file) const {
+    std::string text = read_part(folder_ / file, 0, kLongestText).value_or("");
     while (text.ends_with('\n')) text.pop_back();
     return text;
   }
@@ -143,7 +150,7 @@ Json samples_json(const fs::path& run, const std::string& id, const std::string&
   for (const auto& [step, folder] : step_folders(run)) {
     measurements.push_back(Measurement(folder, id, step).json(part));
   }
-  const bool is_spoken = part != "decoder" && part != "dvae";
+  const bool is_spoken = !makes_copies(part);
   return {{"measurements", std::move(measurements)},
           {"picture_rows",
            Json::array({is_spoken ? "codes" : "recording", is_spoken ? "synthesis" : "copy"})},
@@ -156,7 +163,7 @@ SampleCount count_samples(const fs::path& run) {
   for (const auto& [step, folder] : folders) {
     const auto files = files_in(folder);
     count.in_newest = std::ranges::count_if(
-        files, [](const auto& file) { return file.ends_with(".txt") && !sample_of(file).empty(); });
+        files, [](const auto& file) { return file == sample_of(file) + ".txt"; });
     count.samples += count.in_newest;
     count.newest = folder.filename().string();
     count.mark = fmt::format("{} {} {}", folders.size(), step, files.size());

@@ -12,6 +12,7 @@
 #include "base/message_text.h"
 #include "http/answers.h"
 #include "run/checkpoint_store.h"
+#include "watch/run_notes.h"
 
 namespace myxtts {
 namespace {
@@ -73,13 +74,6 @@ std::optional<std::int64_t> step_behind(const fs::path& link) {
   const auto digits = name.find_first_of("0123456789");
   if (failed || digits == std::string::npos || name.size() - digits > 18) return {};
   return std::stoll(name.substr(digits));
-}
-
-void add_note(Json& line, const std::string& code, const std::string& sentence,
-              Json more = Json::object()) {
-  more["code"] = code;
-  line["notes"].push_back(sentence);
-  line["note_codes"].push_back(std::move(more));
 }
 
 }  // namespace
@@ -165,36 +159,12 @@ Json WatchedRun::line_now() {
             {"ready", json_of(last_of("train/readiness"))},
             {"started", json_of(number_in(record, "started"))},
             {"updated", std::max(changed, number_in(record, "updated").value_or(0))}};
-  add_notes(line);
+  add_notes(line, {.folder = folder_,
+                   .status = status_,
+                   .metrics = metrics_,
+                   .damaged_skipped = skipped_.damaged(),
+                   .damaged_suspicious = suspicious_.damaged()});
   return line;
-}
-
-void WatchedRun::add_notes(Json& line) const {
-  line["notes"] = Json::array();
-  line["note_codes"] = Json::array();
-  if (status_.is_damaged) {
-    add_note(line, "damaged-file", "status.json is damaged, so how the run ended is not known.",
-             {{"file", "status.json"}});
-  } else if (status_.record.empty()) {
-    add_note(line, "no-status",
-             "There is no status.json (an older version trained it, or it has just begun), so how "
-             "the run ended is not known.");
-  }
-  for (const char* file : {"config.yaml", "metrics.jsonl", "log.txt"}) {
-    if (FileGlance::of(folder_ / file).is_there()) continue;
-    add_note(line, "missing-file", fmt::format("{} is missing.", file), {{"file", file}});
-  }
-  const auto add_damaged = [&line](const char* file, std::int64_t count) {
-    if (count == 0) return;
-    add_note(line, "damaged-lines",
-             fmt::format("{} has {}; {} left out.", file,
-                         counted(count, "damaged line", "damaged lines"),
-                         count == 1 ? "it is" : "they are"),
-             {{"file", file}, {"count", count}});
-  };
-  add_damaged("metrics.jsonl", metrics_.damaged());
-  add_damaged("skipped.jsonl", skipped_.damaged());
-  add_damaged("suspicious.jsonl", suspicious_.damaged());
 }
 
 Json WatchedRun::line() {
@@ -234,6 +204,8 @@ Json WatchedRun::checkpoints() const {
                     {"bytes", size_of_folder(each.folder)},
                     {"time", sealed.is_there() ? Json(sealed.time()) : Json()},
                     {"validation_loss", json_of(each.validation_loss)},
+                    {"sample_cer", json_of(each.sample_cer)},
+                    {"is_damaged", each.is_damaged},
                     {"is_latest", latest == each.step},
                     {"is_best", best == each.step}});
   }
@@ -287,6 +259,7 @@ Json WatchedRun::facts() {
   facts["run"] = line_now();
   facts["curves"] = curve_list();
   facts["checkpoints"] = checkpoints();
+  facts["best_by"] = value_of("run.best_by") == "cer" ? "cer" : "loss";
   facts["config"] = json_of(settings_);
   const auto plan = read_object(folder_ / "plan.json");
   facts["plan"] = plan ? *plan : Json();

@@ -77,7 +77,6 @@ class WatchedRun {
   nlohmann::json totals();
   std::string part_now() const;
   std::optional<double> last_of(std::string_view curve) const;
-  void add_notes(nlohmann::json& line) const;
   ClipList& list_named(const std::string& name);
 
   const FoundRun found_;

@@ -261,6 +261,21 @@ TEST(Progress, ATerminalOfEightyColumnsShowsWhatMattersAndAWiderOneMore) {
   }
 }
 
+// Small counts would fit, and take its room.
+TEST(Progress, ATerminalOfEightyColumnsDrawsTheCurveRatherThanTheCount) {
+  CapturedScreen captured(80);
+  Screen screen(captured.file(), kTerminal);
+  FakeClock clock;
+  Progress progress({.title = "Training", .total = 100}, screen, clock);
+  clock.advance(200s);
+  progress.set_note({.first = {"loss 4.32", "val 4.1", "ready 99.9 %"},
+                     .then = {"epoch 3"},
+                     .curve = {8, 7, 6, 5, 4, 3, 2, 1}});
+  progress.advance(45);
+  EXPECT_EQ(seen_on_terminal(captured.take()),
+            "Training:  45 %  4 min 05 s left  loss 4.32  val 4.1  ready 99.9 %  0.2/s  #+-_");
+}
+
 TEST(Progress, PlainLinesHaveEightyColumnsAndLoseNothing) {
   CapturedScreen captured(0);
   Screen screen(captured.file(), kPlain);

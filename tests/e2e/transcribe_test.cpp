@@ -83,6 +83,11 @@ TEST_F(Judge, SamplesAreHeardBesideTrainingAndTheBestIsChosenByThem) {
     EXPECT_EQ(line.at("samples"), 1);
   }
   EXPECT_TRUE(fs::exists(path("run") / "samples/step-0000004/01-heard.txt"));
+  const auto scores =
+      nlohmann::json::parse(contents_of(path("run") / "samples/step-0000004/01.json"));
+  EXPECT_EQ(scores.at("cer"), lines.back().at("sample_cer")) << "it is the only one";
+  EXPECT_EQ(scores.at("similarity"), lines.back().at("sample_similarity"));
+  EXPECT_TRUE(has(result.out, "samples   1 to hear in ")) << result.out;
   const auto best = std::ranges::min_element(
       lines, {}, [](const auto& line) { return line.at("sample_cer").template get<double>(); });
   const auto sealed = nlohmann::json::parse(contents_of(path("run") / "best/checksums.json"));

@@ -50,6 +50,21 @@ def write_run(run, steps, config="train:\n  stage: gpt   # default\n"):
     return lines
 
 
+def write_judged_run(run):
+    """A run with two measurements whose samples were listened to; in the second nothing was heard. Gives the lines."""
+    lines = write_run(run, 20, "train:\n  stage: gpt   # default\nrun:\n  best_by: cer   # flag --best-by cer\n")
+    with open(run / "metrics.jsonl", "a") as file:
+        for step, errors, similarity in ((10, 0.25, 0.5), (20, 1.0, 0.75)):
+            lines.append({"event": "samples", "step": step, "sample_cer": errors, "sample_similarity": similarity, "samples": 1.0})
+            file.write(json.dumps(lines[-1]) + "\n")
+            folder = run / f"samples/step-{step:07}"
+            folder.mkdir(parents=True)
+            (folder / "01.txt").write_text("a small wind\n")
+            (folder / "01-heard.txt").write_text("a tall wind\n" if step == 10 else "\n")
+            (folder / "01.json").write_text(json.dumps({"cer": errors, "similarity": similarity}))
+    return lines
+
+
 def write_corpus(folder):
     """Twelve tones as an LJSpeech corpus; one clip is too short."""
     (folder / "wavs").mkdir(parents=True)

@@ -20,7 +20,7 @@ import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "serve"))
 from browser import CHROMIUM, KEYS, Browser  # noqa: E402
-from made_runs import LONG_STEPS, write_corpus, write_long_run, write_run  # noqa: E402
+from made_runs import LONG_STEPS, write_corpus, write_judged_run, write_long_run, write_run  # noqa: E402
 
 BUILD = pathlib.Path(os.environ.get("MYXTTS_BUILD", pathlib.Path(__file__).resolve().parents[2] / "build/release")).resolve()
 PROGRAM = BUILD / "bin/myxtts"
@@ -251,6 +251,24 @@ class Page(unittest.TestCase):
         self.assertRegex(browser.evaluate("document.querySelector('.verdict p').textContent"), r"The pipeline .* \d of \d batches were there in time")
         self.assertRegex(browser.evaluate("document.querySelector('.queue b').textContent"), r"^\d+ of \d+$")
 
+    def test_stages_that_one_further_on_holds_back_do_not_wait_for_each_other(self):
+        self.open()
+        loads = {"reader": (0, 1), "decoder": (0.99, 0), "batcher": (0, 0.6), "features": (0, 0)}
+        stages = [{"name": name, "busy": 0, "waits_for_input": given, "waits_for_output": taken} for name, (given, taken) in loads.items()]
+        names = [*loads, "trainer"]
+        queues = [{"name": str(i), "from": names[i], "to": names[i + 1]} for i in range(len(loads))]
+        said = browser.evaluate(f"whoWaits({json.dumps({'stages': stages, 'queues': queues, 'trainer': {'waits_for_input': 0.00001}})})")
+        self.assertEqual(said, ["Reader: ahead of the others, waiting until “Batcher” takes more, 100\u00a0% of the time.",
+                                "Clip loaders: ahead of the others, waiting until “Batcher” takes more, 99\u00a0% of the time.",
+                                "Batcher: ahead of the others, waiting until “Features” takes more, 60\u00a0% of the time."])
+        stages[1]["waits_for_input"], stages[0]["waits_for_output"] = 0.9, 0
+        said = browser.evaluate(f"whoWaits({json.dumps({'stages': stages, 'queues': queues, 'trainer': {'waits_for_input': 0.2}})})")
+        self.assertEqual(said[0], "Clip loaders: waiting for “Reader” to deliver, 90\u00a0% of the time.")
+        self.assertEqual(said[-1], "Model: waiting for “Features” to deliver, 20\u00a0% of the time.")
+        shares = {0: "0", 0.00004: "0", 0.001: "0.1", 0.0994: "9.9", 0.5: "50", 0.992: "99.2", 0.99996: "100", 1: "100"}
+        for share, text in shares.items():
+            self.assertEqual(browser.evaluate(f"percentText({share})"), f"{text}\u00a0%")
+
     def test_runs_that_are_cut_off_damaged_deleted_or_renamed_say_so(self):
         self.expected = "404"
         write_run(runs / "half", 20)
@@ -298,6 +316,54 @@ class Page(unittest.TestCase):
         self.assertEqual((rows[0][0].split(".")[-1], *rows[0][1:]), ("batch_size", "4", "2"))
         self.assertEqual(browser.evaluate(f"{chart}.querySelectorAll('.swatch').length"), 2)
         shutil.rmtree(runs / "other")
+
+    def test_what_a_recogniser_heard_is_drawn_and_stands_beside_each_sample(self):
+        self.expected = "404"  # until the server has found it
+        lines = [line for line in write_judged_run(runs / "judged") if line["event"] == "samples"]
+        self.addCleanup(shutil.rmtree, runs / "judged")
+        for lang, title, heard in (("en", "Character errors", "Heard:"), ("fa", "خطای نویسه‌ها", "شنیده شد:")):
+            self.open_run("judged", lang=lang)
+            browser.wait_for("myxtts.curve('samples/sample_cer') && myxtts.curve('samples/sample_similarity')")
+            for name in ("sample_cer", "sample_similarity"):
+                curve = browser.evaluate(f"myxtts.curve('samples/{name}')")
+                self.assertEqual((curve["x"], curve["y"]), ([line["step"] for line in lines], [line[name] for line in lines]))
+            self.assertEqual(browser.evaluate(f"{chart('sample_cer')}.querySelector('h3').textContent"), title)
+            browser.evaluate("location.hash = '#run=judged&tab=samples'")
+            browser.wait_for("document.querySelector('.heard q')")
+            self.assertEqual(browser.evaluate("document.querySelector('.heard p').textContent"), f"{heard} {'(nothing)' if lang == 'en' else '(هیچ)'}")
+            browser.evaluate("document.getElementById('measurement').value = 0, document.getElementById('measurement').oninput()")
+            self.assertEqual(browser.evaluate("document.querySelector('.heard q').textContent"), "a tall wind")
+        browser.evaluate("location.hash = '#run=judged&tab=checkpoints'")
+        browser.wait_for("document.querySelector('#checkpoints-view .hint')?.textContent.includes('--best-by cer')")
+
+    def test_numbers_and_words_of_a_legend_stand_in_the_order_of_their_language(self):
+        for lang, direction in (("en", "ltr"), ("fa", "rtl")):
+            self.open_run("long", lang=lang)
+            browser.wait_for(f"{chart('loss')}?.querySelector('.legend b').textContent")
+            self.assertEqual(browser.evaluate(f"getComputedStyle({chart('loss')}.querySelector('.legend b')).direction"), direction)
+
+    def test_no_word_of_the_overview_is_cut_in_two(self):
+        for lang in ("en", "fa"):
+            self.open(lang=lang)
+            browser.wait_for("document.querySelector('#run-table .spark polyline')?.getAttribute('points')")
+            for width in (1600, 1024, 360):
+                browser.resize(width)
+                self.assertNothingIsCutOff(f"overview {lang} {width}")
+                # A word in two lines has two boxes.
+                self.assertEqual(browser.evaluate("""(() => {
+                    const cut = [];
+                    const walker = document.createTreeWalker(document.getElementById('run-table').tBodies[0], NodeFilter.SHOW_TEXT);
+                    for (let node; (node = walker.nextNode());) {
+                        if (node.parentElement.closest('td:nth-child(2)')) continue;  // names and sentences may be of any length
+                        for (const {index, 0: word} of node.data.matchAll(/[^\\s]+/g)) {
+                            const range = document.createRange();
+                            range.setStart(node, index);
+                            range.setEnd(node, index + word.length);
+                            if (new Set(Array.from(range.getClientRects(), box => Math.round(box.top))).size > 1) cut.push(word);
+                        }
+                    }
+                    return cut;
+                })()"""), [], f"{lang} {width}")
 
     def test_a_server_that_is_gone_is_named_and_found_again(self):
         self.expected = "ERR_"
@@ -389,7 +455,7 @@ class Page(unittest.TestCase):
     def test_both_languages_say_the_same_things(self):
         self.open()
         self.assertEqual(*browser.evaluate("""[kEnglish, kPersian].map(texts => Object.entries(texts).flatMap(([name, value]) => {
-            const hasServersWords = ['sentences', 'notes', 'remedies'].includes(name);  // which are English
+            const hasServersWords = ['sentences', 'notes', 'missing', 'remedies'].includes(name);  // which are English
             return hasServersWords || typeof value !== 'object' || Array.isArray(value) ? [name] : Object.keys(value).map(key => `${name}.${key}`);
         }).sort())"""))
 

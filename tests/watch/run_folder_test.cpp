@@ -126,8 +126,11 @@ TEST(Samples, AreListedByWhatTheyAreAndNothingElseCanBeAskedFor) {
   EXPECT_EQ(first["text"], "Hello.");
   EXPECT_EQ(first["synthesis"], "/api/sound?id=a%20b&step=10&file=01.wav");
   EXPECT_EQ(first["copy"], nullptr);
-  EXPECT_EQ(samples_json(run, "a", "decoder")["measurements"][0]["samples"][0]["synthesis"],
-            nullptr);
+  for (const char* part : {"decoder", "dvae"}) {
+    const auto copied = samples_json(run, "a", part)["measurements"][0]["samples"][0];
+    EXPECT_EQ(copied["synthesis"], nullptr) << part;
+    EXPECT_EQ(copied["copy"], "/api/sound?id=a&step=10&file=01.wav") << part;
+  }
   EXPECT_TRUE(sample_file(run, "10", "01.wav"));
   for (const auto& [step, file] :
        std::vector<std::pair<std::string, std::string>>{{"10", "02.wav"},
@@ -144,6 +147,26 @@ TEST(Samples, AreListedByWhatTheyAreAndNothingElseCanBeAskedFor) {
                                                         {"x", "01.wav"}}) {
     EXPECT_FALSE(sample_file(run, step, file)) << step << " " << file;
   }
+}
+
+// What --judge writes beside a sample is shown with it, and is no sample of its own.
+TEST(Samples, WhatARecogniserHeardStandsBesideThem) {
+  const TemporaryFolder folder;
+  const fs::path step = folder / "samples/step-0000010";
+  for (const char* name : {"01", "02"}) {
+    put(step / (std::string(name) + ".txt"), "Hello.\n");
+    put(step / (std::string(name) + ".wav"), "sound");
+  }
+  put(step / "01-heard.txt", "Hallo.\n");
+  put(step / "01.json", R"({"cer": 0.2, "similarity": 0.75, "words": "no number"})");
+  const auto samples = samples_json(folder.path(), "run", "gpt")["measurements"][0]["samples"];
+  ASSERT_EQ(samples.size(), 2U);
+  EXPECT_EQ(samples[0]["heard"], "Hallo.");
+  EXPECT_EQ(samples[0]["scores"], nlohmann::json({{"cer", 0.2}, {"similarity", 0.75}}));
+  EXPECT_EQ(samples[1]["heard"], nullptr);
+  EXPECT_EQ(samples[1]["scores"], nlohmann::json::object());
+  EXPECT_EQ(count_samples(folder.path()).in_newest, 2);
+  EXPECT_EQ(count_samples(folder.path()).samples, 2);
 }
 
 TEST(ClipLists, NameClipsAndSendNothingButSound) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "audio/audio_file.h"
+#include "run/run_directory.h"
 #include "support/temporary_folder.h"
 #include "watch/report_file.h"
 
@@ -86,6 +87,45 @@ TEST_F(Watched, TellsWhatTheFolderHolds) {
   EXPECT_EQ(few["count"][0], 10);
 }
 
+TEST_F(Watched, SaysWhatTheBestIsChosenByAndWhyACommandCannotBeHad) {
+  EXPECT_EQ(watched().facts()["best_by"], "loss");
+  put(run_ / "config.yaml", "run:\n  best_by: cer  # flag --best-by cer\n");
+  const json facts = watched().facts();
+  EXPECT_EQ(facts["best_by"], "cer");
+  EXPECT_EQ(facts["checkpoints"][0]["sample_cer"], nullptr);
+  EXPECT_EQ(facts["commands_missing_codes"]["hear"], "no-model");
+  EXPECT_EQ(facts["commands_missing"]["hear"], "No model was saved yet.");
+  EXPECT_EQ(facts["commands_missing_codes"]["resume"], nullptr);
+  fs::remove(run_ / "config.yaml");
+  const json without = watched().facts();
+  EXPECT_EQ(without["commands"]["resume"], nullptr);
+  EXPECT_EQ(without["commands_missing_codes"]["resume"], "no-config");
+}
+
+TEST_F(Watched, NamesLinesThatAFullDiskDidNotTakeAndCheckpointsThatAreDamaged) {
+  EXPECT_EQ(watched().facts()["checkpoints"][0]["is_damaged"], true) << "it has no seal";
+  std::ofstream(run_ / "metrics.jsonl", std::ios::app)
+      << R"({"event":"unrecorded","step":101,"last_step":112,"lines":12})"
+         "\n";
+  const json line = watched().line();
+  ASSERT_EQ(line["notes"].size(), 1U);
+  EXPECT_EQ(line["notes"][0],
+            "metrics.jsonl lacks 12 lines that a full disk did not take; log.txt says when.");
+  EXPECT_EQ(line["note_codes"][0], json({{"code", "unrecorded-lines"}, {"count", 12}}));
+}
+
+// Its files come one after another.
+TEST_F(Watched, ARunThatIsBeingPreparedLacksNothing) {
+  for (const char* file : {"metrics.jsonl", "config.yaml", "log.txt", "plan.json"}) {
+    fs::remove(run_ / file);
+  }
+  const RunDirectory held(run_);
+  put(run_ / "status.json", R"({"state":"preparing"})");
+  const json line = watched().line();
+  EXPECT_EQ(line["state"], "preparing");
+  EXPECT_EQ(line["notes"], json::array());
+}
+
 TEST_F(Watched, FollowsLinesAsTheyComeAndSaysWhenAllIsNew) {
   WatchedRun run = watched();
   FollowedPlace place = run.place();
@@ -121,7 +161,8 @@ TEST_F(Watched, WhateverIsMissingOrDamagedIsSaidAndTheRestIsShown) {
       put(run_ / file, instead);
     }
     fs::remove_all(run_ / file);
-    if (file == "metrics.jsonl" || file == "config.yaml" || file == "status.json") {
+    if (file == "metrics.jsonl" || file == "config.yaml" || file == "status.json" ||
+        file == "plan.json" || file == "log.txt") {
       EXPECT_EQ(watched().line()["notes"].size(), 1U) << file;
     }
     fs::rename(kept, run_ / file);

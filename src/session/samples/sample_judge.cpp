@@ -30,15 +30,9 @@ at::Tensor voice_of(const Sample& sample, const SpeakerEncoder& encoder, std::in
   return encoder(at::constant_pad_nd(sound, {0, missing}).unsqueeze(0))[0];
 }
 
-double mean_similarity(const std::vector<SamplePair>& pairs, const OpenModel& model) {
-  const SpeakerEncoder encoder(model.config.speaker_encoder, model.model);
-  const std::int64_t rate = model.config.speaker_encoder.sample_rate;
-  double sum = 0;
-  for (const auto& [sample, recording] : pairs) {
-    sum +=
-        at::dot(voice_of(sample, encoder, rate), voice_of(recording, encoder, rate)).item<double>();
-  }
-  return sum / static_cast<double>(pairs.size());
+double similarity_of(const SamplePair& pair, const SpeakerEncoder& encoder, std::int64_t rate) {
+  return at::dot(voice_of(pair.sample, encoder, rate), voice_of(pair.recording, encoder, rate))
+      .item<double>();
 }
 
 // A language that this Whisper does not know is left for it to guess.
@@ -55,10 +49,12 @@ SampleJudge::SampleJudge(const std::filesystem::path& whisper)
 SampleVerdict SampleJudge::operator()(
     const std::vector<SamplePair>& pairs, const OpenModel& model,
     const std::function<bool()>& wanted,
-    const std::function<void(const SamplePair&, const std::string&)>& heard) const {
+    const std::function<void(const SamplePair&, const HeardSample&)>& heard) const {
   std::map<std::string, std::vector<const SamplePair*>> by_language;
   for (const SamplePair& pair : pairs) by_language[pair.sample.language].push_back(&pair);
+  const SpeakerEncoder encoder(model.config.speaker_encoder, model.model);
   CharacterErrors errors;
+  double similarity = 0;  // sum
   for (const auto& [language, spoken] : by_language) {
     std::vector<at::Tensor> clips;
     for (const SamplePair* pair : spoken) clips.push_back(at_rate(pair->sample, kWhisperRate));
@@ -68,14 +64,18 @@ SampleVerdict SampleJudge::operator()(
     const auto transcripts = transcriber_(clips, options, wanted);
     if (!wanted()) return {};
     for (std::size_t i = 0; i < spoken.size(); ++i) {
-      errors += character_errors(spoken[i]->sample.text, transcripts[i].text, language);
-      heard(*spoken[i], transcripts[i].text);
+      const auto own = character_errors(spoken[i]->sample.text, transcripts[i].text, language);
+      const double alike =
+          similarity_of(*spoken[i], encoder, model.config.speaker_encoder.sample_rate);
+      errors += own;
+      similarity += alike;
+      heard(*spoken[i], {.text = transcripts[i].text, .cer = own.rate(), .similarity = alike});
     }
   }
   if (pairs.empty() || !wanted()) return {};
   return {.samples = std::ssize(pairs),
           .cer = errors.rate(),
-          .similarity = mean_similarity(pairs, model)};
+          .similarity = similarity / static_cast<double>(pairs.size())};
 }
 
 void check_judge(const RunConfig& config) {

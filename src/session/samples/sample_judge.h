@@ -28,6 +28,13 @@ struct SamplePair {
   Sample recording;
 };
 
+// What was heard in one of them.
+struct HeardSample {
+  std::string text = {};
+  double cer = 0;
+  double similarity = 0;
+};
+
 // Listens to samples: a Whisper model writes down what is said in them, and the speaker encoder of
 // the model that spoke compares their voices with those of the recordings. On the CPU, one thread
 // at a time.
@@ -36,12 +43,12 @@ class SampleJudge {
   // `whisper` as open_whisper() takes it. Throws DataError.
   explicit SampleJudge(const std::filesystem::path& whisper);
 
-  // `heard` is given the text of each sample. Once `wanted` says no, it ends within about a second
-  // with a verdict that says nothing.
+  // `heard` is given what was heard in each sample. Once `wanted` says no, it ends within about a
+  // second with a verdict that says nothing.
   SampleVerdict operator()(
       const std::vector<SamplePair>& pairs, const OpenModel& model,
       const std::function<bool()>& wanted,
-      const std::function<void(const SamplePair&, const std::string&)>& heard) const;
+      const std::function<void(const SamplePair&, const HeardSample&)>& heard) const;
 
  private:
   Transcriber transcriber_;

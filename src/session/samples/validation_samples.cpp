@@ -12,6 +12,8 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <c10/core/GradMode.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
 #include "base/checksum.h"
@@ -169,8 +171,10 @@ void ValidationSamples::make(const Job& job) {
 
 void ValidationSamples::judge(const std::vector<SamplePair>& pairs, const OpenModel& model,
                               const Job& job, const fs::path& folder) {
-  const auto write_heard = [&folder](const SamplePair& pair, const std::string& text) {
-    write_file_atomically(folder / (pair.sample.name + "-heard.txt"), bytes_of(text + "\n"));
+  const auto write_heard = [&folder](const SamplePair& pair, const HeardSample& heard) {
+    const nlohmann::json scores{{"cer", heard.cer}, {"similarity", heard.similarity}};
+    write_file_atomically(folder / (pair.sample.name + "-heard.txt"), bytes_of(heard.text + "\n"));
+    write_file_atomically(folder / (pair.sample.name + ".json"), bytes_of(scores.dump() + "\n"));
   };
   SampleVerdict verdict = (*judging_.judge)(
       pairs, model, [this] { return !stopped_; }, write_heard);

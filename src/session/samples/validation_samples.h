@@ -34,7 +34,7 @@ struct SampleJudging {
 // said.
 //
 // With a judge the same thread has them listened to; what was heard is beside each sample as
-// 01-heard.txt, and the verdict is handed over with the trainer's next step.
+// 01-heard.txt, its scores as 01.json, and the verdict is handed over with the trainer's next step.
 //
 // The trainer's thread calls it. Training and model outlive it.
 class ValidationSamples final : public TrainingObserver {

@@ -3,10 +3,12 @@
 
 const kMargin = {left: 58, right: 10, top: 10, bottom: 24};
 const kLeastDrag = 6;   // pixels; less is a click
+const kManySteps = 10_000;
 const kColours = 8;     // --line-1 to --line-8 of the style sheet
 
 // `options`: title, hint, format (a number as text), tick? (the same, on the axis), floor? and ceiling? (the axis reaches them), mayBeLog?,
-// isExact? (nothing to smooth), marksLeast? (a ring around the least measurement), isMain? (wide).
+// isExact? (nothing to smooth), isCount? (of whole things), marksLeast? (a ring around the least measurement), isMain? (wide), hasNoBand? (least and most
+// of buckets are not painted).
 // A line: {label, colour (from 1), curves, name (in curves), isMeasured? (dots, not smoothed), isDashed?}.
 class Chart {
   constructor(span, options, lines) {
@@ -33,7 +35,7 @@ class Chart {
     const swatch = make('span', {className: `swatch${line.isDashed ? ' dashed' : ''}`});
     swatch.style.color = `var(--line-${(line.colour - 1) % kColours + 1})`;
     line.swatch = swatch;
-    line.value = make('b', {dir: 'ltr'});
+    line.value = make('b', {dir: say.direction});
     return make('li', {}, swatch, make('bdi', {textContent: line.label}), ' ', line.value);
   }
 
@@ -66,9 +68,8 @@ class Chart {
   reading({line, curve, y}) {
     const {format} = this.options;
     const i = this.indexAt(curve);
-    const parts = [format(curve.y[i])];
     const [least, most] = curve.least ? [format(curve.least[i]), format(curve.most[i])] : [];
-    if (least !== most) parts.push(say.range(least, most));
+    const parts = [least === most ? format(curve.y[i]) : say.mean_of(format(curve.y[i]), least, most)];
     if (line.isMeasured && this.span.cursor !== null && curve.x[i] !== this.span.cursor) parts.push(say.at_step(inWords(curve.x[i])));
     if (y !== curve.y) parts.push(say.smoothed_to(format(y[i])));
     return parts.join(' · ');
@@ -164,7 +165,8 @@ class Chart {
     let [least, most] = [Infinity, -Infinity];
     for (const {curve, y} of drawn) {
       const [from, to] = [Math.max(0, firstAbove(curve.x, low) - 1), Math.min(curve.x.length, firstAbove(curve.x, high) + 1)];
-      for (const values of [curve.least ?? curve.y, curve.most ?? curve.y, y]) {
+      const band = this.options.hasNoBand ? [curve.y] : [curve.least ?? curve.y, curve.most ?? curve.y];
+      for (const values of [...band, y]) {
         for (let i = from; i < to; ++i) {
           if (Number.isNaN(values[i]) || (isLog && values[i] <= 0)) continue;
           least = Math.min(least, values[i]);
@@ -202,10 +204,11 @@ class Chart {
       x: step => inner.left + (step - low) / (high - low) * (inner.right - inner.left),
       y: value => inner.bottom - (height(value) - height(least)) / (height(most) - height(least)) * (inner.bottom - inner.top),
     };
-    this.paintAxes(brush, place, isLog ? logTicksOf(least, most) : ticksOf(least, most, 4));
+    const ticks = isLog ? logTicksOf(least, most) : ticksOf(least, most, 4);
+    this.paintAxes(brush, place, this.options.isCount ? ticks.filter(Number.isInteger) : ticks);
     brush.save();
     brush.beginPath();
-    brush.rect(inner.left, 0, inner.right - inner.left + 2, inner.bottom + 2);
+    brush.rect(inner.left, 0, inner.right - inner.left + kMargin.right, inner.bottom + 2);  // rings at the last step are whole
     brush.clip();
     for (const one of drawn) this.paintLine(brush, place, one);
     this.paintMarks(brush, place);
@@ -215,7 +218,7 @@ class Chart {
 
   paintAxes(brush, {inner, low, high, x, y}, ticks) {
     const style = getComputedStyle(this.plot);
-    Object.assign(brush, {font: `${style.fontSize} ${style.fontFamily}`, fillStyle: style.color, lineWidth: 1, textBaseline: 'middle', textAlign: 'right',
+    Object.assign(brush, {font: `${style.fontSize} ${style.fontFamily}`, fillStyle: style.color, lineWidth: 1, textBaseline: 'middle', textAlign: 'right', direction: say.direction,
                           strokeStyle: getComputedStyle(this.element).borderTopColor});
     brush.beginPath();
     for (const tick of ticks) {
@@ -227,8 +230,10 @@ class Chart {
     brush.stroke();
     Object.assign(brush, {textBaseline: 'alphabetic', textAlign: 'center'});
     const count = Math.max(2, Math.floor((inner.right - inner.left) / 90));
-    for (const tick of ticksOf(low, high, count).filter(Number.isInteger)) {
-      brush.fillText(shortNumber(tick), Math.min(Math.max(x(tick), inner.left + 8), inner.right - 14), inner.bottom + 17);
+    const steps = ticksOf(low, high, count).filter(Number.isInteger);
+    const write = steps.at(-1) >= kManySteps ? inThousands : shortNumber;  // all of them in the same way
+    for (const tick of steps) {
+      brush.fillText(write(tick), Math.min(Math.max(x(tick), inner.left + 8), inner.right - 14), inner.bottom + 17);
     }
   }
 
@@ -236,7 +241,7 @@ class Chart {
     brush.strokeStyle = brush.fillStyle = getComputedStyle(line.swatch).color;
     brush.lineJoin = 'round';
     const [from, to] = [Math.max(0, firstAbove(curve.x, place.low) - 2), Math.min(curve.x.length, firstAbove(curve.x, place.high) + 1)];
-    if (curve.least) this.fillBand(brush, place, curve, from, to);
+    if (curve.least && !this.options.hasNoBand) this.fillBand(brush, place, curve, from, to);
     if (y !== curve.y) {
       brush.globalAlpha = 0.35;
       brush.lineWidth = 1;

@@ -4,7 +4,7 @@
 const kComparePause = 5000;  // ms between two looks at runs that go on
 
 // One curve in a chart, of each run its own colour. First what one compares by.
-const kComparedFirst = ['validation/loss', 'train/loss'];
+const kComparedFirst = ['validation/loss', 'train/loss', 'samples/sample_cer'];
 
 class CompareView {
   constructor(ids) {
@@ -61,7 +61,7 @@ class CompareView {
       const swatch = make('span', {className: `swatch${i % 2 ? ' dashed' : ''}`});
       swatch.style.color = `var(--line-${i % kColours + 1})`;
       return make('li', {}, swatch, make('a', {href: `#run=${encodeURIComponent(run.id)}`, textContent: run.name, dir: 'auto'}),
-                  make('span', {className: 'hint', textContent: ` ${stateText(run)}, ${say.step} ${progressText(run)}, ${say.best} ${bestText(run)}`}));
+                  make('span', {className: 'hint', textContent: ` ${say.compared(stateText(run), progressText(run), bestText(run))}`}));
     }));
   }
 
@@ -69,15 +69,14 @@ class CompareView {
     if (!differences.length) return $('differences').replaceChildren(make('p', {textContent: say.no_differences(inWords(same))}));
     const rows = differences.map(({key, values, origins}) => [codeOf(key), ...values.map((value, i) => value === null
       ? make('span', {className: 'hint', textContent: say.not_there}) : make('span', {title: say.origin_of(origins[i] ?? '')}, codeOf(value)))]);
-    $('differences').replaceChildren(scrolled(tableOf([say.setting, ...runs.map(run => run.name)], rows)), hintOf(say.same(inWords(same))));
+    $('differences').replaceChildren(scrolled(tableOf([say.setting, ...runs.map(run => run.name)], rows, 'of-settings')), hintOf(say.same(inWords(same))));
   }
 
   putChart(name, runs) {
     const base = kCharts.find(chart => chart.names.includes(name)) ?? {format: plainNumber, mayBeLog: /loss/.test(name)};
     const several = base.names?.length > 1 || !base.names;
     const [title, hint] = titleOf(base.id ?? shortName(name));
-    const isMeasured = name.startsWith('validation/');
-    const lines = runs.map((run, i) => ({name, curves: this.curves[i], label: run.name, colour: i + 1, isMeasured, isDashed: i % 2 === 1}));
+    const lines = runs.map((run, i) => ({name, curves: this.curves[i], label: run.name, colour: i + 1, isMeasured: isMeasurement(name), isDashed: i % 2 === 1}));
     const chart = new Chart(this.span, {...base, title: several ? `${title}: ${lineLabel(name)}` : title, hint, isMain: kComparedFirst.includes(name)}, lines);
     chart.element.dataset.chart = name;
     $('compare-charts').append(chart.element);

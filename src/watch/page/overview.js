@@ -29,7 +29,9 @@ function notesOf(run) {
 
 const progressText = run => isNumber(run.last_step) ? say.of(ifKnown(run.step), inWords(run.last_step)) : ifKnown(run.step);
 const bestText = run => run.best ? say.best_at(lossText(run.best.loss), inWords(run.best.step)) : '–';
-const speedText = run => ifKnown(run.hours_per_hour, hours => say.speed_value(inWords(hours, hours < 10 ? 1 : 0)));
+const stepOf = measured => isNumber(measured?.step) ? say.at_step(inWords(measured.step)) : '';
+const speedNumber = hours => inWords(hours, hours < 10 ? 1 : 0);
+const speedText = run => ifKnown(run.hours_per_hour, hours => say.speed_value(speedNumber(hours)));
 
 // A curve so small that it fits beside a number.
 class Spark {
@@ -89,11 +91,20 @@ class RunRow {
     this.bar = make('progress', {max: 1, ariaLabel: `${say.progress}: ${run.name}`});
     this.steps = make('span');
     this.spark = new Spark(run.id, run.name);
-    this.texts = Object.fromEntries(['part', 'loss', 'validation', 'best', 'speed', 'left'].map(name => [name, make('span')]));
-    const {part, loss, validation, best, speed, left} = this.texts;
+    this.figures = Object.fromEntries(['part', 'loss', 'validation', 'best', 'speed', 'left'].map(name => [name, cell(name, make('span'))]));
+    const {part, loss, ...others} = this.figures;
+    loss.append(this.spark.svg);
     this.element = make('tr', {}, cell('compare', this.box), cell('run', make('div', {className: 'row'}, this.link, this.state), this.sentence, this.notes),
-                        cell('part', part), cell('progress', this.steps, this.bar), cell('loss', loss, this.spark.svg), cell('validation', validation),
-                        cell('best', best), cell('speed', speed), cell('left', left));
+                        part, cell('progress', this.steps, this.bar), loss, ...Object.values(others));
+  }
+
+  // A value, and small below it what belongs to it.
+  put(name, text, more = '') {
+    const cell = this.figures[name];
+    setText(cell.firstChild, text);
+    cell.classList.toggle('not-known', text === '–');
+    if (!cell.querySelector('.hint') && more) cell.firstChild.after(make('span', {className: 'hint below'}));
+    if (cell.querySelector('.hint')) setText(cell.querySelector('.hint'), more);
   }
 
   show(run) {
@@ -103,14 +114,13 @@ class RunRow {
     setText(this.steps, progressText(run));
     this.bar.hidden = !isNumber(run.last_step);
     if (isNumber(run.last_step)) this.bar.value = run.last_step ? run.step / run.last_step : 0;
-    const {part, loss, validation, best, speed, left} = this.texts;
-    setText(part, run.part ?? '–');
-    part.title = say.parts[run.part] ?? '';
-    setText(loss, lossText(run.loss));
-    setText(validation, lossText(run.validation?.loss));
-    setText(best, bestText(run));
-    setText(speed, speedText(run));
-    setText(left, durationText(run.seconds_left));
+    this.put('part', run.part ?? '–');
+    this.figures.part.title = say.parts[run.part] ?? '';
+    this.put('loss', lossText(run.loss));
+    this.put('validation', lossText(run.validation?.loss), stepOf(run.validation));
+    this.put('best', lossText(run.best?.loss), stepOf(run.best));
+    this.put('speed', ifKnown(run.hours_per_hour, speedNumber), isNumber(run.hours_per_hour) ? say.speed_unit : '');
+    this.put('left', durationText(run.seconds_left));
     this.spark.want(run.step);
   }
 }

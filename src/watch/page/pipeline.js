@@ -26,7 +26,8 @@ function loadOf({busy, waits_for_input: input, waits_for_output: output}) {
     piece.style.width = `${100 * share}%`;
     return piece;
   }));
-  const words = parts.map(([, share, text]) => make('li', {textContent: text(percentText(share))}));
+  const words = parts.map(([kind, share, text]) =>
+    make('li', {}, make('span', {className: 'load key', ariaHidden: 'true'}, make('span', {className: kind})), text(percentText(share))));
   return [bar, make('ul', {className: 'hint shares'}, ...words)];
 }
 
@@ -59,10 +60,16 @@ function whoWaits({stages, queues, trainer}) {
   const after = name => queues.find(queue => queue.from === name)?.to;
   const sentence = (who, whom, share, text) => text(stageName(who), stageName(whom), percentText(share));
   const found = [];
-  for (const {name, waits_for_input: input, waits_for_output: output} of stages) {
-    if (input >= kWaitsLong && before(name)) found.push(sentence(name, before(name), input, say.waiting_for));
-    if (output >= kWaitsLong && after(name)) found.push(sentence(name, after(name), output, say.waiting_room));
-  }
+  // Where a stage waits for room and the one behind it for input, what holds both back is further on: clips in flight are limited, too.
+  const isHeldBack = (one, other) => one?.waits_for_output >= kWaitsLong && other?.waits_for_input >= kWaitsLong;
+  stages.forEach((stage, i) => {
+    const {name, waits_for_input: input, waits_for_output: output} = stage;
+    const [previous, next] = [stages[i - 1], stages[i + 1]];
+    if (isHeldBack(previous, stage) && after(name)) found.push(sentence(name, after(name), input, say.waiting_room));
+    else if (input >= kWaitsLong && before(name)) found.push(sentence(name, before(name), input, say.waiting_for));
+    const whom = isHeldBack(stage, next) ? after(next.name) : after(name);
+    if (output >= kWaitsLong && whom) found.push(sentence(name, whom, output, say.waiting_room));
+  });
   if (trainer?.waits_for_input >= kModelWaits) {
     found.push(sentence('trainer', before('trainer') ?? stages.at(-1).name, trainer.waits_for_input, say.waiting_for));
   }
@@ -78,7 +85,7 @@ function deviceText(role) {
 function planCard({mode, data, model}) {
   const rows = [[say.data_device, data], [say.model_device, model]].map(([name, role]) =>
     make('div', {}, make('dt', {textContent: name}), make('dd', {textContent: deviceText(role), dir: 'auto'})));
-  return make('section', {className: 'card'}, make('h3', {}, `${say.devices} `, make('span', {className: 'hint', textContent: mode ?? '', dir: 'ltr'})),
+  return make('section', {className: 'card'}, make('h3', {}, `${say.devices} `, make('span', {className: 'hint', textContent: say.modes[mode] ?? mode ?? ''})),
               make('dl', {className: 'figures'}, ...rows));
 }
 
@@ -133,7 +140,7 @@ class PipelineTab {
     const {curves, span} = this.view;
     const lines = names.map((name, i) => ({name, curves, colour: i + 1, label: say.queues[name.split('.')[1]] ?? name.split('.')[1]}));
     const [title, hint] = titleOf('queues');
-    this.queues.append(new Chart(span, {title, hint, format: plainNumber, floor: 0, isMain: true}, lines).element);
+    this.queues.append(new Chart(span, {title, hint, format: plainNumber, floor: 0, isMain: true, hasNoBand: true}, lines).element);
     curves.load(names).catch(showError);
   }
 }

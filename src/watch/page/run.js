@@ -87,7 +87,7 @@ class RunView {
   putChart(chart, names, place) {
     const [title, hint] = titleOf(chart.id);
     const lines = names.map((name, i) =>
-      ({name, curves: this.curves, label: chart.names.length > 1 ? lineLabel(name) : '', colour: i + 1, isMeasured: name.startsWith('validation/')}));
+      ({name, curves: this.curves, label: chart.names.length > 1 ? lineLabel(name) : '', colour: i + 1, isMeasured: isMeasurement(name)}));
     const made = new Chart(this.span, {...chart, title, hint}, lines);
     made.element.dataset.chart = chart.id;
     const old = $('charts').querySelector(`[data-chart="${CSS.escape(chart.id)}"]`);
@@ -112,7 +112,13 @@ class RunView {
   }
 }
 
-function showRunHead({run, commands, commands_missing: missing}) {
+// Why a command cannot be had, in the reader's language where the page knows it; null: it can.
+function whyMissing({commands_missing: missing, commands_missing_codes: codes, model}, name) {
+  return say.missing[codes?.[name]]?.(model) ?? missing?.[name] ?? null;
+}
+
+function showRunHead(details) {
+  const {run, commands} = details;
   document.title = `${run.name} – ${say.at_step(ifKnown(run.step))} – MyXTTS`;
   setText($('run-name'), run.name);
   showState($('run-state'), run);
@@ -126,8 +132,9 @@ function showRunHead({run, commands, commands_missing: missing}) {
   for (const name of ['hear', 'resume', 'export']) {
     const button = $(`copy-${name}`);
     button.setAttribute('aria-disabled', String(!commands[name]));
-    button.title = commands[name] ?? missing?.[name] ?? '';
-    button.onclick = () => commands[name] ? copyText(commands[name]) : setText($('copy-status'), missing?.[name] ?? say.unknown);
+    const why = whyMissing(details, name) ?? say.unknown;
+    button.title = commands[name] ?? why;
+    button.onclick = () => commands[name] ? copyText(commands[name]) : setText($('copy-status'), why);
   }
 }
 

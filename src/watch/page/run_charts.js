@@ -1,25 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which charts a run has, and what is turned above them: smoothing, scale, zoom.
 
-const bytesTick = bytes => sizeText(bytes);
+const bytesTick = bytes => sizeText(bytes, 0);
+const similarityText = cosine => ifKnown(cosine, n => inWords(n, 2));
+const secondsText = seconds => ifKnown(seconds, n => say.seconds(inWords(n, n < 10 ? 3 : 1)));
 const percentTick = share => say.percent(inWords(100 * share));
 
 // In order. `names`: of curves; one of them makes the chart appear.
 const kCharts = [
   {id: 'loss', names: ['train/loss', 'validation/loss'], format: lossText, mayBeLog: true, marksLeast: true, isMain: true},
+  {id: 'sample_cer', names: ['samples/sample_cer'], format: percentText, tick: percentTick, floor: 0, marksLeast: true},
+  {id: 'sample_similarity', names: ['samples/sample_similarity'], format: similarityText, floor: 0, ceiling: 1},
   {id: 'lr', names: ['train/lr'], format: plainNumber, floor: 0, isExact: true},
   {id: 'speed', names: ['train/audio_hours_per_hour'], format: plainNumber, floor: 0},
   {id: 'ready', names: ['train/readiness', 'train/monitor.waited_share'], format: percentText, tick: percentTick, floor: 0, ceiling: 1, isExact: true},
-  {id: 'waited', names: ['train/waited_seconds'], format: plainNumber, floor: 0, isExact: true},
+  {id: 'waited', names: ['train/waited_seconds'], format: secondsText, floor: 0, ceiling: 1, isExact: true},
   {id: 'gpu', names: ['train/gpu.data.use', 'train/gpu.model.use'], format: percentText, tick: percentTick, floor: 0, ceiling: 1},
   {id: 'memory', names: ['train/memory.data', 'train/memory.model'], format: sizeText, tick: bytesTick, floor: 0, isExact: true},
   {id: 'variation', names: ['train/monitor.step_variation'], format: percentText, tick: percentTick, floor: 0},
   {id: 'watts', names: ['train/gpu.data.watts', 'train/gpu.model.watts'], format: plainNumber, floor: 0, isExact: true},
   {id: 'grad_norm', names: ['train/grad_norm'], format: plainNumber, mayBeLog: true},
-  {id: 'skipped', names: ['train/skipped_steps'], format: plainNumber, floor: 0, isExact: true},
+  {id: 'skipped', names: ['train/skipped_steps'], format: plainNumber, floor: 0, isExact: true, isCount: true},
 ];
 // Curves that are no subject of their own here.
-const kNotShown = /^(train\/(epoch|loss_scale|clips_per_second|memory\..*_peak|pipeline\..*)|validation\/(clips|seconds|best|epoch)|skipped\/.*)$/;
+const kNotShown = /^(train\/(epoch|loss_scale|clips_per_second|memory\..*_peak|pipeline\..*)|validation\/(clips|seconds|best|epoch)|samples\/samples|(skipped|unrecorded)\/.*)$/;
+
+const kFirstCharts = 3;  // of them stand before the terms of the loss
 
 const shortName = name => name.replace(/^[^/]*\//, '');
 
@@ -29,8 +35,11 @@ function chartsFor(names) {
   const others = [...new Set(names.filter(name => !known.has(name) && !kNotShown.test(name)).map(shortName))];
   const terms = others.map(name => ({id: name, names: [`train/${name}`, `validation/${name}`], format: plainNumber, mayBeLog: /loss/.test(name)}));
   const isThere = chart => chart.names.some(name => names.includes(name));
-  return [kCharts[0], ...terms, ...kCharts.slice(1)].filter(isThere);
+  return [...kCharts.slice(0, kFirstCharts), ...terms, ...kCharts.slice(kFirstCharts)].filter(isThere);
 }
+
+// Of a measurement now and then, not of each step.
+const isMeasurement = name => /^(validation|samples)\//.test(name);
 
 function titleOf(id) {
   return say.charts[id] ?? [id, ''];

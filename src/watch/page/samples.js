@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples of a run: the same sentences at every measurement, so that one hears a voice being learnt.
 
+const kScores = {cer: percentText, similarity: similarityText};
 const kSounds = ['recording', 'voice', 'copy', 'synthesis'];  // side by side, in this order
 
 class SamplesTab {
@@ -10,7 +11,8 @@ class SamplesTab {
     this.label = make('output', {className: 'figure'});
     this.label.htmlFor = 'measurement';
     const button = (text, by) => smallButton(text, () => this.go(this.at + by));
-    this.controls = make('div', {className: 'card stack'}, hintOf(say.samples_hint),
+    this.hint = hintOf(say.samples_hint);
+    this.controls = make('div', {className: 'card stack'}, this.hint,
                          make('div', {className: 'row'}, labelOf(this.slider, say.measurement), this.label),
                          this.slider, make('div', {className: 'row'}, button(say.earlier, -1), button(say.later, 1)));
     this.list = make('div', {className: 'stack'});
@@ -39,6 +41,7 @@ class SamplesTab {
     } catch (error) {
       return showError(error);
     }
+    setText(this.hint, this.answer.picture_rows?.includes('copy') ? say.copies_hint : say.samples_hint);
     const last = this.answer.measurements.length - 1;
     this.controls.hidden = last < 0;
     if (last < 0) return this.list.replaceChildren(make('p', {className: 'card', textContent: say.no_samples}));
@@ -72,14 +75,18 @@ class SamplesTab {
     const head = make('div', {className: 'row spread'}, make('h3', {textContent: say.sample(sample.name)}), this.learnButton(sample));
     const text = sample.text ? make('blockquote', {textContent: sample.text, dir: 'auto'}) : hintOf(say.no_text);
     const sounds = kSounds.filter(kind => sample[kind]).map(kind => this.sound(kind, sample, step, mine));
-    const card = make('section', {className: 'card stack sample'}, head, text, this.scores(sample.scores), make('div', {className: 'sounds'}, ...sounds));
+    const card = make('section', {className: 'card stack sample'}, head, text, this.heard(sample), make('div', {className: 'sounds'}, ...sounds));
     if (sample.picture && isHere(sample.picture)) card.append(this.picture(sample));
     return card;
   }
 
-  scores(scores) {
-    const names = Object.keys(scores ?? {}).filter(name => isNumber(scores[name]));
-    return hintOf(names.map(name => `${say.scores[name] ?? name} ${plainNumber(scores[name])}`).join(' · '), {hidden: !names.length});
+  // What a recogniser made of it, where one listened.
+  heard({heard, scores}) {
+    const parts = Object.entries(kScores).filter(([name]) => isNumber(scores?.[name])).map(([name, text]) => `${say.scores[name]} ${text(scores[name])}`);
+    const place = make('div', {className: 'stack heard', hidden: typeof heard !== 'string' && !parts.length});
+    if (typeof heard === 'string') place.append(make('p', {}, `${say.heard} `, make('q', {textContent: heard || say.heard_nothing, dir: 'auto'})));
+    place.append(hintOf(parts.join(' · '), {hidden: !parts.length}));
+    return place;
   }
 
   sound(kind, sample, step, mine) {

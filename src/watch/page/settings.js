@@ -26,36 +26,43 @@ class SettingsTab {
     if (!found.length) return this.list.replaceChildren(make('p', {textContent: this.config.length ? say.none_found : say.no_settings}));
     const rows = found.map(({key, value, origin, is_default: isDefault}) =>
       [codeOf(key), codeOf(value ?? '–'), make('bdi', {className: isDefault ? 'hint' : '', textContent: say.origin_of(origin ?? say.unknown)})]);
-    this.list.replaceChildren(scrolled(tableOf([say.setting, say.value, say.origin], rows)));
+    this.list.replaceChildren(scrolled(tableOf([say.setting, say.value, say.origin], rows, 'of-settings')));
   }
 }
 
+const kCommands = ['hear', 'resume', 'export', 'report'];
+
 class CheckpointsTab {
-  show({checkpoints, commands, commands_missing: missing}) {
-    const seen = JSON.stringify([checkpoints, commands, missing]);
-    if (seen !== this.seen) $('checkpoints-view').replaceChildren(this.list(checkpoints), this.commands(commands, missing ?? {}));
+  show(details) {
+    const {checkpoints, best_by: bestBy, commands, commands_missing: missing} = details;
+    const seen = JSON.stringify([checkpoints, bestBy, commands, missing]);
+    if (seen !== this.seen) $('checkpoints-view').replaceChildren(this.list(checkpoints, bestBy), this.commands(details));
     this.seen = seen;
   }
 
-  list(checkpoints) {
-    const card = make('section', {className: 'card stack'}, make('h3', {textContent: say.checkpoints}), hintOf(say.what_best_is));
+  list(checkpoints, bestBy) {
+    const card = make('section', {className: 'card stack'}, make('h3', {textContent: say.checkpoints}), hintOf(say.what_best_is[bestBy]));
     if (!checkpoints.length) {
       card.append(make('p', {textContent: say.no_checkpoints}));
       return card;
     }
-    const kinds = ({is_best: isBest, is_latest: isLatest}) => [isBest && say.is_best, isLatest && say.is_latest].filter(Boolean);
-    const badges = one => make('span', {className: 'row'}, ...kinds(one).map(textContent => make('span', {className: 'state', textContent})));
-    const rows = checkpoints.toReversed().map(one =>
-      [inWords(one.step), timeText(one.time), sizeText(one.bytes), lossText(one.validation_loss), badges(one)]);
+    const kinds = ['best', 'latest', 'damaged'];
+    const badge = kind => make('span', {className: `state ${kind}`, textContent: say[`is_${kind}`]});
+    const badges = one => make('span', {className: 'row'}, ...kinds.filter(kind => one[`is_${kind}`]).map(badge));
+    const wasHeard = checkpoints.some(one => isNumber(one.sample_cer));
+    const columns = [say.step, say.saved, say.size, say.validation, ...wasHeard ? [say.scores.cer] : [], say.kind];
+    const rows = checkpoints.toReversed().map(one => [inWords(one.step), timeText(one.time), sizeText(one.bytes), lossText(one.validation_loss),
+                                                      ...wasHeard ? [percentText(one.sample_cer)] : [], badges(one)]);
     const bytes = checkpoints.reduce((sum, one) => sum + (one.bytes ?? 0), 0);
-    card.append(scrolled(tableOf([say.step, say.saved, say.size, say.validation, say.kind], rows)), hintOf(say.together(sizeText(bytes))));
+    card.append(scrolled(tableOf(columns, rows)), hintOf(say.together(sizeText(bytes))));
     return card;
   }
 
-  commands(commands, missing) {
-    const items = Object.keys(commands).filter(name => commands[name] || missing[name]).map(name => {
+  commands(details) {
+    const {commands} = details;
+    const items = kCommands.filter(name => commands[name] || whyMissing(details, name)).map(name => {
       const title = make('h4', {textContent: say[name] ?? name});
-      if (!commands[name]) return make('div', {className: 'command'}, title, hintOf(missing[name], {dir: 'auto'}));
+      if (!commands[name]) return make('div', {className: 'command'}, title, hintOf(whyMissing(details, name), {dir: 'auto'}));
       const button = smallButton(say.copy_button, () => copyText(commands[name]));
       button.ariaLabel = say.copy_commands[name] ?? title.textContent;
       return make('div', {className: 'command'}, make('div', {className: 'row spread'}, title, button), make('pre', {dir: 'ltr'}, codeOf(commands[name])));

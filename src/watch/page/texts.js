@@ -21,10 +21,10 @@ function cellOf(column, ...children) {
   return cell;
 }
 
-function tableOf(columns, rows) {
+function tableOf(columns, rows, kind = '') {
   const head = make('tr', {}, ...columns.map(name => make('th', {scope: 'col', textContent: name})));
   const body = rows.map(cells => make('tr', {}, ...cells.map((content, i) => cellOf(columns[i], content))));
-  return make('table', {className: 'stacking'}, make('thead', {}, head), make('tbody', {}, ...body));
+  return make('table', {className: `stacking ${kind}`}, make('thead', {}, head), make('tbody', {}, ...body));
 }
 
 const scrolled = table => make('div', {className: 'scroller'}, table);
@@ -50,27 +50,40 @@ const ifKnown = (number, text = inWords) => isNumber(number) ? text(number) : '�
 
 const lossText = number => ifKnown(number, n => inWords(n, 4));
 // To a tenth where that tells something: few, or nearly all.
-const percentText = number => ifKnown(number, n => say.percent(inWords(100 * n, (n > 0 && n < 0.0995) || (n > 0.9895 && n < 1) ? 1 : 0)));
+const percentText = number => ifKnown(number, n => say.percent(inWords(100 * n, (n >= 0.0005 && n < 0.0995) || (n > 0.9895 && n < 0.9995) ? 1 : 0)));
 
 // To five digits, small and large ones as powers of ten.
 function plainNumber(number) {
   if (!isNumber(number)) return '–';
   const size = Math.abs(number);
-  const notation = size && (size < 1e-3 || size >= 1e7) ? 'scientific' : 'standard';
-  return number.toLocaleString(uiLanguage, {maximumSignificantDigits: 5, notation});
+  return size && (size < 1e-3 || size >= 1e7) ? powerOfTen(number, 5) : number.toLocaleString(uiLanguage, {maximumSignificantDigits: 5});
+}
+
+// 5e-6, as it is typed; from left to right in every language.
+function powerOfTen(number, digits) {
+  return `\u2066${number.toLocaleString(uiLanguage, {maximumSignificantDigits: digits, notation: 'scientific'}).replace('E', 'e')}\u2069`;
+}
+
+// 5k, 100k, 1.2M
+function inThousands(number) {
+  return number.toLocaleString(uiLanguage, {notation: 'compact', maximumSignificantDigits: 4}).replace('K', 'k');
 }
 
 // For the axes of charts.
 function shortNumber(number) {
   const size = Math.abs(number);
-  if (size && size < 1e-3) return number.toLocaleString(uiLanguage, {maximumSignificantDigits: 3, notation: 'scientific'});
-  return number.toLocaleString(uiLanguage, size < 10000 ? {maximumSignificantDigits: 6} : {notation: 'compact', maximumSignificantDigits: 4});
+  if (size && size < 1e-3) return powerOfTen(number, 3);
+  return size < 10000 ? number.toLocaleString(uiLanguage, {maximumSignificantDigits: 6}) : inThousands(number);
 }
 
-function sizeText(bytes) {
+// Of small numbers a tenth, also where it is zero unless `fewest` is.
+function sizeText(bytes, fewest = 1) {
   if (!isNumber(bytes)) return '–';
   const power = Math.min(4, Math.max(0, Math.floor(Math.log10(Math.max(bytes, 1)) / 3)));
-  return `${inWords(bytes / 1000 ** power, power && bytes / 1000 ** power < 100 ? 1 : 0)} ${['B', 'kB', 'MB', 'GB', 'TB'][power]}`;
+  const size = bytes / 1000 ** power;
+  const hasTenths = power > 0 && size < 100;
+  const number = size.toLocaleString(uiLanguage, {minimumFractionDigits: hasTenths ? fewest : 0, maximumFractionDigits: hasTenths ? 1 : 0});
+  return `${number}\u00a0${['B', 'kB', 'MB', 'GB', 'TB'][power]}`;
 }
 
 // The two largest units: "5 h 12 min".

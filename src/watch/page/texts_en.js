@@ -22,15 +22,15 @@ const kEnglish = {
   part: 'Part of the model', progress: 'Progress', step: 'Step', of: (a, b) => `${a} of ${b}`, at_step: step => `step ${step}`,
   at_steps: (first, last) => `steps ${first} to ${last}`,
   loss: 'Training loss', validation: 'Validation loss', best: 'Best so far', best_at: (loss, step) => `${loss} at step ${step}`,
-  speed: 'Speed', speed_value: hours => `${hours} h of speech an hour`, left: 'Time left', ready: 'Batches ready', updated: 'Last sign of life',
+  speed: 'Speed', speed_value: hours => `${hours} ${kEnglish.speed_unit}`, speed_unit: 'hours of speech an hour', left: 'Time left', ready: 'Batches ready', updated: 'Last sign of life',
   compare: 'Compare', compare_chosen: n => `Compare ${n} runs`, compare_hint: 'Choose two to eight runs to see their curves over each other.',
   choose: name => `Choose ${name} for comparing`, curve_of: name => `Training loss of ${name} over its steps`,
   parts: {gpt: 'GPT (text to speech codes)', dvae: 'DVAE (speech codes)', decoder: 'vocoder (codes to sound)', speaker: 'speaker encoder (voices)'},
   states: {preparing: 'preparing', running: 'running', finished: 'finished', stopped: 'stopped', 'out-of-time': 'out of time', failed: 'failed',
            killed: 'killed', unknown: 'state unknown'},
   sentences: {},  // the server's own are English
-  days: n => `${n} d`, hours: n => `${n} h`, minutes: n => `${n} min`, seconds: n => `${n} s`, percent: n => `${n} %`,
-  notes: {},
+  days: n => `${n}\u00a0d`, hours: n => `${n}\u00a0h`, minutes: n => `${n}\u00a0min`, seconds: n => `${n}\u00a0s`, percent: n => `${n}\u00a0%`,
+  notes: {}, missing: {},
 
   // Tabs of a run.
   views: 'What to look at', curves: 'Curves', pipeline: 'Pipeline', samples: 'Samples', clips: 'Clips', settings: 'Settings', log: 'Log',
@@ -38,7 +38,7 @@ const kEnglish = {
 
   // Curves.
   chart: 'chart', train_line: 'training', validation_line: 'validation', smoothing: 'Smoothing',
-  smoothing_none: 'off', smoothing_over: steps => `over about ${steps} steps`, smoothed_to: value => `smoothed ${value}`, range: (low, high) => `${low} to ${high}`,
+  smoothing_none: 'off', smoothing_over: steps => `over about ${steps} steps`, smoothed_to: value => `smoothed ${value}`, mean_of: (mean, low, high) => `${mean} (${low} to ${high})`,
   log_scale: 'Logarithmic losses', zoom_in: 'Zoom in', zoom_out: 'Zoom out', zoom_all: 'Show all steps',
   chart_keys: 'Drag over a chart to zoom into its steps, double-click to show all. With the keyboard: arrow keys read values, + and − zoom, Page Up and Page Down move, 0 shows all.',
   no_curves: 'No numbers yet: the first line of metrics.jsonl comes with the first logged step.',
@@ -47,14 +47,14 @@ const kEnglish = {
     lr: ['Learning rate', 'How far each step moves the weights.'],
     speed: ['Speed', 'Hours of speech that are trained on in an hour.'],
     ready: ['Ready and waiting', 'Ready: steps whose batch was there in time, since the start. Waiting: share of the last minute that the model waited for batches.'],
-    waited: ['Time waited for batches', 'Since the start, in seconds.'],
+    waited: ['Time waited for batches', 'By the model, since the start, in seconds.'],
     gpu: ['Use of the GPUs', 'How busy each GPU was in the last minute. The data GPU prepares batches, the model GPU trains.'],
     watts: ['Power of the GPUs', 'In watts.'],
-    memory: ['Memory', 'What the data role and the model role hold of their devices.'],
+    memory: ['Memory', 'What preparing the data and training the model hold of their devices.'],
     variation: ['Variation of step times', 'Standard deviation to the mean, in the last minute. Below 30 % is fine.'],
     grad_norm: ['Gradient norm', 'How strongly a step pulls at the weights, before clipping. Spikes are a sign of trouble.'],
     queues: ['Fill of the queues over the steps', ''],
-    skipped: ['Skipped steps', 'Their numbers were not finite, so they changed nothing.'],
+    skipped: ['Skipped steps', 'Since the start. Something in them was too large to be a number, so they changed nothing.'],
     text_loss: ['Loss of the text', 'How well the model foresees the text it reads.'],
     audio_loss: ['Loss of the speech', 'How well the model foresees the codes of the speech. This is what makes it speak.'],
     guide_loss: ['Loss of the guide', 'How closely attention follows the text from left to right.'],
@@ -70,8 +70,8 @@ const kEnglish = {
     speaker_loss: ['Loss of the speakers', 'How well voices are told apart.'],
     accuracy: ['Accuracy', 'Share of clips whose speaker is recognised.'],
     cosine_gap: ['Gap between voices', 'How much nearer clips of one speaker are than those of two.'],
-    cer: ['Character errors', 'Share of characters that a recogniser hears wrong in the samples; lower is better.'],
-    similarity: ['Speaker similarity', 'How near the voice of the samples is to the recording; higher is better.'],
+    sample_cer: ['Character errors', 'Share of the characters that a recogniser hears wrong in the samples; lower is better, 100 % and more is babble. The ring marks the fewest.'],
+    sample_similarity: ['Likeness of the voice', 'How near the voice of the samples is to that of the recordings: 1 is the same, 0 another one. It means little while the speaker encoder is untrained.'],
   },
   lines: {'gpu.data.use': 'data GPU', 'gpu.model.use': 'model GPU', 'gpu.data.watts': 'data GPU', 'gpu.model.watts': 'model GPU',
           'memory.data': 'data', 'memory.model': 'model', 'memory.data_peak': 'data, most', 'memory.model_peak': 'model, most',
@@ -85,7 +85,7 @@ const kEnglish = {
            collator: ['Collator', 'lays a batch into memory'], features: ['Features', 'make spectrograms and codes on the data device'],
            trainer: ['Model', 'trains on the batch']},
   queues: {clips: 'clips to load', buffer: 'decoded batches', settled: 'whole batches', staged: 'batches in memory', ring: 'batches on the model device'},
-  workers: n => `${n} threads`, works: share => `works ${share}`, waits_in: share => `waits for input ${share}`, waits_out: share => `waits for room ${share}`,
+  workers: n => n === '1' ? '1 thread' : `${n} threads`, works: share => `works ${share}`, waits_in: share => `waits for input ${share}`, waits_out: share => `waits for room ${share}`,
   fill: (depth, capacity) => `${depth} of ${capacity}`, fill_mean: mean => `${mean} on average`,
   waiting_for: (who, whom, share) => `${who}: waiting for “${whom}” to deliver, ${share} of the time.`,
   waiting_room: (who, whom, share) => `${who}: ahead of the others, waiting until “${whom}” takes more, ${share} of the time.`,
@@ -100,17 +100,19 @@ const kEnglish = {
   },
   remedies: null,  // the server's own are English
   devices: 'Devices', data_device: 'Data', model_device: 'Model',
+  modes: {dual: 'one GPU prepares the data, another one trains', single: 'one GPU for both', split: 'one GPU, divided into two', cpu: 'no GPU'},
 
   // Samples.
   samples_hint: 'At each measurement the model says the same sentences. Move the slider to hear how it learns them.',
+  copies_hint: 'At each measurement the model copies the same recordings. Move the slider to hear how it learns them.',
   no_samples: 'No samples yet: they are made with each validation, unless --samples 0 was asked for.',
   measurement: 'Measurement', measurement_at: (n, all, step) => `${n} of ${all}, step ${step}`, earlier: 'Earlier measurement', later: 'Later measurement',
   recording: 'Recording', copy: 'Copy of the recording', synthesis: 'Synthesis', voice: 'Voice that is imitated', codes: 'Speech codes',
   sound_left_out: 'left out of this file', sound_failed: 'This sound cannot be played: its file is damaged or gone.',
-  spectrogram_of: (what, step) => `Spectrogram: ${what}, step ${step}`, picture: (upper, lower) => `Spectrograms that the run drew: above ${upper}, below ${lower}`,
+  spectrogram_of: (what, step) => `Spectrogram: ${what}, step ${step}`, picture: (upper, lower) => `Pictures made in training: above “${upper}”, below “${lower}”`,
   sound_of: (what, name, step) => `${what} of sample ${name}, step ${step}`, sample: name => `Sample ${name}`, no_text: 'Its text is not there.',
   learnt: 'Hear it being learnt', learnt_stop: 'Stop', learnt_hint: 'Plays this sentence from the first measurement to the last.',
-  scores: {cer: 'character errors', similarity: 'speaker similarity'},
+  scores: {cer: 'Character errors', similarity: 'likeness of the voice'}, heard: 'Heard:', heard_nothing: '(nothing)',
 
   // Clips.
   skipped_clips: 'Clips that were left out', skipped_hint: 'The training does not use them. Repair them, or take them out of the corpus.',
@@ -134,14 +136,17 @@ const kEnglish = {
   log_level: 'Show', log_all: 'all lines', log_bad: 'warnings and errors', log_earlier: 'Show earlier lines', follow: 'Follow the end', no_log: 'log.txt is empty or not there.',
 
   // Checkpoints.
-  saved: 'Saved', size: 'Size', is_best: 'best', is_latest: 'latest', kind: 'Kind', no_checkpoints: 'No checkpoint yet.', together: size => `Together ${size}.`,
-  what_best_is: '“best” is the checkpoint with the lowest validation loss, “latest” the newest. Each is a whole model.',
+  saved: 'Saved', size: 'Size', is_best: 'best', is_latest: 'latest', is_damaged: 'damaged', kind: 'Kind', no_checkpoints: 'No checkpoint yet.', together: size => `Together ${size}.`,
+  what_best_is: {
+    loss: '“best” is the checkpoint with the lowest validation loss, “latest” the newest. Each is a whole model.',
+    cer: '“best” is the checkpoint with the fewest character errors in its samples (--best-by cer), “latest” the newest. Each is a whole model.',
+  },
   commands: 'Commands', hear: 'Hear it', resume: 'Resume it', export: 'Export it', report: 'Write a report', 
   copy_commands: {hear: 'Copy the command to hear it', resume: 'Copy the command to resume it', export: 'Copy the command to export it', report: 'Copy the command to write a report'},
   copied: 'Copied.', copy_failed: 'The browser does not let the page copy; select the command and copy it.', copy_button: 'Copy',
 
   // Comparing.
-  comparing: 'Runs over each other', differences: 'What differs in their settings', no_differences: same => `Nothing: all ${same} settings are the same.`,
+  comparing: 'Runs over each other', compared: (state, progress, best) => `${state}, step ${progress}, best ${best}`, differences: 'What differs in their settings', no_differences: same => `Nothing: all ${same} settings are the same.`,
   same: n => `${n} further settings are the same.`, not_there: 'not there', compare_few: 'Choose at least two runs in the overview.',
 
   // Words.
