@@ -101,7 +101,6 @@ const std::vector<BadCommandLine> kBadCommandLines = {
     {{"config", "--language", "English"}, "'English'", "did you mean en?"},
     {{"config", "--language", "persian"}, "'persian'", "did you mean fa?"},
     {{"config", "--language", "en-US"}, "'en-US'", "did you mean en?"},
-    {{"export", "--model", "x", "--out", "y"}, "needs --format", "as in '--format coqui'"},
     {{"train", "--resume"}, "--resume names no run", "no run/config.yaml; give --resume RUN"},
     {{"train", "--resume", "/tmp"}, "--resume /tmp names no run", "no /tmp/config.yaml"},
     {{"help", "trian"}, "'trian'", "did you mean 'myxtts train'?"},
