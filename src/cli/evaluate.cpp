@@ -118,8 +118,7 @@ std::optional<at::Tensor> sound_of(const ClipView& clip, std::int64_t sample_rat
   return std::nullopt;
 }
 
-int run_evaluate(const EvaluateArguments& arguments) {
-  auto config = make_effective_config(arguments.flags.sources()).values;
+int evaluate(const EvaluateArguments& arguments, RunConfig config) {
   config.data.train_data = parse_corpora(arguments.data, "--data");
   config.data.val_data.clear();
   config.data.val_fraction = 0.0;
@@ -131,7 +130,7 @@ int run_evaluate(const EvaluateArguments& arguments) {
   const auto vocabulary = Vocabulary::load(folder / files::kVocabulary);
   const auto corpus = open_without_run(config.data, vocabulary);
 
-  const ClipEvaluator evaluate(model, device);
+  const ClipEvaluator score_of(model, device);
   std::map<Language, TextEncoder> encoders;
   DataConfig lenient = config.data;
   lenient.strict = false;  // what that is about was judged when the corpus was opened
@@ -143,16 +142,21 @@ int run_evaluate(const EvaluateArguments& arguments) {
   for (ClipNumber number = 0; number < corpus.size(); ++number) {
     const auto clip = corpus.clip(number);
     progress.advance();
-    const auto samples = sound_of(clip, evaluate.sample_rate(), corpus, left_out);
+    const auto samples = sound_of(clip, score_of.sample_rate(), corpus, left_out);
     if (!samples) continue;
     const auto score =
-        evaluate(*samples, evaluation_prompt(samples->size(0)), ids_of(clip, vocabulary, encoders));
+        score_of(*samples, evaluation_prompt(samples->size(0)), ids_of(clip, vocabulary, encoders));
     print_clip(arguments, clip.id, score);
     sum.add(score);
   }
   if (sum.clips() == 0) throw DataError("No clip is left to evaluate; see what was left out.");
   print_sum(arguments, sum);
   return 0;
+}
+
+int run_evaluate(const EvaluateArguments& arguments) {
+  const EffectiveConfig settings = make_effective_config(arguments.flags.sources());
+  return with_named_origins(settings, [&] { return evaluate(arguments, settings.values); });
 }
 
 std::function<int()> declare_evaluate(CLI::App& app) {

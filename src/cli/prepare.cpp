@@ -41,8 +41,7 @@ struct PrepareArguments {
   bool json = false;
 };
 
-RunConfig config_of(const PrepareArguments& arguments) {
-  const auto effective = make_effective_config(arguments.flags.sources());
+RunConfig config_of(const PrepareArguments& arguments, const EffectiveConfig& effective) {
   auto config = effective.values;
   config.data.train_data = parse_corpora(arguments.corpora, "CORPUS");
   config.data.val_data.clear();
@@ -76,8 +75,7 @@ Vocabulary vocabulary_of(const PrepareArguments& arguments, const RunConfig& con
   return Vocabulary::parse(vocabulary_of_new_model(config), "the learnt vocabulary");
 }
 
-int prepare(const PrepareArguments& arguments) {
-  const auto config = config_of(arguments);
+int prepare(const PrepareArguments& arguments, const RunConfig& config) {
   check(arguments, config);
   const fs::path folder =
       arguments.model.empty() ? fs::path() : find_model("--model", arguments.model);
@@ -102,8 +100,10 @@ int prepare(const PrepareArguments& arguments) {
 
 int run_prepare(const PrepareArguments& arguments) {
   const Interruption interruption;
+  const EffectiveConfig settings = make_effective_config(arguments.flags.sources());
   try {
-    return prepare(arguments);
+    return with_named_origins(settings,
+                              [&] { return prepare(arguments, config_of(arguments, settings)); });
   } catch (const Interrupted& interrupted) {
     if (!arguments.codes) throw;
     log_info("prepare",

@@ -67,6 +67,7 @@ int check_only(const EffectiveConfig& settings) {
   for (const std::string& line : settled_rates(settings)) print(line + "\n");
   bool passed = true;
   for (std::size_t index = 0; index < parts.size(); ++index) {
+    add_faults_of_settings(settings, parts[index]);
     parts[index].batch_was_typed =
         settings.origin_of("train.batch_size").kind == Origin::Kind::Flag;
     const Checks checks = check_run(parts[index]);
@@ -107,7 +108,6 @@ int check_only(const EffectiveConfig& settings) {
 void check_inputs(const RunConfig& config) {
   if (config.data.train_data.empty()) refuse_without_corpus(config.run);
   check_corpora(config.data);
-  if (config.run.test_sentences) read_test_sentences(*config.run.test_sentences);
   const std::vector<ModelPart> parts =
       config.train.stages.value_or(std::vector{config.train.stage});
   const bool tells_apart = std::ranges::count(parts, ModelPart::Speaker) > 0;
@@ -379,8 +379,7 @@ int train(const EffectiveConfig& settings, RankStart& ranks) {
 // Before anything is planned or read.
 void check_outputs(const RunConfig& config) {
   require_output("--checkpoint-dir", config.run.checkpoint_dir, Output::Folder);
-  if (config.run.trace) require_output("--trace", *config.run.trace, Output::GrowingFile);
-  if (config.data.cache_dir) require_output("--cache-dir", *config.data.cache_dir, Output::Folder);
+  check_files_beside(config);
 }
 
 // A launcher says how many ranks there are, whatever a run that goes on had in its process.

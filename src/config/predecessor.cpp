@@ -253,6 +253,7 @@ constexpr std::array kOtherNames{
     Pair{"data", "corpus"},
     Pair{"train-data", "corpus"},
     Pair{"model", "from"},
+    Pair{"model", "whisper"},
     Pair{"data-path", "train-data"},
     Pair{"dataset", "train-data"},
     Pair{"dataset-path", "train-data"},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 
 #include <fmt/ranges.h>
 
@@ -332,6 +333,20 @@ void SettingsReader::take_its_value(const Level& level, const Scalar& value) {
                        {Origin::Kind::File, file_name_, level.key_line, level.key}});
 }
 
+namespace {
+
+// The setting further down that wins where both are keys of the predecessor's for one of ours;
+// null: there is none.
+const Setting* winner_over(const Setting& setting, std::span<const Setting> below) {
+  const auto found = std::ranges::find_if(below, [&setting](const Setting& other) {
+    return other.field == setting.field && !other.origin.as.empty() &&
+           other.value.text != setting.value.text;
+  });
+  return setting.origin.as.empty() || found == below.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
 std::vector<Setting> SettingsReader::take_settings() {
   if (unknown_ && !is_predecessors_) fail_unknown(unknown_->first, unknown_->second);
   std::vector<Setting> allowed;
@@ -339,14 +354,22 @@ std::vector<Setting> SettingsReader::take_settings() {
     const std::string& key = setting.origin.as.empty() ? setting.field->key : setting.origin.as;
     RunConfig tried;
     if (is_predecessors_ && !setting.field->assign(setting.value, tried)) {
-      not_allowed_.push_back(fmt::format("{} {} ({} takes {})", key, quote(setting.value.text),
-                                         setting.field->key, setting.field->allowed));
+      without_effect_.push_back(fmt::format("{} {} ({} takes {})", key, quote(setting.value.text),
+                                            setting.field->key, setting.field->allowed));
       continue;
     }
-    if (!setting.origin.as.empty()) {
-      read_as_.push_back(fmt::format("{} ({})", key, setting.field->key));
-    }
     allowed.push_back(std::move(setting));
+  }
+  for (std::size_t i = 0; i < allowed.size(); ++i) {
+    const Setting& setting = allowed[i];
+    if (setting.origin.as.empty()) continue;
+    if (const Setting* winner = winner_over(setting, std::span(allowed).subspan(i + 1))) {
+      without_effect_.push_back(fmt::format("{} {} ({}, further down, sets {} too)",
+                                            setting.origin.as, quote(setting.value.text),
+                                            winner->origin.as, setting.field->key));
+    } else {
+      read_as_.push_back(fmt::format("{} ({})", setting.origin.as, setting.field->key));
+    }
   }
   return allowed;
 }
@@ -362,9 +385,9 @@ std::vector<std::string> SettingsReader::notes() const {
                                     fmt::join(keys, ", "), keys.size() == 1 ? "has" : "have",
                                     reason));
   }
-  if (!not_allowed_.empty()) {
+  if (!without_effect_.empty()) {
     sentences.push_back(
-        fmt::format("{}: without effect: {}.", file_name_, fmt::join(not_allowed_, ", ")));
+        fmt::format("{}: without effect: {}.", file_name_, fmt::join(without_effect_, ", ")));
   }
   return sentences;
 }

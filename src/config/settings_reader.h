@@ -91,7 +91,7 @@ class SettingsReader final : public YAML::EventHandler {
   std::set<std::string, std::less<>> set_by_its_keys_;
   std::vector<std::string> read_as_;  // "training.learning_rate (train.lr)"
   std::vector<std::pair<std::string_view, std::vector<std::string>>> left_alone_;  // by reason
-  std::vector<std::string> not_allowed_;
+  std::vector<std::string> without_effect_;
 };
 
 // From 1.

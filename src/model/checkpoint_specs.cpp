@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/checkpoint_specs.h"
 
+#include <algorithm>
+#include <iterator>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/message_text.h"
 #include "model/gpt_specs.h"
 #include "model/network_specs.h"
 
@@ -55,6 +60,15 @@ std::vector<std::string> unknown_names(const TensorSpecs& specs, const FoundTens
   return unknown;
 }
 
+// As many as a person reads; of a model of another size nearly every tensor is at fault.
+std::string first_of(const std::vector<std::string>& faults) {
+  constexpr std::size_t kShown = 12;
+  const auto shown = std::span(faults).first(std::min(kShown, faults.size()));
+  const std::size_t more = faults.size() - shown.size();
+  return fmt::format("{}{}", fmt::join(shown, "; "),
+                     more > 0 ? fmt::format("; and {} more", more) : "");
+}
+
 }  // namespace
 
 void require_specs(const TensorSpecs& specs, const FoundTensors& found, const std::string& file,
@@ -75,26 +89,27 @@ void require_specs(const TensorSpecs& specs, const FoundTensors& found, const st
   const auto because = [&](const TensorSpec& spec) {
     return spec.explained_by.empty() ? "" : fmt::format(" ({})", field_name(spec.explained_by));
   };
-  std::string message = fmt::format(
-      "{} does not fit its config.json: {} tensors are missing, {} are not known, {} have another "
-      "shape or type than the config asks for.",
-      file, missing.size(), unknown.size(), different.size());
+  std::vector<std::string> faults;
   for (const TensorSpec* spec : missing) {
-    message +=
-        fmt::format("\n  missing    {} {}{}", spec->name, shape_text(spec->shape), because(*spec));
+    faults.push_back(
+        fmt::format("missing {} {}{}", spec->name, shape_text(spec->shape), because(*spec)));
   }
   for (const std::string& name : unknown) {
-    message += fmt::format("\n  not known  {} {}", name, shape_text(found.at(name).shape));
+    faults.push_back(fmt::format("not known {} {}", name, shape_text(found.at(name).shape)));
   }
   for (const TensorSpec* spec : different) {
     const FoundTensor& tensor = found.at(spec->name);
-    message += fmt::format("\n  different  {} is {} of {}, the config asks for {} of {}{}",
-                           spec->name, shape_text(tensor.shape),
-                           tensor.floating ? "fractions" : "whole numbers", shape_text(spec->shape),
-                           spec->role == TensorRole::Counter ? "whole numbers" : "fractions",
-                           because(*spec));
+    faults.push_back(fmt::format(
+        "{} is {} of {}, the config asks for {} of {}{}", spec->name, shape_text(tensor.shape),
+        tensor.floating ? "fractions" : "whole numbers", shape_text(spec->shape),
+        spec->role == TensorRole::Counter ? "whole numbers" : "fractions", because(*spec)));
   }
-  throw DataError(message);
+  throw DataError(fmt::format(
+      "{} does not fit its config.json: {} missing, {} not known, {} another shape or type than "
+      "the config asks for: {}.",
+      file, counted(std::ssize(missing), "tensor is", "tensors are"),
+      counted(std::ssize(unknown), "is", "are"), counted(std::ssize(different), "has", "have"),
+      first_of(faults)));
 }
 
 }  // namespace myxtts

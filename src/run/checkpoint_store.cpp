@@ -81,6 +81,23 @@ std::vector<Checkpoint> checkpoints_in(const fs::path& folder) {
 
 }  // namespace
 
+fs::path folder_of_checkpoint(const fs::path& run, const std::string& step_or_path) {
+  const auto step = parse_step(step_or_path);
+  fs::path folder = step ? run / kCheckpoints / name_of_step(*step) : fs::path(step_or_path);
+  if (!fs::is_directory(folder)) {
+    throw DataError(fmt::format(
+        "There is no checkpoint {}; --resume without a value takes the newest one of the run.",
+        folder.string()));
+  }
+  if (!fs::exists(folder / kChecksums)) {
+    throw DataError(
+        fmt::format("{} is no checkpoint{}. --resume without a value takes the newest "
+                    "one of the run.",
+                    folder.string(), what_a_run_is(folder)));
+  }
+  return folder;
+}
+
 CheckpointStore::CheckpointStore(fs::path run, std::int64_t keep_last, std::int64_t keep_best,
                                  BestBy best_by)
     : run_(std::move(run)),
@@ -170,19 +187,7 @@ std::optional<Checkpoint> CheckpointStore::newest_valid() const {
 }
 
 Checkpoint CheckpointStore::at(const std::string& step_or_path) const {
-  const auto step = parse_step(step_or_path);
-  const fs::path folder = step ? folder_ / name_of_step(*step) : fs::path(step_or_path);
-  if (!fs::is_directory(folder)) {
-    throw DataError(fmt::format(
-        "There is no checkpoint {}; --resume without a value takes the newest one of the run.",
-        folder.string()));
-  }
-  if (!fs::exists(folder / kChecksums)) {
-    throw DataError(
-        fmt::format("{} is no checkpoint{}. --resume without a value takes the newest "
-                    "one of the run.",
-                    folder.string(), what_a_run_is(folder)));
-  }
+  const fs::path folder = folder_of_checkpoint(run_, step_or_path);
   if (const std::string damage = find_damage(folder); !damage.empty()) {
     throw DataError(fmt::format(
         "The checkpoint {} is damaged: {}. --resume without a value takes the newest whole one.",

@@ -12,6 +12,11 @@
 
 namespace myxtts {
 
+// The folder of a run's checkpoint, by its step, or of any at a path. Throws DataError where there
+// is none; reads none of its files.
+std::filesystem::path folder_of_checkpoint(const std::filesystem::path& run,
+                                           const std::string& step_or_path);
+
 // The checkpoints of a run.
 //
 //   RUN/checkpoints/step-0001200/   files of one checkpoint, and checksums.json that names them all

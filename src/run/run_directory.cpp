@@ -282,6 +282,7 @@ void check_folder_of_run(const fs::path& run, const std::optional<std::string>& 
                          ModelPart stage) {
   refuse_folder_of_parts(run);
   if (!resume) return refuse_second_run(run);
+  if (*resume != "latest") folder_of_checkpoint(run, *resume);
   if (fs::exists(run / "latest" / files::kState)) refuse_other_part(run, run / "latest", stage);
 }
 

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/interruption.h"
@@ -27,16 +28,19 @@
 #include "diagnose/doctor/measure.h"
 #include "diagnose/validate/validation.h"
 #include "model/discriminators.h"
+#include "model/gpt_specs.h"
 #include "model/tensor_spec.h"
 #include "run/model_folder.h"
 #include "run/run_directory.h"
 #include "run/training_state.h"
 #include "session/part_chain.h"
 #include "session/plan_run.h"
+#include "session/samples/part_samples.h"
 #include "session/starting_model.h"
 #include "session/trial/trial.h"
 #include "text/vocabulary.h"
 #include "train/starting_point.h"
+#include "train/step/parameters.h"
 
 namespace myxtts {
 namespace {
@@ -188,7 +192,9 @@ std::shared_ptr<const Corpus> open_corpus(const RunFacts& facts, const Vocabular
     return std::make_shared<Corpus>(open_without_run(data, vocabulary, rule));
   }
   const ScratchFolder scratch("dry-run");
-  return std::make_shared<Corpus>(Corpus::open(data, vocabulary, scratch.path(), rule));
+  DataConfig elsewhere = data;
+  elsewhere.cache_dir.reset();
+  return std::make_shared<Corpus>(Corpus::open(elsewhere, vocabulary, scratch.path(), rule));
 }
 
 // No step has more clips than the corpus, so memory is planned for no more.
@@ -308,19 +314,56 @@ void check_before_run(const EffectiveConfig& settings) {
   refuse_other_network(settings);
 }
 
+void check_files_beside(const RunConfig& config) {
+  if (config.run.trace) require_output("--trace", *config.run.trace, Output::GrowingFile);
+  if (config.data.cache_dir) require_output("--cache-dir", *config.data.cache_dir, Output::Folder);
+  if (config.run.test_sentences) read_test_sentences(*config.run.test_sentences);
+}
+
+namespace {
+
+void require_trainable(const EffectiveConfig& settings, const RunFacts& facts) {
+  const TrainConfig& train = facts.config.train;
+  const bool begins = facts.steps_done == 0;  // later the run's own model counts
+  if (begins && train.init && fs::exists(*train.init)) {
+    require_fitting(*train.init, facts.model->gpt,
+                    ids_of(Vocabulary::load(*train.init / files::kVocabulary)),
+                    asked_size(settings));
+  }
+  if (train.stage != ModelPart::Gpt || !train.freeze) return;
+  frozen_parameters(gpt_specs(facts.model->gpt), kGptPrefix, *train.freeze);
+}
+
+// The sentence that `check` fails with; empty: it does not.
+template <typename Check>
+std::string fault_of(const Check& check) {
+  try {
+    check();
+  } catch (const Error& error) {
+    return one_line(error.what());
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_faults_of_settings(const EffectiveConfig& settings, RunFacts& facts) {
+  facts.settings_fault = fault_of([&] { check_files_beside(facts.config); });
+  if (!facts.model) return;
+  facts.model_fault = fault_of([&] { require_trainable(settings, facts); });
+  if (!facts.model_fault.empty()) facts.model.reset();
+}
+
 std::string fault_of_run_directory(const EffectiveConfig& settings) {
   const RunConfig& config = settings.values;
-  try {
+  return fault_of([&] {
     check_before_run(settings);
     if (config.train.stages) {
       PartChain(settings, config.run.checkpoint_dir);
     } else {
       check_folder_of_run(config.run.checkpoint_dir, config.run.resume, config.train.stage);
     }
-    return {};
-  } catch (const Error& error) {
-    return one_line(error.what());
-  }
+  });
 }
 
 namespace {

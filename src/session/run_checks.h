@@ -25,6 +25,14 @@ std::string caution_of_disk(const std::vector<RunConfig>& stages);
 // where --resume goes on with another network than the one that is asked for.
 void check_before_run(const EffectiveConfig& settings);
 
+// Before anything is planned or read: throws where what the settings want written beside the run
+// (--trace, --cache-dir) could not be, or where --test-sentences cannot be read.
+void check_files_beside(const RunConfig& config);
+
+// What only the settings as they were typed tell of a run: that its model cannot be trained with
+// them, or that a file they name cannot be had.
+void add_faults_of_settings(const EffectiveConfig& settings, RunFacts& facts);
+
 // Why a run cannot begin in its --checkpoint-dir, as the run itself would say it; empty: it can.
 std::string fault_of_run_directory(const EffectiveConfig& settings);
 

@@ -74,11 +74,16 @@ OpenModel new_model(const ModelConfig& config, std::uint64_t seed) {
   return model;
 }
 
+void require_fitting(const fs::path& folder, const GptConfig& config, const TextIds& vocabulary,
+                     const std::optional<std::string>& asked_size) {
+  if (asked_size) check_size(folder, config, *asked_size);
+  check_vocabulary(folder, config, vocabulary);
+}
+
 OpenModel model_to_train(const fs::path& folder, const TextIds& vocabulary,
                          const std::optional<std::string>& asked_size) {
   OpenModel model = open_model(folder);
-  if (asked_size) check_size(folder, model.config.gpt, *asked_size);
-  check_vocabulary(folder, model.config.gpt, vocabulary);
+  require_fitting(folder, model.config.gpt, vocabulary, asked_size);
   require_finite(model, folder);
   return model;
 }

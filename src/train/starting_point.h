@@ -24,9 +24,13 @@ ModelConfig new_model_config(std::string_view size, const TextIds& vocabulary);
 // values follow from `seed` and its name alone, so two vocabularies share all that they can.
 OpenModel new_model(const ModelConfig& config, std::uint64_t seed);
 
-// A model to go on from, for a vocabulary that lies beside it. Throws DataError when the model has
-// too few rows for the vocabulary or other ids for start and stop; ConfigError when `asked_size`,
-// the --model-size somebody wrote, is not the model's.
+// Throws DataError when the model of a folder, with this GPT, has too few rows for the vocabulary
+// beside it or other ids for start and stop; ConfigError when `asked_size`, the --model-size
+// somebody wrote, is not the model's.
+void require_fitting(const std::filesystem::path& folder, const GptConfig& config,
+                     const TextIds& vocabulary, const std::optional<std::string>& asked_size);
+
+// A model to go on from, for a vocabulary that lies beside it and fits.
 OpenModel model_to_train(const std::filesystem::path& folder, const TextIds& vocabulary,
                          const std::optional<std::string>& asked_size);
 

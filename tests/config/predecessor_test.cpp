@@ -102,6 +102,12 @@ TEST(Predecessor, OneSettingUnderTwoNamesIsRefused) {
   }
 }
 
+TEST(Predecessor, OfTwoOfItsKeysForOneSettingTheLaterCounts) {
+  EXPECT_EQ(read("training: {learning_rate: 0.001, lr: 0.002}\n").values.train.lr, 0.002);
+  EXPECT_EQ(read("training: {learning_rate: 0.001, lr: many}\n").values.train.lr, 0.001)
+      << "one without effect does not win";
+}
+
 TEST(Predecessor, EveryKeyBelowItsOwnSectionsIsKnownAndNoneOfOursIsTakenForIt) {
   EXPECT_EQ(predecessor_key("model.anything_at_all")->field, nullptr);
   EXPECT_FALSE(predecessor_key("training.anything_at_all")->reason.empty());

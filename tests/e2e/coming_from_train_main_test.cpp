@@ -4,9 +4,14 @@
 // the command lines of its documents as docs/guides/coming-from-train-main.md translates them.
 #include <algorithm>
 #include <cstdlib>
+#include <regex>
 #include <sstream>
+#include <utility>
 
+#include "config/field.h"
+#include "config/predecessor.h"
 #include "e2e/training_bench.h"
+#include "support/corpus_maker.h"
 #include "support/one_sentence.h"
 #include "support/tone_corpus.h"
 
@@ -53,6 +58,19 @@ TEST_F(ComingFromTrainMain, ItsPublishedConfigFilesAreRead) {
                               path("corpus"), "--checkpoint-dir", path("run")});
     EXPECT_EQ(checked.exit_code, 0) << checked.out << checked.err;
   }
+}
+
+TEST_F(ComingFromTrainMain, OfTwoKeysForOneSettingTheOneWithoutEffectIsSaid) {
+  write_text(path("two.yaml"), "training: {learning_rate: 0.001, lr: 0.002, epochs: 3}\n");
+  const auto result = run({"config", "--config", path("two.yaml")});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(has(result.out, "lr: 0.002 ")) << result.out;
+  EXPECT_TRUE(has(result.err,
+                  "without effect: training.learning_rate '0.001' (training.lr, further down, sets "
+                  "train.lr too)."))
+      << result.err;
+  EXPECT_TRUE(has(result.err, "in brackets: training.lr (train.lr), training.epochs"))
+      << result.err;
 }
 
 struct Line {
@@ -158,6 +176,13 @@ TEST_F(ComingFromTrainMain, TheOtherScriptsHaveTheirCommands) {
         "--reference", "speaker.wav", "--out", path("hello.wav"), "--device", "gpu"},
        4,
        "--device gpu needs a GPU"},
+      {{"evaluate", "--model", path("model"), "--data", path("corpus"), "--device", "gpu"},
+       4,
+       "or give --device cpu in place of --device gpu."},
+      {{"prepare", path("corpus"), "--model", path("model"), "--codes", "--cache-dir",
+        path("cache"), "--device", "gpu"},
+       4,
+       "or give --device cpu in place of --device gpu."},
       {{"export", "--model", nowhere, "--format", "coqui", "--out", path("public")}, 3, "nowhere"},
   };
   for (const auto& each : table) {
@@ -165,6 +190,97 @@ TEST_F(ComingFromTrainMain, TheOtherScriptsHaveTheirCommands) {
     EXPECT_EQ(result.exit_code, each.exit_code) << each.words[0] << "\n" << result.err;
     EXPECT_TRUE(has(result.err, each.said)) << result.err;
   }
+}
+
+using Rows = std::vector<std::pair<std::string, std::string>>;
+
+// The rows of a table of the page: what it was there, and what it is here.
+Rows rows_of_page(const std::string& section) {
+  const fs::path tests = std::getenv("MYXTTS_TEST_DATA");
+  std::istringstream page(
+      contents_of(tests.parent_path() / "docs/guides/coming-from-train-main.md"));
+  Rows rows;
+  bool is_in_section = false;
+  for (std::string line; std::getline(page, line);) {
+    if (line.starts_with("## ")) is_in_section = line == "## " + section;
+    const auto middle = line.find(" | ");
+    if (!is_in_section || !line.starts_with("| ") || middle == std::string::npos) continue;
+    rows.emplace_back(line.substr(2, middle - 2), line.substr(middle + 3));
+  }
+  return rows;
+}
+
+Words found_in(const std::string& text, const char* pattern) {
+  const std::regex each(pattern);
+  return {std::sregex_token_iterator(text.begin(), text.end(), each), {}};
+}
+
+// Whoever types a line of old is led to what the page says: by the name of the flag that it has
+// here, or by the reason why there is none.
+TEST_F(ComingFromTrainMain, EveryFlagOfThePagesTableIsAnsweredWithWhatThePageSays) {
+  int answered = 0;
+  for (const auto& [there, here] : rows_of_page("Flags of train_main.py")) {
+    const Words ours = found_in(here, "--[a-z][a-z-]*[a-z]");
+    for (const std::string& flag : found_in(there, "--[a-z][a-z-]*[a-z]")) {
+      const bool is_ours = has(there, "without a value") || flag == "--resume";
+      if (is_ours) continue;
+      const bool is_family = has(there, flag + "-...");
+      const auto result = run({"train", is_family ? flag + "-x" : flag, "1"});
+      EXPECT_EQ(result.exit_code, 2) << flag;
+      expect_one_sentence(result.err);
+      const bool is_named = std::ranges::any_of(ours, [&](const std::string& name) {
+        return has(result.err, "did you mean " + name + "?");
+      });
+      EXPECT_TRUE(is_named || has(result.err, "docs/guides/coming-from-train-main.md"))
+          << flag << ": " << here << "\n"
+          << result.err;
+      ++answered;
+    }
+  }
+  EXPECT_GT(answered, 30);
+  for (const auto& [there, here] :
+       {std::pair("--checkpoint", "--model"), std::pair("--output", "--out"),
+        std::pair("--reference-audio", "--reference"), std::pair("--speaker-audio", "--reference"),
+        std::pair("--speaker-id", "--speaker")}) {
+    const auto result = run({"synthesize", there, "x"});
+    EXPECT_EQ(result.exit_code, 2) << there;
+    EXPECT_TRUE(has(result.err, std::string("did you mean ") + here + "?")) << result.err;
+  }
+}
+
+// `data.a`, `.b` and so on, each with its section.
+Words keys_in(const std::string& text) {
+  Words keys;
+  for (std::string key : found_in(text, "`[a-z]*\\.[a-z_*]+")) {
+    key.erase(0, 1);
+    if (key.starts_with('.')) key.insert(0, keys.back().substr(0, keys.back().find('.')));
+    keys.push_back(key);
+  }
+  return keys;
+}
+
+TEST_F(ComingFromTrainMain, EveryKeyOfThePagesTableMeansWhatThePageSays) {
+  std::size_t known = 0;
+  for (const auto& [there, here] : rows_of_page("Config keys")) {
+    const Words keys = keys_in(there);
+    const Words ours = keys_in(here);
+    known += keys.size();
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const auto meaning = predecessor_key(keys[i]);
+      ASSERT_TRUE(meaning) << keys[i];
+      if (here.starts_with("nothing")) {
+        EXPECT_EQ(meaning->field, nullptr) << keys[i];
+        continue;
+      }
+      ASSERT_NE(meaning->field, nullptr) << keys[i];
+      const bool is_same = here.starts_with("the same in `train`");
+      const std::string said = is_same ? "train" + keys[i].substr(keys[i].find('.'))
+                               : ours.size() == keys.size() ? ours[i]
+                                                            : ours.front();
+      EXPECT_EQ(meaning->field->key, said) << keys[i];
+    }
+  }
+  EXPECT_GT(known, 30U);
 }
 
 // What has no equal is answered with the reason and the page, not with a guess.

@@ -283,7 +283,10 @@ TEST_F(Serve, VoicesAreSentRenamedAndDeletedAndBadOnesLeaveNothing) {
   EXPECT_EQ(ask("DELETE", "/v1/audio/voices/dan").status, 200);
   for (const std::string& bad : {std::string("no sound"), std::string(), sound.substr(0, 50),
                                  std::string("RIFF\xff\xff\xff\xffWAVEfmt ", 16)}) {
-    EXPECT_EQ(upload("bad", bad).status, 400);
+    const auto refused = upload("bad", bad);
+    EXPECT_EQ(refused.status, 400);
+    EXPECT_NE(refused.body.find("Clip 1 "), std::string::npos) << refused.body;
+    EXPECT_EQ(refused.body.find(".adding-"), std::string::npos) << refused.body;
   }
   EXPECT_EQ(upload("../evil", sound).status, 400);
   EXPECT_EQ(json::parse(ask("GET", "/speakers_list").body), (json{"anna", "bob"}));

@@ -126,7 +126,8 @@ TEST_F(TrainRun, ARunOfAnOlderProgramGoesOnWithItsOwnSplit) {
 }
 
 TEST_F(TrainRun, OutputThatIsPipedHoldsNoControlCharacters) {
-  const auto result = trained("run", {"--max-steps", "40"});
+  const auto result = trained("run", {"--max-steps", "40", "--verbose"});
+  EXPECT_TRUE(has(result.err, "collator")) << "how its stages did is for those who ask";
   for (const char control : {'\r', '\x1b', '\b'}) {
     EXPECT_EQ(result.err.find(control), std::string::npos);
     EXPECT_EQ(result.out.find(control), std::string::npos);

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <random>
+#include <regex>
 
 #include "e2e/training_bench.h"
 #include "support/effort.h"
@@ -25,12 +26,16 @@ TEST_F(TrainSignals, TermAndIntEndARunWithACheckpointAndTheCommandThatContinuesI
        {std::pair(SIGTERM, 143), std::pair(SIGINT, 130), std::pair(SIGHUP, 129)}) {
     const std::string run = "run" + std::to_string(code);
     StartedProgram program(command(run, endless_));
-    ASSERT_TRUE(program.has_said("Model training starting now"));
+    // The first waits for its progress: what is looked at most stands first.
+    ASSERT_TRUE(program.has_said(signal == SIGTERM ? "  ready " : "Model training starting now"));
     program.ends_within(300ms);
     program.send(signal);
     ASSERT_TRUE(program.ends_soon());
     const auto result = program.finish();
     EXPECT_EQ(result.exit_code, code) << result.err;
+    const std::regex progress(R"(\nTraining: +\d+ %  [\d dhmins.]+ left  loss [\d.]+  )"
+                              R"((validation [\d.]+  )?ready [\d.]+ %)");
+    EXPECT_TRUE(signal != SIGTERM || std::regex_search(result.err, progress)) << result.err;
     EXPECT_TRUE(has(result.err, "interrupted at step ")) << result.err;
     EXPECT_TRUE(has(result.err, "--config " + path(run).string() + "/config.yaml --resume"))
         << result.err;

@@ -17,6 +17,8 @@
 #include "support/program.h"
 #include "support/temporary_folder.h"
 #include "support/tone_corpus.h"
+#include "text/vocabulary.h"
+#include "train/starting_point.h"
 #include "weights/tensor_files.h"
 
 namespace myxtts::test::train_test {
@@ -147,7 +149,10 @@ TEST(Train, EachRankOfGpusIsShownItsOwn) {
 class DryRun : public testing::Test {
  protected:
   DryRun() {
-    const ModelConfig tiny = model_preset("tiny");
+    const fs::path golden = std::getenv("MYXTTS_TEST_DATA");
+    const Vocabulary words = Vocabulary::load(golden / "golden/text/vocab.json");
+    const ModelConfig tiny = new_model_config(
+        "tiny", {.count = words.rows(), .start = words.start(), .stop = words.stop()});
     const fs::path model = folder_ / "model";
     fs::create_directory(model);
     std::ofstream(model / "config.json") << print_model_config(tiny);
@@ -157,8 +162,7 @@ class DryRun : public testing::Test {
     }
     write_tensors(model / "model.safetensors", tensors);
     write_tensors(model / "dvae.safetensors", initialise(dvae_specs(tiny.dvae), 4));
-    fs::copy_file(fs::path(std::getenv("MYXTTS_TEST_DATA")) / "golden/text/vocab.json",
-                  model / "vocab.json");
+    fs::copy_file(golden / "golden/text/vocab.json", model / "vocab.json");
     make_corpus(folder_ / "corpus", CorpusLayout::LjSpeech, made_clips(40));
   }
 
@@ -215,6 +219,33 @@ TEST_F(DryRun, EveryStageIsLookedAtAndItsStepsAreHeldAgainstItsLength) {
       EXPECT_TRUE(has(part, words)) << words << "\n" << part;
     }
   }
+}
+
+// What the run would refuse at its start, each where it belongs, and what is sound beside it.
+TEST_F(DryRun, WhatTheRunWouldRefuseFailsAndNothingElseIsBlamed) {
+  const std::string nowhere = path("nowhere");
+  std::ofstream(folder_ / "file") << "x";
+  const std::string below = path("file") + "/cache";
+  const Words cpu{"--device", "cpu", "--batch-size", "4"};
+  const auto expect_fault = [&](const Words& more, const std::string& line) {
+    Words flags = cpu;
+    flags.insert(flags.end(), more.begin(), more.end());
+    const auto result = check(flags, machine(""));
+    EXPECT_EQ(result.exit_code, 1) << line << "\n" << result.out;
+    EXPECT_TRUE(has(result.out, "  FAIL  " + line)) << line << "\n" << result.out;
+    EXPECT_TRUE(has(result.out, "  PASS  corpus")) << result.out;
+    EXPECT_TRUE(has(result.out, "The run would not work: 1 of ")) << result.out;
+  };
+  expect_fault({"--test-sentences", nowhere}, "settings     The file of sentences " + nowhere);
+  expect_fault({"--trace", nowhere + "/x.json"}, "settings     --trace " + nowhere);
+  expect_fault({"--cache-dir", below}, "settings     --cache-dir " + below);
+  expect_fault({"--freeze", "gpt.nothing.*"}, "model        --freeze gpt.nothing.* fits no");
+  expect_fault({"--model-size", "small"}, "model        --model-size small was asked for but");
+  expect_fault({"--resume", "17"}, "run directory  There is no checkpoint ");
+  ModelConfig other = parse_model_config(contents_of(folder_ / "model/config.json"), "");
+  ++other.gpt.start_text;
+  std::ofstream(folder_ / "model/config.json") << print_model_config(other);
+  expect_fault({}, "model        " + path("model") + "/vocab.json has [START] ");
 }
 
 TEST_F(DryRun, OnlyTheChosenGpusAreShownToCuda) {
@@ -347,6 +378,13 @@ TEST_F(DryRun, ABatchLargerThanTheCorpusIsNotJudgedForMemory) {
         << result.out;
     EXPECT_FALSE(has(result.out, "is in order")) << result.out;
   }
+  // The run itself is planned with no more, too: it gets as far as the stand-in for CUDA.
+  Words begun{"--quiet",      "--init",           path("model"), "--train-data",
+              path("corpus"), "--checkpoint-dir", path("run")};
+  begun.insert(begun.end(), capped.begin(), capped.end());
+  const auto run = train(begun, machine("NVIDIA L4"));
+  EXPECT_EQ(run.exit_code, 4) << run.err;
+  EXPECT_TRUE(has(run.err, "The fake plugin has no streams.")) << run.err;
 }
 
 TEST(LazyCuda, CommandsThatComputeNothingOnAGpuDoNotOpenCuda) {

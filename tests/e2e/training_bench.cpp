@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "support/one_sentence.h"
 #include "support/tone_corpus.h"
 
 namespace myxtts::test {
@@ -44,6 +45,7 @@ Words TrainingBench::command(const std::string& run, const Words& more) const {
 ProgramResult TrainingBench::trained(const std::string& run, const Words& more) const {
   auto result = train(run, more);
   EXPECT_EQ(result.exit_code, 0) << result.err;
+  expect_plain_figures(result.out + result.err);
   return result;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <regex>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -19,6 +20,15 @@ inline void expect_one_sentence(const std::string& err) {
         "following argument", "Run with --help", "bug of MyXTTS", "?."}) {
     EXPECT_EQ(err.find(leak), std::string::npos) << leak << " in: " << err;
   }
+}
+
+// Figures are written for people: one clip is not "1 clips", no time is "0 ns", nothing "1.07e+03".
+inline void expect_plain_figures(const std::string& text) {
+  static const std::regex odd(
+      R"((^|[^\w.,])1 (clips|steps|files|samples|batches|epochs|stages|speakers|threads|workers|)"
+      R"(texts|pieces|codes|warnings|minutes|checkpoints)\b|\b0 ns\b|\d[eE]\+\d)");
+  std::smatch found;
+  EXPECT_FALSE(std::regex_search(text, found, odd)) << found.str() << " in:\n" << text;
 }
 
 }  // namespace myxtts::test

@@ -201,6 +201,34 @@ class Symptoms(unittest.TestCase):
                     self.assertIn(part, section, f"{folder}: {words}")
 
 
+class Promises(unittest.TestCase):
+    """Each figure that was promised stands on the page of claims, with what was measured or that nothing was."""
+
+    FIGURES = ["1.5 to 2 times", "170 steps a minute", "2 to 3 times as fast", "6 to 8 steps a second", "10 to 12 at 8", "4 to 6 at 24",
+               "20 to 30 times faster", "50 to 100 times faster", "10 to 30 % (XLA)", "85–95 % | +40 %", "75–85 % | +20 %",
+               "in another document +30 %", "80–90 % | +30 % (+40 %)", "40–60 %, oscillating", "80 to 95 %", "40 to 60 %",
+               "30 % variation", "70, 80, 90 %", "40, 30, 20 %", "–, 50, 60 %", "–, 1.5–2, 2–3 times", "20 to 30 %, transfer below 15 %"]
+
+    def test_none_is_left_out_and_each_is_answered(self):
+        page = (ENGLISH / "results/claims.md").read_text(encoding="utf-8")
+        blocks = []  # paragraphs, and the rows of tables
+        for block in page.split("\n\n"):
+            blocks += block.splitlines() if block.startswith("|") else [re.sub(r"\s+", " ", block)]
+        for figure in self.FIGURES:
+            block = next((block for block in blocks if figure in block), None)
+            self.assertIsNotNone(block, figure)
+            self.assertRegex(block.split(figure, 1)[1], r"easured|\d|not graded", figure)
+
+    def test_what_nvidia_smi_shows_is_measured_or_called_expected(self):
+        for folder, words in {ENGLISH: ("measured: ", "expected: "), PERSIAN: ("اندازه‌گیری‌شده: ", "انتظار می‌رود")}.items():
+            text = (folder / "start/two-gpus.md").read_text(encoding="utf-8")
+            section = text.split("`watch -n 1 nvidia-smi`", 1)[1].split("\n## ", 1)[0]
+            rows = [line for line in section.splitlines() if line.startswith("| ")][1:]
+            self.assertGreaterEqual(len(rows), 4)
+            for row in rows:
+                self.assertTrue(any(word in row for word in words), row)
+
+
 class PersianText(unittest.TestCase):
     PAGES = ["README", "guides/devices", "reference/machine-checks", *NAMES]
 

@@ -339,6 +339,9 @@ Checks check_run(const RunFacts& facts) {
   if (!facts.judge_fault.empty()) {
     checks.push_back(failed("judge", "judge", facts.judge_fault));
   }
+  if (!facts.settings_fault.empty()) {
+    checks.push_back(failed("settings", "settings", facts.settings_fault));
+  }
   if (planned) checks.push_back(check_length(facts));
   if (planned) add_cautions_of_length(facts, checks);
   return checks;

@@ -39,14 +39,15 @@ struct RunFacts {
   std::string model_fault = {};
   std::optional<CorpusFacts> corpus = {};
   std::string corpus_fault = {};
-  DiskInfo disk = {};             // where the run directory is or will be
-  std::int64_t held_bytes = 0;    // of its checkpoints, as far as they are there already
-  std::int64_t bytes_before = 0;  // that earlier stages of the run will add
-  std::int64_t judges = 0;        // parameters that train along and are no part of the model
-  std::int64_t steps_done = 0;    // of a run that goes on
-  std::string run_fault = {};     // why the run cannot begin in that directory
-  std::string judge_fault = {};   // why --judge cannot listen
-  bool batch_was_typed = false;   // else it may follow the corpus without a word
+  DiskInfo disk = {};               // where the run directory is or will be
+  std::int64_t held_bytes = 0;      // of its checkpoints, as far as they are there already
+  std::int64_t bytes_before = 0;    // that earlier stages of the run will add
+  std::int64_t judges = 0;          // parameters that train along and are no part of the model
+  std::int64_t steps_done = 0;      // of a run that goes on
+  std::string run_fault = {};       // why the run cannot begin in that directory
+  std::string judge_fault = {};     // why --judge cannot listen
+  std::string settings_fault = {};  // a file that the settings name and that cannot be had
+  bool batch_was_typed = false;     // else it may follow the corpus without a word
 };
 
 // What the run will add to its disk and leave there.
