@@ -42,6 +42,7 @@ int write_report(const std::filesystem::path& run) {
         "{} is no run directory; name the folder that --checkpoint-dir named.", run.string()));
   }
   ReportFile report(run, MYXTTS_VERSION);
+  log_info("watch", "the run is read and its samples are encoded; a long run takes some seconds");
   report.write();
   log_info("watch", "{} is written; it can be opened in a browser and mailed",
            report.path().string());

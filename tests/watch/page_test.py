@@ -204,7 +204,7 @@ class Page(unittest.TestCase):
         self.assertEqual(browser.evaluate("Array.from(document.querySelectorAll('.sound'), e => e.dataset.kind)"), ["recording", "synthesis"])
         self.assertIn("a small wind", browser.evaluate("document.querySelector('blockquote').textContent"))
         self.assertIn("2 of 2, step 8", text_of("samples-view"))
-        browser.wait_for("Array.from(document.querySelectorAll('.sound .hint'), e => e.textContent).every(text => text.endsWith(' s'))")
+        browser.wait_for("Array.from(document.querySelectorAll('.sound .hint'), e => e.textContent).every(text => text.endsWith('\u00a0s'))")
         # The recording is a tone: its power lies in one row of the picture, which is bright, and others are dark.
         self.assertGreater(browser.evaluate("""(() => {
             const canvas = document.querySelector('[data-kind=recording] canvas');
@@ -253,13 +253,13 @@ class Page(unittest.TestCase):
 
     def test_stages_that_one_further_on_holds_back_do_not_wait_for_each_other(self):
         self.open()
-        loads = {"reader": (0, 1), "decoder": (0.99, 0), "batcher": (0, 0.6), "features": (0, 0)}
+        loads = {"reader": (0, 1), "decoder": (0.95, 0), "batcher": (0, 0.6), "features": (0, 0)}
         stages = [{"name": name, "busy": 0, "waits_for_input": given, "waits_for_output": taken} for name, (given, taken) in loads.items()]
         names = [*loads, "trainer"]
         queues = [{"name": str(i), "from": names[i], "to": names[i + 1]} for i in range(len(loads))]
         said = browser.evaluate(f"whoWaits({json.dumps({'stages': stages, 'queues': queues, 'trainer': {'waits_for_input': 0.00001}})})")
         self.assertEqual(said, ["Reader: ahead of the others, waiting until “Batcher” takes more, 100\u00a0% of the time.",
-                                "Clip loaders: ahead of the others, waiting until “Batcher” takes more, 99\u00a0% of the time.",
+                                "Clip loaders: ahead of the others, waiting until “Batcher” takes more, 95\u00a0% of the time.",
                                 "Batcher: ahead of the others, waiting until “Features” takes more, 60\u00a0% of the time."])
         stages[1]["waits_for_input"], stages[0]["waits_for_output"] = 0.9, 0
         said = browser.evaluate(f"whoWaits({json.dumps({'stages': stages, 'queues': queues, 'trainer': {'waits_for_input': 0.2}})})")
