@@ -154,6 +154,16 @@ fs::path folder_of_stage(const RunConfig& config) {
   return fs::is_directory(own, unreadable) ? own : run;
 }
 
+// Of the checkpoint that --resume goes on from; 0: the run begins.
+std::int64_t steps_before(const fs::path& folder, const RunDirectoryConfig& run) {
+  if (!run.resume) return 0;
+  const bool is_newest = *run.resume == "latest";
+  const fs::path from = is_newest ? folder / "latest" : folder_of_checkpoint(folder, *run.resume);
+  std::error_code missing;
+  const fs::path state = from / files::kState;
+  return fs::exists(state, missing) ? read_training_state(state).step : 0;
+}
+
 // What a run has done, its disk, what it has there already and what it will add; `before`: the
 // stages before it.
 void add_folder(std::span<const RunFacts> before, RunFacts& facts) {
@@ -162,11 +172,7 @@ void add_folder(std::span<const RunFacts> before, RunFacts& facts) {
   if (facts.disk.fault.empty()) facts.disk.fault = writing_fault(facts.disk.folder);
   const fs::path folder = folder_of_stage(facts.config);
   facts.held_bytes = bytes_below(folder / "checkpoints") + bytes_below(folder / "start");
-  const fs::path state = folder / "latest" / files::kState;
-  std::error_code missing;
-  if (facts.config.run.resume && fs::exists(state, missing)) {
-    gather([&state] { return read_training_state(state).step; }, facts.steps_done, facts.run_fault);
-  }
+  gather([&] { return steps_before(folder, facts.config.run); }, facts.steps_done, facts.run_fault);
   facts.bytes_before = 0;
   for (const RunFacts& each : before) {
     if (each.model) facts.bytes_before += bytes_to_keep(each);

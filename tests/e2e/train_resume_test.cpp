@@ -48,6 +48,10 @@ TEST_F(TrainResume, OtherClipsLeaveTheSettingsOfTheRunAsTheyAreAndWhatChangedIsS
       run_program({"train", "--resume", path("run") / "config.yaml", "--max-steps", "3"});
   ASSERT_EQ(by_file.exit_code, 0) << by_file.err;
   EXPECT_EQ(curve("run", "step").back(), 3);
+  const auto earlier = run_program({"train", "--dry-run", "--quiet", "--max-steps", "9", "--resume",
+                                    path("run") / "checkpoints/step-0000001"});
+  EXPECT_EQ(earlier.exit_code, 0) << earlier.out;
+  EXPECT_TRUE(has(earlier.out, "lets 9 run; 1 is done;")) << earlier.out;
 }
 
 TEST_F(TrainResume, WhatCannotGoOnIsRefusedInOneSentenceWithWhatToDo) {

@@ -306,7 +306,9 @@ Check check_length(const RunFacts& facts) {
                                  counted(facts.steps_done, "step is", "steps are")),
             .remedy = "Raise --max-steps, --epochs or --stage-budget to train on"};
   }
-  if (facts.steps_done > 0) found += fmt::format("; {} are done", human_count(facts.steps_done));
+  if (facts.steps_done > 0) {
+    found += fmt::format("; {} done", counted(facts.steps_done, "is", "are"));
+  }
   return {.id = "length",
           .name = "length",
           .found = found + "; how long they take is not known before the first are measured"};
