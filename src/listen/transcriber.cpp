@@ -275,8 +275,7 @@ std::vector<std::int64_t> Transcriber::text_in(const std::vector<std::int64_t>& 
 // any more.
 std::vector<Transcriber::Heard> Transcriber::hear(const std::vector<at::Tensor>& clips,
                                                   const std::vector<Window>& windows, bool times,
-                                                  bool words,
-                                                  std::vector<Transcript>& transcripts,
+                                                  bool words, std::vector<Transcript>& transcripts,
                                                   const Wanted& wanted) const {
   const auto mel = mel_(sounds_of(clips, windows).to(network_.device()));
   const auto encoded = network_.encode(mel, wanted);

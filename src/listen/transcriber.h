@@ -62,8 +62,7 @@ class Transcriber {
   // `wanted` says no it ends before the next layer or token, and the rest is empty. Throws
   // ConfigError for a language that the model does not know.
   std::vector<Transcript> operator()(const std::vector<at::Tensor>& clips,
-                                     const TranscribeOptions& options,
-                                     const Wanted& wanted = {},
+                                     const TranscribeOptions& options, const Wanted& wanted = {},
                                      const std::function<void()>& heard = {}) const;
 
   // Where the words of given texts are heard in clips of one window, and how likely the model finds

@@ -69,8 +69,7 @@ GivenText Transcriber::lay_row(const Said& said, std::size_t row, std::int64_t p
   const std::vector<std::int64_t>& tokens = said.tokens[row];
   const auto count = std::ssize(tokens);
   GivenText given{.words = {}, .log_probability = -std::numeric_limits<double>::infinity()};
-  const auto places =
-      std::min(said.samples[row] / kSamplesOfPlace, network_.sizes().audio_context);
+  const auto places = std::min(said.samples[row] / kSamplesOfPlace, network_.sizes().audio_context);
   if (count == 0 || places == 0) return given;
   const auto place = static_cast<std::int64_t>(row);
 
@@ -97,8 +96,9 @@ GivenText Transcriber::lay_row(const Said& said, std::size_t row, std::int64_t p
                .narrow(0, prompted, count + 1)
                .cpu()
                .contiguous();
-  const auto entered = warp({matrix.const_data_ptr<float>(), static_cast<std::size_t>(matrix.numel())},
-                            static_cast<std::size_t>(count) + 1, static_cast<std::size_t>(places));
+  const auto entered =
+      warp({matrix.const_data_ptr<float>(), static_cast<std::size_t>(matrix.numel())},
+           static_cast<std::size_t>(count) + 1, static_cast<std::size_t>(places));
   for (TokenWord& word : split_into_words(vocabulary_, tokens, said.languages[row])) {
     const auto second = [&](std::size_t token) {
       return static_cast<double>(entered[token]) * kSecondsOfPlace;
@@ -130,7 +130,8 @@ std::vector<GivenText> Transcriber::lay_rows(const Said& said) const {
   }
   const auto all = at::cat({prompt, read.to(prompt.device())}, 1);
   const auto of_row = std::ssize(following_heads_) * length * network_.sizes().audio_context;
-  const auto at_once = std::max<std::int64_t>(1, kMostAttention / std::max<std::int64_t>(1, of_row));
+  const auto at_once =
+      std::max<std::int64_t>(1, kMostAttention / std::max<std::int64_t>(1, of_row));
   std::vector<GivenText> given;
   for (std::int64_t first = 0; first < rows; first += at_once) {
     const auto count = std::min(at_once, rows - first);
@@ -144,8 +145,8 @@ std::vector<GivenText> Transcriber::lay_rows(const Said& said) const {
     Whisper::Attention attention{.heads = following_heads_};
     const auto states = network_.read(reading, all.narrow(0, first, count), &attention);
     for (std::int64_t row = 0; row < count; ++row) {
-      given.push_back(lay_row(part, static_cast<std::size_t>(row), prompt.size(1) - 1, states,
-                              attention));
+      given.push_back(
+          lay_row(part, static_cast<std::size_t>(row), prompt.size(1) - 1, states, attention));
     }
   }
   return given;
@@ -167,8 +168,8 @@ std::vector<GivenText> Transcriber::lay(const std::vector<at::Tensor>& clips,
       if (clips[first].size(0) <= window_samples()) windows.push_back({.clip = first});
     }
     if (windows.empty()) continue;
-    Said said{.encoded = network_.encode(mel_(sounds_of(clips, windows).to(network_.device())),
-                                         wanted)};
+    Said said{.encoded =
+                  network_.encode(mel_(sounds_of(clips, windows).to(network_.device())), wanted)};
     if (!said.encoded.defined()) break;
     said.languages = language.empty() ? hear_languages(said.encoded)
                                       : std::vector<std::string>(windows.size(), language);

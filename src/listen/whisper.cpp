@@ -223,8 +223,7 @@ at::Tensor Whisper::attend_to_sound(std::size_t layer, const at::Tensor& x, cons
   return x + block.sound_out(out_of_heads(seen));
 }
 
-at::Tensor Whisper::read(Reading& reading, const at::Tensor& tokens,
-                         Attention* attention) const {
+at::Tensor Whisper::read(Reading& reading, const at::Tensor& tokens, Attention* attention) const {
   const c10::AutoGradMode no_gradients(false);
   const auto count = tokens.size(1);
   MYXTTS_CHECK(reading.length + count <= sizes_.text_context, "a text of {} tokens is too long",

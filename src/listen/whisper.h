@@ -58,14 +58,13 @@ class Whisper {
 
   // What some heads of the decoder attend to in the sound.
   struct Attention {
-    std::vector<WhisperHead> heads;       // whose is wanted
+    std::vector<WhisperHead> heads;        // whose is wanted
     std::vector<at::Tensor> weights = {};  // by layers: [B, heads of the layer, T, audio_context]
   };
 
   // Reads tokens [B, T] int64 and gives the states behind each [B, T, width]. Adds to `attention`,
   // where there is one, in fp32.
-  at::Tensor read(Reading& reading, const at::Tensor& tokens,
-                  Attention* attention = nullptr) const;
+  at::Tensor read(Reading& reading, const at::Tensor& tokens, Attention* attention = nullptr) const;
 
   // States [..., width] to the scores of the next token [..., tokens] fp32.
   at::Tensor scores(const at::Tensor& states) const;

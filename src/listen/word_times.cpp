@@ -30,9 +30,8 @@ bool is_ascii_sign(char32_t c) {
 // Nothing but ASCII signs, of which "_" is one; blanks alone are such too.
 bool is_sign_alone(std::string_view text) {
   const std::string_view core = strip_spaces(text);
-  return std::ranges::all_of(core, [](char c) {
-    return c == '_' || is_ascii_sign(static_cast<unsigned char>(c));
-  });
+  return std::ranges::all_of(
+      core, [](char c) { return c == '_' || is_ascii_sign(static_cast<unsigned char>(c)); });
 }
 
 bool is_one_of(std::string_view text, std::u32string_view signs) {
@@ -56,9 +55,10 @@ std::vector<TokenWord> whole_characters(const WhisperVocabulary& vocabulary,
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     std::string text = vocabulary.text_of(tokens.subspan(first, i + 1 - first));
     const auto broken = text.find(kUnknown);
-    const bool is_whole = broken == std::string::npos ||
-                          std::string_view(whole).substr(std::min(length + broken, whole.size()))
-                              .starts_with(kUnknown);
+    const bool is_whole =
+        broken == std::string::npos || std::string_view(whole)
+                                           .substr(std::min(length + broken, whole.size()))
+                                           .starts_with(kUnknown);
     if (!is_whole && i + 1 < tokens.size()) continue;
     length += text.size();
     parts.push_back({.text = std::move(text), .first = first, .count = i + 1 - first});
@@ -112,8 +112,8 @@ void join_signs(std::vector<TimedWord>& words) {
   }
   std::vector<TimedWord> joined;
   for (TimedWord& word : words) {
-    const bool is_joined = !joined.empty() && !joined.back().text.ends_with(' ') &&
-                           is_one_of(word.text, kClosing);
+    const bool is_joined =
+        !joined.empty() && !joined.back().text.ends_with(' ') && is_one_of(word.text, kClosing);
     if (is_joined) {
       joined.back().text += word.text;
     } else {

@@ -85,8 +85,9 @@ TEST(WordTimes, SignsAloneAreLeftAsTheyAre) {
 }
 
 TEST(WordTimes, AWordBehindTheEndOfASentenceDoesNotReachIntoThePause) {
-  std::vector<TimedWord> words{{" One", 0.0, 0.3, 1}, {" day", 0.3, 0.6, 1},  {".", 0.6, 0.7, 1},
-                               {" Then", 0.7, 4.0, 1}, {" it", 4.0, 4.3, 1},   {" was", 4.3, 4.6, 1}};
+  std::vector<TimedWord> words{{" One", 0.0, 0.3, 1}, {" day", 0.3, 0.6, 1},
+                               {".", 0.6, 0.7, 1},    {" Then", 0.7, 4.0, 1},
+                               {" it", 4.0, 4.3, 1},  {" was", 4.3, 4.6, 1}};
   shorten_at_pauses(words, 0);
   ASSERT_EQ(words.size(), 5U);
   EXPECT_DOUBLE_EQ(words[1].end, 0.6);
