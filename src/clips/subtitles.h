@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "listen/word_times.h"
+
 namespace myxtts {
 
 // What stands on the screen for a while; seconds of the recording.
@@ -36,5 +38,12 @@ Subtitles parse_subtitles(std::string_view bytes, const std::string& subject);
 
 // The same of a file of at most 64 MB.
 Subtitles read_subtitles(const std::filesystem::path& file);
+
+// All of them as one text, a line each: what is heard can be laid along it as along a book's.
+std::string text_of(const Subtitles& subtitles);
+
+// Their words where no recogniser says when they are heard: each subtitle's share its time by their
+// letters. Of those that overlap none has words: two speak at once.
+std::vector<TimedWord> words_of(const Subtitles& subtitles);
 
 }  // namespace myxtts

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "clips/clip_text.h"
+#include "clips/word_alignment.h"
 #include "listen/word_times.h"
 
 namespace myxtts {
@@ -66,25 +67,28 @@ class TextAlignment {
   const std::string& text() const { return text_; }
 
  private:
-  // A word of the text: letters and digits; signs around it are between the words.
-  struct TextWord {
-    std::size_t begin = 0;  // bytes of text_
+  // A word of the text, or one that is heard; letters and digits.
+  struct Word {
+    std::size_t begin = 0;  // bytes of the text; of the heard word's own
     std::size_t end = 0;
-  };
-  // Words of the text that are heard as those words of a recording: mostly one and one.
-  struct Match {
-    std::size_t text = 0;  // number of the first word
-    std::size_t text_count = 1;
-    std::size_t heard = 0;
-    std::size_t heard_count = 1;
-    std::int64_t errors = 0;  // letters to change
+    std::size_t heard = 0;    // number of the heard word that it is of
+    std::int32_t number = 0;  // of its letters
     std::int64_t letters = 0;
   };
 
+  void add_unread();
+  void add_strange(std::size_t recording, const SpokenWords& spoken);
+  bool repeats(std::size_t recording, std::size_t begin, std::size_t end,
+               const SpokenWords& spoken) const;
+  std::vector<std::size_t> reading_order() const;
+  void require_same_text(const std::string& subject) const;
+  std::string spelled(std::size_t first, std::size_t last) const;
+
   std::string text_;
   std::vector<HeardWords> recordings_;
-  std::vector<TextWord> words_;
-  std::vector<std::vector<Match>> matches_;  // of each recording, in its order
+  std::vector<Word> words_;                      // of the text
+  std::vector<std::vector<Word>> heard_;         // of each recording
+  std::vector<std::vector<WordMatch>> matches_;  // of each recording, first: the text's words
   std::vector<UnreadPassage> unread_;
   std::vector<StrangeSound> strange_;
 };

@@ -29,16 +29,25 @@ struct TokenWord {
   std::size_t count = 0;
 };
 
+// Whether a language, by Whisper's code, is written with blanks between its words: not Chinese,
+// Japanese, Thai, ...
+bool has_blanks(std::string_view language);
+
 // The words of tokens of text (no times among them), each token in exactly one. A word is never cut
-// inside a character. Where the language writes blanks a word starts with one or is a sign; where
-// it writes none (Chinese, Japanese, Thai, ...) every token that ends with a whole character is a
-// word.
+// inside a character. Where the language has blanks a word starts with one or is a sign; where it
+// has none every token that ends with a whole character is a word.
 std::vector<TokenWord> split_into_words(const WhisperVocabulary& vocabulary,
                                         std::span<const std::int64_t> tokens,
                                         std::string_view language);
 
-// Opening signs are joined to the word behind them, other signs to the word before.
-void join_signs(std::vector<TokenWord>& words);
+// Signs that open are joined to the word behind them, those that close to the word before; the
+// times are the word's, without what the sign took.
+void join_signs(std::vector<TimedWord>& words);
+
+// What the decoder attends to through a pause makes the words beside it long. Words at the end of a
+// sentence and behind `last_speech`, seconds, last at most twice as long as usual after this; then
+// join_signs().
+void shorten_at_pauses(std::vector<TimedWord>& words, double last_speech);
 
 // Dynamic time warping: the way through `likeness` [rows · columns] from its first to its last
 // corner, by steps to the next row, the next column or both, on which the sum is highest. Gives the

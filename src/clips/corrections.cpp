@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "clips/corrections.h"
+
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/message_text.h"
+#include "config/json.h"
+#include "text/unicode.h"
+
+namespace myxtts {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kLargestFile = 64'000'000;  // bytes
+constexpr std::size_t kLongestText = 4'000;       // bytes; a clip lasts seconds
+constexpr const char* kFormat = "myxtts-corrections";
+
+std::optional<std::string> text_at(const Json& entry, const char* key, const std::string& subject) {
+  const auto found = entry.find(key);
+  if (found == entry.end() || found->is_null()) return std::nullopt;
+  if (!found->is_string() || found->get_ref<const std::string&>().size() > kLongestText) {
+    throw DataError(fmt::format("{}: \"{}\" of a clip is no text of a few seconds.", subject, key));
+  }
+  return collapse_spaces(repair_utf8(found->get_ref<const std::string&>()));
+}
+
+Correction correction_of(const Json& entry, const std::string& subject) {
+  if (!entry.is_object()) throw DataError(fmt::format("{}: a clip is no object.", subject));
+  const auto name = text_at(entry, "clip", subject);
+  if (!name || name->empty() || name->find('/') != std::string::npos) {
+    throw DataError(fmt::format("{}: a clip has no name.", subject));
+  }
+  Correction correction{.clip = *name,
+                        .text = text_at(entry, "text", subject),
+                        .was = text_at(entry, "was", subject).value_or("")};
+  if (correction.text && correction.text->empty()) {
+    throw DataError(fmt::format("{}: the text of {} is empty; reject the clip to leave it out.",
+                                subject, printable(*name)));
+  }
+  const auto accepted = entry.find("accepted");
+  if (accepted != entry.end() && !accepted->is_null()) {
+    if (!accepted->is_boolean()) {
+      throw DataError(fmt::format("{}: \"accepted\" of {} is neither true nor false.", subject,
+                                  printable(*name)));
+    }
+    correction.accepted = accepted->get<bool>();
+  }
+  return correction;
+}
+
+}  // namespace
+
+std::vector<Correction> parse_corrections(std::string_view text, const std::string& subject) {
+  const auto json = parse_shallow_json<Json>(text);
+  const auto clips = json.is_object() ? json.find("clips") : json.end();
+  if (!json.is_object() || json.value("format", Json()) != kFormat || clips == json.end() ||
+      !clips->is_array()) {
+    throw DataError(fmt::format(
+        "{} holds no corrections; it is the file corrections.json that clips.html saves.",
+        subject));
+  }
+  if (json.value("version", Json()) != 1) {
+    throw DataError(fmt::format(
+        "{} is of a newer version of the page; this program reads version 1. Take the program that "
+        "wrote clips.html.",
+        subject));
+  }
+  std::vector<Correction> corrections;
+  std::set<std::string> names;
+  for (const Json& entry : *clips) {
+    corrections.push_back(correction_of(entry, subject));
+    if (!names.insert(corrections.back().clip).second) {
+      throw DataError(fmt::format("{} corrects the clip {} twice.", subject,
+                                  printable(corrections.back().clip)));
+    }
+  }
+  return corrections;
+}
+
+std::vector<Correction> read_corrections(const std::filesystem::path& file) {
+  return parse_corrections(read_text_file(file, "file of corrections", kLargestFile),
+                           file.string());
+}
+
+}  // namespace myxtts

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "clips/spoken_words.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <unicode/uchar.h>
+#include <unicode/uscript.h>
+
+#include "listen/character_errors.h"
+#include "text/cleaner.h"
+#include "text/unicode.h"
+
+namespace myxtts {
+namespace {
+
+constexpr std::u32string_view kApostrophes = U"'’ʼ`";
+constexpr std::u32string_view kPoints = U".,:٫٬";   // within numbers
+constexpr std::u32string_view kBefore = U"$£€¥#";   // numbers
+constexpr std::u32string_view kBehind = U"%°€$£٪";  // numbers
+constexpr char32_t kJoiner = 0x200C;                // keeps letters of one word apart
+constexpr std::size_t kNoWord = static_cast<std::size_t>(-1);
+
+bool is_in(std::u32string_view signs, char32_t c) {
+  return signs.find(c) != std::u32string_view::npos;
+}
+
+bool is_mark(char32_t c) {
+  constexpr std::uint32_t kMarks = U_GC_M_MASK;
+  return (U_MASK(u_charType(static_cast<UChar32>(c))) & kMarks) != 0;
+}
+
+bool is_letter(char32_t c) {
+  return c != kNoCodePoint && c != '_' && (is_word(c) || is_mark(c));
+}
+
+// Whether each character stands for itself: its script has no blanks.
+bool is_alone(char32_t c) {
+  if (c < 0x0E00) return false;
+  UErrorCode error = U_ZERO_ERROR;
+  switch (uscript_getScript(static_cast<UChar32>(c), &error)) {
+    case USCRIPT_HAN:
+    case USCRIPT_HIRAGANA:
+    case USCRIPT_KATAKANA:
+    case USCRIPT_THAI:
+    case USCRIPT_LAO:
+    case USCRIPT_KHMER:
+    case USCRIPT_MYANMAR:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::size_t length_of(char32_t c) {
+  return static_cast<std::size_t>(U8_LENGTH(static_cast<UChar32>(c)));
+}
+
+}  // namespace
+
+std::vector<WordPlace> find_words(std::string_view text) {
+  std::vector<WordPlace> words;
+  std::size_t begin = kNoWord;
+  char32_t before = kNoCodePoint;
+  const auto end_word = [&](std::size_t end) {
+    if (begin != kNoWord) words.push_back({begin, end});
+    begin = kNoWord;
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    const char32_t c = code_point_at(text, at);
+    const char32_t next = code_point_at(text, at + length_of(c));
+    const bool is_inside = begin != kNoWord;
+    if (is_letter(c)) {
+      const bool is_mark_of_one = is_inside && is_mark(c);
+      if ((is_alone(c) || is_alone(before)) && !is_mark_of_one) end_word(at);
+      if (begin == kNoWord) begin = at;
+    } else if (is_in(kBefore, c) && is_digit(next)) {
+      end_word(at);
+      begin = at;
+    } else if (is_inside && is_in(kBehind, c) && is_digit(before)) {
+      end_word(at + length_of(c));
+    } else {
+      const bool joins = is_inside && is_letter(next) &&
+                         ((is_in(kApostrophes, c) && is_letter(before)) || c == kJoiner ||
+                          (is_in(kPoints, c) && is_digit(before) && is_digit(next)));
+      if (!joins) end_word(at);
+    }
+    before = c;
+    at += length_of(c);
+  }
+  end_word(text.size());
+  return words;
+}
+
+std::int64_t letter_errors(std::u32string_view a, std::u32string_view b, std::int64_t most) {
+  if (a.size() > b.size()) std::swap(a, b);
+  if (std::ssize(b) - std::ssize(a) > most) return most + 1;
+  std::vector<std::int64_t> row(a.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (const char32_t letter : b) {
+    std::int64_t diagonal = row[0]++;
+    std::int64_t least = row[0];
+    for (std::size_t j = 0; j < a.size(); ++j) {
+      const std::int64_t changed = diagonal + (letter == a[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, row[j + 1] + 1, row[j] + 1});
+      least = std::min(least, row[j + 1]);
+    }
+    if (least > most) return most + 1;
+  }
+  return std::min(row.back(), most + 1);
+}
+
+std::int32_t SpokenWords::number(std::string_view text, const WordPlace& word) {
+  const bool has_dot = text.substr(word.end).starts_with('.');
+  const std::string key(text.substr(word.begin, word.end - word.begin + (has_dot ? 1 : 0)));
+  const auto found = known_.find(key);
+  if (found != known_.end()) return found->second;
+  const std::string code = language_code(language_);
+  const std::string_view core = std::string_view(key).substr(0, word.end - word.begin);
+  std::u32string letters = letters_heard(core, code);
+  std::u32string abbreviated;
+  if (has_dot) {
+    abbreviated = letters_heard(expand_abbreviations(to_lower(key), language_), code);
+    if (abbreviated == letters) abbreviated.clear();
+  }
+  const std::int32_t number = letters.empty() ? -1 : number_of(letters, abbreviated);
+  known_.emplace(key, number);
+  return number;
+}
+
+std::int32_t SpokenWords::number_of(const std::u32string& letters,
+                                    const std::u32string& abbreviated) {
+  const std::u32string key = abbreviated.empty() ? letters : letters + U' ' + abbreviated;
+  const auto [found, is_new] =
+      numbers_.emplace(key, static_cast<std::int32_t>(std::ssize(letters_)));
+  if (is_new) {
+    letters_.push_back(letters);
+    abbreviated_.push_back(abbreviated);
+  }
+  return found->second;
+}
+
+std::int64_t SpokenWords::errors(std::int32_t a, std::int32_t b) const {
+  if (a == b) return 0;
+  std::int64_t least = std::ssize(letters(a)) + std::ssize(letters(b));
+  for (const auto* first : {&letters(a), &abbreviated(a)}) {
+    for (const auto* second : {&letters(b), &abbreviated(b)}) {
+      if (!first->empty() && !second->empty()) {
+        least = std::min(least, letter_errors(*first, *second, least));
+      }
+    }
+  }
+  return least;
+}
+
+}  // namespace myxtts
