@@ -76,6 +76,7 @@ std::string to_json(const RecordingClips& made) {
                      {"made_from", made.made_from},
                      {"error", made.error},
                      {"damage", made.damage},
+                     {"language", made.language},
                      {"seconds", made.seconds},
                      {"speech_seconds", made.speech_seconds},
                      {"clips", clips},
@@ -88,15 +89,17 @@ RecordingClips parse_recording_clips(std::string_view text, const std::string& s
   try {
     const Json json = Json::parse(text);
     if (json.at("version") != kVersion) {
-      throw DataError(fmt::format("{} was written by another version of this program. Remove it; "
-                                  "its recording is then done again.",
-                                  subject));
+      throw DataError(
+          fmt::format("{} was written by another version of this program. Remove it; "
+                      "its recording is then done again.",
+                      subject));
     }
     RecordingClips made{.recording = json.at("recording"),
                         .file = json.at("file"),
                         .made_from = json.at("made_from"),
                         .error = json.at("error"),
                         .damage = json.at("damage"),
+                        .language = json.at("language"),
                         .seconds = json.at("seconds"),
                         .speech_seconds = json.at("speech_seconds")};
     for (const auto& clip : json.at("clips")) made.clips.push_back(clip_of_json(clip));

@@ -56,11 +56,13 @@ struct RecordingClips {
   std::string made_from = {};  // of what file and with what settings: another run compares it
   std::string error = {};      // why nothing came of it, as a sentence
   std::string damage = {};     // why only its beginning was used, as a sentence
+  std::string language = {};   // of its texts
   double seconds = 0;
   double speech_seconds = 0;
   std::vector<MadeClip> clips = {};
   std::vector<LeftOut> left_out = {};
-  std::vector<RecordingVoice> voices = {};  // from the one that speaks most on; empty: not told apart
+  std::vector<RecordingVoice> voices =
+      {};  // from the one that speaks most on; empty: not told apart
 };
 
 std::string to_json(const RecordingClips& clips);

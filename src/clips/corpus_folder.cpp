@@ -186,8 +186,8 @@ OpenFile prepared(const fs::path& folder) {
   for (const auto& part : {folder, folder / "wavs", folder / "work"}) {
     fs::create_directories(part, failed);
     if (failed) {
-      throw DataError(fmt::format("The folder {} cannot be made: {}.", part.string(),
-                                  failed.message()));
+      throw DataError(
+          fmt::format("The folder {} cannot be made: {}.", part.string(), failed.message()));
     }
   }
   OpenFile lock = locked(folder);
@@ -205,8 +205,7 @@ OpenFile prepared(const fs::path& folder) {
 
 }  // namespace
 
-CorpusFolder::CorpusFolder(fs::path folder)
-    : path_(std::move(folder)), lock_(prepared(path_)) {}
+CorpusFolder::CorpusFolder(fs::path folder) : path_(std::move(folder)), lock_(prepared(path_)) {}
 
 fs::path CorpusFolder::wav(const std::string& clip) const {
   return path_ / "wavs" / (clip + ".wav");
@@ -315,8 +314,8 @@ CorpusFolder::Summary summary_of(const Decided& decided, const ClipsPage& page) 
                                 .rejected = decided.rejected};
   for (const PageClip& clip : page.clips) {
     summary.seconds += clip.end - clip.begin;
-    summary.to_check += !clip.is_corrected &&
-                        (clip.text.confidence < page.limits.sure || !clip.text.doubt.empty());
+    summary.to_check +=
+        !clip.is_corrected && (clip.text.confidence < page.limits.sure || !clip.text.doubt.empty());
   }
   std::map<std::string, double> reasons;
   for (const RecordingClips& made : decided.recordings) {
@@ -382,8 +381,7 @@ CorpusFolder::Summary CorpusFolder::publish(const std::vector<RecordingClips>& r
   }
   const Json all = {{"format", "myxtts-clips"}, {"version", 1}, {"recordings", rows}};
   write_tables(path_, page);
-  write_text(path_ / "clips.json",
-             all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  write_text(path_ / "clips.json", all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
   write_clips_page(path_ / "clips.html", page);
   remove_other_sounds(path_ / "wavs", recordings);
   return summary_of(decided, page);

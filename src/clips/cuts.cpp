@@ -9,18 +9,17 @@
 namespace myxtts {
 namespace {
 
-constexpr double kSurePause = 0.35;  // seconds: longer than any sound holds the breath
-constexpr double kWordEdge = 0.1;    // seconds by which times of words may be wrong
+constexpr double kWordEdge = 0.1;  // seconds by which times of words may be wrong
 
 // What a choice costs, in seconds of speech that one would give up for it.
-constexpr double kShortPause = 1.0;    // a cut at a pause of no length; fades over kFades
-constexpr double kFades = 0.3;         // seconds
-constexpr double kInSentence = 0.5;    // a cut where no sentence ends
-constexpr double kInPhrase = 1.0;      // a cut where no sign stands
-constexpr double kLongInside = 0.8;    // each second of a pause inside, beyond half a second
-constexpr double kShortClip = 0.4;     // times the square of the seconds below kShort
+constexpr double kShortPause = 1.0;  // a cut at a pause of no length; fades over kFades
+constexpr double kFades = 0.3;       // seconds
+constexpr double kInSentence = 0.5;  // a cut where no sentence ends
+constexpr double kInPhrase = 1.0;    // a cut where no sign stands
+constexpr double kLongInside = 0.8;  // each second of a pause inside, beyond half a second
+constexpr double kShortClip = 0.4;   // times the square of the seconds below kShort
 constexpr double kShort = 4.0;
-constexpr double kDropped = 4.0;       // each second of speech that is in no clip
+constexpr double kDropped = 4.0;  // each second of speech that is in no clip
 
 std::string_view last_sign(const std::string& text) {
   constexpr std::string_view kSigns[] = {".", "!", "?", "…", "。", "！", "？", "؟", "।", "۔",
@@ -50,22 +49,21 @@ struct Sides {
   bool is_inside = false;  // of a word
 };
 
-Sides sides_of(double begin, double end, std::span<const TimedWord> words) {
+Sides sides_of(double begin, double end, std::span<const TimedWord> words, double longest_in_word) {
   const double middle = (begin + end) / 2;
   Sides sides;
-  const auto after = std::ranges::find_if(words, [middle](const TimedWord& word) {
-    return (word.begin + word.end) / 2 > middle;
-  });
+  const auto after = std::ranges::find_if(
+      words, [middle](const TimedWord& word) { return (word.begin + word.end) / 2 > middle; });
   if (after != words.begin()) sides.before = &*(after - 1);
   if (after != words.end()) sides.behind = &*after;
   const auto covers = [&](const TimedWord* word) {
     return word != nullptr && word->begin < begin - kWordEdge && word->end > end + kWordEdge;
   };
-  const bool no_gap = sides.before != nullptr && sides.behind != nullptr &&
-                      (sides.before->end > end + kWordEdge ||
-                       sides.behind->begin < begin - kWordEdge);
+  const bool no_gap =
+      sides.before != nullptr && sides.behind != nullptr &&
+      (sides.before->end > end + kWordEdge || sides.behind->begin < begin - kWordEdge);
   sides.is_inside =
-      end - begin < kSurePause && (covers(sides.before) || covers(sides.behind) || no_gap);
+      end - begin < longest_in_word && (covers(sides.before) || covers(sides.behind) || no_gap);
   return sides;
 }
 
@@ -112,7 +110,7 @@ bool may_join(const CutUnit& a, const CutUnit& b, const CutOptions& options) {
 }  // namespace
 
 std::vector<CutUnit> units_of_words(std::span<const SpeechUnit> units,
-                                    std::span<const TimedWord> words) {
+                                    std::span<const TimedWord> words, double longest_in_word) {
   std::vector<CutUnit> result;
   for (std::size_t i = 0; i < units.size(); ++i) {
     const auto& unit = units[i];
@@ -120,11 +118,12 @@ std::vector<CutUnit> units_of_words(std::span<const SpeechUnit> units,
       result.push_back({.begin = unit.begin, .end = unit.end, .ends_phrase = words.empty()});
       continue;
     }
-    const auto from = std::ranges::lower_bound(
-        words, units[i - 1].end - 30.0, {}, [](const TimedWord& word) { return word.begin; });
-    const auto near = std::ranges::lower_bound(
-        words, unit.begin + 30.0, {}, [](const TimedWord& word) { return word.begin; });
-    const Sides sides = sides_of(units[i - 1].end, unit.begin, std::span(from, near));
+    const auto from = std::ranges::lower_bound(words, units[i - 1].end - 30.0, {},
+                                               [](const TimedWord& word) { return word.begin; });
+    const auto near = std::ranges::lower_bound(words, unit.begin + 30.0, {},
+                                               [](const TimedWord& word) { return word.begin; });
+    const Sides sides =
+        sides_of(units[i - 1].end, unit.begin, std::span(from, near), longest_in_word);
     if (sides.is_inside) {
       result.back().end = unit.end;
       continue;
@@ -152,8 +151,7 @@ std::vector<CutClip> plan_clips(std::span<const CutUnit> units, const CutOptions
     if (!units[first].fault.empty()) continue;
     for (std::size_t last = first; last < count; ++last) {
       if (last > first && !may_join(units[last - 1], units[last], options)) break;
-      const auto clip =
-          clip_of(units, first, last - first + 1, options.room, recording_seconds);
+      const auto clip = clip_of(units, first, last - first + 1, options.room, recording_seconds);
       if (clip.seconds() > options.max_seconds) break;
       if (clip.seconds() < options.min_seconds) continue;
       const double cost = best[first] + cost_of_clip(units, clip);

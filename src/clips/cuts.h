@@ -14,7 +14,7 @@ namespace myxtts {
 
 // How speech is cut into clips; seconds.
 struct CutOptions {
-  double min_seconds = 2.0;    // of a clip, with the room around it
+  double min_seconds = 2.0;  // of a clip, with the room around it
   double max_seconds = 11.0;
   double room = 0.15;          // on each side, where the neighbours leave it
   double longest_pause = 1.0;  // inside a clip
@@ -40,11 +40,16 @@ struct CutClip {
   double seconds() const { return end - begin; }
 };
 
-// The units that words allow: where a pause lies inside a word its two sides are one. Recognisers
-// stretch words over pauses, so one of 0.35 s is never taken for the inside of a word. Without
-// words they stay as they are. `words` are in order.
+// From this many seconds on a pause is never the inside of a word: recognisers stretch words over
+// pauses. Words that are whole subtitles have such pauses inside.
+inline constexpr double kLongestInWord = 0.35;
+inline constexpr double kLongestInSubtitle = 1e9;
+
+// The units that words allow: where a pause lies inside a word its two sides are one. Without words
+// they stay as they are. `words` are in order.
 std::vector<CutUnit> units_of_words(std::span<const SpeechUnit> units,
-                                    std::span<const TimedWord> words);
+                                    std::span<const TimedWord> words,
+                                    double longest_in_word = kLongestInWord);
 
 // The clips that keep the most speech, cut at the longest pauses and at ends of sentences, as found
 // by going through all ways to cut (dynamic programming). Units that are in no clip either have a

@@ -57,10 +57,8 @@ std::string line_of(double begin, const std::string& language,
 std::vector<HeardStretch> stretches_to_hear(const SoundCourse& course) {
   std::vector<CutUnit> units;
   for (const SpeechUnit& unit : speech_units(course, kLeastPause)) cut_evenly(unit, units);
-  const CutOptions options{.min_seconds = 0,
-                           .max_seconds = kLongestStretch,
-                           .room = 0.3,
-                           .longest_pause = 3.0};
+  const CutOptions options{
+      .min_seconds = 0, .max_seconds = kLongestStretch, .room = 0.3, .longest_pause = 3.0};
   std::vector<HeardStretch> stretches;
   for (const CutClip& clip : plan_clips(units, options, course.seconds())) {
     stretches.push_back({clip.begin, clip.end});
@@ -74,71 +72,80 @@ WordKeeper::WordKeeper(std::filesystem::path file, std::string key)
 }
 
 void WordKeeper::read() {
+  std::string whole = Json{{"key", key_}}.dump() + "\n";
   std::error_code failed;
   if (std::filesystem::exists(file_, failed)) {
     std::istringstream lines(read_text_file(file_, "The record of words", kLargestFile));
     std::string line;
+    // An object; nothing at the end, or in a line that was cut off.
     const auto next = [&] {
-      if (!std::getline(lines, line) || lines.eof()) return Json();  // cut off within the line
-      return Json::parse(line, nullptr, false);
+      const bool is_whole = std::getline(lines, line) && !lines.eof();
+      return is_whole ? Json::parse(line, nullptr, false) : Json();
     };
     const Json head = next();
-    if (head.is_object() && head.value("key", "") == key_) {
-      std::string whole = line + "\n";
-      for (Json json = next(); json.is_object() && json.contains("words"); json = next()) {
-        Kept kept{.begin = json.at("begin"), .language = json.at("language")};
-        for (const Json& word : json.at("words")) {
-          kept.words.push_back({word.at(0), word.at(1), word.at(2), word.at(3)});
-        }
-        kept_.push_back(std::move(kept));
-        whole += line + "\n";
-      }
-      write_file_atomically(file_, bytes_of(whole));
-      return;
+    const bool is_same = head.is_object() && head.value("key", "") == key_;
+    for (Json json = is_same ? next() : Json(); json.is_object(); json = next()) {
+      is_complete_ = json.contains("complete");
+      if (!is_complete_) kept_.push_back(kept_of(json));
+      whole += line + "\n";
     }
   }
-  write_file_atomically(file_, bytes_of(Json{{"key", key_}}.dump() + "\n"));
+  write_file_atomically(file_, bytes_of(whole));
 }
 
-void WordKeeper::keep(const Kept& kept) {
+WordKeeper::Kept WordKeeper::kept_of(const nlohmann::json& json) {
+  Kept kept{.begin = json.at("begin"), .language = json.at("language")};
+  for (const Json& word : json.at("words")) {
+    kept.words.push_back({word.at(0), word.at(1), word.at(2), word.at(3)});
+  }
+  return kept;
+}
+
+void WordKeeper::append(const std::string& line) const {
   const OpenFile file(::open(file_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   if (file.get() < 0) {
     throw DataError(fmt::format("{} cannot be written: {}.", file_.string(),
                                 std::generic_category().message(errno)));
   }
-  const std::string line = line_of(kept.begin, kept.language, kept.words);
   detail::write_all(file.get(), bytes_of(line), file_);
 }
 
-const WordKeeper::Kept* WordKeeper::find(double begin) const {
-  const auto found = std::ranges::find_if(
+bool WordKeeper::has(double begin) const {
+  return std::ranges::any_of(
       kept_, [begin](const Kept& kept) { return std::abs(kept.begin - begin) < 1e-6; });
-  return found == kept_.end() ? nullptr : &*found;
 }
 
-bool WordKeeper::has_all(const std::vector<HeardStretch>& stretches) const {
-  return std::ranges::all_of(stretches, [this](const HeardStretch& stretch) {
-    return find(stretch.begin) != nullptr;
-  });
+RecordingWords WordKeeper::words() const {
+  RecordingWords result;
+  std::map<std::string, std::size_t> languages;
+  std::vector<const Kept*> order;
+  for (const Kept& kept : kept_) order.push_back(&kept);
+  std::ranges::sort(order, {}, &Kept::begin);
+  for (const Kept* kept : order) {
+    languages[kept->language] += kept->words.size() + 1;
+    result.words.insert(result.words.end(), kept->words.begin(), kept->words.end());
+  }
+  if (!languages.empty()) {
+    result.language = std::ranges::max_element(languages, {}, [](const auto& entry) {
+                        return entry.second;
+                      })->first;
+  }
+  return result;
 }
 
-RecordingWords WordKeeper::words(const Recording& recording,
-                                 const std::vector<HeardStretch>& stretches,
-                                 const Transcriber& transcriber, const TranscribeOptions& options,
-                                 const std::function<void(double)>& heard) {
+void WordKeeper::hear(const Recording& recording, const std::vector<HeardStretch>& stretches,
+                      const Transcriber& transcriber, const TranscribeOptions& options,
+                      const std::function<void(double)>& heard) {
   const Resampler resample(kClipRate, kWhisperRate, at::kCPU);
   std::vector<HeardStretch> waiting;
   for (const auto& stretch : stretches) {
-    if (find(stretch.begin) == nullptr) {
-      waiting.push_back(stretch);
-    } else if (heard) {
-      heard(stretch.end - stretch.begin);
-    }
+    if (!has(stretch.begin)) waiting.push_back(stretch);
+    if (has(stretch.begin) && heard) heard(stretch.end - stretch.begin);
   }
-  for (std::size_t first = 0; first < waiting.size();
-       first += static_cast<std::size_t>(options.batch)) {
+  const auto at_once = static_cast<std::size_t>(options.batch);
+  for (std::size_t first = 0; first < waiting.size(); first += at_once) {
     stop_if_interrupted();
-    const auto last = std::min(waiting.size(), first + static_cast<std::size_t>(options.batch));
+    const auto last = std::min(waiting.size(), first + at_once);
     std::vector<at::Tensor> sounds;
     for (std::size_t i = first; i < last; ++i) {
       sounds.push_back(resample(recording.sound(std::llround(waiting[i].begin * kClipRate),
@@ -151,24 +158,13 @@ RecordingWords WordKeeper::words(const Recording& recording,
         word.begin += waiting[i].begin;
         word.end += waiting[i].begin;
       }
+      append(line_of(waiting[i].begin, transcript.language, transcript.words));
       kept_.push_back({waiting[i].begin, transcript.language, std::move(transcript.words)});
-      keep(kept_.back());
       if (heard) heard(waiting[i].end - waiting[i].begin);
     }
   }
-  RecordingWords result;
-  std::map<std::string, std::size_t> languages;
-  for (const auto& stretch : stretches) {
-    const Kept& kept = *find(stretch.begin);
-    languages[kept.language] += kept.words.size() + 1;
-    result.words.insert(result.words.end(), kept.words.begin(), kept.words.end());
-  }
-  if (!languages.empty()) {
-    result.language =
-        std::ranges::max_element(languages, {}, [](const auto& entry) { return entry.second; })
-            ->first;
-  }
-  return result;
+  append(Json{{"complete", true}}.dump() + "\n");
+  is_complete_ = true;
 }
 
 }  // namespace myxtts

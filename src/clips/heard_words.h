@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "clips/recording.h"
 #include "clips/speech.h"
 #include "listen/transcriber.h"
@@ -25,7 +27,7 @@ std::vector<HeardStretch> stretches_to_hear(const SoundCourse& course);
 
 // What is said in one recording.
 struct RecordingWords {
-  std::string language = {};           // that most of it is in
+  std::string language = {};          // that most of it is in
   std::vector<TimedWord> words = {};  // seconds of the recording, in order
 };
 
@@ -33,6 +35,7 @@ struct RecordingWords {
 //
 //   {"key": "of the recording, the model and the language"}
 //   {"begin": 12.3, "language": "en", "words": [[" Hello", 12.4, 12.8, 0.97], ...]}
+//   {"complete": true}
 //
 // so that another run goes on where this one was interrupted. A file with another key is begun
 // anew, a last line that was cut off is done again. One thread at a time.
@@ -41,14 +44,17 @@ class WordKeeper {
   // `file` need not exist. Throws DataError when it cannot be read or written.
   WordKeeper(std::filesystem::path file, std::string key);
 
-  // Whether all stretches are there already.
-  bool has_all(const std::vector<HeardStretch>& stretches) const;
+  // Whether the whole recording was heard already.
+  bool is_complete() const { return is_complete_; }
 
-  // The words of all stretches, those that were kept and those that are heard now; `heard` is told
-  // the seconds of each. Throws Interrupted.
-  RecordingWords words(const Recording& recording, const std::vector<HeardStretch>& stretches,
-                       const Transcriber& transcriber, const TranscribeOptions& options,
-                       const std::function<void(double seconds)>& heard = {});
+  // What was heard, in order of time.
+  RecordingWords words() const;
+
+  // Hears those of all stretches of the recording that were not heard yet; `heard` is told the
+  // seconds of each. Throws Interrupted.
+  void hear(const Recording& recording, const std::vector<HeardStretch>& stretches,
+            const Transcriber& transcriber, const TranscribeOptions& options,
+            const std::function<void(double seconds)>& heard = {});
 
  private:
   struct Kept {
@@ -58,12 +64,14 @@ class WordKeeper {
   };
 
   void read();
-  void keep(const Kept& kept);
-  const Kept* find(double begin) const;
+  static Kept kept_of(const nlohmann::json& json);
+  void append(const std::string& line) const;
+  bool has(double begin) const;
 
   const std::filesystem::path file_;
   const std::string key_;
   std::vector<Kept> kept_;
+  bool is_complete_ = false;
 };
 
 }  // namespace myxtts

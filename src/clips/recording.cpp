@@ -5,8 +5,10 @@
 #include <unistd.h>
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -41,6 +43,14 @@ OpenFile nameless_file(const std::filesystem::path& folder) {
   }
   ::unlink(name.c_str());
   return named;
+}
+
+std::unique_ptr<SoundReader> opened(const std::filesystem::path& path) {
+  try {
+    return std::make_unique<SoundReader>(path);
+  } catch (const DataError& error) {
+    throw UnreadableRecording(error.what());
+  }
 }
 
 }  // namespace
@@ -82,29 +92,37 @@ at::Tensor StreamResampler::take(std::int64_t end, std::int64_t count) {
 Recording::Recording(const std::filesystem::path& path, const std::filesystem::path& scratch,
                      const std::function<void(double)>& heard)
     : path_(path), file_(nameless_file(scratch)) {
-  SoundReader reader(path);
-  const auto rate = reader.sample_rate();
+  const auto reader = opened(path);
+  const auto rate = reader->sample_rate();
+  const auto channels = reader->channels();
   StreamResampler resample(rate, kClipRate);
-  try {
-    while (true) {
-      stop_if_interrupted();
-      const auto first = reader.frames_read();
-      const auto values = reader.read();
-      if (values.empty()) break;
-      count_clipped(values, reader.channels(), first, rate);
-      const auto frames = std::ssize(values) / reader.channels();
-      const auto all = at::from_blob(const_cast<float*>(values.data()),
-                                     {frames, reader.channels()}, at::kFloat);
-      write(resample.add(all.mean(1)));
-      if (heard) heard(static_cast<double>(frames) / static_cast<double>(rate));
-    }
-  } catch (const DataError& error) {
-    const double good = static_cast<double>(reader.frames_read()) / static_cast<double>(rate);
-    if (good < kWorthKeeping) throw;
-    damage_ = fmt::format("{} What comes before, {}, is used.", error.what(),
-                          human_duration(std::chrono::milliseconds(std::llround(good * 1000))));
+  while (true) {
+    stop_if_interrupted();
+    const auto first = reader->frames_read();
+    const auto values = read_on(*reader);
+    if (values.empty()) break;
+    count_clipped(values, channels, first, rate);
+    const auto frames = std::ssize(values) / channels;
+    const auto all =
+        at::from_blob(const_cast<float*>(values.data()), {frames, channels}, at::kFloat);
+    write(resample.add(all.mean(1)));
+    if (heard) heard(static_cast<double>(frames) / static_cast<double>(rate));
   }
   write(resample.finish());
+}
+
+// The next values; none at the end, or where the file is damaged from here on.
+std::span<const float> Recording::read_on(SoundReader& reader) {
+  try {
+    return reader.read();
+  } catch (const DataError& error) {
+    const double good =
+        static_cast<double>(reader.frames_read()) / static_cast<double>(reader.sample_rate());
+    if (good < kWorthKeeping) throw UnreadableRecording(error.what());
+    damage_ = fmt::format("{} What comes before, {}, is used.", error.what(),
+                          human_duration(std::chrono::milliseconds(std::llround(good * 1000))));
+    return {};
+  }
 }
 
 double Recording::seconds() const {
@@ -114,8 +132,8 @@ double Recording::seconds() const {
 void Recording::write(const at::Tensor& sound) {
   if (sound.size(0) == 0) return;
   const auto plain = sound.contiguous();
-  const auto values = to_16_bits(
-      std::span(plain.const_data_ptr<float>(), static_cast<std::size_t>(plain.size(0))));
+  const auto values =
+      to_16_bits(std::span(plain.const_data_ptr<float>(), static_cast<std::size_t>(plain.size(0))));
   detail::write_all(file_.get(), std::as_bytes(std::span(values)),
                     path_.filename().string() + " in working form");
   samples_ += plain.size(0);

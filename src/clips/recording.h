@@ -4,12 +4,15 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
 #include "audio/resample.h"
+#include "audio/sound_reader.h"
+#include "base/error.h"
 #include "base/files.h"
 
 namespace myxtts {
@@ -31,10 +34,16 @@ class StreamResampler {
   at::Tensor take(std::int64_t end, std::int64_t last);
 
   Resampler resample_;
-  std::int64_t from_, to_;  // samples that correspond to one another
-  std::int64_t step_ = 0;   // samples, a multiple of from_, beyond the reach of the filter
-  at::Tensor held_;         // what the next samples need
+  std::int64_t from_, to_;   // samples that correspond to one another
+  std::int64_t step_ = 0;    // samples, a multiple of from_, beyond the reach of the filter
+  at::Tensor held_;          // what the next samples need
   std::int64_t before_ = 0;  // of those, the first ones are done already
+};
+
+// Nothing can be made of a file: it is missing, empty, no sound, or damaged from its start on.
+class UnreadableRecording : public DataError {
+ public:
+  using DataError::DataError;
 };
 
 // A recording of any length, decoded once: mono at kClipRate in 16 bits, in a file of the folder
@@ -43,8 +52,8 @@ class StreamResampler {
 class Recording {
  public:
   // Reads it whole; `heard` is told of each further second. A file that is damaged after its first
-  // seconds is kept up to there, and damage() says so. Throws DataError otherwise: where nothing
-  // can be read, or the disk is full. Throws Interrupted.
+  // seconds is kept up to there, and damage() says so. Throws UnreadableRecording where
+  // nothing can be read, another DataError where the disk is full, and Interrupted.
   Recording(const std::filesystem::path& path, const std::filesystem::path& scratch,
             const std::function<void(double seconds)>& heard = {});
 
@@ -60,6 +69,7 @@ class Recording {
   at::Tensor sound(std::int64_t begin, std::int64_t end) const;
 
  private:
+  std::span<const float> read_on(SoundReader& reader);
   void write(const at::Tensor& sound);
   void count_clipped(std::span<const float> values, std::int64_t channels, std::int64_t first,
                      std::int64_t rate);

@@ -10,7 +10,7 @@
 namespace myxtts {
 namespace {
 
-constexpr double kAround = 4.0;        // seconds on each side in which silence is looked for
+constexpr double kAround = 4.0;         // seconds on each side in which silence is looked for
 constexpr double kBelowLoudest = 25.0;  // dB: what is as loud as that is voice
 constexpr double kSilentLevel = -60.0;  // dB of full scale
 constexpr double kTonal = -2.5;         // dB; noise is at -0.4, held tones below -4
@@ -97,8 +97,7 @@ LeftOutReason kind_of_pause(const SoundCourse& course, const Recording& recordin
   const double middle = (begin + end) / 2;
   const double from = std::max(begin, middle - kLongestLook / 2);
   const double to = std::min(end, middle + kLongestLook / 2);
-  const auto sound =
-      recording.sound(std::llround(from * kClipRate), std::llround(to * kClipRate));
+  const auto sound = recording.sound(std::llround(from * kClipRate), std::llround(to * kClipRate));
   const bool music = is_tonal(sound);
   return {music ? "music" : "noise",
           fmt::format("{} without speech for {:.1f} s.", music ? "Music" : "Noise", end - begin)};
@@ -112,12 +111,12 @@ bool is_tonal(const at::Tensor& sound) {
   constexpr std::int64_t kCount = 440;  // up to 4,900 Hz
   constexpr std::int64_t kAtOnce = 8;
   if (sound.size(0) < kSize * 3) return false;
-  const auto power = at::stft(sound, kSize, kSize / 4, kSize, at::hann_window(kSize), false, false,
-                              true, true)
-                         .abs()
-                         .square()
-                         .narrow(0, kFirst, kCount)
-                         .t();  // [frames, bins]
+  const auto power =
+      at::stft(sound, kSize, kSize / 4, kSize, at::hann_window(kSize), false, false, true, true)
+          .abs()
+          .square()
+          .narrow(0, kFirst, kCount)
+          .t();  // [frames, bins]
   const auto groups = power.size(0) / kAtOnce;
   if (groups == 0) return false;
   const auto mean = power.narrow(0, 0, groups * kAtOnce).view({groups, kAtOnce, kCount}).mean(1);

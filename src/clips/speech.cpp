@@ -7,14 +7,14 @@
 namespace myxtts {
 namespace {
 
-constexpr float kBegins = 0.5F;   // probability from which somebody speaks
-constexpr float kGoesOn = 0.35F;  // and goes on
+constexpr float kBegins = 0.5F;           // probability from which somebody speaks
+constexpr float kGoesOn = 0.35F;          // and goes on
 constexpr double kNeighbourhood = 4.0;    // seconds on each side that say how loud silence is
 constexpr double kBlock = 1.0;            // seconds for which that is asked once
 constexpr float kAboveQuiet = 8.0F;       // dB above silence from which sound is speech
 constexpr float kBelowLoud = 38.0F;       // dB below loud speech under which nothing is
 constexpr float kLeastBelowLoud = 14.0F;  // dB: in noise, weak sounds are still speech
-constexpr double kWeakEdge = 0.2;      // seconds by which a weak sound may go beyond the activity
+constexpr double kWeakEdge = 0.2;        // seconds by which a weak sound may go beyond the activity
 constexpr double kShortestSound = 0.08;  // seconds; shorter ones are clicks
 
 std::size_t step_at(double seconds) {
@@ -27,8 +27,8 @@ float share_of(const SoundCourse& course, double begin, double end, double share
   if (first == last) return kQuietest;
   std::vector<float> levels(course.level.begin() + static_cast<std::ptrdiff_t>(first),
                             course.level.begin() + static_cast<std::ptrdiff_t>(last));
-  const auto place = levels.begin() + static_cast<std::ptrdiff_t>(
-                                          share * static_cast<double>(levels.size() - 1));
+  const auto place =
+      levels.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(levels.size() - 1));
   std::nth_element(levels.begin(), place, levels.end());
   return *place;
 }
@@ -40,9 +40,9 @@ std::vector<char> active_steps(const SoundCourse& course) {
   bool speaks = false;
   std::size_t window = 0;
   for (std::size_t step = 0; step < active.size(); ++step) {
-    const auto now = std::min(
-        static_cast<std::size_t>(static_cast<double>(step) * kLevelStep / kSpeechStep),
-        course.speech.empty() ? 0 : course.speech.size() - 1);
+    const auto now =
+        std::min(static_cast<std::size_t>(static_cast<double>(step) * kLevelStep / kSpeechStep),
+                 course.speech.empty() ? 0 : course.speech.size() - 1);
     if (now != window || step == 0) {
       window = now;
       const float p = course.speech.empty() ? 0.0F : course.speech[window];

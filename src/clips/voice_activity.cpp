@@ -17,11 +17,11 @@
 namespace myxtts {
 namespace {
 
-constexpr std::int64_t kContext = 64;    // samples of the window before
-constexpr std::int64_t kMirrored = 64;   // samples behind, for the last frame of the spectrogram
-constexpr std::int64_t kHop = 128;       // samples between frames
+constexpr std::int64_t kContext = 64;   // samples of the window before
+constexpr std::int64_t kMirrored = 64;  // samples behind, for the last frame of the spectrogram
+constexpr std::int64_t kHop = 128;      // samples between frames
 constexpr std::int64_t kBins = 129;
-constexpr std::int64_t kWidth = 128;     // of the cell
+constexpr std::int64_t kWidth = 128;  // of the cell
 constexpr std::int64_t kWindowsAtOnce = 2048;
 
 at::Tensor tensor_of(const TensorsByName& tensors, const std::string& name, at::IntArrayRef shape,
@@ -63,8 +63,7 @@ VoiceActivity::VoiceActivity(const std::filesystem::path& weights) {
   convolutions_ = {convolution("conv1", kBins, 128, 1), convolution("conv2", 128, 64, 2),
                    convolution("conv3", 64, 64, 2), convolution("conv4", 64, kWidth, 1)};
   input_weight_ = take("lstm_cell.weight_ih", {4 * kWidth, kWidth});
-  gate_bias_ =
-      take("lstm_cell.bias_ih", {4 * kWidth}) + take("lstm_cell.bias_hh", {4 * kWidth});
+  gate_bias_ = take("lstm_cell.bias_ih", {4 * kWidth}) + take("lstm_cell.bias_hh", {4 * kWidth});
   state_weight_ = values_in(take("lstm_cell.weight_hh", {4 * kWidth, kWidth}).t());
   output_weight_ = values_in(take("final_conv.weight", {1, kWidth, 1}));
   output_bias_ = values_in(take("final_conv.bias", {1})).front();
@@ -85,8 +84,8 @@ VoiceActivity VoiceActivity::with_fetched_weights() {
 at::Tensor VoiceActivity::features(const at::Tensor& windows) const {
   const auto mirrored = at::reflection_pad1d(windows, {0, kMirrored}).unsqueeze(1);
   const auto spectrum = exact_conv1d(mirrored, transform_, {}, kHop);  // [N, 258, 4]
-  auto x = (spectrum.narrow(1, 0, kBins).square() + spectrum.narrow(1, kBins, kBins).square())
-               .sqrt();
+  auto x =
+      (spectrum.narrow(1, 0, kBins).square() + spectrum.narrow(1, kBins, kBins).square()).sqrt();
   for (const auto& [weight, bias, stride] : convolutions_) {
     x = exact_conv1d(x, weight, bias, stride, 1).relu();
   }
@@ -115,10 +114,10 @@ std::vector<float> VoiceActivity::Listener::finish() {
 // turn into wide instructions.
 void VoiceActivity::Listener::hear(const at::Tensor& sound, std::int64_t windows) {
   const at::NoGradGuard no_gradients;
-  const auto gates = network_
-                         .features(sound.unfold(0, kContext + kSpeechWindow, kSpeechWindow)
-                                       .narrow(0, 0, windows))
-                         .contiguous();
+  const auto gates =
+      network_
+          .features(sound.unfold(0, kContext + kSpeechWindow, kSpeechWindow).narrow(0, 0, windows))
+          .contiguous();
   std::array<float, 4 * kWidth> sums{};
   for (std::int64_t window = 0; window < windows; ++window) {
     const auto* given = gates.const_data_ptr<float>() + window * 4 * kWidth;
@@ -130,8 +129,8 @@ void VoiceActivity::Listener::hear(const at::Tensor& sound, std::int64_t windows
     }
     float output = network_.output_bias_;
     for (std::size_t i = 0; i < kWidth; ++i) {
-      cell_[i] = sigmoid(sums[kWidth + i]) * cell_[i] +
-                 sigmoid(sums[i]) * std::tanh(sums[2 * kWidth + i]);
+      cell_[i] =
+          sigmoid(sums[kWidth + i]) * cell_[i] + sigmoid(sums[i]) * std::tanh(sums[2 * kWidth + i]);
       state_[i] = sigmoid(sums[3 * kWidth + i]) * std::tanh(cell_[i]);
       output += network_.output_weight_[i] * std::max(0.0F, state_[i]);
     }

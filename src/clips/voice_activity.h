@@ -10,8 +10,8 @@
 
 namespace myxtts {
 
-inline constexpr std::int64_t kSpeechRate = 16'000;   // samples a second
-inline constexpr std::int64_t kSpeechWindow = 512;    // samples that get a probability: 32 ms
+inline constexpr std::int64_t kSpeechRate = 16'000;  // samples a second
+inline constexpr std::int64_t kSpeechWindow = 512;   // samples that get a probability: 32 ms
 
 // Says of every 32 ms how likely somebody speaks: the network of Silero VAD at 16,000 Hz. It
 // computes on the CPU. Any thread.
@@ -57,9 +57,9 @@ class VoiceActivity {
 
   at::Tensor transform_;  // [258, 1, 256]: cosines, then sines, of the spectrogram
   std::array<Convolution, 4> convolutions_;
-  at::Tensor input_weight_, gate_bias_;    // [512, 128], [512]: gates i, f, g, o
-  std::vector<float> state_weight_;        // [128][512]
-  std::vector<float> output_weight_;       // [128]
+  at::Tensor input_weight_, gate_bias_;  // [512, 128], [512]: gates i, f, g, o
+  std::vector<float> state_weight_;      // [128][512]
+  std::vector<float> output_weight_;     // [128]
   float output_bias_ = 0;
 };
 

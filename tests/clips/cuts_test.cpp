@@ -90,9 +90,9 @@ TimedWord word(const char* text, double begin, double end) {
 
 TEST(Cuts, APauseInsideAWordIsNoCut) {
   const std::vector<SpeechUnit> speech{{1, 2}, {2.12, 3}, {3.1, 4}};
-  const auto units =
-      units_of_words(speech, std::vector{word(" one", 1, 1.7), word(" twotwo", 1.75, 2.98),
-                                         word(" three.", 3.05, 4)});
+  const auto units = units_of_words(
+      speech,
+      std::vector{word(" one", 1, 1.7), word(" twotwo", 1.75, 2.98), word(" three.", 3.05, 4)});
   ASSERT_EQ(units.size(), 2U);
   EXPECT_EQ(units[0].end, 3);
   EXPECT_EQ(units[1].begin, 3.1);
@@ -106,9 +106,9 @@ TEST(Cuts, ALongPauseIsNeverTheInsideOfAWord) {
 
 TEST(Cuts, SignsSayWhereSentencesAndPhrasesEnd) {
   const std::vector<SpeechUnit> speech{{1, 2}, {2.3, 3}, {3.3, 4}, {4.3, 5}};
-  const auto units = units_of_words(
-      speech, std::vector{word(" One.”", 1, 2), word(" two,", 2.3, 3), word(" three", 3.3, 4),
-                          word(" four", 4.3, 5)});
+  const auto units =
+      units_of_words(speech, std::vector{word(" One.”", 1, 2), word(" two,", 2.3, 3),
+                                         word(" three", 3.3, 4), word(" four", 4.3, 5)});
   ASSERT_EQ(units.size(), 4U);
   EXPECT_TRUE(units[0].ends_sentence);
   EXPECT_TRUE(units[0].ends_phrase);

@@ -29,9 +29,9 @@ fs::path wav_of(const fs::path& path, const at::Tensor& sound, std::int64_t rate
 }
 
 TEST(StreamResampler, GivesTheSamplesOfAllAtOnce) {
-  for (const auto& [from, to] : {std::pair(44100, 22050), std::pair(48000, 22050),
-                                 std::pair(22050, 16000), std::pair(8000, 22050),
-                                 std::pair(44101, 22050), std::pair(16000, 16000)}) {
+  for (const auto& [from, to] :
+       {std::pair(44100, 22050), std::pair(48000, 22050), std::pair(22050, 16000),
+        std::pair(8000, 22050), std::pair(44101, 22050), std::pair(16000, 16000)}) {
     const auto sound = tone(120'000) + tone(120'000, 0.31);
     const auto expected = Resampler(from, to, at::kCPU)(sound);
     StreamResampler resample(from, to);

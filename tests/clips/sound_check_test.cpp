@@ -82,7 +82,9 @@ TEST(SoundCheck, AllClipsGetOneLoudness) {
   EXPECT_NEAR(10 * std::log10(loud.square().mean().item<double>()), kClipLoudness, 0.2);
   // Pauses do not make it louder.
   const auto paused = at_clip_loudness(at::cat({sound, at::zeros({kClipRate * 3})}));
-  EXPECT_LT((paused.slice(0, 0, kClipRate) - loud.slice(0, 0, kClipRate)).abs().max().item<double>(), 1e-3);
+  EXPECT_LT(
+      (paused.slice(0, 0, kClipRate) - loud.slice(0, 0, kClipRate)).abs().max().item<double>(),
+      1e-3);
   auto peaked = sound * 0.01;
   peaked[1000] = 1.0F;
   EXPECT_NEAR(at_clip_loudness(peaked).abs().max().item<double>(), 0.891, 0.01);

@@ -52,7 +52,8 @@ TEST(Speech, AQuietPlaceAloneIsNoPause) {
 
 TEST(Speech, WeakSoundsAtTheEdgesBelongToIt) {
   auto course = course_of(6, {{2, 4}});
-  for (std::size_t i = 400; i < 412; ++i) course.level[i] = -50.0F;  // a last s, not heard as speech
+  for (std::size_t i = 400; i < 412; ++i)
+    course.level[i] = -50.0F;  // a last s, not heard as speech
   for (std::size_t i = 190; i < 200; ++i) course.level[i] = -50.0F;
   const auto units = speech_units(course, 0.2);
   ASSERT_EQ(units.size(), 1U);

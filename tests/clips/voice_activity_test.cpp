@@ -98,8 +98,7 @@ TEST(VoiceActivity, MissingWeightsAreNamedWithWhatToType) {
     VoiceActivity::with_fetched_weights();
     FAIL();
   } catch (const DataError& error) {
-    EXPECT_NE(std::string(error.what()).find("Type tools/setup in the checkout"),
-              std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("Type tools/setup in the checkout"), std::string::npos)
         << error.what();
   }
 }

@@ -45,8 +45,8 @@ TEST(Voices, ThousandsAreGroupedToo) {
 
 TEST(Voices, TheMeanOfAGroupIsOfLengthOneAndWeighted) {
   const auto voices = at::eye(3);
-  const auto means = means_of_groups(voices, std::vector{3.0, 1.0, 2.0},
-                                     std::vector<std::int64_t>{0, 0, 1});
+  const auto means =
+      means_of_groups(voices, std::vector{3.0, 1.0, 2.0}, std::vector<std::int64_t>{0, 0, 1});
   EXPECT_NEAR(means[0].norm().item<double>(), 1.0, 1e-6);
   EXPECT_NEAR((means[0][0] / means[0][1]).item<double>(), 3.0, 1e-5);
   EXPECT_NEAR(means[1][2].item<double>(), 1.0, 1e-6);
