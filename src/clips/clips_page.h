@@ -16,7 +16,7 @@ struct PageClip {
   double begin = 0;            // seconds of the recording
   double end = 0;
   ClipText text = {};
-  std::string speaker = {};  // empty: one speaker
+  std::string speaker = {};   // empty: one speaker
   bool is_corrected = false;  // its text is a person's
 };
 

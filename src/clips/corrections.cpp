@@ -16,22 +16,23 @@
 namespace myxtts {
 namespace {
 
-using Json = nlohmann::json;
+using CorrectionJson = nlohmann::json;
 
-constexpr std::size_t kLargestFile = 64'000'000;  // bytes
-constexpr std::size_t kLongestText = 4'000;       // bytes; a clip lasts seconds
-constexpr const char* kFormat = "myxtts-corrections";
+constexpr std::size_t kLargestCorrections = 64'000'000;  // bytes
+constexpr std::size_t kLongestCorrection = 4'000;        // bytes; a clip lasts seconds
+constexpr const char* kCorrectionsFormat = "myxtts-corrections";
 
-std::optional<std::string> text_at(const Json& entry, const char* key, const std::string& subject) {
+std::optional<std::string> text_at(const CorrectionJson& entry, const char* key,
+                                   const std::string& subject) {
   const auto found = entry.find(key);
   if (found == entry.end() || found->is_null()) return std::nullopt;
-  if (!found->is_string() || found->get_ref<const std::string&>().size() > kLongestText) {
+  if (!found->is_string() || found->get_ref<const std::string&>().size() > kLongestCorrection) {
     throw DataError(fmt::format("{}: \"{}\" of a clip is no text of a few seconds.", subject, key));
   }
   return collapse_spaces(repair_utf8(found->get_ref<const std::string&>()));
 }
 
-Correction correction_of(const Json& entry, const std::string& subject) {
+Correction correction_of(const CorrectionJson& entry, const std::string& subject) {
   if (!entry.is_object()) throw DataError(fmt::format("{}: a clip is no object.", subject));
   const auto name = text_at(entry, "clip", subject);
   if (!name || name->empty() || name->find('/') != std::string::npos) {
@@ -58,15 +59,15 @@ Correction correction_of(const Json& entry, const std::string& subject) {
 }  // namespace
 
 std::vector<Correction> parse_corrections(std::string_view text, const std::string& subject) {
-  const auto json = parse_shallow_json<Json>(text);
+  const auto json = parse_shallow_json<CorrectionJson>(text);
   const auto clips = json.is_object() ? json.find("clips") : json.end();
-  if (!json.is_object() || json.value("format", Json()) != kFormat || clips == json.end() ||
-      !clips->is_array()) {
+  if (!json.is_object() || json.value("format", CorrectionJson()) != kCorrectionsFormat ||
+      clips == json.end() || !clips->is_array()) {
     throw DataError(fmt::format(
         "{} holds no corrections; it is the file corrections.json that clips.html saves.",
         subject));
   }
-  if (json.value("version", Json()) != 1) {
+  if (json.value("version", CorrectionJson()) != 1) {
     throw DataError(fmt::format(
         "{} is of a newer version of the page; this program reads version 1. Take the program that "
         "wrote clips.html.",
@@ -74,7 +75,7 @@ std::vector<Correction> parse_corrections(std::string_view text, const std::stri
   }
   std::vector<Correction> corrections;
   std::set<std::string> names;
-  for (const Json& entry : *clips) {
+  for (const CorrectionJson& entry : *clips) {
     corrections.push_back(correction_of(entry, subject));
     if (!names.insert(corrections.back().clip).second) {
       throw DataError(fmt::format("{} corrects the clip {} twice.", subject,
@@ -85,7 +86,7 @@ std::vector<Correction> parse_corrections(std::string_view text, const std::stri
 }
 
 std::vector<Correction> read_corrections(const std::filesystem::path& file) {
-  return parse_corrections(read_text_file(file, "file of corrections", kLargestFile),
+  return parse_corrections(read_text_file(file, "file of corrections", kLargestCorrections),
                            file.string());
 }
 

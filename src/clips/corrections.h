@@ -11,10 +11,10 @@ namespace myxtts {
 
 // What a person said of a clip on the page.
 struct Correction {
-  std::string clip = {};               // its name, without .wav
+  std::string clip = {};                 // its name, without .wav
   std::optional<std::string> text = {};  // nothing: as it was
-  std::string was = {};                // the text that it replaces, where there is one
-  std::optional<bool> accepted = {};   // false: left out; nothing: no word on it
+  std::string was = {};                  // the text that it replaces, where there is one
+  std::optional<bool> accepted = {};     // false: left out; nothing: no word on it
 };
 
 // What clips.html saves as corrections.json:

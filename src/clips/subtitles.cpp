@@ -17,19 +17,19 @@
 namespace myxtts {
 namespace {
 
-constexpr std::size_t kLargestFile = 64'000'000;  // bytes
-constexpr std::size_t kLongestText = 4'000;       // bytes; nobody reads more at once
+constexpr std::size_t kLargestSubtitles = 64'000'000;  // bytes
+constexpr std::size_t kLongestSubtitle = 4'000;        // bytes; nobody reads more at once
 constexpr std::string_view kArrow = "-->";
-constexpr const char* kTooLong = "It is longer than anybody reads at once.";
+constexpr const char* kTooLongToRead = "It is longer than anybody reads at once.";
 
-struct Line {
+struct TextLine {
   std::int64_t number;
   std::string_view text;
 };
 
 // At \n, \r\n and \r.
-std::vector<Line> lines_of(std::string_view text) {
-  std::vector<Line> lines;
+std::vector<TextLine> lines_of(std::string_view text) {
+  std::vector<TextLine> lines;
   while (!text.empty()) {
     const auto end = std::min(text.find_first_of("\r\n"), text.size());
     lines.push_back({std::ssize(lines) + 1, text.substr(0, end)});
@@ -156,7 +156,7 @@ std::string readable(std::string_view text) {
 // In one line. Lines that begin with a dash are said by another person each.
 std::string in_one_line(const std::string& text) {
   std::string made;
-  for (const Line& line : lines_of(text)) {
+  for (const TextLine& line : lines_of(text)) {
     std::string_view rest = strip_left(line.text);
     for (const std::string_view dash : {"- ", "– ", "— "}) {
       if (rest.starts_with(dash)) rest.remove_prefix(dash.size());
@@ -228,8 +228,8 @@ class SubtitleReader {
   void read_rest() {
     Subtitle& cue = found_.cues.back();
     cue.text += " " + read_text();
-    if (cue.text.size() <= kLongestText) return;
-    skip(cue.line, kTooLong);
+    if (cue.text.size() <= kLongestSubtitle) return;
+    skip(cue.line, kTooLongToRead);
     found_.cues.pop_back();
   }
 
@@ -240,9 +240,9 @@ class SubtitleReader {
       const bool is_next = is_number(text()) && next_ + 1 < lines_.size() &&
                            lines_[next_ + 1].text.find(kArrow) != std::string_view::npos;
       if (is_next) break;
-      joined += text().substr(0, kLongestText + 1);
+      joined += text().substr(0, kLongestSubtitle + 1);
       joined += '\n';
-      if (joined.size() > kLongestText) {
+      if (joined.size() > kLongestSubtitle) {
         skip_block();
         return joined;
       }
@@ -251,7 +251,7 @@ class SubtitleReader {
   }
 
   void read_cue() {
-    const Line line = lines_[next_];
+    const TextLine line = lines_[next_];
     const auto times = times_in(line.text);
     if (!times) {
       throw DataError(
@@ -266,8 +266,8 @@ class SubtitleReader {
       skip(line.number, "It ends before it begins.");
     } else if (cue.text.empty() || cue.text.find("♪") != std::string::npos) {
       skip(line.number, "It has nothing that is spoken.");
-    } else if (cue.text.size() > kLongestText) {
-      skip(line.number, kTooLong);
+    } else if (cue.text.size() > kLongestSubtitle) {
+      skip(line.number, kTooLongToRead);
     } else {
       found_.cues.push_back(std::move(cue));
     }
@@ -277,7 +277,7 @@ class SubtitleReader {
     found_.skipped.push_back({.line = line, .reason = std::move(reason)});
   }
 
-  std::vector<Line> lines_;
+  std::vector<TextLine> lines_;
   const std::string& subject_;
   bool is_vtt_ = false;
   std::size_t next_ = 0;
@@ -343,7 +343,8 @@ Subtitles parse_subtitles(std::string_view bytes, const std::string& subject) {
 }
 
 Subtitles read_subtitles(const std::filesystem::path& file) {
-  return parse_subtitles(read_text_file(file, "file of subtitles", kLargestFile), file.string());
+  return parse_subtitles(read_text_file(file, "file of subtitles", kLargestSubtitles),
+                         file.string());
 }
 
 }  // namespace myxtts

@@ -21,14 +21,14 @@ constexpr double kOfAnotherText = 0.2;  // share of heard words found below whic
 constexpr std::int64_t kFewWords = 20;  // from which nothing can be told
 constexpr double kRepeated = 0.6;       // share of letters that say a passage again
 constexpr std::size_t kTriple = 3;      // words that tell where a recording stands
-constexpr std::u32string_view kOpening = U"\"'“‘«‹„‚¿¡([";
+constexpr std::u32string_view kOpeningSigns = U"\"'“‘«‹„‚¿¡([";
 constexpr std::u32string_view kNotSpoken = U"_*";  // emphasis, as plain texts mark it
 
 std::size_t width_of(char32_t c) {
   return static_cast<std::size_t>(U8_LENGTH(static_cast<UChar32>(c)));
 }
 
-double middle(const TimedWord& word) {
+double middle_of(const TimedWord& word) {
   return (word.begin + word.end) / 2;
 }
 
@@ -209,7 +209,7 @@ std::string TextAlignment::spelled(std::size_t first, std::size_t last) const {
   const std::size_t border = first == 0 ? 0 : words_[first - 1].end;
   while (begin > border) {
     const char32_t c = code_point_before(text_, begin);
-    if (kOpening.find(c) == std::u32string_view::npos) break;
+    if (kOpeningSigns.find(c) == std::u32string_view::npos) break;
     begin -= width_of(c);
   }
   std::size_t end = words_[last].end;
@@ -217,7 +217,8 @@ std::string TextAlignment::spelled(std::size_t first, std::size_t last) const {
   while (end < next) {
     const char32_t c = code_point_at(text_, end);
     // What opens the next word is not of this one; a closing sign may look the same.
-    const bool opens = kOpening.find(c) != std::u32string_view::npos && end + width_of(c) == next;
+    const bool opens =
+        kOpeningSigns.find(c) != std::u32string_view::npos && end + width_of(c) == next;
     if (is_space(c) || (opens && c != U'\'' && c != U'"')) break;
     end += width_of(c);
   }
@@ -236,7 +237,7 @@ std::optional<ClipText> TextAlignment::text_between(std::size_t recording, doubl
   const auto& said = recordings_[recording];
   const auto place_of = [&](double second) {
     const auto found = std::ranges::partition_point(
-        heard, [&](const Word& word) { return middle(said[word.heard]) < second; });
+        heard, [&](const Word& word) { return middle_of(said[word.heard]) < second; });
     return static_cast<std::size_t>(found - heard.begin());
   };
   const std::size_t from = place_of(begin);
