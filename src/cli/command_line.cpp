@@ -40,6 +40,7 @@ Command train_command();
 Command transcribe_command();
 Command validate_command();
 Command vocab_command();
+Command voice_command();
 Command watch_command();
 
 std::vector<Command> all_commands() {
@@ -48,7 +49,8 @@ std::vector<Command> all_commands() {
       prepare_command(),    train_command(),    watch_command(),      launch_command(),
       profile_command(),    evaluate_command(), synthesize_command(), serve_command(),
       transcribe_command(), pull_command(),     import_command(),     export_command(),
-      encode_command(),     tokenize_command(), vocab_command(),      demo_command(),
+      encode_command(),     tokenize_command(), vocab_command(),      voice_command(),
+      demo_command(),
   };
 }
 
