@@ -36,7 +36,9 @@ class SoundReader {
   std::int64_t frames_read() const { return frames_read_; }
 
  private:
-  using CloseFile = decltype([](SNDFILE* file) { sndfile_library().close(file); });
+  struct CloseFile {
+    void operator()(SNDFILE* file) const { sndfile_library().close(file); }
+  };
   using SoundFile = std::unique_ptr<SNDFILE, CloseFile>;
 
   void open();

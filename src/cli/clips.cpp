@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -50,6 +52,13 @@ void check_between(const char* flag, double value, double least, double most) {
 void check_texts(const ClipsArguments& arguments) {
   if (!arguments.text.empty() && !arguments.subtitles.empty()) {
     throw ConfigError("--text and --subtitles contradict one another; give one of them.");
+  }
+  const auto files = arguments.subtitles.size();
+  if (files > 0 && files != arguments.recordings.size()) {
+    throw ConfigError(fmt::format(
+        "There {} for {}; give --subtitles once for each recording, in the same order.",
+        files == 1 ? "is 1 file of subtitles" : fmt::format("are {} files of subtitles", files),
+        counted(std::ssize(arguments.recordings), "recording")));
   }
   if (!arguments.whisper.empty()) return;
   if (!arguments.text.empty()) {
@@ -128,7 +137,7 @@ class OpenedNetworks {
   void open_voices(const fs::path& given, c10::Device device) {
     const auto folder = find_model("--speaker-model", given);
     model_ = open_model(folder);
-    if (is_as_initialised(speaker_encoder_specs(model_->config.speaker_encoder), model_->model)) {
+    if (is_untrained(folder, ModelPart::Speaker)) {
       throw DataError(fmt::format(
           "The speaker encoder of {} was never trained, so it tells no voices apart. Name a model "
           "whose encoder was, such as the public XTTS v2, or leave out --speaker-model.",
@@ -239,8 +248,9 @@ std::function<int()> declare_clips(CLI::App& app) {
                  "The text that was read: a book or a chapter, as plain text.")
       ->type_name("FILE");
   app.add_option("--subtitles", arguments->subtitles,
-                 "SubRip or WebVTT, one file for each recording.")
-      ->type_name("FILE");
+                 "SubRip or WebVTT; once for each recording, in their order.")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   app.add_option("--whisper", arguments->whisper,
                  "The Whisper model that hears what is said and when.")
       ->type_name("DIR");

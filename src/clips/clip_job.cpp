@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
@@ -86,14 +87,8 @@ ClipJob::ClipJob(std::vector<fs::path> recordings, ClipTexts texts, ClipSettings
     }
     sources_.push_back({std::move(file), std::move(name), {}});
   }
-  if (!texts_.subtitles.empty() && texts_.subtitles.size() != sources_.size()) {
-    throw ConfigError(fmt::format(
-        "There {} for {}; give --subtitles one file for each recording, in the same order.",
-        texts_.subtitles.size() == 1
-            ? "is 1 file of subtitles"
-            : fmt::format("are {} files of subtitles", texts_.subtitles.size()),
-        counted(std::ssize(sources_), "recording")));
-  }
+  MYXTTS_CHECK(texts_.subtitles.empty() || texts_.subtitles.size() == sources_.size(),
+               "not every recording has its subtitles");
   MYXTTS_CHECK(networks_.recogniser != nullptr || !texts_.subtitles.empty(),
                "clips have no source of texts");
 }
@@ -250,7 +245,7 @@ void ClipJob::lay_texts() {
   for (std::size_t i = 0; i < texts_.subtitles.size(); ++i) {
     if (is_done_[i] || words_[i].words.empty()) continue;
     alignments_[i] = std::make_shared<const TextAlignment>(
-        text_of_cues(read_subtitles(texts_.subtitles[i])), std::vector{words_[i].words},
+        text_of_cues(read_subtitles(texts_.subtitles[i])), std::vector<HeardWords>{words_[i].words},
         made_[i].language, texts_.subtitles[i].string());
   }
 }
@@ -290,7 +285,8 @@ SpokenText ClipJob::text_of_subtitles(std::size_t number) const {
     log_warning("clips", "{}, line {}: {}", texts_.subtitles[number].string(), skipped.line,
                 skipped.reason);
   }
-  SpokenText text{.longest_in_word = kLongestInSubtitle};
+  SpokenText text;
+  text.longest_in_word = kLongestInSubtitle;
   for (const Subtitle& cue : subtitles.cues) {
     text.words.push_back(
         {.text = " " + cue.text, .begin = cue.begin, .end = cue.end, .probability = 1.0});
@@ -310,7 +306,8 @@ SpokenText ClipJob::text_of_subtitles(std::size_t number) const {
 
 SpokenText ClipJob::text_of(std::size_t number) const {
   if (networks_.recogniser == nullptr) return text_of_subtitles(number);
-  SpokenText text{.words = words_[number].words};
+  SpokenText text;
+  text.words = words_[number].words;
   const auto recording = texts_.subtitles.empty() ? number : 0;
   if (const auto aligned = alignments_[number]) {
     text.between = [aligned, recording](double begin, double end) {

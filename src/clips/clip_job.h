@@ -40,7 +40,7 @@ struct ClipNetworks {
 // same settings is not done again. One thread.
 class ClipJob {
  public:
-  // Throws ConfigError where two recordings would have the same name, or texts are missing.
+  // Throws ConfigError where two recordings would have the same name.
   ClipJob(std::vector<std::filesystem::path> recordings, ClipTexts texts, ClipSettings settings,
           ClipNetworks networks, const CorpusFolder& folder);
 

@@ -20,7 +20,7 @@ constexpr double kLeastPauseOfLongUnits = 0.12;  // rather than to leave out wha
 constexpr double kListedPause = 1.0;             // seconds from which a pause is listed
 constexpr double kWordBeyond = 0.2;              // seconds by which times of words may be off
 constexpr double kShortVoice = 1.0;              // seconds below which neighbours decide on a voice
-constexpr std::int64_t kPiece = 60 * kClipRate;  // samples that are listened to at once
+constexpr std::int64_t kListenedAtOnce = 60 * kClipRate;  // samples that are listened to at once
 
 // The levels of sound at kSpeechRate, 10 ms each; `held` is what does not fill a step yet. Rumble
 // below 100 Hz does not count.
@@ -44,11 +44,11 @@ SoundCourse course_of(const Recording& recording, const VoiceActivity& activity,
   VoiceActivity::Listener listener(activity);
   StreamResampler resample(kClipRate, kSpeechRate);
   auto held = at::empty({0});
-  for (std::int64_t at = 0; at < recording.samples(); at += kPiece) {
+  for (std::int64_t at = 0; at < recording.samples(); at += kListenedAtOnce) {
     stop_if_interrupted();
-    const auto piece = recording.sound(at, at + kPiece);
+    const auto piece = recording.sound(at, at + kListenedAtOnce);
     auto sound = resample.add(piece);
-    if (at + kPiece >= recording.samples()) sound = at::cat({sound, resample.finish()});
+    if (at + kListenedAtOnce >= recording.samples()) sound = at::cat({sound, resample.finish()});
     listener.add(sound);
     add_levels(sound, held, course.level);
     if (heard) heard(static_cast<double>(piece.size(0)) / static_cast<double>(kClipRate));

@@ -25,11 +25,11 @@
 namespace myxtts {
 namespace {
 
-using Json = nlohmann::json;
+using WordJson = nlohmann::json;
 
 constexpr double kLongestStretch = 28.0;
-constexpr double kLeastPause = 0.2;
-constexpr std::size_t kLargestFile = std::size_t{1} << 30U;
+constexpr double kPauseOfStretches = 0.2;
+constexpr std::size_t kLargestWords = std::size_t{1} << 30U;
 
 // A stretch that is longer, cut into even parts: there is no better place.
 void cut_evenly(const SpeechUnit& unit, std::vector<CutUnit>& units) {
@@ -43,12 +43,12 @@ void cut_evenly(const SpeechUnit& unit, std::vector<CutUnit>& units) {
 
 std::string line_of(double begin, const std::string& language,
                     const std::vector<TimedWord>& words) {
-  Json list = Json::array();
+  WordJson list = WordJson::array();
   for (const TimedWord& word : words) {
     list.push_back({word.text, word.begin, word.end, word.probability});
   }
-  return Json{{"begin", begin}, {"language", language}, {"words", list}}.dump(
-             -1, ' ', false, Json::error_handler_t::replace) +
+  return WordJson{{"begin", begin}, {"language", language}, {"words", list}}.dump(
+             -1, ' ', false, WordJson::error_handler_t::replace) +
          "\n";
 }
 
@@ -56,7 +56,7 @@ std::string line_of(double begin, const std::string& language,
 
 std::vector<HeardStretch> stretches_to_hear(const SoundCourse& course) {
   std::vector<CutUnit> units;
-  for (const SpeechUnit& unit : speech_units(course, kLeastPause)) cut_evenly(unit, units);
+  for (const SpeechUnit& unit : speech_units(course, kPauseOfStretches)) cut_evenly(unit, units);
   const CutOptions options{
       .min_seconds = 0, .max_seconds = kLongestStretch, .room = 0.3, .longest_pause = 3.0};
   std::vector<HeardStretch> stretches;
@@ -72,19 +72,19 @@ WordKeeper::WordKeeper(std::filesystem::path file, std::string key)
 }
 
 void WordKeeper::read() {
-  std::string whole = Json{{"key", key_}}.dump() + "\n";
+  std::string whole = WordJson{{"key", key_}}.dump() + "\n";
   std::error_code failed;
   if (std::filesystem::exists(file_, failed)) {
-    std::istringstream lines(read_text_file(file_, "The record of words", kLargestFile));
+    std::istringstream lines(read_text_file(file_, "The record of words", kLargestWords));
     std::string line;
     // An object; nothing at the end, or in a line that was cut off.
     const auto next = [&] {
       const bool is_whole = std::getline(lines, line) && !lines.eof();
-      return is_whole ? Json::parse(line, nullptr, false) : Json();
+      return is_whole ? WordJson::parse(line, nullptr, false) : WordJson();
     };
-    const Json head = next();
+    const WordJson head = next();
     const bool is_same = head.is_object() && head.value("key", "") == key_;
-    for (Json json = is_same ? next() : Json(); json.is_object(); json = next()) {
+    for (WordJson json = is_same ? next() : WordJson(); json.is_object(); json = next()) {
       is_complete_ = json.contains("complete");
       if (!is_complete_) kept_.push_back(kept_of(json));
       whole += line + "\n";
@@ -95,7 +95,7 @@ void WordKeeper::read() {
 
 WordKeeper::Kept WordKeeper::kept_of(const nlohmann::json& json) {
   Kept kept{.begin = json.at("begin"), .language = json.at("language")};
-  for (const Json& word : json.at("words")) {
+  for (const WordJson& word : json.at("words")) {
     kept.words.push_back({word.at(0), word.at(1), word.at(2), word.at(3)});
   }
   return kept;
@@ -163,7 +163,7 @@ void WordKeeper::hear(const Recording& recording, const std::vector<HeardStretch
       if (heard) heard(waiting[i].end - waiting[i].begin);
     }
   }
-  append(Json{{"complete", true}}.dump() + "\n");
+  append(WordJson{{"complete", true}}.dump() + "\n");
   is_complete_ = true;
 }
 

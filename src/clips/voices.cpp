@@ -14,8 +14,8 @@
 namespace myxtts {
 namespace {
 
-constexpr double kPiece = 1.6;        // seconds that are heard at once
-constexpr std::int64_t kAtOnce = 16;  // pieces
+constexpr double kVoicePiece = 1.6;         // seconds that are heard at once
+constexpr std::int64_t kPiecesAtOnce = 16;  // pieces
 constexpr std::int64_t kMostMerged = 2000;
 
 at::Tensor of_length_one(const at::Tensor& rows) {
@@ -43,7 +43,8 @@ at::Tensor voices_of(const VoiceListener& listener, const Recording& recording,
                      std::span<const CutUnit> units, const std::function<void()>& heard) {
   const at::NoGradGuard no_gradients;
   const Resampler resample(kClipRate, listener.sample_rate, at::kCPU);
-  const auto length = static_cast<std::int64_t>(kPiece * static_cast<double>(listener.sample_rate));
+  const auto length =
+      static_cast<std::int64_t>(kVoicePiece * static_cast<double>(listener.sample_rate));
   std::vector<at::Tensor> voices;
   for (const CutUnit& unit : units) {
     stop_if_interrupted();
@@ -51,7 +52,7 @@ at::Tensor voices_of(const VoiceListener& listener, const Recording& recording,
     const auto last = std::max(std::llround(unit.end * kClipRate), first + 1);
     const auto pieces = pieces_of(resample(recording.sound(first, last)), length);
     std::vector<at::Tensor> rows;
-    for (const auto& batch : pieces.split(kAtOnce)) {
+    for (const auto& batch : pieces.split(kPiecesAtOnce)) {
       rows.push_back(listener.encoder(batch.to(listener.device)).to(at::kCPU, at::kFloat));
     }
     voices.push_back(of_length_one(at::cat(rows).mean(0)));
