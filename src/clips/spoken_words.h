@@ -35,22 +35,22 @@ class SpokenWords {
   const std::u32string& letters(std::int32_t number) const {
     return letters_[static_cast<std::size_t>(number)];
   }
-  // As an abbreviation; empty: it is none.
-  const std::u32string& abbreviated(std::int32_t number) const {
-    return abbreviated_[static_cast<std::size_t>(number)];
+  // Another way to read it, as an abbreviation or as a year; empty: there is none.
+  const std::u32string& other(std::int32_t number) const {
+    return others_[static_cast<std::size_t>(number)];
   }
 
   // Letters to change between the readings of two words, the nearer of those that there are.
   std::int64_t errors(std::int32_t a, std::int32_t b) const;
 
  private:
-  std::int32_t number_of(const std::u32string& letters, const std::u32string& abbreviated);
+  std::int32_t number_of(const std::u32string& letters, const std::u32string& other);
 
   const Language language_;
   std::unordered_map<std::string, std::int32_t> known_;
   std::unordered_map<std::u32string, std::int32_t> numbers_;
   std::vector<std::u32string> letters_;
-  std::vector<std::u32string> abbreviated_;
+  std::vector<std::u32string> others_;
 };
 
 // Letters to change, add and remove to make one of the other; `most` + 1 where it is more.

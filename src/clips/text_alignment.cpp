@@ -20,7 +20,9 @@ constexpr std::size_t kSound = 2;       // heard words, likewise
 constexpr double kOfAnotherText = 0.2;  // share of heard words found below which it is that
 constexpr std::int64_t kFewWords = 20;  // from which nothing can be told
 constexpr double kRepeated = 0.6;       // share of letters that say a passage again
-constexpr std::size_t kTriple = 3;      // words that tell where a recording stands
+// A word that is heard otherwise where it stands in the text is mostly that word all the same.
+constexpr double kWeightOfMisheard = 1.0 / 3;
+constexpr std::size_t kTriple = 3;  // words that tell where a recording stands
 constexpr std::u32string_view kOpeningSigns = U"\"'“‘«‹„‚¿¡([";
 constexpr std::u32string_view kNotSpoken = U"_*";  // emphasis, as plain texts mark it
 
@@ -250,6 +252,7 @@ std::optional<ClipText> TextAlignment::text_between(std::size_t recording, doubl
 
   ClipText clip{.source = TextSource::Book};
   std::int64_t errors = 0;
+  std::int64_t heard_wrongly = 0;
   std::int64_t letters = 0;
   const auto add_lost = [&](const std::vector<Word>& words, std::size_t at, std::size_t until) {
     for (; at < until; ++at) {
@@ -275,7 +278,7 @@ std::optional<ClipText> TextAlignment::text_between(std::size_t recording, doubl
       clip.doubt = match == first ? "It begins with words that are not in the text."
                                   : "Words are heard inside that are not in the text.";
     }
-    errors += match->errors;
+    heard_wrongly += match->errors;
     letters += match->letters;
     next_heard = match->second + match->second_count;
     next_text = match->first + match->first_count;
@@ -298,8 +301,9 @@ std::optional<ClipText> TextAlignment::text_between(std::size_t recording, doubl
   if (last != matches.end()) beside(next_text, last->first);
   for (std::size_t i = heard[from].heard; i <= heard[to - 1].heard; ++i) clip.heard += said[i].text;
   clip.heard = strip_spaces(clip.heard);
-  clip.confidence =
-      letters == 0 ? 0 : 1 - static_cast<double>(errors) / static_cast<double>(letters);
+  const double doubtful =
+      static_cast<double>(errors) + kWeightOfMisheard * static_cast<double>(heard_wrongly);
+  clip.confidence = letters == 0 ? 0 : 1 - doubtful / static_cast<double>(letters);
   return clip;
 }
 

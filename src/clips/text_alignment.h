@@ -50,9 +50,10 @@ class TextAlignment {
                 const std::string& subject);
 
   // The text of what is said between two times of a recording, as the text spells it. Confidence
-  // is the share of letters that text and recogniser agree on; of a clip whose first or last word
-  // is not in the text, or that has words inside which the other lacks, the doubt says so. Nothing:
-  // the text has nothing there.
+  // is the share of letters that text and recogniser agree on, where a letter that was heard as
+  // another in a word that both have counts as a third of one that only one of them has; of a clip
+  // whose first or last word is not in the text, or that has words inside which the other lacks,
+  // the doubt says so. Nothing: the text has nothing there.
   std::optional<ClipText> text_between(std::size_t recording, double begin, double end) const;
 
   // In the order of the text; those of at least four words.

@@ -18,7 +18,7 @@ constexpr std::size_t kShortestRun = 3;  // where the passage can be compared wi
 constexpr std::size_t kTableAtOnce =
     250'000;  // cells that are compared without looking for anchors
 constexpr std::size_t kLargestTable = 4'000'000;  // cells that are compared at all
-constexpr std::size_t kMostParts = 4;             // words that one may be written as
+constexpr std::size_t kMostParts = 8;             // words that one may be written as
 // What a letter that is the same is worth, and what it costs to change one, to begin to leave words
 // out, and for each letter left out. Up to some three words that differ are taken for words heard
 // wrongly, more for words that one side lacks. Whole numbers, so that equal ways are equal.
@@ -209,35 +209,39 @@ class WordMatcher {
   // what is nearly equal.
   void several(std::size_t first, std::size_t second, Range first_range, Range second_range,
                const auto& take) const {
-    for (std::size_t count = 2; count <= kMostParts; ++count) {
-      const auto parts = static_cast<std::uint8_t>(count);
-      if (second - second_range.begin >= count) {
-        const auto errors = part_errors(first_[first - 1], second_, second - count, count);
-        if (errors.second > 0) take(worth_of(1, parts, errors.first, errors.second));
-      }
-      if (first - first_range.begin >= count) {
-        const auto errors = part_errors(second_[second - 1], first_, first - count, count);
-        if (errors.second > 0) take(worth_of(parts, 1, errors.first, errors.second));
-      }
+    const auto whole_first = first_[first - 1];
+    const auto whole_second = second_[second - 1];
+    for (const std::u32string* one : {&spoken_.letters(whole_first), &spoken_.other(whole_first)}) {
+      in_parts(*one, second_, second_range.begin, second,
+               [&](auto parts, auto errors, auto all) { take(worth_of(1, parts, errors, all)); });
+    }
+    for (const std::u32string* one :
+         {&spoken_.letters(whole_second), &spoken_.other(whole_second)}) {
+      in_parts(*one, first_, first_range.begin, first,
+               [&](auto parts, auto errors, auto all) { take(worth_of(parts, 1, errors, all)); });
     }
   }
 
-  // Errors and letters of a word that is written as several; no letters: it is not.
-  std::pair<std::int64_t, std::int64_t> part_errors(std::int32_t whole, Words words,
-                                                    std::size_t begin, std::size_t count) const {
-    const std::u32string& one = spoken_.letters(whole);
-    const std::size_t length = length_of(words, begin, count);
-    const auto letters = std::max(one.size(), length);
+  // Tells of two and more words before `end` that are together nearly `one`: how many, with how
+  // many errors in how many letters.
+  void in_parts(const std::u32string& one, Words words, std::size_t begin, std::size_t end,
+                const auto& tell) const {
     constexpr std::size_t kShareWrong = 4;
-    const std::size_t most = letters / kShareWrong;
-    if (letters - std::min(one.size(), length) > most) return {0, 0};
-    std::u32string joined;
-    for (std::size_t i = 0; i < count; ++i) joined += spoken_.letters(words[begin + i]);
-    if (one.front() != joined.front() && one.back() != joined.back()) return {0, 0};
-    const auto limit = static_cast<std::int64_t>(most);
-    const std::int64_t errors = letter_errors(one, joined, limit);
-    if (errors > limit) return {0, 0};
-    return {errors, static_cast<std::int64_t>(letters)};
+    std::size_t length = 0;
+    for (std::size_t count = 1; count <= std::min(kMostParts, end - begin); ++count) {
+      length += spoken_.letters(words[end - count]).size();
+      const std::size_t all = std::max(one.size(), length);
+      const std::size_t most = all / kShareWrong;
+      if (length > one.size() + most) return;
+      if (count < 2 || length + most < one.size()) continue;
+      std::u32string joined;
+      for (std::size_t i = end - count; i < end; ++i) joined += spoken_.letters(words[i]);
+      if (one.front() != joined.front() && one.back() != joined.back()) continue;
+      const auto limit = static_cast<std::int64_t>(most);
+      const std::int64_t errors = letter_errors(one, joined, limit);
+      if (errors > limit) continue;
+      tell(static_cast<std::uint8_t>(count), errors, static_cast<std::int64_t>(all));
+    }
   }
 
   struct Cell {

@@ -350,6 +350,23 @@ TEST(TextAlignment, PersianIsComparedWithoutItsJoinersAndVowelSigns) {
   EXPECT_DOUBLE_EQ(clip->confidence, 1.0);
 }
 
+TEST(TextAlignment, NumbersMatchTheirWordsHoweverTheyAreRead) {
+  const auto text = "In seventeen eighty-nine, and in one thousand eight hundred and fifty.";
+  const TextAlignment alignment(text,
+                                {{{" In", 0, 1, 1},
+                                  {" 1789,", 1, 2, 1},
+                                  {" and", 2, 3, 1},
+                                  {" in", 3, 4, 1},
+                                  {" 1850.", 4, 5, 1}}},
+                                "en", "book.txt");
+  const auto clip = alignment.text_between(0, 0, 5);
+  ASSERT_TRUE(clip);
+  EXPECT_EQ(clip->text, text);
+  EXPECT_EQ(clip->doubt, "");
+  EXPECT_GT(clip->confidence, 0.97);
+  EXPECT_EQ(alignment.text_between(0, 1, 2)->text, "seventeen eighty-nine,");
+}
+
 TEST(TextAlignment, NothingHeardIsNoError) {
   const TextAlignment alignment("Some text of a few words.", {{}, {}}, "en", "book.txt");
   EXPECT_FALSE(alignment.text_between(0, 0, 10));
