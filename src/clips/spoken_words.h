@@ -40,8 +40,12 @@ class SpokenWords {
     return others_[static_cast<std::size_t>(number)];
   }
 
-  // Letters to change between the readings of two words, the nearer of those that there are.
-  std::int64_t errors(std::int32_t a, std::int32_t b) const;
+  // How two words differ, in those of their readings that are nearest.
+  struct Difference {
+    std::int64_t errors = 0;   // letters to change
+    std::int64_t letters = 0;  // of the longer one
+  };
+  Difference difference(std::int32_t a, std::int32_t b) const;
 
  private:
   std::int32_t number_of(const std::u32string& letters, const std::u32string& other);

@@ -198,9 +198,8 @@ class WordMatcher {
                      static_cast<std::uint32_t>(second);
     const auto [found, is_new] = compared_.try_emplace(key);
     if (is_new) {
-      const auto letters =
-          std::max(std::ssize(spoken_.letters(first)), std::ssize(spoken_.letters(second)));
-      found->second = worth_of(1, 1, std::min(letters, spoken_.errors(first, second)), letters);
+      const auto [errors, letters] = spoken_.difference(first, second);
+      found->second = worth_of(1, 1, errors, letters);
     }
     return found->second;
   }

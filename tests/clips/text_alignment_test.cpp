@@ -351,15 +351,17 @@ TEST(TextAlignment, PersianIsComparedWithoutItsJoinersAndVowelSigns) {
 }
 
 TEST(TextAlignment, NumbersMatchTheirWordsHoweverTheyAreRead) {
-  const auto text = "In seventeen eighty-nine, and in one thousand eight hundred and fifty.";
+  const auto text =
+      "In seventeen eighty-nine, and in one thousand eight hundred and fifty; eighteen fifteen.";
   const TextAlignment alignment(text,
                                 {{{" In", 0, 1, 1},
                                   {" 1789,", 1, 2, 1},
                                   {" and", 2, 3, 1},
                                   {" in", 3, 4, 1},
-                                  {" 1850.", 4, 5, 1}}},
+                                  {" 1850.", 4, 5, 1},
+                                  {" 1815.", 5, 6, 1}}},
                                 "en", "book.txt");
-  const auto clip = alignment.text_between(0, 0, 5);
+  const auto clip = alignment.text_between(0, 0, 6);
   ASSERT_TRUE(clip);
   EXPECT_EQ(clip->text, text);
   EXPECT_EQ(clip->doubt, "");
