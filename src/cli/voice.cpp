@@ -63,6 +63,11 @@ int make_voice(VoiceProject& project, const Interruption& interruption) {
     log_info("voice", "{} ended; the same command goes on from here", title);
     return code != 0 ? code : kExitBySignal + interruption.signal();
   }
+  if (project.corpus_is_newer_than_training()) {
+    log_warning("voice",
+                "the corpus changed since training began; to train on what it is now, move the "
+                "folder run/ of the voice away and type the same command again");
+  }
   project.write_page();
   print(
       fmt::format("\n{} plays three sentences and shows how the voice was made. To speak, type:"

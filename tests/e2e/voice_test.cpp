@@ -43,6 +43,11 @@ class VoiceCommand : public TrainingBench {
     write_wav(path("talk.wav"), sound, kRate);
   }
 
+  void make_base() const {
+    trained("base", {"--max-steps", "1", "--vocab",
+                     fs::path(std::getenv("MYXTTS_TEST_DATA")) / "golden" / "text" / "vocab.json"});
+  }
+
   Words voice(const Words& more = {}) const {
     Words words{"voice",
                 path("anna"),
@@ -63,7 +68,7 @@ class VoiceCommand : public TrainingBench {
 };
 
 TEST_F(VoiceCommand, MakesClipsTrainsSpeaksShowsItAndIsDoneTheSecondTime) {
-  trained("base", {"--max-steps", "1"});
+  make_base();
   const auto planned = run_program(voice({"--dry-run"}));
   ASSERT_EQ(planned.exit_code, 0) << planned.err;
   for (const char* words : {"by a guess", "clips: about", "myxtts clips ", "check: about",
@@ -104,6 +109,17 @@ TEST_F(VoiceCommand, MakesClipsTrainsSpeaksShowsItAndIsDoneTheSecondTime) {
   }
   EXPECT_FALSE(has(again.out, "$ myxtts train")) << again.out;
 
+  // A correction is applied, and what was trained before it says so.
+  const std::string name = fs::directory_iterator(path("anna") / "corpus/wavs")->path().stem();
+  std::ofstream(path("anna") / "corpus/corrections.json")
+      << R"({"format": "myxtts-corrections", "version": 1, "clips": [{"clip": ")" << name
+      << R"(", "text": "Another sentence."}]})";
+  const auto corrected = run_program(voice());
+  EXPECT_EQ(corrected.exit_code, 0) << corrected.err;
+  EXPECT_TRUE(has(contents_of(path("anna") / "corpus/metadata.csv"), name + "|Another sentence."));
+  EXPECT_TRUE(has(corrected.err, "the corpus changed since training began")) << corrected.err;
+  EXPECT_FALSE(has(again.err, "the corpus changed since training began")) << again.err;
+
   fs::remove(path("anna") / "voice.safetensors");
   const auto spoke = run_program(voice());
   EXPECT_EQ(spoke.exit_code, 0) << spoke.err;
@@ -112,7 +128,7 @@ TEST_F(VoiceCommand, MakesClipsTrainsSpeaksShowsItAndIsDoneTheSecondTime) {
 }
 
 TEST_F(VoiceCommand, WhatWasBegunWithSomethingElseIsRefused) {
-  trained("base", {"--max-steps", "1"});
+  make_base();
   fs::create_directory(path("anna"));
   std::ofstream(path("anna") / "voice.json")
       << R"({"order": {"RECORDING": ["other.wav"], "--init": "", "--language": "en"}})";
@@ -126,7 +142,7 @@ TEST_F(VoiceCommand, WhatWasBegunWithSomethingElseIsRefused) {
 }
 
 TEST_F(VoiceCommand, AStepThatFailsEndsItAndIsNamed) {
-  trained("base", {"--max-steps", "1"});
+  make_base();
   std::ofstream(path("talk.srt")) << "no subtitles at all\n";
   const auto failed = run_program(voice());
   EXPECT_EQ(failed.exit_code, 3) << failed.out << failed.err;

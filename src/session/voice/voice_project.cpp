@@ -164,13 +164,22 @@ bool VoiceProject::is_done(VoiceStep step) const {
              RunStatus::of(in_folder(kVoiceRun), now).state == RunState::Finished;
     }
     case VoiceStep::Speak:
-      return is_newer(in_folder(kVoiceTensors),
-                      find_model("--model", in_folder(kVoiceRun)) / files::kModel) &&
+      return is_newer(in_folder(kVoiceTensors), model_that_speaks() / files::kModel) &&
              std::ranges::all_of(sentences(), [this](const Sentence& sentence) {
                return is_there(in_folder(kVoiceSpoken) / (sentence.id + ".wav"));
              });
   }
   return false;
+}
+
+// The one that `synthesize --model RUN` takes.
+fs::path VoiceProject::model_that_speaks() const {
+  const fs::path best = in_folder(kVoiceRun) / "best";
+  return is_there(best) ? best : in_folder(kVoiceRun) / "latest";
+}
+
+bool VoiceProject::corpus_is_newer_than_training() const {
+  return is_newer(in_folder(kVoiceCorpus) / "metadata.csv", in_folder(kVoiceRun) / "config.yaml");
 }
 
 Words VoiceProject::command(VoiceStep step) const {
@@ -332,8 +341,7 @@ std::string VoiceProject::plan(const VoiceMachine& machine) const {
   };
   add("clips", false, needs_hearing && !has_corpus ? hearing_seconds(recorded, machine) : 10,
       clips_command());
-  add("check", has_corpus && is_done(VoiceStep::Check), speech / 100,
-      command(VoiceStep::Check));
+  add("check", has_corpus && is_done(VoiceStep::Check), speech / 100, command(VoiceStep::Check));
   add(fmt::format("train, {}", counted(recipe.steps(clip_count), "step")).c_str(),
       is_done(VoiceStep::Train), training_seconds(recipe, clip_count, speech, weights, machine),
       train_command(recipe));

@@ -49,8 +49,10 @@ class VoiceProject {
   void begin() const;
 
   bool is_done(VoiceStep step) const;
-  // Without "myxtts". That of Train follows the recipe for the corpus; that of Speak writes down the
-  // sentences. What they need of the steps before must be there.
+  // Whether texts were corrected or recordings added since training began.
+  bool corpus_is_newer_than_training() const;
+  // Without "myxtts". That of Train follows the recipe for the corpus; that of Speak writes down
+  // the sentences. What they need of the steps before must be there.
   std::vector<std::string> command(VoiceStep step) const;
 
   // What it will take, while the corpus is not there: every command, with guesses of time.
@@ -77,6 +79,7 @@ class VoiceProject {
 
   std::filesystem::path in_folder(const char* name) const { return order_.folder / name; }
   std::string described_order() const;
+  std::filesystem::path model_that_speaks() const;
   std::vector<std::string> device_words(const char* threads_flag) const;
   std::vector<std::string> clips_command() const;
   std::vector<std::string> train_command(const VoiceRecipe& recipe) const;
