@@ -23,7 +23,6 @@ import wave
 import numpy as np
 
 RATE = 22050
-STEP = RATE // 100
 ROOM = 0.15
 
 
@@ -50,14 +49,15 @@ def sentences_of(corpus):
         sound = read_wav(corpus / "wavs" / f"{name}.wav")
         level = levels(sound)
         loud = np.flatnonzero(level > level.max() - 45)
-        sound = sound[loud[0] * STEP:(loud[-1] + 1) * STEP]
+        sound = sound[loud[0] * RATE // 100:(loud[-1] + 1) * RATE // 100]
         yield sound * (0.08 / np.sqrt(np.mean(sound ** 2))), text
 
 
 def levels(sound):
     """dB of each 10 ms."""
-    steps = sound[:len(sound) // STEP * STEP].reshape(-1, STEP)
-    return 10 * np.log10(np.maximum(np.mean(steps ** 2, axis=1), 1e-10))
+    edges = np.arange(int(len(sound) * 100 / RATE) + 1) * RATE // 100
+    power = np.add.reduceat(sound[:edges[-1]].astype(np.float64) ** 2, edges[:-1]) / np.diff(edges)
+    return 10 * np.log10(np.maximum(power, 1e-10))
 
 
 def music(seconds, chance):
