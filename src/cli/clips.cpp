@@ -35,6 +35,7 @@ struct ClipsArguments {
   fs::path text;
   std::vector<fs::path> subtitles;
   fs::path whisper;
+  fs::path corrections;
   std::string language;
   std::string speakers = "1";
   fs::path speaker_model;
@@ -188,6 +189,7 @@ int run_clips(const ClipsArguments& arguments) {
   const Interruption interruption;
   const c10::Device device = open_device(arguments.device);
   const CorpusFolder folder(arguments.out);
+  if (!arguments.corrections.empty()) folder.take_corrections(arguments.corrections);
   const OpenedNetworks networks(arguments, device);
   if (arguments.speaker_model.empty()) {
     log_info("clips",
@@ -256,6 +258,9 @@ std::function<int()> declare_clips(CLI::App& app) {
       ->type_name("DIR");
   app.add_option("--language", arguments->language, "What is spoken, as in en or fa. [heard]")
       ->type_name("CODE");
+  app.add_option("--corrections", arguments->corrections,
+                 "What clips.html saved, where it does not lie in the corpus.")
+      ->type_name("FILE");
   app.add_option("--speakers", arguments->speakers,
                  "1: keeps the voice that speaks most; auto: all, with speakers.csv. [1]")
       ->type_name("1|auto");

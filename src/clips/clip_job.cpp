@@ -310,8 +310,11 @@ SpokenText ClipJob::text_of(std::size_t number) const {
   text.words = words_[number].words;
   const auto recording = texts_.subtitles.empty() ? number : 0;
   if (const auto aligned = alignments_[number]) {
-    text.between = [aligned, recording](double begin, double end) {
-      return aligned->text_between(recording, begin, end);
+    const auto source = texts_.subtitles.empty() ? TextSource::Book : TextSource::Subtitles;
+    text.between = [aligned, recording, source](double begin, double end) {
+      auto clip = aligned->text_between(recording, begin, end);
+      if (clip) clip->source = source;
+      return clip;
     };
   } else {
     text.between = [words = text.words](double begin, double end) -> std::optional<ClipText> {

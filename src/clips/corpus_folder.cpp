@@ -60,15 +60,36 @@ std::string as_column(std::string text) {
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
-// What a person said of the clips; what names none of them is said.
+constexpr const char* kCorrections = "corrections.json";
+constexpr const char* kTaken = "corrections.taken";  // what of that file was merged already
+
+std::string sum_of(const std::string& text) {
+  FastChecksum sum;
+  sum.add(bytes_of(text));
+  return fmt::format("{:016x}", sum.value());
+}
+
+// What a person said of the clips, ever: corrections.json of an earlier visit to the page was
+// replaced by that of a later one, so what was taken is kept in work/.
 std::map<std::string, Correction> corrections_in(const fs::path& folder) {
   std::error_code failed;
-  std::map<std::string, Correction> found;
-  const auto file = folder / "corrections.json";
-  if (!fs::exists(file, failed)) return found;
-  for (auto& correction : read_corrections(file)) {
-    found.emplace(correction.clip, std::move(correction));
+  const auto kept = folder / "work" / kCorrections;
+  std::vector<Correction> all;
+  if (fs::exists(kept, failed)) all = read_corrections(kept);
+  const auto given = folder / kCorrections;
+  if (fs::exists(given, failed)) {
+    const auto marker = folder / "work" / kTaken;
+    const std::string sum = sum_of(read_text_file(given, "file of corrections", kLargestRecord));
+    const bool is_taken =
+        fs::exists(marker, failed) && read_text_file(marker, "record", kLargestRecord) == sum;
+    if (!is_taken) {
+      all = merged(all, read_corrections(given));
+      write_file_atomically(kept, bytes_of(to_json(all)));
+      write_file_atomically(marker, bytes_of(sum));
+    }
   }
+  std::map<std::string, Correction> found;
+  for (auto& correction : all) found.emplace(correction.clip, std::move(correction));
   return found;
 }
 
@@ -221,6 +242,13 @@ fs::path CorpusFolder::words(const std::string& recording) const {
   return path_ / "work" / (recording + ".words.jsonl");
 }
 
+void CorpusFolder::take_corrections(const fs::path& file) const {
+  std::vector<Correction> known;
+  for (auto& [name, correction] : corrections_in(path_)) known.push_back(correction);
+  const auto all = merged(known, read_corrections(file));
+  write_file_atomically(path_ / "work" / kCorrections, bytes_of(to_json(all)));
+}
+
 std::optional<RecordingClips> CorpusFolder::made(const std::string& recording) const {
   const auto file = path_ / "work" / (recording + ".clips.json");
   std::error_code failed;
@@ -277,6 +305,10 @@ void obey(const std::map<std::string, Correction>& corrections, Decided& decided
       const auto found = corrections.find(clip.name);
       if (found == corrections.end()) continue;
       unknown.erase(clip.name);
+      if (found->second.accepted.value_or(false)) {  // somebody listened to it
+        clip.text.confidence = 1;
+        clip.text.doubt.clear();
+      }
       if (!found->second.text) continue;
       clip.text.text = *found->second.text;
       clip.text.confidence = 1;

@@ -43,6 +43,9 @@ class CorpusFolder {
   std::filesystem::path words(const std::string& recording) const;
   std::filesystem::path work() const { return path_ / "work"; }
 
+  // Takes corrections from a file elsewhere; they are kept for this and later runs.
+  void take_corrections(const std::filesystem::path& file) const;
+
   // What an earlier run made of a recording; nothing: nothing yet.
   std::optional<RecordingClips> made(const std::string& recording) const;
   void keep(const RecordingClips& made) const;

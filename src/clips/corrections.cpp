@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "clips/corrections.h"
 
+#include <map>
 #include <set>
 #include <utility>
 
@@ -83,6 +84,36 @@ std::vector<Correction> parse_corrections(std::string_view text, const std::stri
     }
   }
   return corrections;
+}
+
+std::string to_json(const std::vector<Correction>& corrections) {
+  nlohmann::ordered_json clips = nlohmann::ordered_json::array();
+  for (const Correction& correction : corrections) {
+    nlohmann::ordered_json entry{{"clip", correction.clip}, {"was", correction.was}};
+    if (correction.text) entry["text"] = *correction.text;
+    if (correction.accepted) entry["accepted"] = *correction.accepted;
+    clips.push_back(std::move(entry));
+  }
+  const nlohmann::ordered_json all{
+      {"format", kCorrectionsFormat}, {"version", 1}, {"clips", clips}};
+  return all.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::vector<Correction> merged(const std::vector<Correction>& older,
+                               const std::vector<Correction>& newer) {
+  std::map<std::string, Correction> clips;
+  for (const Correction& correction : older) clips.emplace(correction.clip, correction);
+  for (const Correction& correction : newer) {
+    Correction& known = clips.emplace(correction.clip, correction).first->second;
+    if (correction.text) {
+      known.text = correction.text;
+      known.was = correction.was;
+    }
+    if (correction.accepted) known.accepted = correction.accepted;
+  }
+  std::vector<Correction> all;
+  for (auto& [name, correction] : clips) all.push_back(std::move(correction));
+  return all;
 }
 
 std::vector<Correction> read_corrections(const std::filesystem::path& file) {

@@ -26,4 +26,11 @@ struct Correction {
 std::vector<Correction> parse_corrections(std::string_view json, const std::string& subject);
 std::vector<Correction> read_corrections(const std::filesystem::path& file);
 
+// The reverse.
+std::string to_json(const std::vector<Correction>& corrections);
+
+// What `newer` says of a clip counts, and what only `older` says stays. By the clips' names.
+std::vector<Correction> merged(const std::vector<Correction>& older,
+                               const std::vector<Correction>& newer);
+
 }  // namespace myxtts

@@ -106,6 +106,28 @@ TEST_F(CorpusFolderTest, CorrectionsAreObeyed) {
   EXPECT_TRUE(fs::exists(corpus_.wav("a-2"))) << "it may be accepted again";
 }
 
+TEST_F(CorpusFolderTest, WhatWasCorrectedOnceStaysWhenTheNextFileComes) {
+  const auto correct = [](const std::filesystem::path& file, const std::string& clips) {
+    std::ofstream(file) << R"({"format": "myxtts-corrections", "version": 1, "clips": [)" << clips
+                        << "]}";
+  };
+  const auto given = corpus_.path() / "corrections.json";
+  correct(given, R"({"clip": "a-1", "was": "One | two", "text": "One to"})");
+  published({recording("a")});
+  correct(given, R"({"clip": "a-2", "accepted": false})");
+  published({recording("a")});
+  EXPECT_EQ(file("metadata.csv"), "a-1|One to|One to\n");
+  // One from elsewhere is newer than the one that lies here.
+  const TemporaryFolder elsewhere;
+  correct(elsewhere / "c.json", R"({"clip": "a-1", "was": "One to", "text": "One too"})");
+  corpus_.take_corrections(elsewhere / "c.json");
+  published({recording("a")});
+  EXPECT_EQ(file("metadata.csv"), "a-1|One too|One too\n");
+  std::filesystem::remove(given);
+  published({recording("a")});
+  EXPECT_EQ(file("metadata.csv"), "a-1|One too|One too\n");
+}
+
 TEST_F(CorpusFolderTest, SoundsThatBelongToNoClipAreRemoved) {
   std::ofstream(corpus_.wav("old-1")) << "sound";
   published({recording("a")});

@@ -55,5 +55,27 @@ TEST(Corrections, AnythingElseIsRefusedWithASentence) {
       DataError);
 }
 
+TEST(Corrections, NewerOnesCountAndOthersStay) {
+  const auto older =
+      parse(R"({"clip": "a", "was": "1", "text": "one"}, {"clip": "b", "accepted": false},)"
+            R"({"clip": "c", "was": "3", "text": "three"})");
+  const auto newer =
+      parse(R"({"clip": "a", "was": "one", "text": "One."}, {"clip": "b", "accepted": true},)"
+            R"({"clip": "c", "accepted": true}, {"clip": "d", "accepted": false})");
+  const auto all = merged(older, newer);
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all[0].text, "One.");
+  EXPECT_EQ(all[1].accepted, true);
+  EXPECT_EQ(all[2].text, "three");
+  EXPECT_EQ(all[2].accepted, true);
+  EXPECT_EQ(all[3].accepted, false);
+  const auto read = parse_corrections(to_json(all), "again");
+  ASSERT_EQ(read.size(), 4U);
+  EXPECT_EQ(read[0].text, all[0].text);
+  EXPECT_EQ(read[0].was, "one");
+  EXPECT_EQ(read[1].accepted, true);
+  EXPECT_FALSE(read[1].text);
+}
+
 }  // namespace
 }  // namespace myxtts::test::corrections_test
