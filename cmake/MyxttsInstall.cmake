@@ -18,6 +18,8 @@ endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/configs/" DESTINATION share/myxtts/configs COMPONENT program)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/.deps/text/" DESTINATION share/myxtts/text COMPONENT text OPTIONAL
   PATTERN "*-info" EXCLUDE)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/.deps/sound/" DESTINATION share/myxtts/sound COMPONENT program OPTIONAL
+  PATTERN ".complete" EXCLUDE PATTERN "*-info" EXCLUDE)
 
 install(EXPORT myxtts-targets NAMESPACE myxtts:: DESTINATION ${package_folder} COMPONENT library)
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/myxtts-config.cmake.in"

@@ -328,7 +328,7 @@ def plan(extra_groups):
     """The groups to fetch, and what to tell CMake."""
     wish = cuda_wish()
     runs_cuda = wish == "ON" or (wish == "AUTO" and driver_found())
-    groups = {"text", "format", "package", *extra_groups}
+    groups = {"text", "sound", "format", "package", *extra_groups}
     arguments = [f"-DMYXTTS_CUDA={wish}"]
 
     libtorch = given_libtorch()

@@ -7,19 +7,15 @@
 #include <array>
 #include <cmath>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 
-#include "audio/ffmpeg.h"
 #include "audio/file_piece.h"
 #include "audio/mp3_file.h"
 #include "audio/sndfile_library.h"
+#include "audio/sound_reader.h"
 #include "base/error.h"
-#include "base/file_remedies.h"
-#include "base/files.h"
 
 namespace myxtts {
 namespace {
@@ -74,136 +70,22 @@ std::int64_t missing_bytes(int file, std::int64_t size) {
 
 namespace {
 
-constexpr std::int64_t kBlock = 65536;  // values decoded at a time
-constexpr int kLowestRate = 1000;
-constexpr int kHighestRate = 768000;
-
 using CloseFile = decltype([](SNDFILE* file) { sndfile_library().close(file); });
 using SoundFile = std::unique_ptr<SNDFILE, CloseFile>;
-
-// The file as libsndfile reads it, or as ffmpeg does where it is of such a format.
-SoundFile open_sound(const std::filesystem::path& path, SF_INFO& info) {
-  const auto& library = sndfile_library();
-  const OpenFile opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (opened.get() < 0) return SoundFile(library.open(path.c_str(), SFM_READ, &info));
-  const auto format = ffmpeg_format_of(path, opened.get());
-  if (format.empty()) {
-    std::error_code failed;
-    const auto size = static_cast<std::int64_t>(std::filesystem::file_size(path, failed));
-    if (auto counted = with_frame_count(opened.get(), failed ? 0 : size)) {
-      return SoundFile(library.open_fd(counted->release(), SFM_READ, &info, SF_TRUE));
-    }
-    return SoundFile(library.open(path.c_str(), SFM_READ, &info));
-  }
-  auto decoded = decode_with_ffmpeg(path, format, kMaxAudioSamples * std::int64_t{sizeof(float)});
-  if (const auto* fault = std::get_if<FfmpegFault>(&decoded)) {
-    throw DataError(fmt::format("{} is {}.", path.string(), fault->what));
-  }
-  return SoundFile(
-      library.open_fd(std::get<OpenFile>(decoded).release(), SFM_READ, &info, SF_TRUE));
-}
-
-SoundFile open_for_reading(const std::filesystem::path& path, SF_INFO& info) {
-  std::error_code failed;
-  const auto status = std::filesystem::status(path, failed);
-  if (!std::filesystem::exists(status)) {
-    throw DataError(fmt::format("{}: there is no such file.", path.string()));
-  }
-  if (!std::filesystem::is_regular_file(status)) {
-    throw DataError(fmt::format("{} is not a file; name an audio file.", path.string()));
-  }
-  if (std::filesystem::file_size(path, failed) == 0) {
-    throw DataError(
-        fmt::format("{} is empty: it has 0 bytes; record or copy it again.", path.string()));
-  }
-  SoundFile file = open_sound(path, info);
-  if (!file) {
-    const OpenFile opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    const FilePiece start(opened.get(), 0, 200);
-    if (const auto what = placeholder_of(start.text(0, start.size())); !what.empty()) {
-      throw DataError(fmt::format("{} is {}.", path.string(), what));
-    }
-    throw DataError(
-        fmt::format("{} cannot be read as audio: {} WAV, FLAC, OGG, Opus and MP3 can; M4A, "
-                    "AAC and WebM through ffmpeg.",
-                    path.string(), sndfile_library().strerror(nullptr)));
-  }
-  return file;
-}
-
-std::int64_t missing_bytes_of(const std::filesystem::path& path) {
-  const OpenFile opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (opened.get() < 0) return 0;
-  std::error_code failed;
-  const auto size = std::filesystem::file_size(path, failed);
-  return failed ? 0 : missing_bytes(opened.get(), static_cast<std::int64_t>(size));
-}
-
-void check_format(const std::filesystem::path& path, const SF_INFO& info) {
-  if (info.channels < 1) {
-    throw DataError(fmt::format("{} says that it has {} channels.", path.string(), info.channels));
-  }
-  if (info.samplerate < kLowestRate || info.samplerate > kHighestRate) {
-    throw DataError(fmt::format("{} says that it has {} samples a second; from {} to {} are read.",
-                                path.string(), info.samplerate, kLowestRate, kHighestRate));
-  }
-  if (const auto missing = missing_bytes_of(path); missing > 0) {
-    throw DataError(
-        fmt::format("{} was cut short: its header promises {} bytes more than there are.",
-                    path.string(), missing));
-  }
-}
-
-// Grows with what is decoded: the header's own count may be a lie.
-std::vector<float> decode(SNDFILE* file, const std::filesystem::path& path, std::int64_t channels) {
-  const auto& library = sndfile_library();
-  std::vector<float> samples;
-  std::vector<float> block(
-      static_cast<std::size_t>(std::max(kBlock / channels, std::int64_t{1}) * channels));
-  const auto block_frames = static_cast<sf_count_t>(block.size()) / channels;
-  while (const auto frames = library.readf_float(file, block.data(), block_frames)) {
-    if (frames < 0) break;
-    const auto count = frames * channels;
-    if (static_cast<std::int64_t>(samples.size()) + count > kMaxAudioSamples) {
-      throw DataError(fmt::format("{} holds more than {} samples; cut it into shorter clips.",
-                                  path.string(), kMaxAudioSamples));
-    }
-    samples.insert(samples.end(), block.begin(), block.begin() + count);
-  }
-  if (library.error(file) != SF_ERR_NO_ERROR) {
-    throw DataError(fmt::format("{} is damaged after {} samples: {}", path.string(),
-                                static_cast<std::int64_t>(samples.size()) / channels,
-                                library.strerror(file)));
-  }
-  return samples;
-}
-
-void check_samples(const std::filesystem::path& path, const AudioData& audio, const SF_INFO& info) {
-  if (audio.samples.empty()) {
-    throw DataError(fmt::format("{} holds no sound: it has no samples.", path.string()));
-  }
-  // A FLAC stream knows its length; other compressed formats only estimate it.
-  // A FLAC that was sent while it was made does not know its length.
-  if ((info.format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC && info.frames != SF_COUNT_MAX &&
-      audio.frames() < info.frames) {
-    throw DataError(fmt::format("{} was cut short: its header promises {} samples and it has {}.",
-                                path.string(), info.frames, audio.frames()));
-  }
-  if (!std::ranges::all_of(audio.samples, [](float value) { return std::isfinite(value); })) {
-    throw DataError(fmt::format("{} holds values that are not numbers.", path.string()));
-  }
-}
 
 }  // namespace
 
 AudioData read_audio(const std::filesystem::path& path) {
-  SF_INFO info{};
-  const auto file = open_for_reading(path, info);
-  check_format(path, info);
-  AudioData audio{.samples = decode(file.get(), path, info.channels),
-                  .channels = info.channels,
-                  .sample_rate = info.samplerate};
-  check_samples(path, audio, info);
+  SoundReader reader(path);
+  AudioData audio{
+      .samples = {}, .channels = reader.channels(), .sample_rate = reader.sample_rate()};
+  for (auto block = reader.read(); !block.empty(); block = reader.read()) {
+    if (std::ssize(audio.samples) + std::ssize(block) > kMaxAudioSamples) {
+      throw DataError(fmt::format("{} holds more than {} samples; cut it into shorter clips.",
+                                  path.string(), kMaxAudioSamples));
+    }
+    audio.samples.insert(audio.samples.end(), block.begin(), block.end());
+  }
   return audio;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "audio/ffmpeg.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
@@ -8,7 +10,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <limits>
 #include <optional>
+#include <system_error>
 #include <vector>
 
 #include "audio/file_piece.h"
@@ -115,6 +119,16 @@ std::string said(const OpenFile& errors) {
   return text.empty() ? "it gave no reason" : printable(text);
 }
 
+std::string without_ffmpeg(std::string_view format) {
+  return fmt::format(
+      "{}, which is {} (apt install ffmpeg), or convert the file to WAV, FLAC, OGG, Opus or MP3",
+      format, kInstallFfmpeg);
+}
+
+std::string unreadable(std::string_view format, const OpenFile& errors) {
+  return fmt::format("{}, and ffmpeg cannot read it: {}", format, said(errors));
+}
+
 }  // namespace
 
 bool is_ffmpeg_ending(std::string_view ending) {
@@ -141,10 +155,7 @@ std::variant<OpenFile, FfmpegFault> decode_with_ffmpeg(const std::filesystem::pa
                                                        std::chrono::milliseconds most_time) {
   const std::string program = find_program("ffmpeg");
   if (program.empty()) {
-    return FfmpegFault{
-        fmt::format("{}, which is {} (apt install ffmpeg), or convert the file to WAV, "
-                    "FLAC, OGG, Opus or MP3",
-                    format, kInstallFfmpeg)};
+    return FfmpegFault{without_ffmpeg(format)};
   }
   OpenFile sound = memory_file("sound");
   const OpenFile errors = memory_file("errors");
@@ -164,10 +175,108 @@ std::variant<OpenFile, FfmpegFault> decode_with_ffmpeg(const std::filesystem::pa
                        .is_too_long = true};
   }
   if (*code != 0 || size_of(errors) > 0) {
-    return FfmpegFault{fmt::format("{}, and ffmpeg cannot read it: {}", format, said(errors))};
+    return FfmpegFault{unreadable(format, errors)};
   }
   ::lseek(sound.get(), 0, SEEK_SET);
   return sound;
+}
+
+namespace {
+
+constexpr int kPatienceMs = 60'000;  // for the next piece
+
+std::string ffmpeg_for(const std::filesystem::path& path, std::string_view format) {
+  std::string program = find_program("ffmpeg");
+  if (!program.empty()) return program;
+  throw DataError(fmt::format("{} is {}.", path.string(), without_ffmpeg(format)));
+}
+
+std::uint32_t little_endian(std::span<const std::byte> bytes) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    value |= std::to_integer<std::uint32_t>(bytes[i]) << (8 * i);
+  }
+  return value;
+}
+
+bool reads(std::span<const std::byte> bytes, std::string_view mark) {
+  return std::memcmp(bytes.data(), mark.data(), mark.size()) == 0;
+}
+
+}  // namespace
+
+FfmpegStream::Pipe FfmpegStream::new_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) == 0) return {OpenFile(ends[0]), OpenFile(ends[1])};
+  throw DataError(
+      fmt::format("No pipe to ffmpeg could be had: {}.", std::generic_category().message(errno)));
+}
+
+FfmpegStream::FfmpegStream(const std::filesystem::path& path, std::string_view format)
+    : FfmpegStream(path, format, new_pipe()) {
+  read_header();
+}
+
+// Our copy of the end that is written is closed once ffmpeg has its own, or the sound never ends.
+FfmpegStream::FfmpegStream(const std::filesystem::path& path, std::string_view format, Pipe pipe)
+    : path_(path),
+      format_(format),
+      errors_(memory_file("errors")),
+      ffmpeg_(command_for(ffmpeg_for(path, format), path), OpenFile(pipe.write.release()).get(),
+              errors_.get(), std::numeric_limits<std::int64_t>::max()),
+      sound_(pipe.read.release()) {}
+
+FfmpegStream::~FfmpegStream() {
+  ffmpeg_.send(SIGKILL);
+}
+
+void FfmpegStream::fail(const std::string& what) const {
+  throw DataError(fmt::format("{} is {}.", path_.string(), what));
+}
+
+std::size_t FfmpegStream::read_bytes(std::span<std::byte> bytes) {
+  std::size_t filled = 0;
+  while (filled < bytes.size() && sound_.get() >= 0) {
+    pollfd ready{.fd = sound_.get(), .events = POLLIN, .revents = 0};
+    const int waited = ::poll(&ready, 1, kPatienceMs);
+    if (waited < 0 && errno == EINTR) continue;
+    if (waited <= 0) fail(fmt::format("{}, and ffmpeg gives no more of it", format_));
+    const auto got = ::read(sound_.get(), bytes.data() + filled, bytes.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got > 0) {
+      filled += static_cast<std::size_t>(got);
+      continue;
+    }
+    ::close(sound_.release());
+    if (ffmpeg_.wait() != 0 || size_of(errors_) > 0) fail(unreadable(format_, errors_));
+  }
+  return filled;
+}
+
+// A WAV whose chunks come in order; its lengths mean nothing, as they are written before the sound.
+void FfmpegStream::read_header() {
+  std::array<std::byte, 12> start{};
+  read_bytes(start);
+  std::array<std::byte, 8> head{};
+  bool is_wav = reads(start, "RIFF") && reads(std::span(start).subspan(8), "WAVE");
+  while (is_wav) {
+    is_wav = read_bytes(head) == head.size();
+    if (!is_wav || reads(head, "data")) break;
+    const auto size = little_endian(std::span(head).subspan(4));
+    std::vector<std::byte> chunk(std::min<std::size_t>(size + (size & 1U), 1U << 16U));
+    is_wav = read_bytes(chunk) == chunk.size();
+    if (!reads(head, "fmt ") || chunk.size() < 16) continue;
+    channels_ = little_endian(std::span(chunk).subspan(2, 2));
+    sample_rate_ = little_endian(std::span(chunk).subspan(4, 4));
+    is_wav = is_wav && little_endian(std::span(chunk).subspan(14, 2)) == 32;
+  }
+  if (!is_wav || channels_ < 1 || sample_rate_ < 1) {
+    fail(fmt::format("{}, and what ffmpeg gives of it is no sound", format_));
+  }
+}
+
+std::size_t FfmpegStream::read(std::span<float> values) {
+  return read_bytes(std::as_writable_bytes(values)) / sizeof(float);
 }
 
 }  // namespace myxtts

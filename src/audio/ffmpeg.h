@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <span>
@@ -9,6 +10,7 @@
 #include <string_view>
 #include <variant>
 
+#include "base/child_process.h"
 #include "base/files.h"
 
 namespace myxtts {
@@ -44,5 +46,42 @@ struct FfmpegFault {
 std::variant<OpenFile, FfmpegFault> decode_with_ffmpeg(
     const std::filesystem::path& path, std::string_view format, std::int64_t most_bytes,
     std::chrono::milliseconds most_time = std::chrono::minutes(5));
+
+// The same sound piece by piece, while ffmpeg runs beside us: a file of any length takes no more
+// memory than a pipe. One thread at a time.
+class FfmpegStream {
+ public:
+  // Throws DataError with the words of an FfmpegFault.
+  FfmpegStream(const std::filesystem::path& path, std::string_view format);
+  FfmpegStream(const FfmpegStream&) = delete;
+  FfmpegStream& operator=(const FfmpegStream&) = delete;
+  ~FfmpegStream();  // ends ffmpeg
+
+  std::int64_t sample_rate() const { return sample_rate_; }
+  std::int64_t channels() const { return channels_; }
+
+  // Fills `values` with those of all channels and gives how many; fewer only at the end of the
+  // file. Throws DataError where ffmpeg complained of anything by then, or stands still.
+  std::size_t read(std::span<float> values);
+
+ private:
+  struct Pipe {
+    OpenFile read, write;
+  };
+  static Pipe new_pipe();
+  FfmpegStream(const std::filesystem::path& path, std::string_view format, Pipe pipe);
+
+  std::size_t read_bytes(std::span<std::byte> bytes);
+  void read_header();
+  [[noreturn]] void fail(const std::string& what) const;
+
+  const std::filesystem::path path_;
+  const std::string format_;
+  OpenFile errors_;
+  ChildProcess ffmpeg_;
+  OpenFile sound_;  // the pipe's end that is read; -1 once it was read to its end
+  std::int64_t sample_rate_ = 0;
+  std::int64_t channels_ = 0;
+};
 
 }  // namespace myxtts

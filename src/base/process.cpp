@@ -4,8 +4,10 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <malloc.h>
+#include <cstdlib>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace myxtts {
 
@@ -41,6 +43,23 @@ std::filesystem::path library_folder() {
   if (dladdr(reinterpret_cast<const void*>(&library_folder), &info) == 0) return {};
   std::error_code failure;
   return std::filesystem::canonical(info.dli_fname, failure).parent_path();
+}
+
+std::optional<std::filesystem::path> find_data(std::string_view kind, std::string_view name,
+                                               const char* variable) {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> places;
+  if (const char* given = std::getenv(variable)) {
+    places.emplace_back(given);
+  } else if (const fs::path library = library_folder(); !library.empty()) {
+    places.push_back(library.parent_path() / "share/myxtts" / kind);
+    places.push_back(library.parent_path().parent_path().parent_path() / ".deps" / kind);
+  }
+  for (const auto& place : places) {
+    std::error_code failure;
+    if (fs::is_directory(place / name, failure)) return place / name;
+  }
+  return std::nullopt;
 }
 
 void keep_freed_memory() {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace myxtts {
 
@@ -44,6 +46,12 @@ class DynamicLibrary {
 
 // The folder that this library lies in, or the program where it is not a library; empty: unknown.
 std::filesystem::path library_folder();
+
+// The folder `name` of a kind of data ("text", "sound") that tools/setup fetches: looked for in the
+// folder that the environment variable `variable` names, else beside the program
+// (share/myxtts/KIND), then in the checkout it was built in (.deps/KIND).
+std::optional<std::filesystem::path> find_data(std::string_view kind, std::string_view name,
+                                               const char* variable);
 
 // Lets the process keep what it frees for its next use, up to a bound. Buffers of a megabyte come
 // and go with every clip; handed back to the system each time, they come again as pages that must

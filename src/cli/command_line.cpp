@@ -21,6 +21,7 @@
 
 namespace myxtts {
 
+Command clips_command();
 Command config_command();
 Command demo_command();
 Command doctor_command();
@@ -39,15 +40,17 @@ Command train_command();
 Command transcribe_command();
 Command validate_command();
 Command vocab_command();
+Command voice_command();
 Command watch_command();
 
 std::vector<Command> all_commands() {
   return {
-      doctor_command(),   validate_command(),   config_command(), prepare_command(),
-      train_command(),    watch_command(),      launch_command(), profile_command(),
-      evaluate_command(), synthesize_command(), serve_command(),  transcribe_command(),
-      pull_command(),     import_command(),     export_command(), encode_command(),
-      tokenize_command(), vocab_command(),      demo_command(),
+      doctor_command(),     validate_command(), config_command(),     clips_command(),
+      prepare_command(),    train_command(),    watch_command(),      launch_command(),
+      profile_command(),    evaluate_command(), synthesize_command(), serve_command(),
+      transcribe_command(), pull_command(),     import_command(),     export_command(),
+      encode_command(),     tokenize_command(), vocab_command(),      voice_command(),
+      demo_command(),
   };
 }
 

@@ -19,6 +19,7 @@
 #include "base/message_text.h"
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/own_commands.h"
 #include "run/model_folder.h"
 #include "run/open_model.h"
 #include "run/public_folder.h"
@@ -71,26 +72,6 @@ std::vector<std::string> train_command_line(const fs::path& demo,
   return words;
 }
 
-// Shows the command as a person would type it, and starts it.
-std::unique_ptr<ChildProcess> start(std::vector<std::string> words) {
-  print(fmt::format("\n$ myxtts {}\n", fmt::join(words, " ")));
-  words.insert(words.begin(), fs::read_symlink("/proc/self/exe").string());
-  return std::make_unique<ChildProcess>(words);
-}
-
-// Waits for the program's end. It is interrupted when `until` says so, and when we are.
-int finish(
-    ChildProcess& program, const Interruption& interruption,
-    const std::function<bool()>& until = [] { return false; }) {
-  bool asked = false;
-  for (;;) {
-    if (const auto code = program.wait_for(200ms)) return *code;
-    if (asked || !(interruption.came() || until())) continue;
-    program.send(interruption.came() ? interruption.signal() : SIGTERM);
-    asked = true;
-  }
-}
-
 // Trains by the commands that a person would type, which are shown: for half of the time, is then
 // interrupted on purpose by SIGTERM, and goes on for as many steps again. The exit code of the
 // command that did not end well, else 0. A signal to us goes to the command.
@@ -100,14 +81,14 @@ int train_twice(const fs::path& demo, double seconds, const Interruption& interr
   // The minutes are for the time left that it shows, which is that of the demo; they must not end
   // it before the signal does.
   const double minutes = std::max(seconds, 30.0) / 60;
-  const auto first = start(train_command_line(
+  const auto first = start_command(train_command_line(
       demo, {"--max-steps", "2000", "--max-minutes", fmt::format("{:.4g}", minutes)}));
   const fs::path metrics = demo / kRun / "metrics.jsonl";
   const auto half_is_over = [&] {
     std::error_code missing;
     return system_clock().now() - began > half && fs::file_size(metrics, missing) > 0 && !missing;
   };
-  const int code = finish(*first, interruption, half_is_over);
+  const int code = finish_command(*first, interruption, half_is_over);
   if (interruption.came() || code != kInterrupted) return code;
 
   const auto state = read_training_state(demo / kRun / "latest" / files::kState);
@@ -115,9 +96,9 @@ int train_twice(const fs::path& demo, double seconds, const Interruption& interr
       fmt::format("\nThat was on purpose: SIGTERM after {}. Nothing is lost; it goes on "
                   "where it was.\n",
                   counted(state.step, "step")));
-  const auto second =
-      start(train_command_line(demo, {"--max-steps", std::to_string(2 * state.step), "--resume"}));
-  return finish(*second, interruption);
+  const auto second = start_command(
+      train_command_line(demo, {"--max-steps", std::to_string(2 * state.step), "--resume"}));
+  return finish_command(*second, interruption);
 }
 
 // Exports the model where coqui-tts can hold its size, and says why not elsewhere.
@@ -129,9 +110,9 @@ void try_export(const fs::path& demo, const Interruption& interruption) {
     print(fmt::format("\nThere is nothing to export: {}\n", error.what()));
     return;
   }
-  const auto program = start({"export", "--model", model.string(), "--format", "coqui", "--out",
-                              (demo / kExport).string()});
-  finish(*program, interruption);
+  const auto program = start_command({"export", "--model", model.string(), "--format", "coqui",
+                                      "--out", (demo / kExport).string()});
+  finish_command(*program, interruption);
 }
 
 struct DemoArguments {

@@ -21,6 +21,7 @@
 #include "listen/transcriber.h"
 #include "listen/whisper_files.h"
 #include "session/console.h"
+#include "text/unicode.h"
 
 namespace myxtts {
 namespace {
@@ -32,6 +33,7 @@ struct TranscribeArguments {
   std::filesystem::path whisper;
   std::string language;
   bool times = false;
+  bool words = false;
   bool json = false;
   std::int64_t batch = 8;
   std::string precision = "fp32";
@@ -55,7 +57,12 @@ Json json_of(const ReadClip& clip, const Transcript& transcript) {
                {"log_probability", transcript.log_probability},
                {"no_speech", transcript.no_speech},
                {"tokens", transcript.tokens}};
-  if (transcript.pieces.empty()) return line;
+  for (const TimedWord& word : transcript.words) {
+    line["words"].push_back({{"begin", word.begin},
+                             {"end", word.end},
+                             {"text", word.text},
+                             {"probability", word.probability}});
+  }
   for (const HeardPiece& piece : transcript.pieces) {
     line["pieces"].push_back({{"begin", piece.begin}, {"end", piece.end}, {"text", piece.text}});
   }
@@ -68,6 +75,14 @@ std::string lines_of(const TranscribeArguments& arguments, const ReadClip& clip,
     return json_of(clip, transcript).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   }
   const std::string name = arguments.clips.size() > 1 ? clip.path.string() + ": " : std::string();
+  if (arguments.words) {
+    std::string lines;
+    for (const TimedWord& word : transcript.words) {
+      lines +=
+          fmt::format("{}{:.2f}-{:.2f} {}\n", name, word.begin, word.end, strip_spaces(word.text));
+    }
+    return lines;
+  }
   if (!arguments.times) return name + transcript.text + "\n";
   std::string lines;
   for (const HeardPiece& piece : transcript.pieces) {
@@ -100,8 +115,10 @@ int run_transcribe(const TranscribeArguments& arguments) {
   const c10::Device device = open_device(arguments.device);
   const Transcriber transcriber(open_whisper(arguments.whisper), device,
                                 arguments.precision == "bf16" ? at::kBFloat16 : at::kFloat);
-  const TranscribeOptions options{
-      .language = arguments.language, .times = arguments.times, .batch = arguments.batch};
+  const TranscribeOptions options{.language = arguments.language,
+                                  .times = arguments.times,
+                                  .words = arguments.words,
+                                  .batch = arguments.batch};
   if (!options.language.empty()) transcriber.language_code(options.language);
   Progress progress({.title = "Transcribing (clips)", .total = arguments.clips.size()});
   std::vector<ReadClip> waiting;
@@ -144,6 +161,7 @@ std::function<int()> declare_transcribe(CLI::App& app) {
                  "What is spoken, as in en or fa. [heard in each clip]")
       ->type_name("CODE");
   app.add_flag("--timestamps", arguments->times, "Prints a line for each piece, with its seconds.");
+  app.add_flag("--words", arguments->words, "Prints a line for each word, with its seconds.");
   app.add_flag("--json", arguments->json, "Prints one JSON object a line.");
   app.add_option("--batch", arguments->batch, "Clips at once. [8]")->type_name("N");
   app.add_option("--precision", arguments->precision, "fp32 or bf16. [fp32]")

@@ -31,10 +31,24 @@ double mean_log_probability(double sum, std::size_t tokens) {
   return sum / static_cast<double>(tokens + 1);  // the end counts
 }
 
+// Those that the files name; else those of the upper half of the layers.
+std::vector<WhisperHead> heads_to_follow(const WhisperFiles& files) {
+  std::vector<WhisperHead> heads = files.following_heads;
+  for (auto layer = files.sizes.text_layers / 2; heads.empty() && layer < files.sizes.text_layers;
+       ++layer) {
+    for (std::int64_t head = 0; head < files.sizes.text_heads; ++head) {
+      heads.emplace_back(layer, head);
+    }
+  }
+  std::ranges::sort(heads);
+  return heads;
+}
+
 }  // namespace
 
 Transcriber::Transcriber(const WhisperFiles& files, c10::Device device, at::ScalarType type)
     : vocabulary_(files.vocabulary),
+      following_heads_(heads_to_follow(files)),
       mel_(files.sizes.bands, device),
       network_(files.sizes, files.tensors, device, type) {
   const c10::AutoGradMode no_gradients(false);
@@ -240,11 +254,28 @@ std::int64_t Transcriber::add_pieces(const Heard& heard, const Window& window, s
   return ends_whole ? samples : std::max(time_of(ends.back() - 1), kSamplesOfTime);
 }
 
+// The tokens of text in whole pieces: of a piece that the window cut off the next one tells.
+std::vector<std::int64_t> Transcriber::text_in(const std::vector<std::int64_t>& tokens) const {
+  const auto is_time = [&](std::size_t at) { return tokens[at] >= vocabulary_.first_time; };
+  std::size_t whole = 0;
+  for (std::size_t i = 1; i < tokens.size(); ++i) {
+    if (is_time(i - 1) && is_time(i)) whole = i;
+  }
+  const std::size_t count = tokens.size();
+  const bool ends_whole = count >= 2 && is_time(count - 1) && !is_time(count - 2);
+  if (whole == 0 || ends_whole) whole = count;
+  std::vector<std::int64_t> text;
+  for (std::size_t i = 0; i < whole; ++i) {
+    if (tokens[i] < vocabulary_.end_of_text) text.push_back(tokens[i]);
+  }
+  return text;
+}
+
 // Windows of one kind of prompt; languages that are not known yet are heard. Empty: nobody wants it
 // any more.
 std::vector<Transcriber::Heard> Transcriber::hear(const std::vector<at::Tensor>& clips,
                                                   const std::vector<Window>& windows, bool times,
-                                                  std::vector<Transcript>& transcripts,
+                                                  bool words, std::vector<Transcript>& transcripts,
                                                   const Wanted& wanted) const {
   const auto mel = mel_(sounds_of(clips, windows).to(network_.device()));
   const auto encoded = network_.encode(mel, wanted);
@@ -259,7 +290,19 @@ std::vector<Transcriber::Heard> Transcriber::hear(const std::vector<at::Tensor>&
     if (known.empty()) known = languages[row];
     languages[row] = known;
   }
-  return decode(encoded, prompts(languages, times), times, wanted);
+  auto heard = decode(encoded, prompts(languages, times), times, wanted);
+  if (!words || (wanted && !wanted())) return heard;
+  Said said{.encoded = encoded, .languages = languages};
+  for (std::size_t row = 0; row < windows.size(); ++row) {
+    said.tokens.push_back(text_in(heard[row].tokens));
+    said.samples.push_back(
+        std::min(window_samples(), clips[windows[row].clip].size(0) - windows[row].begin));
+  }
+  auto given = lay_rows(said);
+  for (std::size_t row = 0; row < heard.size(); ++row) {
+    heard[row].words = std::move(given[row].words);
+  }
+  return heard;
 }
 
 // Adds what a window says to its clip. Gives the samples of the clip that are done.
@@ -274,6 +317,13 @@ std::int64_t Transcriber::take(const Heard& heard, const Window& window, std::in
     transcript.text = vocabulary_.text_of(heard.tokens);
   } else if (!is_silent) {
     covered = add_pieces(heard, window, in_window, transcript);
+  }
+  if (!is_silent) {
+    const double begin = seconds_of(window.begin);
+    for (const TimedWord& word : heard.words) {
+      transcript.words.push_back(
+          {word.text, begin + word.begin, begin + word.end, word.probability});
+    }
   }
   if (window.begin == 0) transcript.no_speech = heard.no_speech;
   transcript.log_probability += heard.log_probability;
@@ -301,7 +351,7 @@ std::vector<Transcript> Transcriber::operator()(const std::vector<at::Tensor>& c
       const bool fits = std::ssize(now) < options.batch && wants_times(window) == times;
       (fits ? now : later).push_back(window);
     }
-    const auto found = hear(clips, now, times, transcripts, wanted);
+    const auto found = hear(clips, now, times, options.words, transcripts, wanted);
     if (wanted && !wanted()) break;
     for (std::size_t row = 0; row < now.size(); ++row) {
       const std::size_t clip = now[row].clip;

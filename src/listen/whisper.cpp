@@ -202,21 +202,28 @@ Whisper::Reading Whisper::begin(const at::Tensor& encoded) const {
   return reading;
 }
 
-at::Tensor Whisper::attend_to_sound(const Block& block, const at::Tensor& x,
-                                    const at::Tensor& sound,
-                                    std::vector<at::Tensor>* attention) const {
+at::Tensor Whisper::attend_to_sound(std::size_t layer, const at::Tensor& x, const at::Tensor& sound,
+                                    Attention* attention) const {
+  const Block& block = decoder_[layer];
   const auto query = into_heads(block.sound_query(block.sound_norm(x)), 1, sizes_.text_heads)[0];
+  std::vector<std::int64_t> heads;
   if (attention != nullptr) {
+    for (const auto& [of_layer, head] : attention->heads) {
+      if (of_layer == static_cast<std::int64_t>(layer)) heads.push_back(head);
+    }
+  }
+  if (!heads.empty()) {
+    const auto rows = at::tensor(heads, at::kLong).to(device_);
     const double scale = 1.0 / std::sqrt(static_cast<double>(query.size(3)));
-    attention->push_back(
-        at::matmul(query * scale, sound[0].transpose(2, 3)).to(at::kFloat).softmax(-1));
+    const auto keys = sound[0].index_select(1, rows).transpose(2, 3);
+    const auto scores = at::matmul(query.index_select(1, rows) * scale, keys);
+    attention->weights.push_back(scores.to(at::kFloat).softmax(-1));
   }
   const auto seen = at::scaled_dot_product_attention(query, sound[0], sound[1]);
   return x + block.sound_out(out_of_heads(seen));
 }
 
-at::Tensor Whisper::read(Reading& reading, const at::Tensor& tokens,
-                         std::vector<at::Tensor>* attention) const {
+at::Tensor Whisper::read(Reading& reading, const at::Tensor& tokens, Attention* attention) const {
   const c10::AutoGradMode no_gradients(false);
   const auto count = tokens.size(1);
   MYXTTS_CHECK(reading.length + count <= sizes_.text_context, "a text of {} tokens is too long",
@@ -237,7 +244,7 @@ at::Tensor Whisper::read(Reading& reading, const at::Tensor& tokens,
         qkv[0], before[0], before[1],
         mask.defined() ? std::optional(mask) : std::optional<at::Tensor>());
     x = x + block.attend_out(out_of_heads(seen));
-    x = attend_to_sound(block, x, reading.sound[layer], attention);
+    x = attend_to_sound(layer, x, reading.sound[layer], attention);
     x = feed_forward(block, x);
   }
   reading.length = length;

@@ -56,11 +56,15 @@ class Whisper {
 
   Reading begin(const at::Tensor& encoded) const;
 
-  // Reads tokens [B, T] int64 and gives the states behind each [B, T, width]. Where
-  // `attention` is not null, it gets what each layer attends to in the sound: [B, heads, T,
-  // audio_context] fp32 for each layer.
-  at::Tensor read(Reading& reading, const at::Tensor& tokens,
-                  std::vector<at::Tensor>* attention = nullptr) const;
+  // What some heads of the decoder attend to in the sound.
+  struct Attention {
+    std::vector<WhisperHead> heads;        // whose is wanted
+    std::vector<at::Tensor> weights = {};  // by layers: [B, heads of the layer, T, audio_context]
+  };
+
+  // Reads tokens [B, T] int64 and gives the states behind each [B, T, width]. Adds to `attention`,
+  // where there is one, in fp32.
+  at::Tensor read(Reading& reading, const at::Tensor& tokens, Attention* attention = nullptr) const;
 
   // States [..., width] to the scores of the next token [..., tokens] fp32.
   at::Tensor scores(const at::Tensor& states) const;
@@ -89,8 +93,8 @@ class Whisper {
   Block block_from(const TensorScope& tensors, bool reads_sound) const;
   at::Tensor placed(const at::Tensor& tensor) const;
   at::Tensor feed_forward(const Block& block, const at::Tensor& x) const;
-  at::Tensor attend_to_sound(const Block& block, const at::Tensor& x, const at::Tensor& sound,
-                             std::vector<at::Tensor>* attention) const;
+  at::Tensor attend_to_sound(std::size_t layer, const at::Tensor& x, const at::Tensor& sound,
+                             Attention* attention) const;
 
   WhisperSizes sizes_;
   c10::Device device_;

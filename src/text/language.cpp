@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/process.h"
@@ -115,19 +113,7 @@ std::size_t length_limit(Language language) {
 }
 
 std::optional<std::filesystem::path> find_text_data(std::string_view name) {
-  namespace fs = std::filesystem;
-  std::vector<fs::path> places;
-  if (const char* given = std::getenv("MYXTTS_TEXT_DATA")) {
-    places.emplace_back(given);
-  } else if (const fs::path library = library_folder(); !library.empty()) {
-    places.push_back(library.parent_path() / "share/myxtts/text");
-    places.push_back(library.parent_path().parent_path().parent_path() / ".deps/text");
-  }
-  for (const auto& place : places) {
-    std::error_code failure;
-    if (fs::is_directory(place / name, failure)) return place / name;
-  }
-  return std::nullopt;
+  return find_data("text", name, "MYXTTS_TEXT_DATA");
 }
 
 }  // namespace myxtts

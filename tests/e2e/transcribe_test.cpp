@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -43,6 +44,30 @@ TEST(Transcribe, EveryClipThatCanBeReadIsALineAndTheOthersAreNamed) {
   EXPECT_FALSE(found[0]["tokens"].empty());
   EXPECT_EQ(found[0]["text"], found[1]["text"]);
   EXPECT_LT(found[0]["log_probability"].get<double>(), 0);
+}
+
+TEST(Transcribe, WordsHaveTheirSeconds) {
+  const Words words{"transcribe", speech(),  "--whisper", tiny_whisper(), "--language",
+                    "de",         "--words", "--device",  "cpu"};
+  const auto plain = run_program(words);
+  EXPECT_EQ(plain.exit_code, 0) << plain.err;
+  Words with_json = words;
+  with_json.push_back("--json");
+  const auto json = nlohmann::json::parse(run_program(with_json).out);
+  ASSERT_FALSE(json.at("words").empty());
+  std::string text;
+  double before = 0;
+  for (const auto& word : json.at("words")) {
+    text += word.at("text").get<std::string>();
+    EXPECT_GE(word.at("begin").get<double>(), before);
+    EXPECT_LE(word.at("end").get<double>(), json.at("seconds").get<double>() + 0.02);
+    before = word.at("begin");
+  }
+  EXPECT_TRUE(has(text, json.at("text").get<std::string>())) << text;
+  const auto& first = json.at("words")[0];
+  EXPECT_TRUE(plain.out.starts_with(fmt::format("{:.2f}-{:.2f} ", first.at("begin").get<double>(),
+                                                first.at("end").get<double>())))
+      << plain.out;
 }
 
 TEST(Transcribe, WhatCannotBeIsRefusedInOneSentence) {

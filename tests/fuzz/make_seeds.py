@@ -213,6 +213,11 @@ def network():
         {"rfilename": name, "size": 5, "blobId": "ab", "lfs": {"sha256": "cd"} if name == "model.pth" else None}
         for name in names]})
     put("hub_list", "name", "owner/name@refs/pr/1")
+    put("subtitles", "subrip", "\ufeff1\r\n00:00:01,000 --> 00:00:02,500 X1:5\r\n- <i>Yes</i>, {\\an8}\r\n[door] no.\r\n\r\n"
+        "00:00:03.000 --> 00:00:02.000\r\nback\r\n\r\nmore\r\n7\r\n0:4:5,6 --> 1:0:0\r\n♪\r\n")
+    put("subtitles", "webvtt", "WEBVTT a\n\nSTYLE\n::cue{}\n\nNOTE x\n\nid\n00:01.000 --> 00:02.000 line:0\n<v A>1 &lt; 2\n")
+    put("corrections", "page", {"format": "myxtts-corrections", "version": 1, "clips": [
+        {"clip": "a-0001", "was": "teh", "text": "the"}, {"clip": "a-0002", "accepted": False}]})
 
 
 class SoundInfo(ctypes.Structure):

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares `myxtts transcribe` with CTranslate2 and with OpenAI's program, token by token, in all forms of one model.
 
-Usage: python check_whisper.py MYXTTS MODEL SCRATCH LANGUAGE=GLOB... [--forms=pt,hf,...] [--threads=2] [--openai]
+Usage: python check_whisper.py MYXTTS MODEL SCRATCH LANGUAGE=GLOB... [--forms=pt,hf,...] [--threads=2] [--openai] [--words]
        (needs ctranslate2 4.8, openai-whisper 20250625, torch 2.11, soundfile; nothing else in the project does)
 
 Clips are of 16,000 Hz and at most 30 s. MODEL is a faster-whisper folder (model.bin, config.json, tokenizer.json). It is written to SCRATCH in the other forms: OpenAI's
 .pt, Hugging Face's folder whole and in parts, CTranslate2's model.bin in float32 and int8. Every clip is heard greedily,
 without times, in the language given; the time of CTranslate2 and of `transcribe` with the same file is said at the end.
-`--openai` asks OpenAI's program too.
+`--openai` asks OpenAI's program too. `--words` compares where words are heard with what it says of the tokens that we gave, by the
+heads that the files name (the folder that was given), or by those of the upper layers (pt).
 """
 import glob
 import json
@@ -23,6 +24,7 @@ import numpy as np
 import soundfile
 import torch
 import whisper
+import whisper.timing
 from safetensors.torch import save_file
 
 TYPES = [np.float32, np.int8, np.int16, np.int32, np.float16]
@@ -200,6 +202,38 @@ def by_openai(model, language, mels):
     return [whisper.decode(model, mel, options).tokens for mel in mels]
 
 
+def words_by_openai(model, language, clip, mel, tokens):
+    """[text, begin, end] of each word."""
+    code = whisper.tokenizer.get_tokenizer(True, language=language, task="transcribe")
+    seconds = soundfile.info(clip).duration
+    segment = {"seek": 0, "tokens": tokens, "start": 0.0, "end": seconds}
+    whisper.timing.add_word_timestamps(segments=[segment], model=model, tokenizer=code, mel=mel, num_frames=int(seconds * 100),
+                                       last_speech_timestamp=0.0)
+    return [(word["word"], float(word["start"]), float(word["end"])) for word in segment["words"]]
+
+
+def compare_words(title, program, folder, model, language, clips, mels, threads):
+    """Says how far times are apart; gives how many words begin or end more than 0.05 s away, or are others."""
+    command = [program, "transcribe", *clips, "--whisper", str(folder), "--language", language, "--json", "--words", "--threads", str(threads)]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    count = others = 0
+    away = []
+    for clip, mel, line in zip(clips, mels, map(json.loads, lines), strict=True):
+        expected = words_by_openai(model, language, clip, mel, line["tokens"])
+        found = [(word["text"], word["begin"], word["end"]) for word in line.get("words", [])]
+        count += len(found)
+        if [word[0] for word in found] != [word[0] for word in expected]:
+            others += 1
+            print(f"  {clip}\n    {[word[0] for word in found]}\n    {[word[0] for word in expected]}", flush=True)
+            continue
+        away += [max(abs(a[1] - b[1]), abs(a[2] - b[2])) for a, b in zip(found, expected)]
+    away = np.array(away)
+    far = int((away > 0.05).sum())
+    print(f"{title}: {count} words in {len(clips)} clips, {others} clips divided otherwise; times equal to 0.011 s in "
+          f"{(away < 0.011).mean():.2%}, {far} more than 0.05 s away, at most {away.max():.2f} s", flush=True)
+    return far + others
+
+
 def report(title, files, found, wanted, code):
     """Says how many clips have the same tokens; gives how many have not."""
     same = sum(a == b for a, b in zip(found, wanted, strict=True))
@@ -236,6 +270,16 @@ def main():
         seconds["CTranslate2"] += time.monotonic() - began
         if reference:
             differs += report(f"{language}: openai-whisper", files, by_openai(reference, language, mels), expected, code)
+        if "words" in flags:
+            pt = whisper.load_model(str(scratch / "pt" / "base.pt"), device="cpu")
+            named = whisper.load_model(str(scratch / "pt" / "base.pt"), device="cpu")
+            heads = torch.zeros(named.dims.n_text_layer, named.dims.n_text_head, dtype=torch.bool)
+            for layer, head in json.loads((model / "config.json").read_text()).get("alignment_heads", []):
+                heads[layer, head] = True
+            if heads.any():
+                named.register_buffer("alignment_heads", heads.to_sparse(), persistent=False)
+            for title, folder, by in (("upper heads", scratch / "pt", pt), ("named heads", model, named)):
+                differs += compare_words(f"{language}: {title}", program, folder, by, language, files, mels, threads)
         for name, folder in forms.items():
             began = time.monotonic()
             found = ours(program, folder, language, files, "--threads", str(threads))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes whisper/: a tiny Whisper of formula weights in OpenAI's form (tiny.pt, multilingual.tiktoken), and what OpenAI's
-program makes of six clips with it (outputs.safetensors).
+program makes of six clips with it, and where it hears the words of two texts (outputs.safetensors).
 
 Usage: python make_whisper.py        (needs openai-whisper 20250625, torch 2.11; nothing else in the project does)
 
@@ -16,6 +16,7 @@ import tiktoken
 import torch
 import whisper
 import whisper.decoding
+import whisper.timing
 from formula import formula
 from safetensors.torch import save_file
 from whisper.model import ModelDimensions, Whisper
@@ -28,6 +29,9 @@ LANGUAGE_COUNT = 99
 BASE = 256 + len(PAIRS)
 SIZES = ModelDimensions(n_mels=80, n_audio_ctx=100, n_audio_state=32, n_audio_head=4, n_audio_layer=2,
                         n_vocab=BASE + 1509 + LANGUAGE_COUNT, n_text_ctx=40, n_text_state=32, n_text_head=2, n_text_layer=2)
+# Clip, its samples, language and text.
+ALIGNED = [(3, 32000, "en", " the thing, and on"), (2, 32000, "en", " re-do it, 42 the"), (1, 24000, "zh", "那个东西和 the"),
+           (1, 32000, "en", " and, then on.")]
 TEXTS = ["the thing and the other", " -- ((on)) it's 42!", "naïve ♪♪ وقت"]
 
 
@@ -81,6 +85,19 @@ def clips():
     return torch.stack([formula(f"clip/{i}", (32000,)) * 0.1 * (i + 1) * (0.1 + time * (i % 3)) for i in range(6)])
 
 
+def align(golden, code, model, sounds):
+    """Where each word of some texts is heard: its begin, end and probability."""
+    for number, (clip, samples, language, text) in enumerate(ALIGNED):
+        words = Tokenizer(encoding=code, num_languages=LANGUAGE_COUNT, language=language, task="transcribe")
+        mel = whisper.log_mel_spectrogram(whisper.pad_or_trim(sounds[clip, :samples], 32000))
+        segment = {"seek": 0, "tokens": code.encode(text), "start": 0.0, "end": samples / 16000}
+        whisper.timing.add_word_timestamps(segments=[segment], model=model, tokenizer=words, mel=mel,
+                                           num_frames=samples // 160, last_speech_timestamp=0.0)
+        found = [[word["start"], word["end"], word["probability"]] for word in segment["words"]]
+        golden[f"aligned.{number}"] = torch.tensor(found, dtype=torch.float32)
+        print(language, [(word["word"], *row) for word, row in zip(segment["words"], found)])
+
+
 def main():
     code = encoding()
     whisper.decoding.get_tokenizer = lambda multilingual, num_languages, language, task: Tokenizer(
@@ -104,6 +121,7 @@ def main():
         print(mode, [(each.language, each.tokens) for each in found])
     for number, text in enumerate(TEXTS):
         golden[f"text.{number}"] = torch.tensor(code.encode(text))
+    align(golden, code, model, sounds)
     task = whisper.decoding.DecodingTask(model, whisper.DecodingOptions(language="en", fp16=False))
     golden["never_said"] = torch.tensor(task._get_suppress_tokens())
     out = pathlib.Path(__file__).with_name("whisper")

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "listen/transcriber.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include <ATen/ATen.h>
 
 #include "base/error.h"
 #include "listen/tiny_whisper.h"
+#include "text/unicode.h"
 
 namespace myxtts::test::transcriber_test {
 namespace {
@@ -78,6 +81,67 @@ TEST(Transcriber, HalfPrecisionHearsTheSameLanguages) {
   int same = 0;
   for (std::size_t i = 0; i < found.size(); ++i) same += found[i].language == expected[i].language;
   EXPECT_GE(same, 5) << "of six; rounding may turn one";
+}
+
+std::string joined(const std::vector<TimedWord>& words) {
+  std::string text;
+  for (const TimedWord& word : words) text += word.text;
+  return std::string(strip_spaces(text));
+}
+
+TEST(Transcriber, WordsOneAfterAnotherAreTheText) {
+  const auto clips = tiny_clips();
+  const auto plain = transcriber()(clips, {.language = "en"});
+  const auto found = transcriber()(clips, {.language = "en", .words = true, .batch = 4});
+  for (std::size_t i = 0; i < clips.size(); ++i) {
+    EXPECT_EQ(found[i].tokens, plain[i].tokens) << "asking for words changes nothing";
+    EXPECT_TRUE(plain[i].words.empty());
+    // A character that the model began and did not end is one unknown sign in both.
+    EXPECT_EQ(joined(found[i].words), found[i].text);
+    double before = 0;
+    for (const TimedWord& word : found[i].words) {
+      EXPECT_GE(word.begin, before - 1e-9);
+      EXPECT_LE(word.begin, word.end + 1e-9);
+      EXPECT_LE(word.end, 2.0);
+      before = word.begin;
+    }
+  }
+}
+
+TEST(Transcriber, WordsOfALongClipGoThroughItsWindowsInOrder) {
+  const auto clips = tiny_clips();
+  const auto whole = at::cat({clips[0], clips[1], clips[2]});
+  const auto found = transcriber()({whole}, {.language = "en", .words = true})[0];
+  ASSERT_FALSE(found.words.empty());
+  EXPECT_EQ(joined(found.words), found.text);
+  EXPECT_GT(found.words.back().end, 2.0) << "seconds of the clip, not of its last window";
+  EXPECT_LE(found.words.back().end, 6.0);
+}
+
+TEST(Transcriber, WordsOfAGivenTextAreThoseOfTheSameTextHeard) {
+  const auto clip = tiny_clips()[4];
+  // The tokens of what is heard may not be those that the text is divided into, so a text first.
+  const std::string text = "the thing and on";
+  const auto given = transcriber().lay({clip, clip}, {text, "and"}, {.language = "en"});
+  EXPECT_EQ(joined(given[0].words), text);
+  EXPECT_EQ(joined(given[1].words), "and");
+  const auto alone = transcriber().lay({clip}, {text}, {.language = "en"});
+  EXPECT_NEAR(alone[0].log_probability, given[0].log_probability, 1e-4)
+      << "a shorter text beside it changes nothing";
+  EXPECT_NE(given[0].log_probability, given[1].log_probability);
+}
+
+TEST(Transcriber, ATextThatCannotBeLaidHasNoWords) {
+  const auto clip = tiny_clips()[0];
+  std::string endless;
+  for (int i = 0; i < 50; ++i) endless += " the";
+  const auto found = transcriber().lay({at::cat({clip, clip}), clip, clip, at::zeros({0}), clip},
+                                       {"the", endless, "", "the", "the"}, {.language = "en"});
+  for (const std::size_t i : {0U, 1U, 2U, 3U}) {
+    EXPECT_TRUE(found[i].words.empty()) << i;
+    EXPECT_TRUE(std::isinf(found[i].log_probability)) << i;
+  }
+  EXPECT_EQ(joined(found[4].words), "the") << "others are laid all the same";
 }
 
 }  // namespace

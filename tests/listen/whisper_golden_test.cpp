@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <ATen/ATen.h>
+#include <fmt/ranges.h>
 
 #include "listen/tiny_whisper.h"
 #include "listen/transcriber.h"
@@ -61,13 +62,13 @@ TEST(WhisperGolden, TokensReadOneByOneGiveTheScoresOfAllAtOnce) {
 TEST(WhisperGolden, AttentionToTheSoundIsAsSeenByEachTokenOnItsOwn) {
   const Whisper network(files().sizes, files().tensors, at::kCPU);
   auto reading = network.begin(network.encode(mels().narrow(0, 0, 1)));
-  std::vector<at::Tensor> attention;
+  Whisper::Attention attention{.heads = {{0, 1}, {1, 0}, {1, 1}}};
   network.read(reading, at::arange(3, at::kLong).unsqueeze(0), &attention);
-  ASSERT_EQ(std::ssize(attention), files().sizes.text_layers);
-  const std::vector<std::int64_t> shape{1, files().sizes.text_heads, 3,
-                                        files().sizes.audio_context};
-  EXPECT_EQ(attention[1].sizes().vec(), shape);
-  EXPECT_LT(max_abs_difference(attention[1].sum(-1), at::ones({1, shape[1], 3})), 1e-5);
+  ASSERT_EQ(attention.weights.size(), 2U) << "one tensor for each layer";
+  const std::vector<std::int64_t> shape{1, 2, 3, files().sizes.audio_context};
+  EXPECT_EQ(attention.weights[0].size(1), 1);
+  EXPECT_EQ(attention.weights[1].sizes().vec(), shape);
+  EXPECT_LT(max_abs_difference(attention.weights[1].sum(-1), at::ones({1, 2, 3})), 1e-5);
 }
 
 // Language, tokens and probabilities of all clips in one batch.
@@ -94,6 +95,36 @@ TEST(WhisperGolden, TranscriptsAreThoseOfTheReference) {
   expect_golden(transcriber(tiny_clips(), {}), "plain");
   expect_golden(transcriber(tiny_clips(), {.batch = 4}), "plain");
   expect_golden(transcriber(tiny_clips(), {.times = true}), "times");
+}
+
+TEST(WhisperGolden, WordsOfGivenTextsAreHeardWhereTheReferenceHearsThem) {
+  struct Given {
+    std::size_t clip;
+    std::int64_t samples;
+    const char* language;
+    std::vector<std::string> words;
+  };
+  const Given all[] = {{3, 32000, "en", {" the", " thing,", " and", " on"}},
+                       {2, 32000, "en", {" re", "-do", " it,", " 42", " the"}},
+                       {1, 24000, "zh", {"那", "个", "东", "西", "和", " the"}},
+                       {1, 32000, "en", {" and,", " then", " on."}}};
+  const Transcriber transcriber(files(), at::kCPU);
+  for (std::size_t i = 0; i < std::size(all); ++i) {
+    const at::Tensor clip = tiny_clips()[all[i].clip].narrow(0, 0, all[i].samples);
+    // Beside another one, as in a batch.
+    const auto found = transcriber.lay({clip, tiny_clips()[0]},
+                                       {fmt::format("{}", fmt::join(all[i].words, "")), "the"},
+                                       {.language = all[i].language})[0];
+    const auto& expected = golden().at(fmt::format("aligned.{}", i));
+    ASSERT_EQ(found.words.size(), all[i].words.size());
+    for (std::size_t word = 0; word < found.words.size(); ++word) {
+      const auto row = expected[static_cast<std::int64_t>(word)];
+      EXPECT_EQ(found.words[word].text, all[i].words[word]);
+      EXPECT_NEAR(found.words[word].begin, row[0].item<double>(), 1e-6) << i << all[i].words[word];
+      EXPECT_NEAR(found.words[word].end, row[1].item<double>(), 1e-6) << i << all[i].words[word];
+      EXPECT_NEAR(found.words[word].probability / row[2].item<double>(), 1.0, 1e-3);
+    }
+  }
 }
 
 TEST(WhisperGolden, TheVocabularyDividesTextsAsTheReferenceDoes) {

@@ -105,7 +105,7 @@ Check check_sound(const LibraryFacts& sound, const std::vector<std::string>& for
   return check;
 }
 
-Check check_text_data(const TextDataFacts& data, Check check) {
+Check check_data(const TextDataFacts& data, const char* variable, Check check) {
   if (data.path.empty()) {
     check.verdict = Verdict::Fail;
     check.found = "not installed";
@@ -116,7 +116,8 @@ Check check_text_data(const TextDataFacts& data, Check check) {
     check.found = fmt::format("{} in {}", human_size(data.bytes), data.path);
     return check;
   }
-  check.remedy = "Type tools/setup in the checkout, or name its folder in MYXTTS_TEXT_DATA";
+  check.remedy =
+      fmt::format("Type tools/setup in the checkout, or name its folder in {}", variable);
   return check;
 }
 
@@ -175,10 +176,13 @@ Checks make_checklist(const Findings& findings) {
                     .needed_by = "tokenize, and every command that reads text",
                     .cpu_run_needs_it = true});
   checks.push_back(
-      check_text_data(findings.japanese,
-                      {.id = "japanese", .name = "Japanese words", .needed_by = "--language ja"}));
-  checks.push_back(check_text_data(
-      findings.chinese, {.id = "chinese", .name = "Chinese sounds", .needed_by = "--language zh"}));
+      check_data(findings.japanese, "MYXTTS_TEXT_DATA",
+                 {.id = "japanese", .name = "Japanese words", .needed_by = "--language ja"}));
+  checks.push_back(
+      check_data(findings.chinese, "MYXTTS_TEXT_DATA",
+                 {.id = "chinese", .name = "Chinese sounds", .needed_by = "--language zh"}));
+  checks.push_back(check_data(findings.speech, "MYXTTS_SOUND_DATA",
+                              {.id = "speech", .name = "speech finder", .needed_by = "clips"}));
   add_gpu_checks(findings, checks);
   return checks;
 }

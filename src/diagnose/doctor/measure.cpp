@@ -10,6 +10,7 @@
 
 #include "audio/sndfile_library.h"
 #include "base/error.h"
+#include "base/process.h"
 #include "text/language.h"
 
 namespace myxtts {
@@ -50,9 +51,9 @@ bool lists(const SndfileLibrary& library, int count_command, int entry_command, 
   return false;
 }
 
-TextDataFacts measure_text_data(const char* name, std::initializer_list<const char*> files) {
+TextDataFacts measure_data(const std::optional<fs::path>& folder,
+                           std::initializer_list<const char*> files) {
   TextDataFacts facts;
-  const auto folder = find_text_data(name);
   if (!folder) return facts;
   facts.path = folder->string();
   for (const char* file : files) {
@@ -135,8 +136,12 @@ Findings measure(MachineProbe& probe, const CudaPlugin& plugin, const fs::path& 
   findings.disk = probe.disk(folder);
   measure_sound(findings);
   findings.icu_version = icu_version();
-  findings.japanese = measure_text_data("unidic", {"sys.dic", "matrix.bin", "char.bin", "unk.dic"});
-  findings.chinese = measure_text_data("pypinyin", {"pinyin_dict.json", "phrases_dict.json"});
+  findings.japanese =
+      measure_data(find_text_data("unidic"), {"sys.dic", "matrix.bin", "char.bin", "unk.dic"});
+  findings.chinese =
+      measure_data(find_text_data("pypinyin"), {"pinyin_dict.json", "phrases_dict.json"});
+  findings.speech = measure_data(find_data("sound", "silero-vad", "MYXTTS_SOUND_DATA"),
+                                 {"silero_vad_16k.safetensors"});
   return findings;
 }
 

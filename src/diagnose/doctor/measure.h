@@ -57,6 +57,7 @@ struct Findings {
   std::string icu_version = {};
   TextDataFacts japanese = {};
   TextDataFacts chinese = {};
+  TextDataFacts speech = {};  // the weights that find it
 };
 
 // Of the LibTorch that is loaded into this process.

@@ -62,10 +62,12 @@ TEST(Checklist, MemoryTakenAwayChangesThatRowAndStopsACpuRun) {
 
 TEST(Checklist, DictionariesTakenAwayChangeTheirRowsAndACpuRunIsStillPossible) {
   test::FakeMachine machine;
-  const test::Environment none{{"MYXTTS_TEXT_DATA", "/no/such/folder"}};
+  const test::Environment none{{"MYXTTS_TEXT_DATA", "/no/such/folder"},
+                               {"MYXTTS_SOUND_DATA", "/no/such/folder"}};
   const auto all = rows(examine(machine));
   EXPECT_EQ(all.at("japanese"), "FAIL: not installed");
   EXPECT_EQ(all.at("chinese"), "FAIL: not installed");
+  EXPECT_EQ(all.at("speech"), "FAIL: not installed");
   EXPECT_TRUE(can_run_on_cpu(make_checklist(examine(machine))));
 }
 

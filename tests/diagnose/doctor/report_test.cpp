@@ -32,6 +32,7 @@ Findings healthy() {
   findings.icu_version = "72.1";
   findings.japanese = {.path = "/opt/text/unidic", .bytes = 259'500'000};
   findings.chinese = {.path = "/opt/text/pypinyin", .bytes = 3'300'000};
+  findings.speech = {.path = "/opt/sound/silero-vad", .bytes = 1'239'748};
   return findings;
 }
 

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "clips/corpus_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+#include <map>
+#include <set>
+#include <string_view>
+#include <system_error>
+
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.h"
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/log.h"
+#include "base/message_text.h"
+#include "clips/corrections.h"
+
+namespace myxtts {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kLargestRecord = std::size_t{1} << 30U;
+
+bool is_ours_or_empty(const fs::path& folder) {
+  std::error_code failed;
+  if (fs::exists(folder / "work", failed) || fs::exists(folder / "clips.json", failed)) return true;
+  return fs::is_empty(folder, failed);
+}
+
+OpenFile locked(const fs::path& folder) {
+  const auto path = folder / "work" / "lock";
+  OpenFile file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (file.get() < 0) {
+    throw DataError(fmt::format("{} cannot be written to: {}.", folder.string(),
+                                std::generic_category().message(errno)));
+  }
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    throw DataError(fmt::format(
+        "Another process fills {} right now. Let it end, or name another folder with --out.",
+        folder.string()));
+  }
+  return file;
+}
+
+// A row of metadata.csv is one line, and bars part its columns.
+std::string as_column(std::string text) {
+  std::ranges::replace(text, '|', ',');
+  std::ranges::replace(text, '\n', ' ');
+  std::ranges::replace(text, '\r', ' ');
+  const auto first = text.find_first_not_of(' ');
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+constexpr const char* kCorrections = "corrections.json";
+constexpr const char* kTaken = "corrections.taken";  // what of that file was merged already
+
+std::string sum_of(const std::string& text) {
+  FastChecksum sum;
+  sum.add(bytes_of(text));
+  return fmt::format("{:016x}", sum.value());
+}
+
+// What a person said of the clips, ever: corrections.json of an earlier visit to the page was
+// replaced by that of a later one, so what was taken is kept in work/.
+std::map<std::string, Correction> corrections_in(const fs::path& folder) {
+  std::error_code failed;
+  const auto kept = folder / "work" / kCorrections;
+  std::vector<Correction> all;
+  if (fs::exists(kept, failed)) all = read_corrections(kept);
+  const auto given = folder / kCorrections;
+  if (fs::exists(given, failed)) {
+    const auto marker = folder / "work" / kTaken;
+    const std::string sum = sum_of(read_text_file(given, "file of corrections", kLargestRecord));
+    const bool is_taken =
+        fs::exists(marker, failed) && read_text_file(marker, "record", kLargestRecord) == sum;
+    if (!is_taken) {
+      all = merged(all, read_corrections(given));
+      write_file_atomically(kept, bytes_of(to_json(all)));
+      write_file_atomically(marker, bytes_of(sum));
+    }
+  }
+  std::map<std::string, Correction> found;
+  for (auto& correction : all) found.emplace(correction.clip, std::move(correction));
+  return found;
+}
+
+double likeness_of(const std::vector<float>& a, const std::vector<float>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  }
+  return sum;
+}
+
+// The number of the speaker of each voice of each recording, from 1 on: whoever speaks longest
+// first, and each next voice is the speaker before that it is most like, or another.
+std::vector<std::vector<std::size_t>> speakers_of(const std::vector<RecordingClips>& recordings,
+                                                  double likeness) {
+  struct Place {
+    const RecordingVoice* voice;
+    std::size_t recording, number;
+  };
+  std::vector<Place> places;
+  std::vector<std::vector<std::size_t>> speakers(recordings.size());
+  for (std::size_t i = 0; i < recordings.size(); ++i) {
+    speakers[i].resize(recordings[i].voices.size());
+    for (std::size_t v = 0; v < speakers[i].size(); ++v) {
+      places.push_back({&recordings[i].voices[v], i, v});
+    }
+  }
+  std::ranges::stable_sort(places, std::greater<>(),
+                           [](const Place& place) { return place.voice->seconds; });
+  std::vector<const RecordingVoice*> known;
+  for (const Place& place : places) {
+    std::size_t best = known.size();
+    double most = likeness;
+    for (std::size_t speaker = 0; speaker < known.size(); ++speaker) {
+      const double alike = likeness_of(known[speaker]->vector, place.voice->vector);
+      if (alike < most) continue;
+      most = alike;
+      best = speaker;
+    }
+    if (best == known.size()) known.push_back(place.voice);
+    speakers[place.recording][place.number] = best + 1;
+  }
+  return speakers;
+}
+
+// Leaves out what is not to be kept after all.
+template <typename Reason>
+void leave_out_clips(RecordingClips& made, const Reason& reason_of) {
+  std::erase_if(made.clips, [&](const MadeClip& clip) {
+    const auto reason = reason_of(clip);
+    if (!reason) return false;
+    made.left_out.push_back({clip.begin, clip.end, *reason, clip.text.text});
+    return true;
+  });
+  std::ranges::sort(made.left_out, {}, &LeftOut::begin);
+}
+
+// What holds the text already is left alone, so that nobody takes the corpus for a new one.
+void write_text(const fs::path& file, std::string_view text) {
+  std::error_code failed;
+  if (fs::file_size(file, failed) == text.size() &&
+      read_text_file(file, "The file", kLargestRecord) == text) {
+    return;
+  }
+  write_file_atomically(file, bytes_of(text));
+}
+
+Json json_of(const RecordingClips& made, const std::map<std::string, std::string>& speakers,
+             const std::set<std::string>& corrected) {
+  Json clips = Json::array();
+  for (const MadeClip& clip : made.clips) {
+    Json row = {{"clip", clip.name},
+                {"begin", clip.begin},
+                {"end", clip.end},
+                {"text", clip.text.text},
+                {"text_from", name_of(clip.text.source)},
+                {"confidence", clip.text.confidence},
+                {"level_db", clip.sound.level},
+                {"snr_db", clip.sound.snr},
+                {"clipped", clip.sound.clipped},
+                {"speech", clip.sound.speech}};
+    if (!clip.text.doubt.empty()) row["doubt"] = clip.text.doubt;
+    if (clip.text.heard != clip.text.text) row["heard"] = clip.text.heard;
+    if (speakers.contains(clip.name)) row["speaker"] = speakers.at(clip.name);
+    if (corrected.contains(clip.name)) row["corrected"] = true;
+    clips.push_back(std::move(row));
+  }
+  Json left_out = Json::array();
+  for (const LeftOut& stretch : made.left_out) {
+    Json row = {{"begin", stretch.begin},
+                {"end", stretch.end},
+                {"reason", stretch.reason.name},
+                {"sentence", stretch.reason.sentence}};
+    if (!stretch.text.empty()) row["text"] = stretch.text;
+    left_out.push_back(std::move(row));
+  }
+  Json json = {{"recording", made.recording},
+               {"file", made.file},
+               {"seconds", made.seconds},
+               {"speech_seconds", made.speech_seconds}};
+  if (!made.error.empty()) json["error"] = made.error;
+  if (!made.damage.empty()) json["damage"] = made.damage;
+  json["clips"] = std::move(clips);
+  json["left_out"] = std::move(left_out);
+  return json;
+}
+
+}  // namespace
+
+namespace {
+
+// The folder with its parts, and nobody else in it.
+OpenFile prepared(const fs::path& folder) {
+  std::error_code failed;
+  if (fs::exists(folder, failed) && !is_ours_or_empty(folder)) {
+    throw DataError(fmt::format(
+        "{} holds something else than clips. Name a new folder, or one that myxtts clips filled, "
+        "with --out.",
+        folder.string()));
+  }
+  for (const auto& part : {folder, folder / "wavs", folder / "work"}) {
+    fs::create_directories(part, failed);
+    if (failed) {
+      throw DataError(
+          fmt::format("The folder {} cannot be made: {}.", part.string(), failed.message()));
+    }
+  }
+  OpenFile lock = locked(folder);
+  // A killed run leaves these behind.
+  for (const auto& inside : {folder, folder / "wavs", folder / "work"}) {
+    for (const auto& entry : fs::directory_iterator(inside)) {
+      const auto name = entry.path().filename().string();
+      if (name.starts_with(".myxtts-tmp-") || name.ends_with(".part")) {
+        fs::remove(entry.path(), failed);
+      }
+    }
+  }
+  return lock;
+}
+
+}  // namespace
+
+CorpusFolder::CorpusFolder(fs::path folder) : path_(std::move(folder)), lock_(prepared(path_)) {}
+
+fs::path CorpusFolder::wav(const std::string& clip) const {
+  return path_ / "wavs" / (clip + ".wav");
+}
+
+fs::path CorpusFolder::words(const std::string& recording) const {
+  return path_ / "work" / (recording + ".words.jsonl");
+}
+
+void CorpusFolder::take_corrections(const fs::path& file) const {
+  std::vector<Correction> known;
+  for (auto& [name, correction] : corrections_in(path_)) known.push_back(correction);
+  const auto all = merged(known, read_corrections(file));
+  write_file_atomically(path_ / "work" / kCorrections, bytes_of(to_json(all)));
+}
+
+std::optional<RecordingClips> CorpusFolder::made(const std::string& recording) const {
+  const auto file = path_ / "work" / (recording + ".clips.json");
+  std::error_code failed;
+  if (!fs::exists(file, failed)) return std::nullopt;
+  return parse_recording_clips(read_text_file(file, "The record", kLargestRecord), file.string());
+}
+
+void CorpusFolder::keep(const RecordingClips& made) const {
+  write_text(path_ / "work" / (made.recording + ".clips.json"), to_json(made));
+}
+
+namespace {
+
+// What is in the corpus, once speakers are known and corrections obeyed.
+struct Decided {
+  std::vector<RecordingClips> recordings;
+  std::map<std::string, std::string> speakers;  // of clips, where there are several
+  std::set<std::string> corrected;              // clips
+  std::int64_t rejected = 0;
+};
+
+void leave_out_others(RecordingClips& made, const std::vector<std::size_t>& speakers) {
+  leave_out_clips(made, [&](const MadeClip& clip) -> std::optional<LeftOutReason> {
+    const auto voice = static_cast<std::size_t>(clip.voice);
+    if (voice >= speakers.size() || speakers[voice] == 1) return std::nullopt;
+    return LeftOutReason{"other-voice", "Another voice than that of most of the recordings."};
+  });
+}
+
+void name_speakers(Decided& decided, const std::vector<std::vector<std::size_t>>& speakers) {
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < speakers.size(); ++i) {
+    for (const MadeClip& clip : decided.recordings[i].clips) {
+      const auto voice = static_cast<std::size_t>(clip.voice);
+      if (voice >= speakers[i].size()) continue;
+      names.insert(decided.speakers[clip.name] = fmt::format("speaker{}", speakers[i][voice]));
+    }
+  }
+  if (names.size() < 2) decided.speakers.clear();
+}
+
+void obey(const std::map<std::string, Correction>& corrections, Decided& decided) {
+  std::set<std::string> unknown;
+  for (const auto& [clip, correction] : corrections) unknown.insert(clip);
+  for (RecordingClips& made : decided.recordings) {
+    leave_out_clips(made, [&](const MadeClip& clip) -> std::optional<LeftOutReason> {
+      const auto found = corrections.find(clip.name);
+      if (found == corrections.end() || found->second.accepted.value_or(true)) return std::nullopt;
+      ++decided.rejected;
+      unknown.erase(clip.name);
+      return LeftOutReason{"rejected", "It was rejected on the page."};
+    });
+    for (MadeClip& clip : made.clips) {
+      const auto found = corrections.find(clip.name);
+      if (found == corrections.end()) continue;
+      unknown.erase(clip.name);
+      if (found->second.accepted.value_or(false)) {  // somebody listened to it
+        clip.text.confidence = 1;
+        clip.text.doubt.clear();
+      }
+      if (!found->second.text) continue;
+      clip.text.text = *found->second.text;
+      clip.text.confidence = 1;
+      clip.text.doubt.clear();
+      decided.corrected.insert(clip.name);
+    }
+  }
+  if (unknown.empty()) return;
+  log_warning("clips", "corrections.json speaks of {} that there {} not any more, {} among them",
+              counted(std::ssize(unknown), "clip"), unknown.size() == 1 ? "is" : "are",
+              printable(*unknown.begin()));
+}
+
+void fill(ClipsPage& page, const Decided& decided) {
+  for (const RecordingClips& made : decided.recordings) {
+    for (const MadeClip& clip : made.clips) {
+      const auto speaker = decided.speakers.find(clip.name);
+      page.clips.push_back(
+          {.name = clip.name,
+           .recording = made.recording,
+           .begin = clip.begin,
+           .end = clip.end,
+           .text = clip.text,
+           .speaker = speaker == decided.speakers.end() ? std::string() : speaker->second,
+           .is_corrected = decided.corrected.contains(clip.name)});
+    }
+    for (const LeftOut& stretch : made.left_out) {
+      if (stretch.reason.name == "silence") continue;
+      page.left_out.push_back({.recording = made.recording,
+                               .begin = stretch.begin,
+                               .end = stretch.end,
+                               .reason = stretch.reason.sentence,
+                               .text = stretch.text});
+    }
+  }
+}
+
+CorpusFolder::Summary summary_of(const Decided& decided, const ClipsPage& page) {
+  CorpusFolder::Summary summary{.clips = std::ssize(page.clips),
+                                .corrected = std::ssize(decided.corrected),
+                                .rejected = decided.rejected};
+  for (const PageClip& clip : page.clips) {
+    summary.seconds += clip.end - clip.begin;
+    summary.to_check +=
+        !clip.is_corrected && (clip.text.confidence < page.limits.sure || !clip.text.doubt.empty());
+  }
+  std::map<std::string, double> reasons;
+  for (const RecordingClips& made : decided.recordings) {
+    for (const LeftOut& stretch : made.left_out) {
+      reasons[stretch.reason.name] += stretch.end - stretch.begin;
+    }
+  }
+  summary.left_out.assign(reasons.begin(), reasons.end());
+  std::ranges::sort(summary.left_out, std::greater<>(), &std::pair<std::string, double>::second);
+  return summary;
+}
+
+void write_tables(const fs::path& folder, const ClipsPage& page) {
+  std::string metadata;
+  std::string speakers;
+  for (const PageClip& clip : page.clips) {
+    const auto text = as_column(clip.text.text);
+    metadata += fmt::format("{}|{}|{}\n", clip.name, text, text);
+    if (!clip.speaker.empty()) speakers += fmt::format("{}|{}\n", clip.name, clip.speaker);
+  }
+  write_text(folder / "metadata.csv", metadata);
+  std::error_code failed;
+  if (speakers.empty()) {
+    fs::remove(folder / "speakers.csv", failed);
+  } else {
+    write_text(folder / "speakers.csv", speakers);
+  }
+}
+
+// Sounds of clips that no recording has any more.
+void remove_other_sounds(const fs::path& wavs, const std::vector<RecordingClips>& recordings) {
+  std::set<std::string> names;
+  for (const RecordingClips& made : recordings) {
+    for (const MadeClip& clip : made.clips) names.insert(clip.name + ".wav");
+  }
+  std::vector<fs::path> others;
+  for (const auto& entry : fs::directory_iterator(wavs)) {
+    if (!names.contains(entry.path().filename().string())) others.push_back(entry.path());
+  }
+  std::error_code failed;
+  for (const auto& other : others) fs::remove(other, failed);
+}
+
+}  // namespace
+
+CorpusFolder::Summary CorpusFolder::publish(const std::vector<RecordingClips>& recordings,
+                                            const SpeakerRule& rule, ClipsPage page) const {
+  Decided decided{.recordings = recordings, .speakers = {}, .corrected = {}};
+  const auto speakers = speakers_of(recordings, rule.likeness);
+  if (rule.several) {
+    name_speakers(decided, speakers);
+  } else {
+    for (std::size_t i = 0; i < speakers.size(); ++i) {
+      leave_out_others(decided.recordings[i], speakers[i]);
+    }
+  }
+  obey(corrections_in(path_), decided);
+  fill(page, decided);
+
+  Json rows = Json::array();
+  for (const RecordingClips& made : decided.recordings) {
+    rows.push_back(json_of(made, decided.speakers, decided.corrected));
+  }
+  const Json all = {{"format", "myxtts-clips"}, {"version", 1}, {"recordings", rows}};
+  write_tables(path_, page);
+  write_text(path_ / "clips.json", all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  write_clips_page(path_ / "clips.html", page);
+  remove_other_sounds(path_ / "wavs", recordings);
+  return summary_of(decided, page);
+}
+
+}  // namespace myxtts
