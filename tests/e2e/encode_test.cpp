@@ -132,7 +132,10 @@ TEST_F(Encode, HearsAnM4aThroughFfmpegAsTheWavItHoldsAndNamesItWhereThatIsMissin
   const std::vector<std::string> words = {
       "encode",        "--model", model_folder().string(), "--out", file("m4a.safetensors"),
       file("-low.m4a")};
-  const auto path = write_stand_in_ffmpeg(file("bin"), file("low.wav"), file("calls"));
+  const auto low = read_audio(file("low.wav"));
+  std::ofstream(file("float.wav"), std::ios::binary)
+      << float_wav(low.samples, static_cast<std::uint32_t>(low.sample_rate));
+  const auto path = write_stand_in_ffmpeg(file("bin"), file("float.wav"), file("calls"));
   const auto heard = run_program(words, {.environment = {path}});
   ASSERT_EQ(heard.exit_code, 0) << heard.err;
   expect_close(read_tensors(file("m4a.safetensors")).at("-low.speaker"),

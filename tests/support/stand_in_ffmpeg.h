@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 namespace myxtts::test {
 
@@ -13,6 +15,20 @@ inline const std::string kM4aHead(
     "\0\0\0\x20"
     "ftypM4A ",
     12);
+
+// A WAV of one channel in the form that ffmpeg is asked for: 32-bit floating point.
+inline std::string float_wav(const std::vector<float>& samples, std::uint32_t rate) {
+  const auto bytes = [](std::uint64_t value, int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += static_cast<char>(value >> (8 * i));
+    return text;
+  };
+  const std::size_t size = samples.size() * sizeof(float);
+  return "RIFF" + bytes(size + 36, 4) + "WAVEfmt " + bytes(16, 4) + bytes(3, 2) + bytes(1, 2) +
+         bytes(rate, 4) + bytes(std::uint64_t{rate} * sizeof(float), 4) + bytes(sizeof(float), 2) +
+         bytes(32, 2) + "data" + bytes(size, 4) +
+         std::string(reinterpret_cast<const char*>(samples.data()), size);
+}
 
 // A program of that name in `bin`: it adds its arguments to `calls`, a line for each, and gives the
 // bytes of `wav`, or complains of a file that is called "broken". Gives the setting of PATH with
