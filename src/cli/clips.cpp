@@ -172,8 +172,9 @@ std::string described(const CorpusFolder::Summary& summary, const ClipJob& job) 
     seconds += made.seconds;
     speech += made.speech_seconds;
   }
-  std::string text = fmt::format("{}, {} of {} of speech in {}\n", counted(summary.clips, "clip"),
-                                 minutes(summary.seconds), minutes(speech), minutes(seconds));
+  std::string text =
+      fmt::format("{}, {}, from {} with {} of speech\n", counted(summary.clips, "clip"),
+                  minutes(summary.seconds), minutes(seconds), minutes(speech));
   for (const auto& [reason, length] : summary.left_out) {
     text += fmt::format("left out: {:<12} {}\n", reason, minutes(length));
   }

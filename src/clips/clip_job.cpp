@@ -129,6 +129,13 @@ void ClipJob::look_at_files() {
     const Source& source = sources_[i];
     auto before = folder_.made(source.name);
     is_done_[i] = before && before->made_from == made_from(i);
+    if (before && source.identity.empty()) {
+      log_warning("clips", "{} is not there any more; its clips of an earlier run stay",
+                  source.file.string());
+      is_done_[i] = true;
+      made_.push_back(std::move(*before));
+      continue;
+    }
     if (before && !is_done_[i] && !before->made_from.ends_with(" " + source.identity)) {
       log_info("clips", "{} is not what it was; its clips are made anew", source.file.string());
     }
@@ -353,7 +360,15 @@ CorpusFolder::Summary ClipJob::run() {
                  .language = made_.front().language,
                  .limits = settings_.confidence,
                  .unread = unread()};
-  return folder_.publish(made_, settings_.speakers, std::move(page));
+  auto all = made_;
+  std::vector<std::string> names;
+  for (const Source& source : sources_) names.push_back(source.name);
+  for (RecordingClips& other : folder_.others(names)) {
+    log_info("clips", "the clips of {} are of an earlier run and stay; to take them out, remove {}",
+             other.recording, (folder_.work() / (other.recording + ".clips.json")).string());
+    all.push_back(std::move(other));
+  }
+  return folder_.publish(all, settings_.speakers, std::move(page));
 }
 
 }  // namespace myxtts

@@ -256,6 +256,19 @@ std::optional<RecordingClips> CorpusFolder::made(const std::string& recording) c
   return parse_recording_clips(read_text_file(file, "The record", kLargestRecord), file.string());
 }
 
+std::vector<RecordingClips> CorpusFolder::others(const std::vector<std::string>& recordings) const {
+  constexpr std::string_view kEnding = ".clips.json";
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(work())) {
+    const auto name = entry.path().filename().string();
+    if (name.ends_with(kEnding)) names.insert(name.substr(0, name.size() - kEnding.size()));
+  }
+  for (const auto& recording : recordings) names.erase(recording);
+  std::vector<RecordingClips> found;
+  for (const auto& name : names) found.push_back(*made(name));
+  return found;
+}
+
 void CorpusFolder::keep(const RecordingClips& made) const {
   write_text(path_ / "work" / (made.recording + ".clips.json"), to_json(made));
 }

@@ -49,6 +49,8 @@ class CorpusFolder {
   // What an earlier run made of a recording; nothing: nothing yet.
   std::optional<RecordingClips> made(const std::string& recording) const;
   void keep(const RecordingClips& made) const;
+  // What earlier runs made of other recordings than these.
+  std::vector<RecordingClips> others(const std::vector<std::string>& recordings) const;
 
   // What publish() did.
   struct Summary {

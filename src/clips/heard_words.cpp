@@ -151,7 +151,10 @@ void WordKeeper::hear(const Recording& recording, const std::vector<HeardStretch
       sounds.push_back(resample(recording.sound(std::llround(waiting[i].begin * kClipRate),
                                                 std::llround(waiting[i].end * kClipRate))));
     }
-    auto transcripts = transcriber(sounds, options);
+    auto transcripts = transcriber(sounds, options, [] {
+      stop_if_interrupted();  // a batch takes a processor a minute
+      return true;
+    });
     for (std::size_t i = first; i < last; ++i) {
       auto& transcript = transcripts[i - first];
       for (TimedWord& word : transcript.words) {

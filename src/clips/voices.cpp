@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kVoicePiece = 1.6;         // seconds that are heard at once
 constexpr std::int64_t kPiecesAtOnce = 16;  // pieces
-constexpr std::int64_t kMostMerged = 2000;
+constexpr std::int64_t kMostMerged = 1000;
 
 at::Tensor of_length_one(const at::Tensor& rows) {
   return rows / rows.norm(2, {-1}, true).clamp_min(1e-12);

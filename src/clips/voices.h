@@ -28,8 +28,8 @@ at::Tensor voices_of(const VoiceListener& listener, const Recording& recording,
 
 // Puts voices [N, D] of length one into groups, numbered by their `weights` from the heaviest on,
 // which is 0: the two most alike become one until no two groups are as alike as `likeness`, a
-// cosine between their means. Of more than two thousand, the others join the nearest group of the
-// heaviest two thousand. Gives the group of each.
+// cosine between their means. Of more than a thousand, the others join the nearest group of the
+// heaviest thousand. Gives the group of each.
 std::vector<std::int64_t> group_voices(const at::Tensor& voices, std::span<const double> weights,
                                        double likeness);
 

@@ -141,6 +141,9 @@ TEST_F(CorpusFolderTest, WhatWasMadeOfARecordingIsKept) {
   const auto found = corpus_.made("a");
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(to_json(*found), to_json(recording("a")));
+  EXPECT_TRUE(corpus_.others({"a", "b"}).empty());
+  ASSERT_EQ(corpus_.others({"b"}).size(), 1U);
+  EXPECT_EQ(corpus_.others({"b"})[0].recording, "a");
   std::ofstream(corpus_.work() / "a.clips.json") << "{ half";
   EXPECT_THROW((void)corpus_.made("a"), DataError);
 }

@@ -143,6 +143,21 @@ TEST_F(Clips, AnotherRunDoesWhatIsMissingAlone) {
   EXPECT_EQ(clips()["recordings"][1]["clips"].size(), 2U);
 }
 
+TEST_F(Clips, WhatEarlierRunsMadeOfOtherRecordingsStays) {
+  recording("one", 1);
+  recording("two", 1);
+  ASSERT_EQ(with_subtitles({"one"}).exit_code, 0);
+  const auto second = with_subtitles({"two"});
+  EXPECT_TRUE(has(second.err, "the clips of one are of an earlier run and stay")) << second.err;
+  EXPECT_EQ(sounds().size(), 2U);
+  fs::remove(folder_ / "one.wav");
+  const auto gone = with_subtitles({"one", "two"});
+  EXPECT_EQ(gone.exit_code, 0) << gone.err;
+  EXPECT_TRUE(has(gone.err, "one.wav is not there any more; its clips of an earlier run stay"))
+      << gone.err;
+  EXPECT_EQ(sounds().size(), 2U);
+}
+
 TEST_F(Clips, ASoundThatWasRemovedIsMadeAgain) {
   recording("one", 1);
   ASSERT_EQ(with_subtitles({"one"}).exit_code, 0);
