@@ -49,7 +49,7 @@ double seconds_of(const ReadClip& clip) {
   return static_cast<double>(clip.sound.size(0)) / static_cast<double>(kWhisperRate);
 }
 
-Json json_of(const ReadClip& clip, const Transcript& transcript) {
+Json json_of(const ReadClip& clip, const Transcript& transcript, bool words) {
   Json line = {{"clip", clip.path.string()},
                {"text", transcript.text},
                {"language", transcript.language},
@@ -57,6 +57,7 @@ Json json_of(const ReadClip& clip, const Transcript& transcript) {
                {"log_probability", transcript.log_probability},
                {"no_speech", transcript.no_speech},
                {"tokens", transcript.tokens}};
+  if (words) line["words"] = Json::array();
   for (const TimedWord& word : transcript.words) {
     line["words"].push_back({{"begin", word.begin},
                              {"end", word.end},
@@ -72,7 +73,9 @@ Json json_of(const ReadClip& clip, const Transcript& transcript) {
 std::string lines_of(const TranscribeArguments& arguments, const ReadClip& clip,
                      const Transcript& transcript) {
   if (arguments.json) {
-    return json_of(clip, transcript).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    return json_of(clip, transcript, arguments.words)
+               .dump(-1, ' ', false, Json::error_handler_t::replace) +
+           "\n";
   }
   const std::string name = arguments.clips.size() > 1 ? clip.path.string() + ": " : std::string();
   if (arguments.words) {

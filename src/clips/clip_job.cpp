@@ -30,6 +30,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kLargestText = std::size_t{64} << 20U;
 constexpr std::size_t kMostUnreadLetters = 300;
 constexpr const char* kUnread = "unread.json";
+constexpr double kLatestCue = 0.5;  // seconds that a subtitle may stay on the screen after the end
 
 // Changes when the file does; empty where there is none.
 std::string identity_of(const fs::path& file) {
@@ -286,8 +287,16 @@ std::vector<std::string> ClipJob::unread() const {
 }
 
 // Each cue stands for one long word: no cut inside, and its text belongs to where its middle is.
-SpokenText ClipJob::text_of_subtitles(std::size_t number) const {
-  const auto subtitles = read_subtitles(texts_.subtitles[number]);
+// What a cue says beyond the recording's end was not heard, so its text is that of no clip.
+SpokenText ClipJob::text_of_subtitles(std::size_t number, double seconds) const {
+  auto subtitles = read_subtitles(texts_.subtitles[number]);
+  const auto beyond = std::erase_if(
+      subtitles.cues, [seconds](const Subtitle& cue) { return cue.end > seconds + kLatestCue; });
+  if (beyond > 0) {
+    log_warning("clips", "{} goes on after the recording's end; {} left out",
+                texts_.subtitles[number].string(),
+                counted(static_cast<std::int64_t>(beyond), "subtitle is", "subtitles are"));
+  }
   for (const auto& skipped : subtitles.skipped) {
     log_warning("clips", "{}, line {}: {}", texts_.subtitles[number].string(), skipped.line,
                 skipped.reason);
@@ -311,8 +320,8 @@ SpokenText ClipJob::text_of_subtitles(std::size_t number) const {
   return text;
 }
 
-SpokenText ClipJob::text_of(std::size_t number) const {
-  if (networks_.recogniser == nullptr) return text_of_subtitles(number);
+SpokenText ClipJob::text_of(std::size_t number, double seconds) const {
+  if (networks_.recogniser == nullptr) return text_of_subtitles(number, seconds);
   SpokenText text;
   text.words = words_[number].words;
   const auto recording = texts_.subtitles.empty() ? number : 0;
@@ -336,7 +345,8 @@ SpokenText ClipJob::text_of(std::size_t number) const {
 void ClipJob::cut(std::size_t number) {
   const OpenedRecording* recording = open(number);
   if (recording == nullptr) return;
-  cut_recording(*recording, text_of(number), settings_, networks_.voices, folder_, made_[number]);
+  cut_recording(*recording, text_of(number, recording->sound.seconds()), settings_,
+                networks_.voices, folder_, made_[number]);
   folder_.keep(made_[number]);
 }
 

@@ -69,8 +69,8 @@ class ClipJob {
   void lay_texts();
   void lay_book();
   std::vector<std::string> unread() const;
-  SpokenText text_of(std::size_t number) const;
-  SpokenText text_of_subtitles(std::size_t number) const;
+  SpokenText text_of(std::size_t number, double seconds) const;
+  SpokenText text_of_subtitles(std::size_t number, double seconds) const;
   void cut(std::size_t number);
   void fail(std::size_t number, const std::string& why);
 

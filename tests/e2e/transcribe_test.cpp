@@ -48,7 +48,7 @@ TEST(Transcribe, EveryClipThatCanBeReadIsALineAndTheOthersAreNamed) {
 
 TEST(Transcribe, WordsHaveTheirSeconds) {
   const Words words{"transcribe", speech(),  "--whisper", tiny_whisper(), "--language",
-                    "de",         "--words", "--device",  "cpu"};
+                    "de",         "--words", "--device",  "cpu",          "--timestamps"};
   const auto plain = run_program(words);
   EXPECT_EQ(plain.exit_code, 0) << plain.err;
   Words with_json = words;
