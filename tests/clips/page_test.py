@@ -35,6 +35,8 @@ def setUpModule():
     with wave.open(str(folder / "corpus/wavs/chapter-0118.wav"), "wb") as sound:
         sound.setparams((1, 2, 22050, 0, "NONE", ""))
         sound.writeframes(b"".join(struct.pack("<h", int(9000 * math.sin(i / 9))) for i in range(22050)))
+    for number in range(117):  # all but 0117, which is missing
+        os.link(folder / "corpus/wavs/chapter-0118.wav", folder / f"corpus/wavs/chapter-{number:04}.wav")
     browser = Browser(folder / "browser")
     unittest.addModuleCleanup(browser.close)
     (folder / "downloads").mkdir()
