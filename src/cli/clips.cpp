@@ -236,7 +236,7 @@ void declare_cut_flags(CLI::App& app, ClipSettings& settings) {
       ->type_name("DB")
       ->group("Cutting");
   app.add_option("--min-confidence", settings.confidence.kept,
-                 "How sure a text must be; 1 is sure. [0.9]")
+                 "How sure a text must be; 1 is sure. [0.8]")
       ->type_name("SHARE")
       ->group("Cutting");
 }

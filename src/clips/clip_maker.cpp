@@ -19,6 +19,7 @@ constexpr double kLeastPauseOfWords = 0.08;      // where words say that it is n
 constexpr double kLeastPauseOfLongUnits = 0.12;  // rather than to leave out what is too long
 constexpr double kListedPause = 1.0;             // seconds from which a pause is listed
 constexpr double kWordBeyond = 0.2;              // seconds by which times of words may be off
+constexpr double kBesideDamage = 0.3;            // seconds before the place from which on it is
 constexpr double kShortVoice = 1.0;              // seconds below which neighbours decide on a voice
 constexpr std::int64_t kListenedAtOnce = 60 * kClipRate;  // samples that are listened to at once
 
@@ -183,7 +184,10 @@ void ClipCutter::find_faults() {
   for (std::size_t i = 0; i < units_.size(); ++i) {
     const CutUnit& unit = units_[i];
     if (faults_.contains(i)) continue;
-    if (auto fault = fault_of_sound(unit.begin, unit.end)) {
+    const bool is_cut_off = !made_.damage.empty() && unit.end > course_.seconds() - kBesideDamage;
+    if (is_cut_off) {
+      faults_[i] = {"damaged", "The recording is damaged from here on."};
+    } else if (auto fault = fault_of_sound(unit.begin, unit.end)) {
       faults_[i] = std::move(*fault);
     } else if (!text_.between(unit.begin - kWordBeyond, unit.end + kWordBeyond)) {
       faults_[i] = *fault_of_text(std::nullopt);

@@ -28,7 +28,7 @@ struct ClipText {
 
 // Below the first a clip is left out, below the second it is kept and listed for a listen.
 struct ConfidenceLimits {
-  double kept = 0.9;
+  double kept = 0.8;
   double sure = 0.97;
 };
 
