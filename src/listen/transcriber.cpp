@@ -31,20 +31,20 @@ double mean_log_probability(double sum, std::size_t tokens) {
   return sum / static_cast<double>(tokens + 1);  // the end counts
 }
 
-// Those that the files name; else those of the upper half of the layers.
+}  // namespace
+
 std::vector<WhisperHead> heads_to_follow(const WhisperFiles& files) {
   std::vector<WhisperHead> heads = files.following_heads;
-  for (auto layer = files.sizes.text_layers / 2; heads.empty() && layer < files.sizes.text_layers;
-       ++layer) {
-    for (std::int64_t head = 0; head < files.sizes.text_heads; ++head) {
-      heads.emplace_back(layer, head);
+  if (heads.empty()) {
+    for (auto layer = files.sizes.text_layers / 2; layer < files.sizes.text_layers; ++layer) {
+      for (std::int64_t head = 0; head < files.sizes.text_heads; ++head) {
+        heads.emplace_back(layer, head);
+      }
     }
   }
   std::ranges::sort(heads);
   return heads;
 }
-
-}  // namespace
 
 Transcriber::Transcriber(const WhisperFiles& files, c10::Device device, at::ScalarType type)
     : vocabulary_(files.vocabulary),

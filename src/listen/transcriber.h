@@ -48,6 +48,10 @@ struct GivenText {
   double log_probability = 0;
 };
 
+// The heads by which words are found in the sound: those that the files name; else all of the upper
+// half of the decoder's layers.
+std::vector<WhisperHead> heads_to_follow(const WhisperFiles& files);
+
 // Writes down what is said in clips, greedily and by the rules of OpenAI's program: signs that are
 // not spoken are never written, times come in pairs and do not go back. A clip of more than 30 s
 // is heard window by window, each from where the last whole piece of the one before ended, without

@@ -131,6 +131,19 @@ TEST(Transcriber, WordsOfAGivenTextAreThoseOfTheSameTextHeard) {
   EXPECT_NE(given[0].log_probability, given[1].log_probability);
 }
 
+TEST(Transcriber, WordsAreFoundByTheHeadsThatFollowTheSound) {
+  WhisperFiles files = open_whisper(tiny_whisper());
+  files.sizes.text_layers = 6;
+  files.sizes.text_heads = 8;
+  files.following_heads.clear();
+  const auto upper = heads_to_follow(files);
+  ASSERT_EQ(upper.size(), 24U);
+  EXPECT_EQ(upper.front(), WhisperHead(3, 0));
+  EXPECT_EQ(upper.back(), WhisperHead(5, 7));
+  files.following_heads = {{4, 2}, {3, 1}};
+  EXPECT_EQ(heads_to_follow(files), (std::vector<WhisperHead>{{3, 1}, {4, 2}}));
+}
+
 TEST(Transcriber, ATextThatCannotBeLaidHasNoWords) {
   const auto clip = tiny_clips()[0];
   std::string endless;
