@@ -29,7 +29,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLargestText = std::size_t{64} << 20U;
 constexpr std::size_t kMostUnreadLetters = 300;
-constexpr double kBeyondTheEnd = 0.5;  // seconds that subtitles stay longer than what is said
 constexpr const char* kUnread = "unread.json";
 constexpr double kLatestCue = 0.5;  // seconds that a subtitle may stay on the screen after the end
 
@@ -305,7 +304,6 @@ SpokenText ClipJob::text_of_subtitles(std::size_t number, double seconds) const 
   SpokenText text;
   text.longest_in_word = kLongestInSubtitle;
   for (const Subtitle& cue : subtitles.cues) {
-    if (cue.end > opened_->sound.seconds() + kBeyondTheEnd) break;  // its sound is cut off
     text.words.push_back(
         {.text = " " + cue.text, .begin = cue.begin, .end = cue.end, .probability = 1.0});
   }
