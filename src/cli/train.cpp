@@ -78,6 +78,7 @@ int check_only(const EffectiveConfig& settings) {
     print(with_origins(settings, describe(parts[index], checks)));
     passed = passed && all_passed(checks);
   }
+  if (stages && !passed) print("\nThe stages would not run: of one above a check failed.\n");
   if (settings.values.devices.mode == Mode::Auto) {
     print("--mode auto measures this placement and others when the run starts.\n");
   }

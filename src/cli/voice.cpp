@@ -36,11 +36,22 @@ std::vector<std::string> words_of(const DeviceFlags& flags) {
   return words;
 }
 
+void require_there(const char* what, const std::filesystem::path& path) {
+  std::error_code failed;
+  if (path.empty() || std::filesystem::exists(path, failed)) return;
+  throw DataError(fmt::format("{} {} is not there. Check the path.", what, path.string()));
+}
+
 void check_sources(const VoiceOrder& order) {
-  if (!order.whisper.empty() || !order.subtitles.empty()) return;
-  throw ConfigError(
-      "Somebody has to write down what is said. Give --whisper DIR, a Whisper model, and --text "
-      "FILE where a text was read; or --subtitles FILE.");
+  if (order.whisper.empty() && order.subtitles.empty()) {
+    throw ConfigError(
+        "Somebody has to write down what is said. Give --whisper DIR, a Whisper model, and --text "
+        "FILE where a text was read; or --subtitles FILE.");
+  }
+  for (const auto& recording : order.recordings) require_there("The recording", recording);
+  require_there("--whisper", order.whisper);
+  require_there("--text", order.text);
+  for (const auto& file : order.subtitles) require_there("--subtitles", file);
 }
 
 constexpr std::array<std::pair<VoiceStep, const char*>, 4> kVoiceSteps{
@@ -60,7 +71,12 @@ int make_voice(VoiceProject& project, const Interruption& interruption) {
     const auto running = start_command(project.command(step));
     const int code = finish_command(*running, interruption);
     if (code == 0 && !interruption.came()) continue;
-    log_info("voice", "{} ended; the same command goes on from here", title);
+    if (interruption.came()) {
+      log_info("voice", "{} was interrupted; the same command goes on from here", title);
+    } else {
+      log_info("voice", "{} failed; once its reason above is put right, the same command goes on",
+               title);
+    }
     return code != 0 ? code : kExitBySignal + interruption.signal();
   }
   if (project.corpus_is_newer_than_training()) {
@@ -81,6 +97,7 @@ int run_voice(VoiceArguments arguments) {
   check_sources(arguments.order);
   VoiceOrder& order = arguments.order;
   order.init = find_model("--init", order.init);
+  warn_of_untrained_parts(order.init, {ModelPart::Gpt});
   order.device = words_of(arguments.device);
   order.threads = arguments.device.threads;
   if (order.epochs && *order.epochs < 1) {

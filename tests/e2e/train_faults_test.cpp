@@ -169,6 +169,8 @@ TEST_F(TrainFaults, ADryRunOfSeveralStagesAddsUpTheirRoomAndSeesThatOneSpeakerIs
       train("run", {"--dry-run", "--quiet", "--stages", "dvae,speaker,gpt,decoder"});
   EXPECT_EQ(result.exit_code, 1) << result.out;
   EXPECT_TRUE(has(result.out, "FAIL  speakers     The corpus has one speaker")) << result.out;
+  EXPECT_TRUE(result.out.ends_with("The stages would not run: of one above a check failed.\n"))
+      << result.out;
   std::set<std::string> models;
   std::string rest = result.out;
   for (int stage = 1; stage <= 4; ++stage) {

@@ -129,7 +129,8 @@ TEST_F(VoiceCommand, MakesClipsTrainsSpeaksShowsItAndIsDoneTheSecondTime) {
 
 TEST_F(VoiceCommand, WhatWasBegunWithSomethingElseIsRefused) {
   make_base();
-  fs::create_directory(path("anna"));
+  fs::create_directories(path("anna") / "corpus");
+  std::ofstream(path("anna") / "corpus" / "metadata.csv") << "a|b|b\n";
   std::ofstream(path("anna") / "voice.json")
       << R"({"order": {"RECORDING": ["other.wav"], "--init": "", "--language": "en"}})";
   const auto other = run_program(voice());
@@ -146,9 +147,31 @@ TEST_F(VoiceCommand, AStepThatFailsEndsItAndIsNamed) {
   std::ofstream(path("talk.srt")) << "no subtitles at all\n";
   const auto failed = run_program(voice());
   EXPECT_EQ(failed.exit_code, 3) << failed.out << failed.err;
-  EXPECT_TRUE(has(failed.err, "cutting clips ended; the same command goes on from here"))
+  EXPECT_TRUE(has(failed.err, "cutting clips failed; once its reason above is put right"))
       << failed.err;
   EXPECT_FALSE(has(failed.out, "$ myxtts train"));
+  EXPECT_TRUE(has(failed.err, "base cannot speak") || has(failed.err, "never trained"))
+      << failed.err;
+
+  // Nothing was made yet, so that the name is free for another recording.
+  fs::copy_file(path("talk.wav"), path("other.wav"));
+  Words corrected = voice();
+  corrected[2] = path("other.wav");
+  const auto other = run_program(corrected);
+  EXPECT_EQ(other.exit_code, 3) << "the subtitles are as they were";
+  EXPECT_FALSE(has(other.err, "was begun with another")) << other.err;
+}
+
+TEST_F(VoiceCommand, WhatIsNotThereIsSaidBeforeAnythingIsMadeOrPlanned) {
+  make_base();
+  for (const Words& more :
+       {Words{"--whisper", path("nowhere"), "--dry-run"}, Words{"--text", path("nowhere")}}) {
+    const auto result = run_program(voice(more));
+    EXPECT_EQ(result.exit_code, 3);
+    EXPECT_TRUE(has(result.err, more[0] + " " + path("nowhere").string() + " is not there"))
+        << result.err;
+  }
+  EXPECT_FALSE(fs::exists(path("anna")));
 }
 
 TEST(Voice, NeedsSomebodyToWriteDownWhatIsSaid) {

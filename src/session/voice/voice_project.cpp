@@ -115,6 +115,7 @@ VoiceProject::VoiceProject(VoiceOrder order) : order_(std::move(order)) {
   const auto now = nlohmann::json::parse(described_order());
   for (const auto& [key, value] : now.items()) {
     if (before.contains(key) && before.at(key) == value) continue;
+    if (!has_clips()) return;  // nothing was made of it: begin() writes what is asked for now
     throw ConfigError(fmt::format(
         "{} was begun with another {}. Give the same as before, or another NAME for a voice of "
         "its own.",
@@ -145,8 +146,12 @@ void VoiceProject::begin() const {
         fmt::format("The folder {} cannot be made: {}.", order_.folder.string(), failed.message()));
   }
   const fs::path file = in_folder(kVoiceFile);
-  if (is_there(file)) return;
+  if (is_there(file) && has_clips()) return;
   write_file_atomically(file, bytes_of("{\"order\": " + described_order() + "}\n"));
+}
+
+bool VoiceProject::has_clips() const {
+  return is_there(in_folder(kVoiceCorpus) / "metadata.csv");
 }
 
 bool VoiceProject::is_done(VoiceStep step) const {

@@ -49,6 +49,7 @@ class VoiceProject {
   void begin() const;
 
   bool is_done(VoiceStep step) const;
+  bool has_clips() const;
   // Whether texts were corrected or recordings added since training began.
   bool corpus_is_newer_than_training() const;
   // Without "myxtts". That of Train follows the recipe for the corpus; that of Speak writes down
