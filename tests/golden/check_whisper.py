@@ -209,7 +209,15 @@ def words_by_openai(model, language, clip, mel, tokens):
     segment = {"seek": 0, "tokens": tokens, "start": 0.0, "end": seconds}
     whisper.timing.add_word_timestamps(segments=[segment], model=model, tokenizer=code, mel=mel, num_frames=int(seconds * 100),
                                        last_speech_timestamp=0.0)
-    return [(word["word"], float(word["start"]), float(word["end"])) for word in segment["words"]]
+    words = []
+    sign = ""  # a dash on its own, which we join to the word behind it
+    for word in segment["words"]:
+        if word["word"].startswith(" ") and not any(c.isalnum() for c in word["word"]):
+            sign += word["word"]
+            continue
+        words.append((sign + word["word"], float(word["start"]), float(word["end"])))
+        sign = ""
+    return words
 
 
 def compare_words(title, program, folder, model, language, clips, mels, threads):
