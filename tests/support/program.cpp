@@ -30,6 +30,7 @@ struct Pipe {
 
 [[noreturn]] void become_program(const std::vector<std::string>& arguments,
                                  const ProgramInput& input) {
+  signal(SIGHUP, SIG_DFL);  // ignored where the tests run under nohup
   for (const auto& variable : input.environment) putenv(const_cast<char*>(variable.c_str()));
   std::vector<char*> argv{const_cast<char*>(MYXTTS_PROGRAM)};
   for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
