@@ -44,7 +44,7 @@ at::Tensor mel_window(const MelConfig& config) {
 
 at::Tensor mel_filters(const MelConfig& config) {
   const auto bands = config.bands;
-  // The peer's highest bin stands at rate / 2 rounded down.
+  // coqui-tts' highest bin stands at rate / 2 rounded down.
   const auto bins = at::linspace(0, config.sample_rate / 2, config.fft_size / 2 + 1, at::kFloat);
   const auto mels =
       at::linspace(mel_of(config.low_hz), mel_of(config.high_hz), bands + 2, at::kFloat);

@@ -15,7 +15,6 @@
 #include "synth/pieces.h"
 #include "synth/voice.h"
 #include "text/language.h"
-#include "text/script.h"
 #include "text/tokenizer.h"
 
 namespace myxtts {

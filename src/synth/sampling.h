@@ -81,7 +81,7 @@ std::int64_t choose_code(std::span<float> logits, const CodeHistory& history,
 // Throws ConfigError that names the flag or field, its value and what is allowed.
 void validate(const SamplingSettings& settings, SamplingNames names = SamplingNames::Flags);
 
-// What a model's config.json says about sampling, and the peer's own defaults where it says
+// What a model's config.json says about sampling, and coqui-tts' own defaults where it says
 // nothing. `subject` names the file in the DataError of a value that cannot be used.
 SamplingSettings parse_sampling_settings(std::string_view json, const std::string& subject);
 

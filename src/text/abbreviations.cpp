@@ -16,43 +16,47 @@ namespace {
 
 using Abbreviation = std::pair<std::string_view, std::string_view>;  // "dr", "doctor"
 
-// In the order they are tried. The peer's tables, its spelling and its guesses included.
-constexpr Abbreviation kEnglish[] = {
+// In the order they are tried. coqui-tts' tables, its spelling and its guesses included.
+constexpr Abbreviation kShortEnglish[] = {
     {"mrs", "misess"},   {"mr", "mister"},    {"dr", "doctor"},     {"st", "saint"},
     {"co", "company"},   {"jr", "junior"},    {"maj", "major"},     {"gen", "general"},
     {"drs", "doctors"},  {"rev", "reverend"}, {"lt", "lieutenant"}, {"hon", "honorable"},
     {"sgt", "sergeant"}, {"capt", "captain"}, {"esq", "esquire"},   {"ltd", "limited"},
     {"col", "colonel"},  {"ft", "fort"}};
-constexpr Abbreviation kSpanish[] = {{"sra", "señora"},  {"sr", "señor"},    {"dr", "doctor"},
-                                     {"dra", "doctora"}, {"st", "santo"},    {"co", "compañía"},
-                                     {"jr", "junior"},   {"ltd", "limitada"}};
-constexpr Abbreviation kFrench[] = {{"mme", "madame"}, {"mr", "monsieur"},  {"dr", "docteur"},
-                                    {"st", "saint"},   {"co", "compagnie"}, {"jr", "junior"},
-                                    {"ltd", "limitée"}};
-constexpr Abbreviation kGerman[] = {
+constexpr Abbreviation kShortSpanish[] = {
+    {"sra", "señora"}, {"sr", "señor"},    {"dr", "doctor"}, {"dra", "doctora"},
+    {"st", "santo"},   {"co", "compañía"}, {"jr", "junior"}, {"ltd", "limitada"}};
+constexpr Abbreviation kShortFrench[] = {{"mme", "madame"}, {"mr", "monsieur"},  {"dr", "docteur"},
+                                         {"st", "saint"},   {"co", "compagnie"}, {"jr", "junior"},
+                                         {"ltd", "limitée"}};
+constexpr Abbreviation kShortGerman[] = {
     {"fr", "frau"}, {"dr", "doktor"}, {"st", "sankt"}, {"co", "firma"}, {"jr", "junior"}};
-constexpr Abbreviation kPortuguese[] = {{"sra", "senhora"}, {"sr", "senhor"},   {"dr", "doutor"},
-                                        {"dra", "doutora"}, {"st", "santo"},    {"co", "companhia"},
-                                        {"jr", "júnior"},   {"ltd", "limitada"}};
-constexpr Abbreviation kItalian[] = {{"sig", "signore"},  {"dr", "dottore"}, {"st", "santo"},
-                                     {"co", "compagnia"}, {"jr", "junior"},  {"ltd", "limitata"}};
-constexpr Abbreviation kPolish[] = {
+constexpr Abbreviation kShortPortuguese[] = {
+    {"sra", "senhora"}, {"sr", "senhor"},    {"dr", "doutor"}, {"dra", "doutora"},
+    {"st", "santo"},    {"co", "companhia"}, {"jr", "júnior"}, {"ltd", "limitada"}};
+constexpr Abbreviation kShortItalian[] = {{"sig", "signore"}, {"dr", "dottore"},
+                                          {"st", "santo"},    {"co", "compagnia"},
+                                          {"jr", "junior"},   {"ltd", "limitata"}};
+constexpr Abbreviation kShortPolish[] = {
     {"p", "pani"}, {"m", "pan"}, {"dr", "doktor"}, {"sw", "święty"}, {"jr", "junior"}};
-constexpr Abbreviation kCzech[] = {{"dr", "doktor"}, {"ing", "inženýr"}, {"p", "pan"}};
-constexpr Abbreviation kDutch[] = {
+constexpr Abbreviation kShortCzech[] = {{"dr", "doktor"}, {"ing", "inženýr"}, {"p", "pan"}};
+constexpr Abbreviation kShortDutch[] = {
     {"dhr", "de heer"}, {"mevr", "mevrouw"}, {"dr", "dokter"}, {"jhr", "jonkheer"}};
-constexpr Abbreviation kTurkish[] = {{"b", "bay"}, {"byk", "büyük"}, {"dr", "doktor"}};
-constexpr Abbreviation kHungarian[] = {{"dr", "doktor"}, {"b", "bácsi"}, {"nőv", "nővér"}};
+constexpr Abbreviation kShortTurkish[] = {{"b", "bay"}, {"byk", "büyük"}, {"dr", "doktor"}};
+constexpr Abbreviation kShortHungarian[] = {{"dr", "doktor"}, {"b", "bácsi"}, {"nőv", "nővér"}};
 
 // These are written with a hyphen and have no dot.
-constexpr Abbreviation kRussian[] = {{"г-жа", "госпожа"}, {"г-н", "господин"}, {"д-р", "доктор"}};
+constexpr Abbreviation kShortRussian[] = {
+    {"г-жа", "госпожа"}, {"г-н", "господин"}, {"д-р", "доктор"}};
 
 std::span<const Abbreviation> abbreviations(Language language) {
   static constexpr std::pair<Language, std::span<const Abbreviation>> kAbbreviations[] = {
-      {Language::En, kEnglish}, {Language::Es, kSpanish},   {Language::Fr, kFrench},
-      {Language::De, kGerman},  {Language::It, kItalian},   {Language::Pt, kPortuguese},
-      {Language::Pl, kPolish},  {Language::Cs, kCzech},     {Language::Nl, kDutch},
-      {Language::Tr, kTurkish}, {Language::Hu, kHungarian}, {Language::Ru, kRussian}};
+      {Language::En, kShortEnglish},   {Language::Es, kShortSpanish},
+      {Language::Fr, kShortFrench},    {Language::De, kShortGerman},
+      {Language::It, kShortItalian},   {Language::Pt, kShortPortuguese},
+      {Language::Pl, kShortPolish},    {Language::Cs, kShortCzech},
+      {Language::Nl, kShortDutch},     {Language::Tr, kShortTurkish},
+      {Language::Hu, kShortHungarian}, {Language::Ru, kShortRussian}};
   const auto* const found = find_language(kAbbreviations, language);
   return found != nullptr ? *found : std::span<const Abbreviation>();
 }
@@ -99,7 +103,7 @@ std::size_t step(std::string_view text, std::size_t at) {
 
 // Calls `visit` with each place where a word starts.
 template <typename Visit>
-void for_each_word(std::string_view text, const Visit& visit) {
+void for_each_word_start(std::string_view text, const Visit& visit) {
   bool in_word = false;
   for (std::size_t at = 0; at < text.size(); at += step(text, at)) {
     const bool word = is_word(code_point_at(text, at));
@@ -111,7 +115,7 @@ void for_each_word(std::string_view text, const Visit& visit) {
 std::string expand_one(std::string_view text, const Abbreviation& abbreviation, bool dotted) {
   std::string out;
   std::size_t copied = 0;
-  for_each_word(text, [&](std::size_t at) {
+  for_each_word_start(text, [&](std::size_t at) {
     const auto end = match(text, at, abbreviation.first, dotted);
     if (!end || at < copied) return;
     out.append(text, copied, at - copied).append(abbreviation.second);
@@ -124,7 +128,7 @@ std::string expand_one(std::string_view text, const Abbreviation& abbreviation, 
 std::vector<const Abbreviation*> present(std::string_view text, std::span<const Abbreviation> known,
                                          bool dotted) {
   std::vector<bool> found(known.size(), false);
-  for_each_word(text, [&](std::size_t at) {
+  for_each_word_start(text, [&](std::size_t at) {
     for (std::size_t index = 0; index < known.size(); ++index) {
       const bool may_be =
           known[index].first.front() == text[at] || static_cast<unsigned char>(text[at]) >= 0x80;

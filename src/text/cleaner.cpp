@@ -7,7 +7,6 @@
 #include <unicode/utf8.h>
 
 #include "base/error.h"
-#include "text/numbers/number_expansion.h"
 #include "text/numbers/numbers.h"
 #include "text/persian.h"
 #include "text/transliteration.h"

@@ -105,7 +105,7 @@ std::optional<std::string_view> native(std::string_view sino, std::span<const Na
 
 constexpr auto korean_cardinal = spell_by<kSinoKorean>;
 
-// What follows the hundreds in native numerals; nothing where the peer has no word for it.
+// What follows the hundreds in native numerals; nothing where coqui-tts has no word for it.
 std::optional<std::string> native_tail(std::string_view tail) {
   const std::size_t ten = tail.find(kTen);
   if (ten == std::string_view::npos) {

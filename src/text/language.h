@@ -84,6 +84,18 @@ std::string language_tag(Language language);
 // Code points of raw text above which speech may be cut short; long text is split at this width.
 std::size_t length_limit(Language language);
 
+// The writing system that most letters of a text are of, by its English name: "Latin", "Arabic",
+// "Cyrillic", "Han". Empty for a text without letters. Only the first few hundred are looked at.
+std::string_view script_of(std::string_view utf8);
+
+// Whether texts of the language are written so. A language outside the eighteen uses every script:
+// nothing is known of it.
+bool uses_script(Language language, std::string_view script);
+
+// Which of the eighteen a text in that script is most likely of, by its letters; empty where the
+// script has none of them, or too many to tell (Latin).
+std::string likely_language(std::string_view utf8, std::string_view script);
+
 // The folder of text data named `name` ("pypinyin", "unidic"), fetched by tools/setup: looked for
 // in $MYXTTS_TEXT_DATA, then beside the program (share/myxtts/text), then in the checkout it was
 // built in.

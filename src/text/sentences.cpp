@@ -68,7 +68,7 @@ Abbreviations make_abbreviations(std::u32string_view list) {
   return result;
 }
 
-const Abbreviations& abbreviations(Language language) {
+const Abbreviations& abbreviations_of(Language language) {
   static const Abbreviations english = make_abbreviations(kEnglishAbbreviations);
   static const Abbreviations spanish = make_abbreviations(kSpanishAbbreviations);
   static const Abbreviations arabic = make_abbreviations(kArabicAbbreviations);
@@ -129,7 +129,7 @@ class Chunk {
         begin_(begin),
         end_(end),
         arabic_(language == Language::Ar),
-        abbreviations_(abbreviations(language)) {}
+        abbreviations_(abbreviations_of(language)) {}
 
   void split(std::vector<TextSpan>& tokens) {
     std::vector<TextSpan> back;

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
 

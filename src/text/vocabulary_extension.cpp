@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "text/merge_learner.h"
 #include "text/tokenizer.h"
 #include "text/unicode.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "text/script.h"
+#include "text/language.h"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/message_text.h"
-#include "text/script.h"
+#include "text/language.h"
 
 namespace myxtts {
 namespace {

@@ -42,7 +42,7 @@ constexpr std::array<ArabicLarge, 5> kArabicLarge{
      {"مليار", "ملياران", "مليارا", "مليارات", "ملياراً"},
      {"تريليون", "تريليونان", "تريليونا", "تريليونات", "تريليوناً"}}};
 
-// Money of any sign is riyals here, as with the peer.
+// Money of any sign is riyals here, as with coqui-tts.
 constexpr std::array<std::string_view, 4> kRiyal{"ريال", "ريالان", "ريالات", "ريالاً"};
 constexpr std::array<std::string_view, 4> kHalala{"هللة", "هللتان", "هللات", "هللة"};
 
@@ -97,7 +97,7 @@ std::string arabic_ordinal(std::uint64_t number) {
   return integer_words(number, number < 100 ? kFeminine : kMasculine);
 }
 
-// The first two digits after the point; the peer keeps nine of them before it looks.
+// The first two digits after the point; coqui-tts keeps nine of them before it looks.
 std::string billionths(const Decimal& number) {
   const double whole = std::floor(number.value);
   std::string digits = fmt::format(

@@ -48,7 +48,7 @@ std::string english_ordinal(std::uint64_t number) {
 // German
 // --------------------------------------------------------------------------------------------
 
-// The peer counts 101,000 as "einhunderteinstausend"; so does this table.
+// coqui-tts counts 101,000 as "einhunderteinstausend"; so does this table.
 constexpr std::string_view kGermanRules = R"(
 cardinal:
 0: null; eins; zwei; drei; vier; fünf; sechs; sieben; acht; neun; zehn

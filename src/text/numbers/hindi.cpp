@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The peer cannot say a number in Hindi; everything here is ours.
+// coqui-tts cannot say a number in Hindi; everything here is ours.
 #include <array>
 
-#include "text/numbers/number_expansion.h"
 #include "text/numbers/numbers.h"
 #include "text/numbers/spell_rules.h"
 
@@ -61,15 +60,8 @@ std::string hindi_decimal(const Decimal& number) {
   }
 }
 
-struct Money {
-  std::string_view sign, unit, cent;
-};
-constexpr std::array<Money, 4> kHindiMoney{
+constexpr std::array<CurrencyWords, 4> kHindiMoney{
     {{"$", "डॉलर", "सेंट"}, {"£", "पाउंड", "पेंस"}, {"€", "यूरो", "सेंट"}, {"₹", "रुपये", "पैसे"}}};
-
-bool is_ascii_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 std::string without_grouping(std::string_view text) {
   std::string out;
@@ -90,7 +82,7 @@ std::size_t end_of_number(std::string_view text, std::size_t at) {
 }
 
 // Zero parts are not said, unless there is nothing else.
-std::string say_money(const Amount& amount, const Money& money) {
+std::string say_money(const Amount& amount, const CurrencyWords& money) {
   std::string words;
   if (amount.units != 0 || amount.cents == 0) {
     words = hindi_cardinal(amount.units) + " " + std::string(money.unit);
@@ -101,7 +93,7 @@ std::string say_money(const Amount& amount, const Money& money) {
 }
 
 // "$5" and "5$"; `text` starts at the sign or at the number. Returns how much of it was read.
-std::size_t read_money(std::string_view text, const Money& money, std::string& out) {
+std::size_t read_money(std::string_view text, const CurrencyWords& money, std::string& out) {
   const bool in_front = text.starts_with(money.sign);
   const std::size_t start = in_front ? money.sign.size() : 0;
   const std::size_t end = end_of_number(text, start);
@@ -112,7 +104,7 @@ std::size_t read_money(std::string_view text, const Money& money, std::string& o
   return in_front ? end : end + money.sign.size();
 }
 
-std::string expand_one_money(std::string_view text, const Money& money) {
+std::string expand_one_money(std::string_view text, const CurrencyWords& money) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
     if (const std::size_t read = read_money(text.substr(at), money, out)) {
@@ -131,7 +123,7 @@ std::string expand_one_money(std::string_view text, const Money& money) {
 
 std::string expand_hindi_money(std::string text) {
   text = without_grouping(text);
-  for (const Money& money : kHindiMoney) {
+  for (const CurrencyWords& money : kHindiMoney) {
     if (text.find(money.sign) != std::string::npos) text = expand_one_money(text, money);
   }
   return text;

@@ -6,12 +6,12 @@
 namespace myxtts {
 namespace {
 
-constexpr std::array<std::string_view, 20> kSmall{
+constexpr std::array<std::string_view, 20> kItalianSmall{
     "zero",        "uno",      "due",    "tre",         "quattro",  "cinque",    "sei",
     "sette",       "otto",     "nove",   "dieci",       "undici",   "dodici",    "tredici",
     "quattordici", "quindici", "sedici", "diciassette", "diciotto", "diciannove"};
 
-constexpr std::array<std::string_view, 20> kSmallOrdinals{
+constexpr std::array<std::string_view, 20> kItalianSmallOrdinals{
     "zero",         "primo",      "secondo",         "terzo",        "quarto",
     "quinto",       "sesto",      "settimo",         "ottavo",       "nono",
     "decimo",       "undicesimo", "dodicesimo",      "tredicesimo",  "quattordicesimo",
@@ -36,7 +36,7 @@ constexpr MoneyTable kItalianMoney{
     .usd = {{"dollaro", "", "dollari"}, {"centesimo", "", "centesimi"}},
     .eur = {{"euro", "", "euro"}, {"centesimo", "", "centesimi"}}};
 
-// Vowels that meet melt into one. The peer looks at the whole word, so 118 is "centodicotto".
+// Vowels that meet melt into one. coqui-tts looks at the whole word, so 118 is "centodicotto".
 void contract_vowels(std::string& word) {
   replace_all(word, "oo", "o");
   replace_all(word, "ao", "o");
@@ -45,8 +45,8 @@ void contract_vowels(std::string& word) {
   replace_all(word, "iu", "u");
 }
 
-// A word that ends in "tre", and is longer, gets its accent; every other accent goes. The peer does
-// this once for each part a number is made of, so the accent comes and goes: ventitré,
+// A word that ends in "tre", and is longer, gets its accent; every other accent goes. coqui-tts
+// does this once for each part a number is made of, so the accent comes and goes: ventitré,
 // centoventitre.
 std::string with_accents(const std::string& words) {
   std::string out;
@@ -73,9 +73,9 @@ std::string below_thousand(std::uint64_t number) {
   std::string word;
   if (number < 100) {
     word = kItalianTens[number / 10];
-    if (number % 10 != 0) word += kSmall[number % 10];
+    if (number % 10 != 0) word += kItalianSmall[number % 10];
   } else {
-    word = (number < 200 ? "" : std::string(kSmall[number / 100])) + "cento";
+    word = (number < 200 ? "" : std::string(kItalianSmall[number / 100])) + "cento";
     word += rest_or_nothing(number % 100);
   }
   contract_vowels(word);
@@ -93,7 +93,7 @@ std::string with_large(std::uint64_t number, const ItalianLarge& large) {
 }
 
 std::string italian_cardinal(std::uint64_t number) {
-  if (number < 20) return std::string(kSmall[number]);
+  if (number < 20) return std::string(kItalianSmall[number]);
   if (number < 1000) return with_accents(below_thousand(number));
   for (const ItalianLarge& large : kItalianLarge) {
     if (number >= large.value) return with_accents(with_large(number, large));
@@ -104,7 +104,7 @@ std::string italian_cardinal(std::uint64_t number) {
 }
 
 std::string italian_ordinal(std::uint64_t number) {
-  if (number < 20) return std::string(kSmallOrdinals[number]);
+  if (number < 20) return std::string(kItalianSmallOrdinals[number]);
   std::string words = italian_cardinal(number);
   const std::uint64_t last_two = number % 100;
   const bool teens = last_two > 10 && last_two < 20;

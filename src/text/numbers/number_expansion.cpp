@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "text/numbers/number_expansion.h"
-
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -110,16 +108,14 @@ std::string remove_grouping(std::string text, Grouping grouping) {
 
 namespace {
 
-bool is_ascii_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool is_amount_character(char c) {
   return is_ascii_digit(c) || c == '.' || c == ',';
 }
 
-// Signs in the order the peer tries them.
+// Signs in the order coqui-tts tries them.
 using Sign = std::pair<Currency, std::string_view>;
-constexpr Sign kSigns[] = {{Currency::Gbp, "£"}, {Currency::Usd, "$"}, {Currency::Eur, "€"}};
+constexpr Sign kCurrencySigns[] = {
+    {Currency::Gbp, "£"}, {Currency::Usd, "$"}, {Currency::Eur, "€"}};
 
 // What makes an ordinal of the digits before it; the first that fits counts.
 struct Suffix {
@@ -256,7 +252,7 @@ std::size_t end_of_digits(std::string_view text, std::size_t at) {
 
 std::string expand_amounts(std::string text, const NumberWords& words) {
   if (!words.says_amounts()) return text;
-  for (const Sign& sign : kSigns) {
+  for (const Sign& sign : kCurrencySigns) {
     if (text.find(sign.second) == std::string::npos) continue;
     auto expanded = expand_one_currency(text, sign, words);
     if (!expanded) return text;
@@ -291,7 +287,7 @@ std::string expand_ordinals(std::string text, Language language, const NumberWor
         std::ranges::find_if(known, [&](const Suffix& one) { return fits(text, end, one); });
     if (suffix == known.end()) return std::optional<std::size_t>();
     const std::size_t last = end + suffix->text.size();
-    // The peer fails on every Czech ordinal. At the end of a text the dot is more likely a full
+    // coqui-tts fails on every Czech ordinal. At the end of a text the dot is more likely a full
     // stop.
     if (language == Language::Cs && last == text.size()) return std::optional<std::size_t>();
     const std::string_view digits = std::string_view(text).substr(at, end - at);

@@ -71,7 +71,7 @@ std::string spell_digits(std::string_view digits, std::string (*cardinal)(std::u
 // Reads ASCII digits, at most eighteen of them.
 std::uint64_t to_integer(std::string_view digits);
 
-// Note [Digits after the point]: the peer computes them from the double, (value - whole) * 10^n,
+// Note [Digits after the point]: coqui-tts computes them from the double, (value - whole) * 10^n,
 // and takes the floor unless that is within 0.01 of an integer; for long fractions the last digits
 // differ from the written ones.
 std::string digits_after_point(const Decimal& number);
@@ -124,12 +124,39 @@ void replace_all(std::string& text, std::string_view from, std::string_view to);
 using Ending = std::pair<std::string_view, std::string_view>;
 bool replace_ending(std::string& word, std::span<const Ending> endings);
 
+// Text with its numbers in words: grouping marks, sums of money, decimals, ordinals, cardinals, in
+// this order. For every language but zh, ja and fa. The text is valid UTF-8 in lower case.
+std::string expand_numbers(std::string text, Language language);
+
+// The steps by themselves. Each takes time linear in the text, whatever stands in it. Numbers are
+// runs of ASCII digits; a sign is never part of one.
+
+// Which mark groups the digits of a number ("1,234.5" or "1.234,5"). coqui-tts' "1.234,5" takes any
+// character for the group mark but deletes only dots, so 7x250.125 becomes 7x250125.
+enum class Grouping { Comma, Dot };
+std::string remove_grouping(std::string text, Grouping grouping);
+
+std::string expand_amounts(std::string text, const NumberWords& words);
+std::string expand_decimals(std::string text, const NumberWords& words);
+std::string expand_ordinals(std::string text, Language language, const NumberWords& words);
+std::string expand_cardinals(std::string text, const NumberWords& words);
+
+constexpr bool is_ascii_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool has_ascii_digit(std::string_view text);
+
+// Where the run of ASCII digits that starts at `at` ends.
+std::size_t end_of_digits(std::string_view text, std::size_t at);
+
+// The words of each language.
+
 // germanic.cpp
 extern const NumberWords kEnglishNumbers;
 extern const NumberWords kGermanNumbers;
 extern const NumberWords kDutchNumbers;
 
-// romance.cpp, italian.cpp, portuguese.cpp
+// romance.cpp, italian.cpp
 extern const NumberWords kSpanishNumbers;
 extern const NumberWords kFrenchNumbers;
 extern const NumberWords kItalianNumbers;
@@ -147,6 +174,11 @@ extern const NumberWords kHungarianNumbers;
 extern const NumberWords kArabicNumbers;  // arabic.cpp
 extern const NumberWords kKoreanNumbers;  // text/korean.cpp
 extern const NumberWords kHindiNumbers;   // hindi.cpp
+
+// A currency of a language with ways of its own: its sign, its name and that of its hundredth.
+struct CurrencyWords {
+  std::string_view sign, unit, cent;
+};
 
 // Commas between digits go, and sums in $, £, € and ₹ become words.
 std::string expand_hindi_money(std::string text);

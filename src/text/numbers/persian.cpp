@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "text/numbers/number_expansion.h"
 #include "text/numbers/numbers.h"
 #include "text/numbers/spell_rules.h"
 #include "text/persian.h"
@@ -35,16 +34,11 @@ constexpr Months kSolarMonths{"فروردین", "اردیبهشت", "خرداد"
 constexpr Months kGregorianMonths{"ژانویه", "فوریه", "مارس",    "آوریل", "مه",     "ژوئن",
                                   "ژوئیه",  "اوت",   "سپتامبر", "اکتبر", "نوامبر", "دسامبر"};
 
-struct Money {
-  char16_t sign;
-  std::string_view unit;
-  std::string_view cent;
-};
-constexpr std::array<Money, 3> kPersianMoney{
-    {{u'$', "دلار", "سنت"}, {u'€', "یورو", "سنت"}, {u'£', "پوند", "پنی"}}};
+constexpr std::array<CurrencyWords, 3> kPersianMoney{
+    {{"$", "دلار", "سنت"}, {"€", "یورو", "سنت"}, {"£", "پوند", "پنی"}}};
 
 constexpr std::array<std::string_view, 4> kFractionNames{"", "دهم", "صدم", "هزارم"};
-constexpr std::string_view kZwnj = "\u200C";
+constexpr std::string_view kHalfSpace = "\u200C";
 
 // Every repetition in the expressions below is bounded: the matcher of ICU keeps a stack for each,
 // which a line of a million digits would overflow. A longer run of digits is left to
@@ -126,7 +120,7 @@ UnicodeString expand_times(const UnicodeString& text) {
 }
 
 // A whole sum keeps its digits, so that ranges and signs are still seen.
-std::string say_money(const std::string& number, const Money& money) {
+std::string say_money(const std::string& number, const CurrencyWords& money) {
   const auto exact = read_decimal(number);
   if (!exact || exact->integral()) {
     return fmt::format("{} {}", number.substr(0, number.find('.')), money.unit);
@@ -144,8 +138,8 @@ UnicodeString expand_money(const UnicodeString& text) {
   return pattern.replace(text, [](const RegexMatcher& match) {
     UErrorCode status = U_ZERO_ERROR;
     const bool in_front = match.start(1, status) >= 0;
-    const char16_t sign = match.group(in_front ? 1 : 4, status).charAt(0);
-    for (const Money& money : kPersianMoney) {
+    const std::string sign = group(match, in_front ? 1 : 4);
+    for (const CurrencyWords& money : kPersianMoney) {
       if (money.sign == sign) {
         return to_unicode(" " + say_money(group(match, in_front ? 2 : 3), money) + " ");
       }
@@ -254,7 +248,7 @@ std::string persian_ordinal(std::uint64_t number) {
   std::string words = persian_cardinal(number);
   if (words.ends_with(kThree))
     return words.replace(words.size() - kThree.size(), kThree.size(), "سوم");
-  if (words.ends_with("ی")) return words.append(kZwnj).append("ام");
+  if (words.ends_with("ی")) return words.append(kHalfSpace).append("ام");
   return words.append("م");
 }
 

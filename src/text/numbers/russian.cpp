@@ -42,7 +42,7 @@ constexpr std::string_view kRussianOrdinalTens = R"(
 )";
 
 // "last" is a group of three digits at the end of an ordinal. "counted" is one before its тысяча:
-// the peer makes it an ordinal unless it ends in a unit (20,001 is "двадцатый тысяч первый"),
+// coqui-tts makes it an ordinal unless it ends in a unit (20,001 is "двадцатый тысяч первый"),
 // "feminine" the same before тысяча. "glued" stands in front of тысячный.
 constexpr std::string_view kRussianOrdinals = R"(
 last:

@@ -46,7 +46,7 @@ cardinal:
 )";
 
 // The last three digits of an ordinal; "glued" is the form in front of tysięczny and milionowy,
-// with the peer's spelling (trzydiesto, pięcset, ośiemset), and knows only what the peer can say
+// with coqui-tts' spelling (trzydiesto, pięcset, ośiemset), and knows only what coqui-tts can say
 // there.
 constexpr std::string_view kPolishOrdinals = R"(
 ordinal:
@@ -82,7 +82,7 @@ constexpr MoneyTable kPolishMoney{
 
 constexpr auto polish_cardinal = spell_by<kPolish>;
 
-// Whether the peer can put this group in front of tysięczny: not 101 to 120, 130, 140 and so on.
+// Whether coqui-tts can put this group in front of tysięczny: not 101 to 120, 130, 140 and so on.
 bool can_be_glued(std::uint64_t group) {
   const std::uint64_t rest = group % 100;
   return group < 100 || rest == 0 || (rest > 20 && rest % 10 != 0);
@@ -112,7 +112,7 @@ std::string polish_decimal(const Decimal& number) {
 // Czech
 // ---------------------------------------------------------------------------------------------
 
-// The peer counts thousands in the feminine and declines them as Polish does.
+// coqui-tts counts thousands in the feminine and declines them as Polish does.
 constexpr std::string_view kCzech = R"(
 cardinal:
 0: nula; jedna; dva; tři; čtyři; pět; šest; sedm; osm; devět; deset
@@ -131,7 +131,7 @@ cardinal:
 2000000000000: << (bilion|biliony|bilionů)[ >>]
 )";
 
-// The peer has none; these are ours. Tens and units are both ordinals, what stands before is not.
+// coqui-tts has none; these are ours. Tens and units are both ordinals, what stands before is not.
 constexpr std::string_view kCzechOrdinals = R"(
 ordinal:
 0: nultý; první; druhý; třetí; čtvrtý; pátý; šestý; sedmý; osmý; devátý; desátý

@@ -34,7 +34,7 @@ constexpr Ending kTurkishOrdinals[] = {
     {"seksen", "sekseninci"},   {"doksan", "doksanıncı"}, {"yüz", "yüzüncü"},
     {"bin", "bininci"},         {"on", "onuncu"}};
 
-// What the peer leaves unsaid: the one of 141,200, and in large numbers the digit of a group
+// What coqui-tts leaves unsaid: the one of 141,200, and in large numbers the digit of a group
 // between others, 5,003,000,001 being "beş milyar milyon bir". Of these its ordinals leave out only
 // a one.
 bool loses_digit(std::uint64_t number, std::uint64_t unit, bool in_ordinal) {
@@ -98,7 +98,7 @@ unit:
 0: ; egy; kettő; három; négy; öt; hat; hét; nyolc; kilenc
 )";
 
-// The peer's millionth has an m too many, "egymmilliomodik"; the ending it looks for is "illió".
+// coqui-tts' millionth has an m too many, "egymmilliomodik"; the ending it looks for is "illió".
 constexpr Ending kHungarianOrdinals[] = {{"nulla", "nullad"},
                                          {"egy", "egyed"},
                                          {"kettő", "ketted"},
@@ -125,7 +125,7 @@ constexpr Ending kHungarianOrdinals[] = {{"nulla", "nullad"},
 
 constexpr std::array<std::string_view, 4> kHungarianFractions{"", "tized", "század", "ezred"};
 
-// The peer names currencies in English here.
+// coqui-tts names currencies in English here.
 constexpr MoneyTable kHungarianMoney{
     .separator = ",",
     .gbp = {{"pound sterling", "", "pounds sterling"}, {"penny", "", "pence"}},
