@@ -116,6 +116,26 @@ function(myxtts_module name)
   set_property(GLOBAL APPEND PROPERTY MYXTTS_LINK ${module_LINK})
 endfunction()
 
+# myxtts_page(CONSTANT SCRIPT...)
+#
+# A page of the module is written in several files in page/ and put together here: page.html with page.css and the scripts
+# page/SCRIPT.js in this order; `language` is one that all pages share. The generated page.cpp, which the module lists among
+# its sources, holds it whole as myxtts::CONSTANT, a std::string_view.
+function(myxtts_page constant)
+  list(TRANSFORM ARGN REPLACE "(.+)" "page/\\1.js" OUTPUT_VARIABLE scripts)
+  list(TRANSFORM scripts REPLACE "^page/language.js$" "${PROJECT_SOURCE_DIR}/cmake/page/language.js")
+  foreach(script IN LISTS scripts)
+    file(READ ${script} text)
+    string(APPEND MYXTTS_PAGE_SCRIPT "${text}\n")
+  endforeach()
+  file(READ page/page.css MYXTTS_PAGE_STYLE)
+  file(READ page/page.html page)
+  string(CONFIGURE "${page}" MYXTTS_PAGE @ONLY)
+  set(MYXTTS_PAGE_CONSTANT ${constant})
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/page/page.cpp.in" "${CMAKE_CURRENT_BINARY_DIR}/page.cpp" @ONLY)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${scripts} page/page.css page/page.html)
+endfunction()
+
 # myxtts_test(MODULE [SOURCES ...] [TORCH_SOURCES ...])
 #
 # One binary for each module and kind, one CTest entry for each binary: loading LibTorch takes longer than most cases.

@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/message_text.h"
 #include "cli/command.h"
-#include "cli/device_flags.h"
+#include "cli/flags.h"
 #include "clips/clip_job.h"
 #include "listen/transcriber.h"
 #include "listen/whisper_files.h"

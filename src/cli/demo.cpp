@@ -18,8 +18,6 @@
 #include "base/interruption.h"
 #include "base/message_text.h"
 #include "cli/command.h"
-#include "cli/help.h"
-#include "cli/own_commands.h"
 #include "run/model_folder.h"
 #include "run/open_model.h"
 #include "run/public_folder.h"

@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/message_text.h"
 #include "cli/command.h"
-#include "cli/help.h"
 #include "config/effective_config.h"
 #include "config/model.h"
 #include "device/cuda_plugin.h"

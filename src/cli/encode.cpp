@@ -18,7 +18,7 @@
 #include "base/message_text.h"
 #include "base/progress.h"
 #include "cli/command.h"
-#include "cli/speaking_flags.h"
+#include "cli/flags.h"
 #include "synth/clip_encoder.h"
 #include "weights/tensor_files.h"
 

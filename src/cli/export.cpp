@@ -65,8 +65,8 @@ void write_mel_stats(const fs::path& path, const SafetensorsReader& model) {
   writer.commit();
 }
 
-// "NAME.gpt_cond_latent" and "NAME.speaker_embedding" become a dict of NAME, in that order: the
-// peer takes them by their places.
+// "NAME.gpt_cond_latent" and "NAME.speaker_embedding" become a dict of NAME, in that order:
+// coqui-tts takes them by their places.
 void write_voices(const fs::path& path, const SafetensorsReader& voices) {
   std::map<std::string, TensorViews> by_name;
   for (const auto& [name, view] : voices.tensors()) {

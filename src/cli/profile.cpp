@@ -19,7 +19,6 @@
 #include "base/trace.h"
 #include "cli/command.h"
 #include "cli/config_flags.h"
-#include "cli/help.h"
 #include "config/effective_config.h"
 #include "config/field.h"
 #include "config/run_config.h"

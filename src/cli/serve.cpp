@@ -18,9 +18,8 @@
 #include "base/interruption.h"
 #include "base/log.h"
 #include "base/message_text.h"
-#include "cli/access_flags.h"
 #include "cli/command.h"
-#include "cli/device_flags.h"
+#include "cli/flags.h"
 #include "run/open_model.h"
 #include "serve/http_server.h"
 #include "serve/speech_service.h"
@@ -42,7 +41,7 @@ struct ServeArguments {
   fs::path voices;
   fs::path outputs;
   std::string language = "en";
-  AccessFlags access = {.port = 8020};
+  AccessFlags access = {.listen = {.port = 8020}};
   std::optional<int> wyoming_port;
   std::optional<std::int64_t> streams;
   std::int64_t queue = 64;
@@ -122,11 +121,11 @@ void check(const ServeArguments& arguments) {
 // Wyoming has no keys.
 void check_wyoming(const ServeArguments& arguments) {
   const AccessFlags& access = arguments.access;
-  if (is_loopback(access.host) || !arguments.wyoming_port || access.no_key) return;
+  if (is_loopback(access.listen.host) || !arguments.wyoming_port || access.no_key) return;
   throw ConfigError(fmt::format(
       "Wyoming has no keys, so at --host {} everybody could use it; leave --wyoming-port out, or "
       "give --no-api-key in place of the key.",
-      access.host));
+      access.listen.host));
 }
 
 // "voice=runs/anna", or "runs/anna", which is called anna.
@@ -143,8 +142,8 @@ ServedModel served_model(const std::string& word) {
   return model;
 }
 
-ModelShelfOptions models_of(const ServeArguments& arguments) {
-  ModelShelfOptions options;
+ModelRegistryOptions models_of(const ServeArguments& arguments) {
+  ModelRegistryOptions options;
   for (const auto& word : arguments.models) {
     options.models.push_back(served_model(word));
     const auto& name = options.models.back().name;
@@ -163,7 +162,7 @@ ModelShelfOptions models_of(const ServeArguments& arguments) {
   return options;
 }
 
-HttpOptions http_of(const ServeArguments& arguments, const ModelShelfOptions& models) {
+HttpOptions http_of(const ServeArguments& arguments, const ModelRegistryOptions& models) {
   ListenOptions listen = listen_options(arguments.access);
   listen.connections =
       static_cast<std::size_t>(models.places) + models.most_waiting + kSpareConnections;
@@ -178,7 +177,7 @@ HttpOptions http_of(const ServeArguments& arguments, const ModelShelfOptions& mo
 int run_serve(const ServeArguments& arguments) {
   check(arguments);
   const Interruption interruption;
-  const ModelShelfOptions models = models_of(arguments);
+  const ModelRegistryOptions models = models_of(arguments);
   SpeechService service(models, arguments.voices, arguments.language);
   HttpServer server(service, http_of(arguments, models));
   service.models().get({});  // so that what is wrong with the first model is said now
@@ -193,13 +192,13 @@ int run_serve(const ServeArguments& arguments) {
         "there is no voice to speak in yet: start it with --voices DIR and put a clip there, "
         "or send one to POST /v1/audio/voices");
   }
-  log_info("serve", "listening at http://{}:{}/ (Ctrl-C ends it)", arguments.access.host,
+  log_info("serve", "listening at http://{}:{}/ (Ctrl-C ends it)", arguments.access.listen.host,
            server.port());
   std::optional<WyomingServer> wyoming;
   if (arguments.wyoming_port) {
-    wyoming.emplace(service, arguments.access.host, *arguments.wyoming_port,
+    wyoming.emplace(service, arguments.access.listen.host, *arguments.wyoming_port,
                     static_cast<std::size_t>(arguments.max_text));
-    log_info("serve", "Wyoming at {}:{}", arguments.access.host, wyoming->port());
+    log_info("serve", "Wyoming at {}:{}", arguments.access.listen.host, wyoming->port());
   }
   const InterruptionWatch watch([&server] { server.stop(); });
   server.serve();

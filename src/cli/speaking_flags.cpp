@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/speaking_flags.h"
+#include "cli/synthesize.h"
 
 #include <algorithm>
 #include <array>
@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "base/atomic_file.h"
@@ -17,49 +18,6 @@
 #include "synth/sound_writer.h"
 
 namespace myxtts {
-namespace {
-
-constexpr double kLongest = 86400.0;  // a day
-
-std::int64_t samples_of(const char* flag, double seconds, std::int64_t sample_rate) {
-  const auto samples = std::isfinite(seconds) && seconds >= 0.0 && seconds <= kLongest
-                           ? std::llround(seconds * static_cast<double>(sample_rate))
-                           : -1;
-  if (samples < shortest_reference_piece(sample_rate)) {
-    throw ConfigError(fmt::format(
-        "{} takes seconds from 0.34 to {:.0f}, but was given {}: shorter pieces of a reference are "
-        "not listened to.",
-        flag, kLongest, seconds));
-  }
-  return samples;
-}
-
-}  // namespace
-
-void declare_reference_flags(CLI::App& app, ReferenceFlags& flags) {
-  app.add_option("--cond-len", flags.cond_len,
-                 "Seconds of the reference that the latents listen to; 0: all of it. [the model's]")
-      ->type_name("S");
-  app.add_option("--cond-chunk", flags.cond_chunk,
-                 "Seconds of the pieces that they are averaged over. [the model's]")
-      ->type_name("S");
-  app.add_option("--max-ref-len", flags.max_ref_len,
-                 "Seconds that are listened to of each file. [the model's]")
-      ->type_name("S");
-}
-
-ReferenceLengths reference_lengths(const ReferenceFlags& flags, const ReferenceConfig& of_model,
-                                   std::int64_t sample_rate) {
-  const double cond_len = flags.cond_len.value_or(of_model.gpt_cond_len);
-  const auto samples = [&](const char* flag, double seconds) {
-    return samples_of(flag, seconds, sample_rate);
-  };
-  return {.of_each = samples("--max-ref-len", flags.max_ref_len.value_or(of_model.max_ref_len)),
-          .for_latents = cond_len <= 0.0 ? 0 : samples("--cond-len", cond_len),
-          .latents_piece =
-              samples("--cond-chunk", flags.cond_chunk.value_or(of_model.gpt_cond_chunk_len))};
-}
-
 namespace {
 
 namespace fs = std::filesystem;
@@ -155,30 +113,34 @@ void require(bool holds, const std::string& sentence) {
   if (!holds) throw ConfigError(sentence);
 }
 
-// The first flag that speaking a text reads and saying clips again does not; null: there is none.
-// A value that is the usual one changes nothing and is let through.
-const char* speaking_flag_in(const SpeakingFlags& flags) {
+// Flags, and whether each was given. A value that is the usual one changes nothing and is let
+// through.
+using GivenFlags = std::vector<std::pair<const char*, bool>>;
+
+// What neither a server nor saying clips again reads.
+GivenFlags flags_of_texts_here(const SpeakingFlags& flags) {
   const SpeakingFlags usual;
   const ReferenceFlags& reference = flags.reference;
-  const std::vector<std::pair<const char*, bool>> given = {
-      {"--save-voice", !flags.save_voice.empty()},
-      {"--cond-len", reference.cond_len.has_value()},
-      {"--cond-chunk", reference.cond_chunk.has_value()},
-      {"--max-ref-len", reference.max_ref_len.has_value()},
-      {"--trim-db", flags.trim_db.has_value()},
-      {"--temperature", flags.sampling.temperature.has_value()},
-      {"--top-k", flags.sampling.top_k.has_value()},
-      {"--top-p", flags.sampling.top_p.has_value()},
-      {"--repetition-penalty", flags.sampling.repetition_penalty.has_value()},
-      {"--length-penalty", flags.sampling.length_penalty.has_value()},
-      {"--beams", flags.sampling.beams != usual.sampling.beams},
-      {"--greedy", flags.sampling.greedy},
-      {"--seed", flags.sampling.seed.value_or(1) != 1},
-      {"--speed", flags.speed != usual.speed},
-      {"--stream-chunk", flags.stream_chunk != usual.stream_chunk},
-      {"--batch", flags.batch != usual.batch}};
-  const auto found = std::ranges::find_if(given, [](const auto& entry) { return entry.second; });
-  return found == given.end() ? nullptr : found->first;
+  return {{"--save-voice", !flags.save_voice.empty()},
+          {"--cond-len", reference.cond_len.has_value()},
+          {"--cond-chunk", reference.cond_chunk.has_value()},
+          {"--max-ref-len", reference.max_ref_len.has_value()},
+          {"--trim-db", flags.trim_db.has_value()},
+          {"--length-penalty", flags.sampling.length_penalty.has_value()},
+          {"--beams", flags.sampling.beams != usual.sampling.beams},
+          {"--greedy", flags.sampling.greedy},
+          {"--stream-chunk", flags.stream_chunk != usual.stream_chunk},
+          {"--batch", flags.batch != usual.batch}};
+}
+
+// The first flag that was given; null: none was.
+const char* first_given(const GivenFlags& flags, const GivenFlags& more) {
+  for (const GivenFlags* list : {&flags, &more}) {
+    for (const auto& [flag, is_given] : *list) {
+      if (is_given) return flag;
+    }
+  }
+  return nullptr;
 }
 
 // voices-1.0 is a folder, and what is there as one; hello.wav is none, nor is hello.mp3.
@@ -195,7 +157,14 @@ void check_resynthesis(const SpeakingFlags& flags) {
       "out.");
   require(flags.text_file.empty() && !flags.join && !flags.stream && flags.dump.empty(),
           "--resynthesize goes with neither --text-file nor --join nor --stream nor --dump.");
-  if (const char* flag = speaking_flag_in(flags)) {
+  const GivenFlags sampled = {
+      {"--temperature", flags.sampling.temperature.has_value()},
+      {"--top-k", flags.sampling.top_k.has_value()},
+      {"--top-p", flags.sampling.top_p.has_value()},
+      {"--repetition-penalty", flags.sampling.repetition_penalty.has_value()},
+      {"--seed", flags.sampling.seed.value_or(1) != 1},
+      {"--speed", flags.speed != SpeakingFlags().speed}};
+  if (const char* flag = first_given(flags_of_texts_here(flags), sampled)) {
     throw ConfigError(
         fmt::format("--resynthesize takes codes and voice from the clip itself, so {} would change "
                     "nothing; leave it out.",
@@ -211,30 +180,18 @@ void check_resynthesis(const SpeakingFlags& flags) {
 
 // What only a model that is loaded here can do.
 void check_remote(const SpeakingFlags& flags) {
-  const SpeakingFlags usual;
-  const ReferenceFlags& reference = flags.reference;
-  const std::vector<std::pair<const char*, bool>> given = {
-      {"--reference", !flags.references.empty()},
-      {"--voice", !flags.voice.empty()},
-      {"--save-voice", !flags.save_voice.empty()},
-      {"--resynthesize", !flags.resynthesize.empty()},
-      {"--dump", !flags.dump.empty()},
-      {"--cond-len", reference.cond_len.has_value()},
-      {"--cond-chunk", reference.cond_chunk.has_value()},
-      {"--max-ref-len", reference.max_ref_len.has_value()},
-      {"--trim-db", flags.trim_db.has_value()},
-      {"--length-penalty", flags.sampling.length_penalty.has_value()},
-      {"--beams", flags.sampling.beams != usual.sampling.beams},
-      {"--greedy", flags.sampling.greedy},
-      {"--stream-chunk", flags.stream_chunk != usual.stream_chunk},
-      {"--batch", flags.batch != usual.batch},
-      {"--device", flags.device.device != usual.device.device},
-      {"--model-gpu", flags.device.model_gpu.has_value()},
-      {"--threads", flags.device.threads.has_value()}};
-  for (const auto& [flag, is_given] : given) {
-    require(!is_given, fmt::format("With --server the server decides, so {} would change nothing; "
-                                   "leave it out. Its voices are named with --speaker.",
-                                   flag));
+  const GivenFlags sources = {{"--reference", !flags.references.empty()},
+                              {"--voice", !flags.voice.empty()},
+                              {"--resynthesize", !flags.resynthesize.empty()},
+                              {"--dump", !flags.dump.empty()},
+                              {"--device", flags.device.device != DeviceFlags().device},
+                              {"--model-gpu", flags.device.model_gpu.has_value()},
+                              {"--threads", flags.device.threads.has_value()}};
+  if (const char* flag = first_given(sources, flags_of_texts_here(flags))) {
+    throw ConfigError(fmt::format(
+        "With --server the server decides, so {} would change nothing; leave it out. Its voices "
+        "are named with --speaker.",
+        flag));
   }
   require(flags.speed >= 0.25 && flags.speed <= 4.0,
           fmt::format("--speed is {}; a server takes 0.25 to 4.", flags.speed));

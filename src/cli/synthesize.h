@@ -1,17 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "cli/speaking_flags.h"
+#include "cli/flags.h"
+#include "synth/sampling.h"
 #include "synth/speaking.h"
 
 namespace myxtts {
 
 // The three things that `synthesize` does: speaking texts here, having a server speak them, and
 // saying recorded clips again. Each of the latter two has its file.
+
+// The environment variable with the key of --server: others can see a command line.
+inline constexpr const char* kServerKey = "MYXTTS_API_KEY";
+
+// What `synthesize` was asked for.
+struct SpeakingFlags {
+  std::filesystem::path model;
+  std::string server;  // its URL; empty: the model is loaded here
+  std::string language;
+  std::optional<std::string> text;
+  std::filesystem::path text_file;  // "-": standard input
+  bool join = false;
+  std::filesystem::path resynthesize;
+  std::filesystem::path out;
+  std::filesystem::path dump;
+
+  std::vector<std::filesystem::path> references;
+  std::filesystem::path voice;
+  std::string speaker;
+  std::filesystem::path save_voice;
+  ReferenceFlags reference;
+  std::optional<double> trim_db;
+
+  SamplingChoice sampling;
+  double speed = 1.0;
+
+  bool stream = false;
+  std::int64_t stream_chunk = 20;
+  std::int64_t batch = 8;
+  DeviceFlags device;
+};
+
+// What --resynthesize names is a corpus or a manifest, and not one clip.
+bool holds_many_clips(const std::filesystem::path& path);
+
+// --out names a folder, which holds a file for each text.
+bool goes_into_folder(const SpeakingFlags& flags);
+
+// The flags outlive the app.
+void declare_speaking_flags(CLI::App& app, SpeakingFlags& flags);
+
+// Throws ConfigError for flags that do not go together or values that cannot be, and DataError
+// where what is to be written cannot be.
+void check(const SpeakingFlags& flags);
 
 // A text as the pieces that it is spoken in; none where there is nothing to say.
 using CutText = std::function<std::vector<TextPiece>(const std::string&)>;

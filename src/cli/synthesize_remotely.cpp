@@ -30,12 +30,12 @@ class RemoteJob {
             Progress& progress)
       : flags_(flags), job_(job), interruption_(interruption), progress_(progress) {}
 
-  bool speak(const SpeechAddress& address, SpeechOrder order) {
+  bool speak(const std::string& key, SpeechOrder order) {
     for (std::size_t piece = 0; piece < job_.pieces.size(); ++piece) {
       order.text = job_.pieces[piece].text;
       if (piece > 0) write(std::vector<float>(static_cast<std::size_t>(rate_ * kPauseMs / 1000)));
-      const bool is_whole =
-          speak_remotely(address, order, [this](std::span<const float> samples, std::int64_t rate) {
+      const bool is_whole = speak_remotely(
+          flags_.server, key, order, [this](std::span<const float> samples, std::int64_t rate) {
             rate_ = rate;
             write(samples);
             return !interruption_.came();
@@ -77,8 +77,8 @@ int synthesize_remotely(const SpeakingFlags& flags) {
     const bool is_blank = text.find_first_not_of(" \t\r") == std::string::npos;
     return is_blank ? std::vector<TextPiece>() : std::vector<TextPiece>{{.text = text, .ids = {}}};
   });
-  const char* key = std::getenv(kServerKey);
-  const SpeechAddress address{.url = flags.server, .key = key == nullptr ? "" : key};
+  const char* given = std::getenv(kServerKey);
+  const std::string key = given == nullptr ? "" : given;
   const SpeechOrder order{.text = {},
                           .voice = flags.speaker,
                           .model = flags.model.string(),
@@ -93,7 +93,7 @@ int synthesize_remotely(const SpeakingFlags& flags) {
     Progress progress({.title = "Speaking (texts)", .total = jobs.size(), .at_once = true});
     for (const SpeakingJob& job : jobs) {
       RemoteJob remote(flags, job, interruption, progress);
-      const bool is_whole = remote.speak(address, order);
+      const bool is_whole = remote.speak(key, order);
       seconds += remote.seconds();
       if (!is_whole) return kExitBySignal + interruption.signal();
       progress.advance();

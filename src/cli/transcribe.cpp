@@ -17,7 +17,7 @@
 #include "base/message_text.h"
 #include "base/progress.h"
 #include "cli/command.h"
-#include "cli/device_flags.h"
+#include "cli/flags.h"
 #include "listen/transcriber.h"
 #include "listen/whisper_files.h"
 #include "session/console.h"

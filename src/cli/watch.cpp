@@ -11,8 +11,8 @@
 #include "base/interruption.h"
 #include "base/log.h"
 #include "base/message_text.h"
-#include "cli/access_flags.h"
 #include "cli/command.h"
+#include "cli/flags.h"
 #include "session/console.h"
 #include "watch/report_file.h"
 #include "watch/run_finder.h"
@@ -23,7 +23,7 @@ namespace {
 
 struct WatchArguments {
   std::vector<std::filesystem::path> folders = {};
-  AccessFlags access = {.port = 8021};
+  AccessFlags access = {.listen = {.port = 8021}};
   std::filesystem::path report = {};  // a run; empty: the page is served
 };
 
@@ -54,13 +54,11 @@ int run_watch(WatchArguments arguments) {
   if (arguments.folders.empty()) arguments.folders = {"."};
   check(arguments);
   const Interruption interruption;
-  WatchServer server({.listen = listen_options(arguments.access),
-                      .folders = arguments.folders,
-                      .version = MYXTTS_VERSION});
+  WatchServer server(listen_options(arguments.access), arguments.folders, MYXTTS_VERSION);
   const auto runs = find_runs(arguments.folders);
   log_info("watch", "{} found; more are shown as they begin",
            counted(static_cast<std::int64_t>(runs.size()), "run"));
-  log_info("watch", "listening at http://{}:{}/ (Ctrl-C ends it)", arguments.access.host,
+  log_info("watch", "listening at http://{}:{}/ (Ctrl-C ends it)", arguments.access.listen.host,
            server.port());
   const InterruptionWatch watch([&server] { server.stop(); });
   server.serve();

@@ -252,7 +252,7 @@ void HttpClient::run(std::vector<std::unique_ptr<Transfer>>& transfers) {
     for (int rest = 0; const CURLMsg* message = curl_multi_info_read(multi, &rest);) {
       const auto owner = std::ranges::find_if(
           transfers, [&](const auto& each) { return each->owns(message->easy_handle); });
-      settle(**owner, message->data.result);
+      end_transfer(**owner, message->data.result);
       has_settled = true;
     }
     stop_if_interrupted();
@@ -276,7 +276,7 @@ bool HttpClient::start_next(std::vector<std::unique_ptr<Transfer>>& transfers) {
 }
 
 // After a try: it is done, or tried again later, or its failure is thrown.
-void HttpClient::settle(Transfer& transfer, int result) {
+void HttpClient::end_transfer(Transfer& transfer, int result) {
   const auto code = static_cast<CURLcode>(result);
   const std::chrono::seconds asked = transfer.asked_to_wait();
   const HttpFailure failure = transfer.failure(code);

@@ -1,19 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
-#include "fetch/http_answer.h"
 
 namespace myxtts {
+
+// What a server said of a file: its last answer, and of those before it, which only redirected, the
+// headers X-Linked-Size and X-Linked-Etag, with which a hub tells what it leads to.
+struct HttpAnswer {
+  long status = 0;
+  std::uint64_t begin = 0;                 // where in the file its body begins
+  std::optional<std::uint64_t> size = {};  // of the whole file
+  std::optional<std::uint64_t> linked_size = {};
+  std::string etag = {};  // without quotes
+  std::string linked_etag = {};
+  std::string error_code = {};  // X-Error-Code: "RepoNotFound", "GatedRepo"
+
+  bool has_ranges() const { return status == 206; }
+  const std::string& content() const { return linked_etag.empty() ? etag : linked_etag; }
+};
+
+// One header line, or the status line that begins the next answer.
+void read_header(std::string_view line, HttpAnswer& answer);
+
+struct HttpFailure {
+  std::string sentence;   // with what to do
+  bool may_pass = false;  // another try may do
+};
+
+inline constexpr long kMostRedirects = 5;
+
+// What a try failed of: below HTTP, by libcurl's code, or by the status of its answer.
+HttpFailure connection_failure(int curl_code, const std::string& host);
+HttpFailure status_failure(long status, const std::string& host);
+
+// "huggingface.co", "127.0.0.1:8080": what a sentence calls the server of a URL.
+std::string host_of(const std::string& url);
 
 struct HttpSettings {
   std::string token = {};  // for the host of a URL, never for one that it redirects to
@@ -77,11 +111,28 @@ class HttpClient {
 
   void run(std::vector<std::unique_ptr<Transfer>>& transfers);
   bool start_next(std::vector<std::unique_ptr<Transfer>>& transfers);
-  void settle(Transfer& transfer, int result);
+  void end_transfer(Transfer& transfer, int result);
 
   const HttpSettings settings_;
   void* const multi_;       // libcurl's
   bool has_heard_ = false;  // anything from any server: so there is a network
 };
+
+// A request of some text, and its answer.
+struct HttpExchange {
+  std::string url;
+  std::string body = {};           // JSON that is posted; empty: nothing is, it is a GET
+  std::string user = {};           // "name:password"
+  std::string token = {};          // of Authorization: Bearer
+  std::chrono::seconds limit{10};  // for all of it
+
+  int status = 0;            // of the answer; 0: there is none
+  std::string answer = {};   // at most a megabyte
+  std::string failure = {};  // why there is none: "Could not connect to server"
+};
+
+// Waits for the answer, for the limit to pass, or until `stopped` is set. Certificates are checked,
+// the usual proxy variables heeded, redirects not followed. Any thread.
+void run_exchange(HttpExchange& request, const std::atomic<bool>& stopped);
 
 }  // namespace myxtts

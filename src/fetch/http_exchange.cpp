@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fetch/http_exchange.h"
+#include "fetch/http.h"
 
 #include <curl/curl.h>
 
 #include <memory>
-
-#include "fetch/http.h"
 
 namespace myxtts {
 namespace {

@@ -20,42 +20,37 @@ constexpr std::size_t kLongestName = 96;
 constexpr std::size_t kLongestList = 16U << 20U;
 constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 40U;
 
-struct Pin {
-  std::string_view file;
-  std::uint64_t size;
-  std::string_view sha256;
-};
-
-// The public XTTS v2. Sizes and sums are those that several programs which pin this revision state
-// alike; LICENSE.txt is taken as the hub states it.
+// The public XTTS v2.
 constexpr std::string_view kKnownName = "xtts-v2";
 constexpr std::string_view kKnownRepository = "coqui/XTTS-v2";
 constexpr std::string_view kKnownRevision = "6c2b0d75eae4b7047358e3b6bd9325f857d43f77";
-constexpr std::array<Pin, 6> kPins{{
-    {"config.json", 4'368, "ef262b1454dd2a77e1461b0b2cd53e19b8a7624cc131b837d36df67356bc75e8"},
-    {"vocab.json", 361'219, "928260878a59da8a72a2a5b7687fea29d5106137669d90945430fe17e415304a"},
-    {"model.pth", 1'867'929'118,
-     "c7ea20001c6a0a841c77e252d8409f6a74fb423e79b3206a0771ba5989776187"},
-    {"dvae.pth", 210'514'388, "b29bc227d410d4991e0a8c09b858f77415013eeb9fba9650258e96095557d97a"},
-    {"mel_stats.pth", 1'067, "1f69422a8a8f344c4fca2f0c6b8d41d2151d6615b7321e48e6bb15ae949b119c"},
-    {"speakers_xtts.pth", 7'754'818,
-     "f0f6137c19a4eab0cbbe4c99b5babacf68b1746e50da90807708c10e645b943b"},
-}};
+
+// A file of a repository. Sizes and sums are of the public XTTS v2, as several programs which pin
+// this revision state them alike; LICENSE.txt is taken as the hub states it.
+struct WantedFile {
+  std::string_view name;
+  bool required;
+  std::uint64_t size = 0;
+  std::string_view sha256 = {};  // empty: not known
+};
 
 // In the order in which they are fetched. Nothing else of a repository is ever asked for.
-struct WantedFile {
-  const char* name;
-  bool required;
-};
-constexpr std::array<WantedFile, 9> kWanted{{{"LICENSE.txt", false},
-                                             {"LICENSE", false},
-                                             {"LICENSE.md", false},
-                                             {"config.json", true},
-                                             {"vocab.json", true},
-                                             {"mel_stats.pth", false},
-                                             {"speakers_xtts.pth", false},
-                                             {"dvae.pth", false},
-                                             {"model.pth", true}}};
+constexpr std::array<WantedFile, 9> kWanted{
+    {{"LICENSE.txt", false},
+     {"LICENSE", false},
+     {"LICENSE.md", false},
+     {"config.json", true, 4'368,
+      "ef262b1454dd2a77e1461b0b2cd53e19b8a7624cc131b837d36df67356bc75e8"},
+     {"vocab.json", true, 361'219,
+      "928260878a59da8a72a2a5b7687fea29d5106137669d90945430fe17e415304a"},
+     {"mel_stats.pth", false, 1'067,
+      "1f69422a8a8f344c4fca2f0c6b8d41d2151d6615b7321e48e6bb15ae949b119c"},
+     {"speakers_xtts.pth", false, 7'754'818,
+      "f0f6137c19a4eab0cbbe4c99b5babacf68b1746e50da90807708c10e645b943b"},
+     {"dvae.pth", false, 210'514'388,
+      "b29bc227d410d4991e0a8c09b858f77415013eeb9fba9650258e96095557d97a"},
+     {"model.pth", true, 1'867'929'118,
+      "c7ea20001c6a0a841c77e252d8409f6a74fb423e79b3206a0771ba5989776187"}}};
 
 bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -150,19 +145,18 @@ RemoteFile file_in(const nlohmann::json& entry, const std::string& name, const s
   return file;
 }
 
-void pin(RemoteFile& file) {
-  const auto known = std::ranges::find(kPins, file.name, &Pin::file);
-  if (known == kPins.end()) return;
-  const bool differs = file.size.value_or(known->size) != known->size ||
-                       (!file.sha256.empty() && file.sha256 != known->sha256);
+void pin(RemoteFile& file, const WantedFile& known) {
+  if (known.sha256.empty()) return;
+  const bool differs = file.size.value_or(known.size) != known.size ||
+                       (!file.sha256.empty() && file.sha256 != known.sha256);
   if (differs) {
     throw DataError(
         fmt::format("{} is not the one of {} that this program knows: its size or "
                     "SHA-256 is another. Name another mirror with --from URL.",
                     file.name, kKnownName));
   }
-  file.size = known->size;
-  file.sha256 = known->sha256;
+  file.size = known.size;
+  file.sha256 = known.sha256;
 }
 
 }  // namespace
@@ -252,9 +246,9 @@ std::vector<RemoteFile> files_in_list(std::string_view list, const std::string& 
         entries, [&wanted](const auto& each) { return text_in(each, "rfilename") == wanted.name; });
     if (entry != entries.end()) {
       files.push_back(file_in(
-          *entry, wanted.name,
+          *entry, std::string(wanted.name),
           fmt::format("{}/{}/resolve/{}/{}", endpoint, model.repository, revision, wanted.name)));
-      if (is_known) pin(files.back());
+      if (is_known) pin(files.back(), wanted);
     } else if (wanted.required) {
       throw DataError(
           fmt::format("{} has no {}, so it is no model of the public XTTS layout; name "

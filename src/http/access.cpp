@@ -42,25 +42,27 @@ bool is_loopback(std::string_view host) {
 
 Access::Access(AccessRules rules, const Clock& clock) : rules_(std::move(rules)), clock_(clock) {}
 
-std::optional<Refusal> Access::check(const Visitor& visitor) {
+std::optional<RequestError> Access::check(const Visitor& visitor) {
   if (!is_known_host(visitor.host)) {
-    return Refusal{403, "forbidden_host",
-                   "This server is not known by that name. It listens for its own machine alone; "
-                   "call it by 127.0.0.1 or localhost."};
+    return RequestError{
+        403, "forbidden_host",
+        "This server is not known by that name. It listens for its own machine alone; "
+        "call it by 127.0.0.1 or localhost."};
   }
-  if (is_from_elsewhere(visitor)) {
-    return Refusal{403, "forbidden_origin",
-                   "Pages of other sites may not use this server. Start it with --allow-origin and "
-                   "the page's address to let one in."};
+  if (is_cross_site(visitor)) {
+    return RequestError{
+        403, "forbidden_origin",
+        "Pages of other sites may not use this server. Start it with --allow-origin and "
+        "the page's address to let one in."};
   }
-  if (comes_too_often(visitor.address)) {
-    return Refusal{429, "rate_limit_exceeded",
-                   "Too many requests from this address; wait a little, then ask again."};
+  if (exceeds_rate(visitor.address)) {
+    return RequestError{429, "rate_limit_exceeded",
+                        "Too many requests from this address; wait a little, then ask again."};
   }
   const bool is_open = std::ranges::find(kOpenPaths, visitor.path) != kOpenPaths.end();
   if (!is_open && !has_key(visitor.authorization)) {
-    return Refusal{401, "invalid_api_key",
-                   "This server wants an API key: send the header Authorization: Bearer KEY."};
+    return RequestError{401, "invalid_api_key",
+                        "This server wants an API key: send the header Authorization: Bearer KEY."};
   }
   return {};
 }
@@ -77,7 +79,7 @@ bool Access::is_known_host(std::string_view host) const {
 }
 
 // Browsers say where a page comes from that asks; programs do not.
-bool Access::is_from_elsewhere(const Visitor& visitor) const {
+bool Access::is_cross_site(const Visitor& visitor) const {
   if (allows_origin(visitor.origin)) return false;
   if (visitor.origin.empty()) return visitor.fetch_site == "cross-site";
   return without_scheme(visitor.origin) != visitor.host;
@@ -93,7 +95,7 @@ bool Access::has_key(std::string_view authorization) const {
   return found;
 }
 
-bool Access::comes_too_often(const std::string& address) {
+bool Access::exceeds_rate(const std::string& address) {
   if (rules_.per_minute == 0) return false;
   const auto most = static_cast<double>(rules_.per_minute);
   const auto now = clock_.now();

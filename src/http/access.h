@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "http/request_error.h"
 
 namespace myxtts {
 
@@ -54,28 +55,21 @@ struct Visitor {
   std::string fetch_site = {};  // Sec-Fetch-Site
 };
 
-// Why a request is turned away.
-struct Refusal {
-  int status = 0;
-  std::string code;
-  std::string message;
-};
-
 // Decides about requests. Any thread.
 class Access {
  public:
   explicit Access(AccessRules rules, const Clock& clock = system_clock());
 
-  // Nothing: it may come in.
-  std::optional<Refusal> check(const Visitor& visitor);
+  // Why a request is turned away; nothing: it may come in.
+  std::optional<RequestError> check(const Visitor& visitor);
 
   bool allows_origin(const std::string& origin) const;
 
  private:
   bool is_known_host(std::string_view host) const;
-  bool is_from_elsewhere(const Visitor& visitor) const;
+  bool is_cross_site(const Visitor& visitor) const;
   bool has_key(std::string_view authorization) const;
-  bool comes_too_often(const std::string& address);
+  bool exceeds_rate(const std::string& address);
 
   const AccessRules rules_;
   const Clock& clock_;

@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -32,9 +32,63 @@ Visitor visitor_of(const Request& request) {
 
 }  // namespace
 
-GuardedServer::GuardedServer(ListenOptions listen, ServerCharacter character)
+std::string Addresses::methods_at(const std::string& path) const {
+  std::vector<std::string> methods;
+  for (const auto& [method, pattern] : known_) {
+    if (std::regex_match(path, pattern)) methods.push_back(method);
+  }
+  return fmt::format("{}", fmt::join(methods, ", "));
+}
+
+Routes::Handler Routes::guarded(Handler handler) const {
+  return
+      [shape = shape_, handler = std::move(handler)](const Request& request, Response& response) {
+        answer_failures(shape, response, [&] { handler(request, response); });
+      };
+}
+
+void Routes::get(const char* path, Handler handler) {
+  addresses_.add("GET", path);
+  server_.Get(path, guarded(std::move(handler)));
+}
+
+void Routes::post(const char* path, Handler handler) {
+  addresses_.add("POST", path);
+  server_.Post(path, guarded(std::move(handler)));
+}
+
+void Routes::patch(const char* path, Handler handler) {
+  addresses_.add("PATCH", path);
+  server_.Patch(path, guarded(std::move(handler)));
+}
+
+void Routes::remove(const char* path, Handler handler) {
+  addresses_.add("DELETE", path);
+  server_.Delete(path, guarded(std::move(handler)));
+}
+
+void Routes::post_body(const char* path, BodyHandler handler) {
+  addresses_.add("POST", path);
+  server_.Post(
+      path, [shape = shape_, handler = std::move(handler)](
+                const Request& request, Response& response, const httplib::ContentReader& reader) {
+        answer_failures(shape, response, [&] {
+          if (request.is_multipart_form_data()) {
+            throw RequestError(415, "not_json", "This address takes JSON, and the body is a form.");
+          }
+          std::string body;
+          const bool is_whole = reader([&body](const char* data, std::size_t size) {
+            body.append(data, size);
+            return true;
+          });
+          if (is_whole) handler(body, response);
+        });
+      });
+}
+
+GuardedServer::GuardedServer(ListenOptions listen, ServerTraits traits)
     : listen_(std::move(listen)),
-      character_(std::move(character)),
+      traits_(std::move(traits)),
       access_(listen_.access),
       server_(listen_.pace) {
   set_limits();
@@ -49,7 +103,7 @@ void GuardedServer::set_limits() {
   server_.new_task_queue = [this] {
     return new httplib::ThreadPool(listen_.connections);  // the server deletes it
   };
-  server_.set_payload_max_length(character_.largest_body);
+  server_.set_payload_max_length(traits_.largest_body);
   server_.set_tcp_nodelay(true);
   // Without this, two servers could share a port and take turns.
   server_.set_socket_options([](socket_t socket) {
@@ -59,12 +113,13 @@ void GuardedServer::set_limits() {
 }
 
 ErrorShape GuardedServer::shape_of(const Request& request) const {
-  return character_.shape_of ? character_.shape_of(request.path) : ErrorShape::Detail;
+  return traits_.shape_of ? traits_.shape_of(request.path) : ErrorShape::Detail;
 }
 
 void GuardedServer::set_rules() {
-  server_.set_pre_routing_handler(
-      [this](const Request& request, Response& response) { return look_at(request, response); });
+  server_.set_pre_routing_handler([this](const Request& request, Response& response) {
+    return check_request(request, response);
+  });
   server_.set_post_routing_handler([this](const Request& request, Response& response) {
     allow_origin(request, response);
     if (response.status == 429 || response.status == 503) {
@@ -84,9 +139,8 @@ void GuardedServer::set_rules() {
                      shape_of(request));
       });
   server_.set_logger([this](const Request& request, const Response& response) {
-    if (character_.answered) character_.answered(response.status);
-    log_debug(character_.name, "{} {} {}", request.method, printable(request.path),
-              response.status);
+    if (traits_.answered) traits_.answered(response.status);
+    log_debug(traits_.name, "{} {} {}", request.method, printable(request.path), response.status);
   });
 }
 
@@ -101,29 +155,30 @@ RequestError GuardedServer::fault_of(const Request& request, Response& response)
                         printable(request.method))};
   }
   return {status, "http_" + std::to_string(status),
-          status == 404   ? "There is nothing at this address; " + character_.help
+          status == 404   ? "There is nothing at this address; " + traits_.help
           : status == 413 ? "The request is too large."
                           : "The request cannot be understood."};
 }
 
 // Before anything of the request is read but its head.
-GuardedServer::HandlerResponse GuardedServer::look_at(const Request& request, Response& response) {
-  const auto turn_away = [&](const RequestError& error) {
+GuardedServer::HandlerResponse GuardedServer::check_request(const Request& request,
+                                                            Response& response) {
+  const auto reject = [&](const RequestError& error) {
     answer_error(response, error, shape_of(request));
     response.set_header("Connection", "close");
     return HandlerResponse::Handled;
   };
   if (request.path.size() > kLongestPath || request.headers.size() > kMostHeaders) {
-    return turn_away({431, "too_large", "The address or the headers of the request are too long."});
+    return reject({431, "too_large", "The address or the headers of the request are too long."});
   }
   if (request.has_header("Content-Encoding")) {  // a small body could grow without bound
-    return turn_away({415, "compressed_body", "Send the body of the request uncompressed."});
+    return reject({415, "compressed_body", "Send the body of the request uncompressed."});
   }
   if (const auto refusal = access_.check(visitor_of(request))) {
-    return turn_away({refusal->status, refusal->code, refusal->message});
+    return reject(*refusal);
   }
-  if (is_ending_ && request.path != "/health" && request.path != character_.open_at_end) {
-    return turn_away({503, "server_ending", "The server is ending; ask again when it is back."});
+  if (is_draining_ && request.path != "/health" && request.path != traits_.open_while_draining) {
+    return reject({503, "server_ending", "The server is ending; ask again when it is back."});
   }
   return HandlerResponse::Unhandled;
 }
@@ -156,7 +211,7 @@ void GuardedServer::serve() {
 
 // The library forgets a stop that comes before it runs.
 void GuardedServer::stop() {
-  is_ending_ = true;
+  is_draining_ = true;
   is_stopped_ = true;
   while (!has_served_ && !server_.is_running()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "http/paced_server.h"
-
 #include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -12,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+
+#include "http/guarded_server.h"
 
 namespace myxtts {
 

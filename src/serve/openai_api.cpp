@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "config/json.h"
-#include "serve/routes.h"
+#include "serve/http_server.h"
 #include "serve/speech_order.h"
 
 namespace myxtts {

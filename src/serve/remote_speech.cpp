@@ -74,17 +74,16 @@ std::vector<float> samples_in(std::string& bytes) {
 
 }  // namespace
 
-bool speak_remotely(const SpeechAddress& address, const SpeechOrder& order,
+bool speak_remotely(const std::string& url, const std::string& key, const SpeechOrder& order,
                     const OnRemoteSound& on_sound) {
-  httplib::Client client(address.url);
+  httplib::Client client(url);
   if (!client.is_valid()) {
-    throw ConfigError(
-        fmt::format("--server {} is no address of a server; it looks like http://127.0.0.1:8020.",
-                    address.url));
+    throw ConfigError(fmt::format(
+        "--server {} is no address of a server; it looks like http://127.0.0.1:8020.", url));
   }
   client.set_connection_timeout(kConnectSeconds);
   client.set_read_timeout(kLongestWait);
-  if (!address.key.empty()) client.set_bearer_token_auth(address.key);
+  if (!key.empty()) client.set_bearer_token_auth(key);
 
   int status = 0;
   std::int64_t rate = kUsualRate;
@@ -113,8 +112,8 @@ bool speak_remotely(const SpeechAddress& address, const SpeechOrder& order,
   };
   const auto result = client.send(request);
   if (status != 0 && status != 200) {
-    throw DataError(fmt::format("The server {} refuses: {}", address.url,
-                                printable(message_in(refusal, status))));
+    throw DataError(
+        fmt::format("The server {} refuses: {}", url, printable(message_in(refusal, status))));
   }
   if (!is_wanted) return false;
   if (result) return true;
@@ -122,9 +121,8 @@ bool speak_remotely(const SpeechAddress& address, const SpeechOrder& order,
       status == 0
           ? fmt::format("No server answers at {}; start one with myxtts serve --model MODEL "
                         "--voices DIR, or name another with --server URL.",
-                        address.url)
-          : fmt::format("The server {} broke off in the middle of a text; its log says why.",
-                        address.url));
+                        url)
+          : fmt::format("The server {} broke off in the middle of a text; its log says why.", url));
 }
 
 }  // namespace myxtts

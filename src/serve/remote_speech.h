@@ -10,19 +10,14 @@
 
 namespace myxtts {
 
-// A server that speaks: `myxtts serve`, or another with OpenAI's interface.
-struct SpeechAddress {
-  std::string url;  // "http://127.0.0.1:8020"
-  std::string key;  // empty: it wants none
-};
-
 // Takes the next samples, 16 bits as floats; false ends the speech.
 using OnRemoteSound = std::function<bool(std::span<const float> samples, std::int64_t sample_rate)>;
 
-// Has the order spoken there and hands the sound over while it comes. False: on_sound ended it.
-// Throws DataError with the server's own words where it refuses, and with what to do where there is
-// none.
-bool speak_remotely(const SpeechAddress& address, const SpeechOrder& order,
+// Has the order spoken by the server at `url` ("http://127.0.0.1:8020"), which is `myxtts serve` or
+// another with OpenAI's interface, and hands the sound over while it comes. `key` is empty where
+// the server wants none. False: on_sound ended it. Throws DataError with the server's own words
+// where it refuses, and with what to do where there is none.
+bool speak_remotely(const std::string& url, const std::string& key, const SpeechOrder& order,
                     const OnRemoteSound& on_sound);
 
 }  // namespace myxtts

@@ -51,7 +51,7 @@ void ServerMetrics::add_sound(double seconds) {
   sound_ += seconds;
 }
 
-void ServerMetrics::add_left() {
+void ServerMetrics::add_disconnect() {
   const std::lock_guard lock(mutex_);
   ++left_;
 }

@@ -25,7 +25,7 @@ class ServerMetrics {
   void add_first_sound(double seconds);  // from the request to its first bytes of sound
   void add_gap(double seconds);          // between two of them
   void add_sound(double seconds);        // that was sent
-  void add_left();                       // a client that went away
+  void add_disconnect();                 // a client that went away
 
   std::string text(const ServerState& now) const;
 

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/message_text.h"
-#include "serve/routes.h"
+#include "serve/http_server.h"
 
 namespace myxtts {
 namespace {
@@ -37,11 +37,12 @@ class CountedAnswer {
 // One answer on its way: takes sound from the queue, encodes it and writes it to the client.
 class SpeechAnswer {
  public:
-  SpeechAnswer(StartedSpeech started, const SpeechOrder& order, Sent sent, RouteContext& context)
+  SpeechAnswer(StartedSpeech started, const SpeechOrder& order, Delivery delivery,
+               RouteContext& context)
       : started_(std::move(started)),
         encoder_(make_sound_encoder(order.format, started_.model->sample_rate())),
         as_events_(order.as_events),
-        sent_(sent),
+        delivery_(delivery),
         metrics_(context.metrics),
         counted_(context.answers) {}
 
@@ -59,7 +60,7 @@ class SpeechAnswer {
       if (!samples) return sink.is_writable();
       if (samples->empty()) return end(sink);
       measure(samples->size());
-      if (sent_ == Sent::AsItIsMade) return write(sink, encoder_->add(*samples));
+      if (delivery_ == Delivery::Streamed) return write(sink, encoder_->add(*samples));
       all_.insert(all_.end(), samples->begin(), samples->end());
       return sink.is_writable();
     } catch (const std::exception& error) {  // the answer has begun: it can only be broken off
@@ -70,7 +71,7 @@ class SpeechAnswer {
 
   // However it ended.
   void leave() {
-    if (!is_whole_) metrics_.add_left();
+    if (!is_whole_) metrics_.add_disconnect();
     started_.speech->cancel();
   }
 
@@ -83,7 +84,7 @@ class SpeechAnswer {
   }
 
   bool end(httplib::DataSink& sink) {
-    const bool is_whole = sent_ == Sent::Whole;
+    const bool is_whole = delivery_ == Delivery::Whole;
     if (!write(sink, is_whole ? wav_of(all_, started_.model->sample_rate()) : encoder_->finish())) {
       return false;
     }
@@ -119,7 +120,7 @@ class SpeechAnswer {
   std::optional<std::vector<float>> first_;  // the sound that was waited for
   std::unique_ptr<SoundEncoder> encoder_;
   bool as_events_;
-  Sent sent_;
+  Delivery delivery_;
   std::vector<float> all_;  // where it is sent whole
   ServerMetrics& metrics_;
   CountedAnswer counted_;
@@ -136,7 +137,7 @@ void log_order(const SpeechOrder& order, const RouteContext& context) {
 }  // namespace
 
 void answer_speech(const SpeechOrder& order, RouteContext& context, httplib::Response& response,
-                   Sent sent) {
+                   Delivery delivery) {
   log_order(order, context);
   StartedSpeech started = context.service.say(order);
   const std::string type = order.as_events
@@ -147,7 +148,7 @@ void answer_speech(const SpeechOrder& order, RouteContext& context, httplib::Res
   const auto speech = started.speech;
   std::shared_ptr<SpeechAnswer> answer;
   try {
-    answer = std::make_shared<SpeechAnswer>(std::move(started), order, sent, context);
+    answer = std::make_shared<SpeechAnswer>(std::move(started), order, delivery, context);
   } catch (const ConfigError& error) {  // no encoder here
     speech->cancel();
     throw RequestError(400, "format_not_available", error.what(), "response_format");

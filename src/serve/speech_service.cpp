@@ -61,7 +61,7 @@ std::vector<std::string> spoken_languages(const SpeakingModel& model) {
   return codes;
 }
 
-SpeechService::SpeechService(ModelShelfOptions models, std::filesystem::path voices,
+SpeechService::SpeechService(ModelRegistryOptions models, std::filesystem::path voices,
                              std::string language)
     : models_(std::move(models)), voices_(std::move(voices)), language_(std::move(language)) {}
 
@@ -106,9 +106,9 @@ std::string SpeechService::language_of(const SpeechOrder& order) const {
 }
 
 Voice SpeechService::voice(LoadedModel& model, const std::string& name) {
-  const auto shelved = voices_.find(name);
-  if (shelved) {
-    return as_request_error("bad_voice", "voice", [&] { return model.voice_of(*shelved); });
+  const auto stored = voices_.find(name);
+  if (stored) {
+    return as_request_error("bad_voice", "voice", [&] { return model.voice_of(*stored); });
   }
   const auto names = voice_names(model.name());
   if (std::ranges::find(names, name) != names.end()) return model.own_voice(name);

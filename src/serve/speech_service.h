@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "serve/model_shelf.h"
+#include "serve/model_registry.h"
 #include "serve/server_metrics.h"
 #include "serve/speech_order.h"
-#include "serve/voice_shelf.h"
+#include "serve/voice_store.h"
 #include "synth/speech.h"
 
 namespace myxtts {
@@ -35,7 +35,7 @@ std::vector<std::string> spoken_languages(const SpeakingModel& model);
 class SpeechService {
  public:
   // `language`: of texts whose request names none and whose letters do not tell.
-  SpeechService(ModelShelfOptions models, std::filesystem::path voices, std::string language);
+  SpeechService(ModelRegistryOptions models, std::filesystem::path voices, std::string language);
 
   // Begins to speak. Throws RequestError 429 when too many wait.
   StartedSpeech say(const SpeechOrder& order);
@@ -46,8 +46,8 @@ class SpeechService {
 
   ServerState state() const;
 
-  ModelShelf& models() { return models_; }
-  VoiceShelf& voices() { return voices_; }
+  ModelRegistry& models() { return models_; }
+  VoiceStore& voices() { return voices_; }
   const std::string& language() const { return language_; }
 
  private:
@@ -55,8 +55,8 @@ class SpeechService {
   std::string language_of(const SpeechOrder& order) const;
   std::string model_of(const SpeechOrder& order) const;
 
-  ModelShelf models_;
-  VoiceShelf voices_;
+  ModelRegistry models_;
+  VoiceStore voices_;
   const std::string language_;
 };
 

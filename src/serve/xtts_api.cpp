@@ -9,7 +9,7 @@
 #include "audio/ffmpeg.h"
 #include "base/files.h"
 #include "config/json.h"
-#include "serve/routes.h"
+#include "serve/http_server.h"
 #include "serve/speech_order.h"
 
 namespace myxtts {
@@ -127,7 +127,7 @@ Json model_names(SpeechService& service) {
 
 void add_speaking_routes(Routes& routes, RouteContext& context) {
   routes.post_body("/tts_to_audio/?", [&](const std::string& body, Response& response) {
-    answer_speech(order_of(body, context), context, response, Sent::Whole);
+    answer_speech(order_of(body, context), context, response, Delivery::Whole);
   });
   routes.post_body("/tts_stream/?", [&](const std::string& body, Response& response) {
     answer_speech(order_of(body, context), context, response);

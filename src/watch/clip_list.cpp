@@ -46,9 +46,9 @@ std::optional<ClipList::ListedClip> ClipList::parse(std::string_view line) {
 }
 
 void ClipList::look() {
-  const FileGlance now = FileGlance::of(file_);
-  if (now == glance_) return;
-  glance_ = now;
+  const FileState now = FileState::of(file_);
+  if (now == file_state_) return;
+  file_state_ = now;
   clips_.clear();
   reasons_.clear();
   size_ = damaged_ = 0;
@@ -126,7 +126,7 @@ std::optional<std::string> wav_of_file(const std::filesystem::path& file) {
 }
 
 nlohmann::json log_json(const std::filesystem::path& file, std::int64_t from) {
-  const auto size = static_cast<std::uint64_t>(FileGlance::of(file).size);
+  const auto size = static_cast<std::uint64_t>(FileState::of(file).size);
   std::uint64_t begin =
       from >= 0 ? std::min<std::uint64_t>(static_cast<std::uint64_t>(from), size)
                 : size - std::min<std::uint64_t>(size, static_cast<std::uint64_t>(-from));

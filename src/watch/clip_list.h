@@ -10,7 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "watch/file_glance.h"
+#include "watch/file_state.h"
 
 namespace myxtts {
 
@@ -46,7 +46,7 @@ class ClipList {
   static std::optional<ListedClip> parse(std::string_view line);
 
   const std::filesystem::path file_;
-  FileGlance glance_;
+  FileState file_state_;
   std::vector<ListedClip> clips_;
   std::map<std::string, std::int64_t> reasons_;
   std::int64_t size_ = 0;

@@ -29,7 +29,7 @@ double mean_of(const CurveBucket& bucket) {
                            : std::numeric_limits<double>::quiet_NaN();
 }
 
-std::vector<CurveBucket> put_together(std::span<const CurveBucket> buckets, std::size_t most) {
+std::vector<CurveBucket> downsampled(std::span<const CurveBucket> buckets, std::size_t most) {
   const std::size_t each = (buckets.size() + most - 1) / most;
   std::vector<CurveBucket> made;
   for (std::size_t i = 0; i < buckets.size(); ++i) {
@@ -52,7 +52,7 @@ void Curve::add(std::int64_t step, double value) {
     return;
   }
   if (buckets_.size() == kMost) {
-    buckets_ = put_together(buckets_, kMost / 2);
+    buckets_ = downsampled(buckets_, kMost / 2);
     lines_a_bucket_ *= 2;
   }
   buckets_.push_back(line);

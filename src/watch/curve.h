@@ -30,7 +30,7 @@ double mean_of(const CurveBucket& bucket);
 
 // At most `most` buckets in place of these, none of them cut. The lowest and the highest value
 // stay.
-std::vector<CurveBucket> put_together(std::span<const CurveBucket> buckets, std::size_t most);
+std::vector<CurveBucket> downsampled(std::span<const CurveBucket> buckets, std::size_t most);
 
 // All values of one number of a run, in memory that does not grow with the run: buckets become
 // twice as long each time there are too many of them. One thread at a time.

@@ -19,9 +19,9 @@
 #include "base/log.h"
 #include "base/message_text.h"
 #include "config/json.h"
-#include "fetch/http_exchange.h"
+#include "fetch/http.h"
 #include "http/answers.h"
-#include "watch/file_glance.h"
+#include "watch/file_state.h"
 #include "watch/run_settings.h"
 
 namespace myxtts {
@@ -69,7 +69,7 @@ MlflowSender::MlflowSender(std::string url, const fs::path& run, Pace pace)
     // A resumed run has cut the file behind its checkpoint.
     const auto position = std::max<std::int64_t>(0, whole_in(*kept, "position").value_or(0));
     position_ = std::min(static_cast<std::uint64_t>(position),
-                         static_cast<std::uint64_t>(FileGlance::of(run / "metrics.jsonl").size));
+                         static_cast<std::uint64_t>(FileState::of(run / "metrics.jsonl").size));
   }
   threads_.start("mlflow", [this] { work(); });
 }

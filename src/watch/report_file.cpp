@@ -15,7 +15,6 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "http/answers.h"
-#include "watch/page.h"
 
 namespace myxtts {
 namespace {
@@ -113,17 +112,17 @@ void ReportFile::share_recordings(Json& samples) const {
         const fs::path file = file_behind(run_.found().folder, sample[kind]);
         const std::string key = std::string(kind) + sample["name"].get<std::string>();
         sample[kind] =
-            first.try_emplace({key, FileGlance::of(file).size}, sample[kind]).first->second;
+            first.try_emplace({key, FileState::of(file).size}, sample[kind]).first->second;
       }
     }
   }
 }
 
 std::string ReportFile::data_url(const fs::path& file) {
-  const FileGlance now = FileGlance::of(file);
-  auto& [glance, url] = encoded_[file];
-  if (glance == now) return url;
-  glance = now;
+  const FileState now = FileState::of(file);
+  auto& [state, url] = encoded_[file];
+  if (state == now) return url;
+  state = now;
   try {
     url = file.extension() == ".wav" ? "data:audio/ogg;base64," + base64(opus_of(file)) : "";
   } catch (const ConfigError&) {  // no encoder on this machine

@@ -6,15 +6,19 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
-#include "watch/file_glance.h"
+#include "watch/file_state.h"
 #include "watch/watched_run.h"
 
 namespace myxtts {
+
+// The page of runs, made of the files in page/ when the program is built.
+extern const std::string_view kWatchPage;
 
 // RUN/report.html: the page of one run with its data, pictures and sounds inside, which asks nobody
 // for anything. Below 8 MB: of many measurements the newest, the first and those between them
@@ -45,7 +49,7 @@ class ReportFile {
   const std::string version_;
   const std::size_t most_bytes_;
   // What was encoded, and of which state of the file.
-  std::map<std::filesystem::path, std::pair<FileGlance, std::string>> encoded_;
+  std::map<std::filesystem::path, std::pair<FileState, std::string>> encoded_;
 };
 
 }  // namespace myxtts

@@ -64,7 +64,7 @@ class Commands {
 
 }  // namespace
 
-LatestModel look_at_latest(const fs::path& run) {
+LatestModel inspect_latest(const fs::path& run) {
   const fs::path folder = run / "latest";
   LatestModel latest;
   std::error_code gone;
@@ -82,7 +82,7 @@ LatestModel look_at_latest(const fs::path& run) {
   return latest;
 }
 
-Json commands_json(const fs::path& run, const LatestModel& latest, const HeardClip& clip) {
+Json commands_json(const fs::path& run, const LatestModel& latest, const ExampleClip& clip) {
   std::error_code gone;
   const fs::path named = run / (fs::exists(run / "best", gone) ? "best" : "latest");
   const std::string model = "--model " + shell_word(named.string());

@@ -17,10 +17,10 @@ struct LatestModel {
 };
 
 // Changes nothing; a folder that cannot be read is not there.
-LatestModel look_at_latest(const std::filesystem::path& run);
+LatestModel inspect_latest(const std::filesystem::path& run);
 
 // A clip to hear a model by.
-struct HeardClip {
+struct ExampleClip {
   std::string audio = {};
   std::string text = {};
   std::string language = {};
@@ -29,6 +29,6 @@ struct HeardClip {
 // {"commands": {...}, "commands_missing": {...}, "model": {...}}: what to type to hear, resume,
 // export and report the run, or why that cannot be done.
 nlohmann::json commands_json(const std::filesystem::path& run, const LatestModel& latest,
-                             const HeardClip& clip);
+                             const ExampleClip& clip);
 
 }  // namespace myxtts

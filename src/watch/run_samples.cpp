@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "http/answers.h"
-#include "watch/file_glance.h"
+#include "watch/file_state.h"
 
 namespace myxtts {
 namespace {
@@ -74,7 +74,7 @@ std::optional<double> seconds_of(const fs::path& wav) {
   std::uint32_t bytes_a_second = 0;
   std::memcpy(&bytes_a_second, head->data() + 28, sizeof(bytes_a_second));
   if (bytes_a_second == 0) return {};
-  return static_cast<double>(FileGlance::of(wav).size - 44) / bytes_a_second;
+  return static_cast<double>(FileState::of(wav).size - 44) / bytes_a_second;
 }
 
 // What one measurement made.
@@ -91,7 +91,7 @@ class Measurement {
     auto samples = Json::array();
     for (const auto& name : names) samples.push_back(sample(name, part));
     return {{"step", step_},
-            {"time", json_of(FileGlance::of(folder_).time())},
+            {"time", json_of(FileState::of(folder_).time())},
             {"samples", std::move(samples)}};
   }
 

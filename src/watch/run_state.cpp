@@ -12,10 +12,12 @@
 
 #include "base/files.h"
 #include "base/message_text.h"
-#include "watch/file_glance.h"
+#include "watch/file_state.h"
 
 namespace myxtts {
 namespace {
+
+using Json = nlohmann::json;
 
 constexpr double kFresh = 30.0;  // seconds: a record that is no older is of a living process
 
@@ -46,7 +48,7 @@ Lock lock_of(const std::filesystem::path& run) {
   return errno == EWOULDBLOCK ? Lock::Held : Lock::Unknown;
 }
 
-RunState judged(const nlohmann::json& record, Lock lock, double now) {
+RunState judged(const Json& record, Lock lock, double now) {
   const RunState said = state_named(text_in(record, "state"));
   const bool is_under_way = said == RunState::Preparing || said == RunState::Running;
   if (lock == Lock::Held) return is_under_way ? said : RunState::Preparing;
@@ -69,7 +71,7 @@ RunStatus RunStatus::of(const std::filesystem::path& run, double now) {
   if (auto record = read_object(run / "status.json")) {
     status.record = std::move(*record);
   } else {
-    status.is_damaged = FileGlance::of(run / "status.json").is_there();
+    status.is_damaged = FileState::of(run / "status.json").is_there();
   }
   status.state = judged(status.record, lock_of(run), now);
   return status;
@@ -104,6 +106,53 @@ std::string sentence_of(const RunStatus& status, std::int64_t step,
       break;
   }
   return "How it ended is not recorded.";
+}
+
+namespace {
+
+void add_note(Json& line, const char* code, std::string sentence, Json more = Json::object()) {
+  more["code"] = code;
+  line["notes"].push_back(std::move(sentence));
+  line["note_codes"].push_back(std::move(more));
+}
+
+void add_damaged(Json& line, const char* file, std::int64_t count) {
+  if (count == 0) return;
+  add_note(
+      line, "damaged-lines",
+      fmt::format("{} has {}; {} left out.", file, counted(count, "damaged line", "damaged lines"),
+                  count == 1 ? "it is" : "they are"),
+      {{"file", file}, {"count", count}});
+}
+
+void add_missing_files(Json& line, const std::filesystem::path& run, const RunStatus& status) {
+  if (status.is_damaged) {
+    add_note(line, "damaged-file", "status.json is damaged, so how the run ended is not known.",
+             {{"file", "status.json"}});
+  } else if (status.record.empty()) {
+    add_note(line, "no-status",
+             "There is no status.json (an older version trained it, or it has just begun), so how "
+             "the run ended is not known.");
+  }
+  for (const char* file : {"config.yaml", "plan.json", "metrics.jsonl", "log.txt"}) {
+    if (FileState::of(run / file).is_there()) continue;
+    add_note(line, "missing-file", fmt::format("{} is missing.", file), {{"file", file}});
+  }
+}
+
+}  // namespace
+
+void add_notes(Json& line, const std::filesystem::path& run, const RunStatus& status,
+               const DamagedLines& damaged, std::int64_t unrecorded) {
+  line["notes"] = Json::array();
+  line["note_codes"] = Json::array();
+  if (status.state != RunState::Preparing) add_missing_files(line, run, status);
+  for (const auto& [file, count] : damaged) add_damaged(line, file, count);
+  if (unrecorded == 0) return;
+  add_note(line, "unrecorded-lines",
+           fmt::format("metrics.jsonl lacks {} that a full disk did not take; log.txt says when.",
+                       counted(unrecorded, "line", "lines")),
+           {{"count", unrecorded}});
 }
 
 }  // namespace myxtts

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -36,5 +38,14 @@ struct RunStatus {
 // One sentence about it; `step` is the last that is known of.
 std::string sentence_of(const RunStatus& status, std::int64_t step,
                         std::optional<std::int64_t> last_step);
+
+// How many lines of which file could not be read.
+using DamagedLines = std::vector<std::pair<const char*, std::int64_t>>;
+
+// Adds "notes", what is missing or damaged in a run as sentences, and "note_codes", the same for
+// translation. `unrecorded`: lines of metrics.jsonl that the run could not write. A run that is
+// being prepared has not written its files yet: none of them is missing.
+void add_notes(nlohmann::json& line, const std::filesystem::path& run, const RunStatus& status,
+               const DamagedLines& damaged, std::int64_t unrecorded);
 
 }  // namespace myxtts

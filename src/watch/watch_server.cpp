@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <charconv>
 #include <utility>
 
@@ -12,10 +11,7 @@
 
 #include "base/error.h"
 #include "base/message_text.h"
-#include "http/guarded_server.h"
-#include "watch/event_stream.h"
-#include "watch/page.h"
-#include "watch/run_shelf.h"
+#include "watch/report_file.h"
 
 namespace myxtts {
 namespace {
@@ -27,8 +23,8 @@ using Json = nlohmann::json;
 constexpr std::size_t kConnections = 64;
 constexpr int kMostStreams = 32;  // of events; other requests keep the rest of the connections
 constexpr std::size_t kLargestSample = 64'000'000;  // bytes
-constexpr std::size_t kFewestRuns = 2;
-constexpr std::size_t kMostRuns = 8;
+constexpr std::size_t kFewestCompared = 2;
+constexpr std::size_t kMostCompared = 8;
 
 std::int64_t number_of(const Request& request, const char* name, std::int64_t otherwise,
                        std::int64_t least, std::int64_t most) {
@@ -86,6 +82,11 @@ Json compared(const std::vector<std::shared_ptr<WatchedRun>>& runs) {
   return answer;
 }
 
+ListenOptions with_connections(ListenOptions listen) {
+  listen.connections = kConnections;
+  return listen;
+}
+
 void answer_file(Response& response, std::optional<std::string> bytes, const char* type) {
   if (!bytes) {
     throw RequestError(404, "no_such_file", "There is no such sample, or it has been removed.");
@@ -97,66 +98,51 @@ void answer_file(Response& response, std::optional<std::string> bytes, const cha
 
 }  // namespace
 
-struct WatchServer::Parts {
-  explicit Parts(WatchOptions options)
-      : shelf(options.folders, options.version),
-        server(with_connections(options.listen),
-               {.name = "watch", .help = "GET / has the page.", .largest_body = 0}) {
-    add_routes();
-    port = server.listen();
-  }
+WatchServer::WatchServer(const ListenOptions& listen, std::vector<std::filesystem::path> folders,
+                         std::string version)
+    : registry_(std::move(folders), std::move(version)),
+      server_(with_connections(listen),
+              {.name = "watch", .help = "GET / has the page.", .largest_body = 0}) {
+  add_routes();
+  port_ = server_.listen();
+}
 
-  static ListenOptions with_connections(ListenOptions listen) {
-    listen.connections = kConnections;
-    return listen;
-  }
+std::shared_ptr<WatchedRun> WatchServer::run_of(const Request& request) {
+  return registry_.get(required(request, "id"));
+}
 
-  void add_routes();
-  void add_run_routes();
-  void add_sound_routes();
-  void answer_events(const Request& request, Response& response);
+// A route whose answer is the JSON of `make`.
+void WatchServer::get_json(const char* path, std::function<Json(const Request&)> make) {
+  server_.routes().get(path, [make = std::move(make)](const Request& request, Response& response) {
+    answer_json(response, make(request));
+  });
+}
 
-  // A route whose answer is the JSON of `make`.
-  template <typename Make>
-  void get_json(const char* path, Make make) {
-    server.routes().get(path, [make](const Request& request, Response& response) {
-      answer_json(response, make(request));
-    });
-  }
-  std::shared_ptr<WatchedRun> run_of(const Request& request) {
-    return shelf.get(required(request, "id"));
-  }
-
-  RunShelf shelf;
-  GuardedServer server;
-  std::atomic<int> streams = 0;
-  int port = 0;
-};
-
-void WatchServer::Parts::add_routes() {
-  server.routes().get(
+void WatchServer::add_routes() {
+  server_.routes().get(
       "/", [](const Request&, Response& response) { answer_page(response, kWatchPage); });
-  get_json("/api/runs", [this](const Request&) { return shelf.overview(); });
+  get_json("/api/runs", [this](const Request&) { return registry_.overview(); });
   get_json("/api/compare", [this](const Request& request) {
     std::vector<std::shared_ptr<WatchedRun>> runs;
     const std::size_t count = request.get_param_value_count("id");
-    if (count < kFewestRuns || count > kMostRuns) {
-      throw RequestError(400, "wrong_number",
-                         fmt::format("Name {} to {} runs: id=A&id=B.", kFewestRuns, kMostRuns));
+    if (count < kFewestCompared || count > kMostCompared) {
+      throw RequestError(
+          400, "wrong_number",
+          fmt::format("Name {} to {} runs: id=A&id=B.", kFewestCompared, kMostCompared));
     }
     for (std::size_t i = 0; i < count; ++i) {
-      runs.push_back(shelf.get(request.get_param_value("id", i)));
+      runs.push_back(registry_.get(request.get_param_value("id", i)));
     }
     return compared(runs);
   });
-  server.routes().get("/api/events", [this](const Request& request, Response& response) {
+  server_.routes().get("/api/events", [this](const Request& request, Response& response) {
     answer_events(request, response);
   });
   add_run_routes();
   add_sound_routes();
 }
 
-void WatchServer::Parts::add_run_routes() {
+void WatchServer::add_run_routes() {
   get_json("/api/run", [this](const Request& request) { return run_of(request)->facts(); });
   get_json("/api/curves", [this](const Request& request) {
     return run_of(request)->curves(curves_wanted(request));
@@ -177,9 +163,9 @@ void WatchServer::Parts::add_run_routes() {
   });
 }
 
-void WatchServer::Parts::add_sound_routes() {
+void WatchServer::add_sound_routes() {
   const auto add = [this](const char* path, auto find, const char* type) {
-    server.routes().get(path, [this, find, type](const Request& request, Response& response) {
+    server_.routes().get(path, [this, find, type](const Request& request, Response& response) {
       answer_file(response, find(*run_of(request), request), type);
     });
   };
@@ -202,38 +188,21 @@ void WatchServer::Parts::add_sound_routes() {
   add("/api/clip", clip, "audio/wav");
 }
 
-void WatchServer::Parts::answer_events(const Request& request, Response& response) {
+void WatchServer::answer_events(const Request& request, Response& response) {
   std::shared_ptr<WatchedRun> run;
   if (request.has_param("id")) run = run_of(request);
-  if (++streams > kMostStreams) {
-    --streams;
+  if (++streams_ > kMostStreams) {
+    --streams_;
     throw RequestError(503, "too_many_pages",
                        "Too many pages are open at once; close some of them.");
   }
   const auto stream =
-      std::make_shared<EventStream>(shelf, run, [this] { return server.is_ending(); });
+      std::make_shared<EventStream>(registry_, run, [this] { return server_.is_draining(); });
   response.set_header("Cache-Control", "no-store");
   response.set_chunked_content_provider(
       "text/event-stream",
       [stream](std::size_t, httplib::DataSink& sink) { return stream->send_next(sink); },
-      [this](bool) { --streams; });
-}
-
-WatchServer::WatchServer(WatchOptions options)
-    : parts_(std::make_unique<Parts>(std::move(options))) {}
-
-WatchServer::~WatchServer() = default;
-
-int WatchServer::port() const {
-  return parts_->port;
-}
-
-void WatchServer::serve() {
-  parts_->server.serve();
-}
-
-void WatchServer::stop() {
-  parts_->server.stop();
+      [this](bool) { --streams_; });
 }
 
 namespace {
@@ -243,15 +212,15 @@ constexpr int kBehindAll = 10;  // of the priorities from 0 to 19
 
 std::unique_ptr<WatchServer> server_beside(const std::filesystem::path& run,
                                            std::optional<int> port, const std::string& version) {
-  WatchOptions options{
-      .listen = {.port = port.value_or(kUsualPort)}, .folders = {run}, .version = version};
-  options.listen.access.hosts = {"localhost", "127.0.0.1", "::1"};
+  ListenOptions listen{.port = port.value_or(kUsualPort)};
+  listen.access.hosts = {"localhost", "127.0.0.1", "::1"};
+  const std::vector<std::filesystem::path> folders = {run};
   try {
-    return std::make_unique<WatchServer>(options);
+    return std::make_unique<WatchServer>(listen, folders, version);
   } catch (const ConfigError&) {
     if (port) throw;
-    options.listen.port = 0;
-    return std::make_unique<WatchServer>(options);
+    listen.port = 0;
+    return std::make_unique<WatchServer>(listen, folders, version);
   }
 }
 

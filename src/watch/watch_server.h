@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include <httplib.h>
+
+#include <nlohmann/json.hpp>
+
 #include "base/thread_group.h"
-#include "http/access.h"
+#include "http/guarded_server.h"
+#include "watch/run_registry.h"
 
 namespace myxtts {
-
-struct WatchOptions {
-  ListenOptions listen;
-  std::vector<std::filesystem::path> folders;  // runs, and folders of runs
-  std::string version;                         // of the program
-};
 
 // The page of training runs, and what it asks for (docs/reference/watch.md). It reads run
 // directories and changes nothing in them; only what lies in the folders it was given can be asked
@@ -25,19 +26,29 @@ struct WatchOptions {
 //   WatchServer(...) ──▶ port() ──▶ serve() ... until stop(), from any thread
 class WatchServer {
  public:
-  // Throws ConfigError when nobody can listen there.
-  explicit WatchServer(WatchOptions options);
+  // `folders` are runs, and folders of runs; `version` is the program's. Throws ConfigError when
+  // nobody can listen there.
+  WatchServer(const ListenOptions& listen, std::vector<std::filesystem::path> folders,
+              std::string version);
   WatchServer(const WatchServer&) = delete;
   WatchServer& operator=(const WatchServer&) = delete;
-  ~WatchServer();
 
-  int port() const;
-  void serve();
-  void stop();
+  int port() const { return port_; }
+  void serve() { server_.serve(); }
+  void stop() { server_.stop(); }
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  void add_routes();
+  void add_run_routes();
+  void add_sound_routes();
+  void answer_events(const httplib::Request& request, httplib::Response& response);
+  void get_json(const char* path, std::function<nlohmann::json(const httplib::Request&)> make);
+  std::shared_ptr<WatchedRun> run_of(const httplib::Request& request);
+
+  RunRegistry registry_;
+  GuardedServer server_;
+  std::atomic<int> streams_ = 0;
+  int port_ = 0;
 };
 
 // The server of one run beside its training, in threads to which all others go first.

@@ -12,7 +12,6 @@
 #include "base/message_text.h"
 #include "http/answers.h"
 #include "run/checkpoint_store.h"
-#include "watch/run_notes.h"
 
 namespace myxtts {
 namespace {
@@ -31,7 +30,7 @@ Json json_of_buckets(const std::vector<CurveBucket>& buckets, std::size_t most) 
   const bool is_exact =
       buckets.size() <= most &&
       std::ranges::all_of(buckets, [](const auto& bucket) { return bucket.lines == 1; });
-  const auto shown = put_together(buckets, most);
+  const auto shown = downsampled(buckets, most);
   auto column = [&shown](auto value) {
     auto list = Json::array();
     for (const CurveBucket& bucket : shown) list.push_back(value(bucket));
@@ -62,7 +61,7 @@ std::int64_t size_of_folder(const fs::path& folder) {
   for (auto entry = fs::directory_iterator(folder, failed); entry != fs::directory_iterator();
        entry.increment(failed)) {
     if (failed) break;
-    bytes += FileGlance::of(entry->path()).size;
+    bytes += FileState::of(entry->path()).size;
   }
   return bytes;
 }
@@ -92,9 +91,9 @@ bool WatchedRun::is_there() const {
 void WatchedRun::look() {
   metrics_.look();
   status_ = RunStatus::of(folder_, seconds_since_1970());
-  const FileGlance config = FileGlance::of(folder_ / "config.yaml");
-  if (config == config_glance_) return;
-  config_glance_ = config;
+  const FileState config = FileState::of(folder_ / "config.yaml");
+  if (config == config_state_) return;
+  config_state_ = config;
   settings_ = parse_kept_settings(
       read_part(folder_ / "config.yaml", 0, kLargestConfig).value_or(std::string()));
 }
@@ -112,6 +111,13 @@ std::string WatchedRun::part_now() const {
 std::optional<double> WatchedRun::last_of(std::string_view curve) const {
   const auto found = metrics_.curves().find(curve);
   return found == metrics_.curves().end() ? std::nullopt : found->second.last();
+}
+
+// Lines that the run itself could not write.
+std::int64_t WatchedRun::unrecorded_lines() const {
+  const auto lost = metrics_.curves().find("unrecorded/lines");
+  if (lost == metrics_.curves().end() || lost->second.all().finite == 0) return 0;
+  return static_cast<std::int64_t>(lost->second.all().sum);
 }
 
 Json WatchedRun::line_now() {
@@ -136,7 +142,7 @@ Json WatchedRun::line_now() {
   if (is_alive && last_step && speed && *speed > 0) {
     left = static_cast<double>(std::max<std::int64_t>(0, *last_step - step)) / *speed;
   }
-  const double changed = FileGlance::of(folder_ / "metrics.jsonl").time();
+  const double changed = FileState::of(folder_ / "metrics.jsonl").time();
   const auto epoch = last_of("train/epoch");
   const std::string part = part_now();
   Json line{{"id", found_.id},
@@ -159,11 +165,11 @@ Json WatchedRun::line_now() {
             {"ready", json_of(last_of("train/readiness"))},
             {"started", json_of(number_in(record, "started"))},
             {"updated", std::max(changed, number_in(record, "updated").value_or(0))}};
-  add_notes(line, {.folder = folder_,
-                   .status = status_,
-                   .metrics = metrics_,
-                   .damaged_skipped = skipped_.damaged(),
-                   .damaged_suspicious = suspicious_.damaged()});
+  add_notes(line, folder_, status_,
+            {{"metrics.jsonl", metrics_.damaged()},
+             {"skipped.jsonl", skipped_.damaged()},
+             {"suspicious.jsonl", suspicious_.damaged()}},
+            unrecorded_lines());
   return line;
 }
 
@@ -199,7 +205,7 @@ Json WatchedRun::checkpoints() const {
   } catch (const fs::filesystem_error&) {  // removed meanwhile
   }
   for (const Checkpoint& each : found) {
-    const FileGlance sealed = FileGlance::of(each.folder / kChecksums);
+    const FileState sealed = FileState::of(each.folder / kChecksums);
     list.push_back({{"step", each.step},
                     {"bytes", size_of_folder(each.folder)},
                     {"time", sealed.is_there() ? Json(sealed.time()) : Json()},
@@ -212,7 +218,7 @@ Json WatchedRun::checkpoints() const {
   return list;
 }
 
-HeardClip WatchedRun::clip_to_hear() const {
+ExampleClip WatchedRun::example_clip() const {
   const auto example = status_.record.find("example");
   if (example == status_.record.end() || !example->is_object()) {
     return {.language = value_of("data.language")};
@@ -227,27 +233,27 @@ Json WatchedRun::model_and_commands() {
   const fs::path latest = fs::read_symlink(folder_ / "latest", gone);
   if (latest != latest_ || !model_.is_there) {
     latest_ = latest;
-    model_ = look_at_latest(folder_);
+    model_ = inspect_latest(folder_);
   }
-  return commands_json(folder_, model_, clip_to_hear());
+  return commands_json(folder_, model_, example_clip());
 }
 
 Json WatchedRun::totals() {
   skipped_.look();
   suspicious_.look();
   const fs::path newest = folder_ / "samples" / sample_count_.newest;
-  if (FileGlance::of(folder_ / "samples") != samples_glance_ ||
-      FileGlance::of(newest) != newest_samples_) {
-    samples_glance_ = FileGlance::of(folder_ / "samples");
+  if (FileState::of(folder_ / "samples") != samples_state_ ||
+      FileState::of(newest) != newest_samples_) {
+    samples_state_ = FileState::of(folder_ / "samples");
     sample_count_ = count_samples(folder_);
-    newest_samples_ = FileGlance::of(folder_ / "samples" / sample_count_.newest);
+    newest_samples_ = FileState::of(folder_ / "samples" / sample_count_.newest);
   }
   const auto state = read_object(folder_ / "latest" / "state.json");
   return {{"skipped_steps", json_of(last_of("train/skipped_steps"))},
           {"skipped_clips", skipped_.size()},
           {"suspicious_clips", suspicious_.size()},
           {"samples", sample_count_.samples},
-          {"log_bytes", FileGlance::of(folder_ / "log.txt").size},
+          {"log_bytes", FileState::of(folder_ / "log.txt").size},
           {"seconds_trained", state ? json_of(number_in(*state, "seconds")) : Json()}};
 }
 

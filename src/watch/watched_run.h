@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "watch/clip_list.h"
-#include "watch/file_glance.h"
+#include "watch/file_state.h"
 #include "watch/metrics_reader.h"
 #include "watch/run_commands.h"
 #include "watch/run_finder.h"
@@ -72,11 +72,12 @@ class WatchedRun {
   nlohmann::json curve_list() const;
   nlohmann::json checkpoints() const;
   nlohmann::json model_and_commands();
-  HeardClip clip_to_hear() const;
+  ExampleClip example_clip() const;
   std::string value_of(std::string_view key) const;
   nlohmann::json totals();
   std::string part_now() const;
   std::optional<double> last_of(std::string_view curve) const;
+  std::int64_t unrecorded_lines() const;
   ClipList& list_named(const std::string& name);
 
   const FoundRun found_;
@@ -88,12 +89,12 @@ class WatchedRun {
   RunStatus status_;
   ClipList skipped_;
   ClipList suspicious_;
-  FileGlance config_glance_;
+  FileState config_state_;
   std::vector<KeptSetting> settings_;
   std::filesystem::path latest_;  // what RUN/latest pointed at when it was looked into
   LatestModel model_;
-  FileGlance samples_glance_;
-  FileGlance newest_samples_;
+  FileState samples_state_;
+  FileState newest_samples_;
   SampleCount sample_count_;
 };
 

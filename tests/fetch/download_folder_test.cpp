@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fetch/model_download.h"
+#include "fetch/download_folder.h"
 
 #include <optional>
 #include <string>

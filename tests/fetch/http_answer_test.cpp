@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fetch/http_answer.h"
+#include "fetch/http.h"
 
 #include <initializer_list>
 

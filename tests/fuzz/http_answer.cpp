@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The header lines of a server that pull fetches from.
-#include "fetch/http_answer.h"
+#include "fetch/http.h"
 #include "fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

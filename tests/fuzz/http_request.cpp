@@ -9,7 +9,7 @@
 #include "fuzz/fuzz_input.h"
 #include "http/access.h"
 #include "serve/speech_order.h"
-#include "serve/voice_shelf.h"
+#include "serve/voice_store.h"
 
 namespace {
 

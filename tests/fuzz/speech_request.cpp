@@ -2,7 +2,7 @@
 // The JSON bodies that serve reads, from anybody who reaches its port.
 #include "fuzz/fuzz_input.h"
 #include "serve/speech_order.h"
-#include "serve/voice_shelf.h"
+#include "serve/voice_store.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace myxtts;

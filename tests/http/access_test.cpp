@@ -10,7 +10,7 @@ namespace {
 
 int status(Access& access, const Visitor& visitor) {
   const auto refusal = access.check(visitor);
-  return refusal ? refusal->status : 200;
+  return refusal ? refusal->status() : 200;
 }
 
 TEST(Access, AKeyMustComeWithEverythingButThePageAndTheLookWhetherItIsThere) {

@@ -31,7 +31,7 @@ class Guarded : public testing::Test {
                                  .origins = {"http://friend.example"}},
                       .connections = connections,
                       .pace = pace},
-        ServerCharacter{
+        ServerTraits{
             .name = "test", .help = "POST /size has a size.", .largest_body = kLargestBody});
     Routes routes = server_->routes();
     routes.post_body("/size", [](const std::string& body, httplib::Response& response) {

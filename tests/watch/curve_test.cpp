@@ -37,7 +37,7 @@ TEST(Curve, NeverLosesAnExtremeHoweverLongTheRunIs) {
     }
     EXPECT_LE(curve.buckets().size(), Curve::kMost);
     for (const std::size_t most : {1U, 2U, 3U, 10U, 777U, 4000U}) {
-      const auto shown = put_together(curve.buckets(), most);
+      const auto shown = downsampled(curve.buckets(), most);
       ASSERT_LE(shown.size(), most);
       const CurveBucket all = sum_of(shown);
       EXPECT_EQ(all.max, 99.0) << lines << " lines in " << most;
@@ -67,7 +67,7 @@ TEST(Curve, CountsWhatIsNoNumberAndAveragesTheRest) {
   curve.add(1, 2.0);
   curve.add(2, std::nan(""));
   curve.add(3, 4.0);
-  const CurveBucket all = put_together(curve.buckets(), 1).front();
+  const CurveBucket all = downsampled(curve.buckets(), 1).front();
   EXPECT_EQ(all.lines, 3);
   EXPECT_EQ(all.finite, 2);
   EXPECT_EQ(mean_of(all), 3.0);

@@ -1,22 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The language of the page, and how numbers, times and elements are made in it.
-
-const kTexts = {en: kEnglish, fa: kPersian};
-const wantedLanguage = new URLSearchParams(location.search).get('lang') ?? navigator.language.slice(0, 2);
-const uiLanguage = wantedLanguage === 'fa' ? 'fa' : 'en';
-const say = kTexts[uiLanguage];
-
-const $ = id => document.getElementById(id);
-
-function make(tag, properties = {}, ...children) {
-  const element = Object.assign(document.createElement(tag), properties);
-  element.append(...children);
-  return element;
-}
-
-function inWords(number, digits = 0) {
-  return number.toLocaleString(uiLanguage, {minimumFractionDigits: digits, maximumFractionDigits: digits});
-}
+// How numbers, times and elements are shown.
 
 const percent = share => share.toLocaleString(uiLanguage, {style: 'percent', maximumFractionDigits: 0});
 const minutesOf = stretches => inWords(stretches.reduce((sum, {begin, end}) => sum + end - begin, 0) / 60, 1);

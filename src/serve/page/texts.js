@@ -63,21 +63,6 @@ const kTexts = {
     pace: 'ثانیه‌های گفتار در هر ثانیه', median: 'میانهٔ زمان تا نخستین صدا', second: s => `${s} ثانیه`, over: s => `بیش از ${s} ثانیه`,
   },
 };
-const wantedLanguage = new URLSearchParams(location.search).get('lang') ?? navigator.language.slice(0, 2);
-const uiLanguage = wantedLanguage === 'fa' ? 'fa' : 'en';
-const say = kTexts[uiLanguage];
-
-const $ = id => document.getElementById(id);
-
-function make(tag, properties = {}, ...children) {
-  const element = Object.assign(document.createElement(tag), properties);
-  element.append(...children);
-  return element;
-}
-
-function inWords(number, digits = 0) {
-  return number.toLocaleString(uiLanguage, {minimumFractionDigits: digits, maximumFractionDigits: digits});
-}
 
 function languageName(code) {
   return new Intl.DisplayNames([uiLanguage], {type: 'language'}).of(code);

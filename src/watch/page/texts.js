@@ -1,18 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The language of the page, and how numbers, times and elements are made in it.
-
-const kTexts = {en: kEnglish, fa: kPersian};
-const wantedLanguage = new URLSearchParams(location.search).get('lang') ?? navigator.language.slice(0, 2);
-const uiLanguage = wantedLanguage === 'fa' ? 'fa' : 'en';
-const say = kTexts[uiLanguage];
-
-const $ = id => document.getElementById(id);
-
-function make(tag, properties = {}, ...children) {
-  const element = Object.assign(document.createElement(tag), properties);
-  element.append(...children);
-  return element;
-}
+// How numbers, times and elements are shown.
 
 // A cell of a table. The name of its column goes with it, for screens on which a line becomes a card.
 function cellOf(column, ...children) {
@@ -40,10 +27,6 @@ function setText(element, text) {
 }
 
 const isNumber = value => typeof value === 'number' && Number.isFinite(value);
-
-function inWords(number, digits = 0) {
-  return number.toLocaleString(uiLanguage, {minimumFractionDigits: digits, maximumFractionDigits: digits});
-}
 
 // What is known of a number, as `text` writes it; else a dash.
 const ifKnown = (number, text = inWords) => isNumber(number) ? text(number) : '–';

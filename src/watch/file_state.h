@@ -13,15 +13,15 @@
 namespace myxtts {
 
 // What tells whether a file changed since it was read last.
-struct FileGlance {
+struct FileState {
   std::uint64_t inode = 0;  // 0: it is not there
   std::int64_t size = 0;
   std::int64_t changed_ns = 0;
 
-  static FileGlance of(const std::filesystem::path& path);
+  static FileState of(const std::filesystem::path& path);
   bool is_there() const { return inode != 0; }
   double time() const { return static_cast<double>(changed_ns) / 1e9; }  // since 1970
-  friend bool operator==(const FileGlance&, const FileGlance&) = default;
+  friend bool operator==(const FileState&, const FileState&) = default;
 };
 
 // The files of a run may be anybody's, and somebody may be writing or removing them: reading ends

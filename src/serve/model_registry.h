@@ -16,7 +16,7 @@
 #include <c10/core/Device.h>
 
 #include "base/thread_group.h"
-#include "serve/voice_shelf.h"
+#include "serve/voice_store.h"
 #include "synth/speech_queue.h"
 #include "synth/synthesizer.h"
 
@@ -29,7 +29,7 @@ struct ServedModel {
 };
 
 // How models are loaded.
-struct ModelShelfOptions {
+struct ModelRegistryOptions {
   std::vector<ServedModel> models;  // the first is spoken with where none is named
   c10::Device device = c10::kCPU;
   std::int64_t places = 8;
@@ -41,7 +41,7 @@ struct ModelShelfOptions {
 // A model in memory, with the queue that speaks with it. Any thread.
 class LoadedModel {
  public:
-  LoadedModel(const ServedModel& served, const ModelShelfOptions& options);
+  LoadedModel(const ServedModel& served, const ModelRegistryOptions& options);
 
   const std::string& name() const { return name_; }
   const SpeakingModel& model() const { return model_; }
@@ -49,7 +49,7 @@ class LoadedModel {
   std::int64_t sample_rate() const { return synthesizer_.sample_rate(); }
 
   // The voice in these files, heard once and kept while they do not change.
-  Voice voice_of(const ShelvedVoice& shelved);
+  Voice voice_of(const StoredVoice& stored);
   // A voice that came with the model. Throws DataError where there is none of that name.
   Voice own_voice(const std::string& name) const;
   // Throws DataError when no voice can be heard in the file.
@@ -73,12 +73,12 @@ class LoadedModel {
 
 // The models of the server: loaded when they are first wanted, and put away again when nobody has
 // wanted one for a while. Any thread.
-class ModelShelf {
+class ModelRegistry {
  public:
-  explicit ModelShelf(ModelShelfOptions options);
-  ModelShelf(const ModelShelf&) = delete;
-  ModelShelf& operator=(const ModelShelf&) = delete;
-  ~ModelShelf();
+  explicit ModelRegistry(ModelRegistryOptions options);
+  ModelRegistry(const ModelRegistry&) = delete;
+  ModelRegistry& operator=(const ModelRegistry&) = delete;
+  ~ModelRegistry();
 
   // Loads it if need be; empty: the first one. Whoever asks for a model that is being loaded waits.
   // Throws RequestError 404 for a name that is not served, and what loading throws.
@@ -98,9 +98,9 @@ class ModelShelf {
     std::chrono::steady_clock::time_point wanted;  // last time
   };
 
-  void put_away_unused();
+  void unload_unused();
 
-  const ModelShelfOptions options_;
+  const ModelRegistryOptions options_;
   mutable std::mutex mutex_;
   std::condition_variable closing_changed_;
   bool is_closing_ = false;               // guarded by mutex_

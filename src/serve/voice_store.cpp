@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "serve/voice_shelf.h"
+#include "serve/voice_store.h"
 
 #include <algorithm>
 #include <cctype>
@@ -48,18 +48,18 @@ std::vector<fs::path> clips_in(const fs::path& folder) {
 }
 
 // What a thing in the folder is as a voice; nothing where it is none.
-std::optional<ShelvedVoice> voice_at(const fs::directory_entry& entry) {
+std::optional<StoredVoice> voice_at(const fs::directory_entry& entry) {
   std::error_code failed;
   const fs::path& path = entry.path();
   if (is_hidden(path)) return {};
   if (entry.is_directory(failed)) {
-    ShelvedVoice voice{.name = path.filename().string(), .clips = clips_in(path), .saved = {}};
+    StoredVoice voice{.name = path.filename().string(), .clips = clips_in(path), .saved = {}};
     if (voice.clips.empty()) return {};
     return voice;
   }
   if (!entry.is_regular_file(failed)) return {};
-  if (path.extension() == kSaved) return ShelvedVoice{path.stem().string(), {}, path};
-  if (is_sound_file(path)) return ShelvedVoice{path.stem().string(), {path}, {}};
+  if (path.extension() == kSaved) return StoredVoice{path.stem().string(), {}, path};
+  if (is_sound_file(path)) return StoredVoice{path.stem().string(), {path}, {}};
   return {};
 }
 
@@ -105,13 +105,13 @@ void write_for_request(const fs::path& path, std::string_view bytes) {
   }
 }
 
-VoiceShelf::VoiceShelf(fs::path folder, UploadLimits limits)
+VoiceStore::VoiceStore(fs::path folder, UploadLimits limits)
     : folder_(std::move(folder)), limits_(limits) {
   if (!folder_.empty()) remove_unfinished();
 }
 
 // Of a server that was killed while a voice came in.
-void VoiceShelf::remove_unfinished() const {
+void VoiceStore::remove_unfinished() const {
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator(folder_, failed)) {
     if (entry.path().filename().string().starts_with(kUnfinished)) {
@@ -120,30 +120,30 @@ void VoiceShelf::remove_unfinished() const {
   }
 }
 
-std::vector<ShelvedVoice> VoiceShelf::list() const {
-  std::vector<ShelvedVoice> voices;
+std::vector<StoredVoice> VoiceStore::list() const {
+  std::vector<StoredVoice> voices;
   if (folder_.empty()) return voices;
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator(folder_, failed)) {
     if (auto voice = voice_at(entry)) voices.push_back(std::move(*voice));
   }
   // Of several with one name a saved voice comes first: it is read soonest.
-  std::ranges::sort(voices, [](const ShelvedVoice& a, const ShelvedVoice& b) {
+  std::ranges::sort(voices, [](const StoredVoice& a, const StoredVoice& b) {
     return std::pair(a.name, a.saved.empty()) < std::pair(b.name, b.saved.empty());
   });
-  const auto repeated = std::ranges::unique(voices, {}, &ShelvedVoice::name);
+  const auto repeated = std::ranges::unique(voices, {}, &StoredVoice::name);
   voices.erase(repeated.begin(), repeated.end());
   return voices;
 }
 
-std::optional<ShelvedVoice> VoiceShelf::find(const std::string& name) const {
+std::optional<StoredVoice> VoiceStore::find(const std::string& name) const {
   for (auto& voice : list()) {
     if (voice.name == name) return std::move(voice);
   }
   return {};
 }
 
-void VoiceShelf::add(const std::string& name, std::span<const std::string> clips,
+void VoiceStore::add(const std::string& name, std::span<const std::string> clips,
                      const std::function<void(const fs::path&)>& check) {
   std::size_t bytes = 0;
   for (const auto& clip : clips) bytes += clip.size();
@@ -174,9 +174,9 @@ void VoiceShelf::add(const std::string& name, std::span<const std::string> clips
   }
 }
 
-void VoiceShelf::remove(const std::string& name) {
+void VoiceStore::remove(const std::string& name) {
   const std::lock_guard lock(changing_);
-  const ShelvedVoice voice = require(name);
+  const StoredVoice voice = require(name);
   if (!voice.saved.empty()) {
     fs::remove(voice.saved);
   } else if (voice.clips.front().parent_path() == folder_) {
@@ -186,9 +186,9 @@ void VoiceShelf::remove(const std::string& name) {
   }
 }
 
-void VoiceShelf::rename(const std::string& from, const std::string& to) {
+void VoiceStore::rename(const std::string& from, const std::string& to) {
   const std::lock_guard lock(changing_);
-  const ShelvedVoice voice = require(from);
+  const StoredVoice voice = require(from);
   require_new(to);
   const bool is_folder = voice.saved.empty() && voice.clips.front().parent_path() != folder_;
   const fs::path path = is_folder             ? folder_ / from
@@ -197,7 +197,7 @@ void VoiceShelf::rename(const std::string& from, const std::string& to) {
   fs::rename(path, folder_ / (is_folder ? to : to + path.extension().string()));
 }
 
-ShelvedVoice VoiceShelf::require(const std::string& name) const {
+StoredVoice VoiceStore::require(const std::string& name) const {
   auto voice = find(name);
   if (voice) return std::move(*voice);
   throw RequestError(
@@ -205,7 +205,7 @@ ShelvedVoice VoiceShelf::require(const std::string& name) const {
       fmt::format("There is no voice \"{}\" in the folder of voices.", printable(name)), "voice");
 }
 
-void VoiceShelf::require_new(const std::string& name) const {
+void VoiceStore::require_new(const std::string& name) const {
   if (folder_.empty()) {
     throw RequestError(409, "no_voices_folder",
                        "The server has no folder for voices; start it with --voices DIR.");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "serve/model_shelf.h"
+#include "serve/model_registry.h"
 
 #include <algorithm>
 #include <utility>
@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // The newest of the files.
-fs::file_time_type changed(const ShelvedVoice& voice) {
+fs::file_time_type changed(const StoredVoice& voice) {
   if (!voice.saved.empty()) return fs::last_write_time(voice.saved);
   auto newest = fs::file_time_type::min();
   for (const auto& clip : voice.clips) newest = std::max(newest, fs::last_write_time(clip));
@@ -33,20 +33,20 @@ SpeakingModel opened(const fs::path& folder) {
 
 }  // namespace
 
-LoadedModel::LoadedModel(const ServedModel& served, const ModelShelfOptions& options)
+LoadedModel::LoadedModel(const ServedModel& served, const ModelRegistryOptions& options)
     : name_(served.name),
       model_(opened(served.folder)),
       synthesizer_(model_, options.device, options.places),
       queue_(synthesizer_, options.most_waiting) {}
 
-Voice LoadedModel::voice_of(const ShelvedVoice& shelved) {
+Voice LoadedModel::voice_of(const StoredVoice& stored) {
   const std::lock_guard lock(listening_);
-  const auto now = changed(shelved);
-  const auto known = voices_.find(shelved.name);
+  const auto now = changed(stored);
+  const auto known = voices_.find(stored.name);
   if (known != voices_.end() && known->second.changed == now) return known->second.voice;
   const Voice voice =
-      shelved.saved.empty() ? heard(shelved.clips) : read_voice(shelved.saved, model_.config);
-  voices_[shelved.name] = {now, voice};
+      stored.saved.empty() ? heard(stored.clips) : read_voice(stored.saved, model_.config);
+  voices_[stored.name] = {now, voice};
   return voice;
 }
 
@@ -64,18 +64,18 @@ void LoadedModel::check_clip(const fs::path& clip) const {
   read_reference(clip, rate, reference_lengths(model_.reference, rate).of_each);
 }
 
-ModelShelf::ModelShelf(ModelShelfOptions options) : options_(std::move(options)) {
+ModelRegistry::ModelRegistry(ModelRegistryOptions options) : options_(std::move(options)) {
   for (const auto& model : options_.models) entries_[model.name];
-  if (options_.unload_after) threads_.start("unload", [this] { put_away_unused(); });
+  if (options_.unload_after) threads_.start("unload", [this] { unload_unused(); });
 }
 
-ModelShelf::~ModelShelf() {
+ModelRegistry::~ModelRegistry() {
   const std::lock_guard lock(mutex_);
   is_closing_ = true;
   closing_changed_.notify_all();
 }
 
-std::shared_ptr<LoadedModel> ModelShelf::get(const std::string& name) {
+std::shared_ptr<LoadedModel> ModelRegistry::get(const std::string& name) {
   const auto found = name.empty() ? options_.models.begin()
                                   : std::ranges::find(options_.models, name, &ServedModel::name);
   if (found == options_.models.end()) {
@@ -101,7 +101,7 @@ std::shared_ptr<LoadedModel> ModelShelf::get(const std::string& name) {
   return model;
 }
 
-std::vector<std::shared_ptr<LoadedModel>> ModelShelf::loaded() const {
+std::vector<std::shared_ptr<LoadedModel>> ModelRegistry::loaded() const {
   std::vector<std::shared_ptr<LoadedModel>> models;
   const std::lock_guard lock(mutex_);
   for (const auto& [name, entry] : entries_) {
@@ -110,7 +110,7 @@ std::vector<std::shared_ptr<LoadedModel>> ModelShelf::loaded() const {
   return models;
 }
 
-bool ModelShelf::wait_until_idle(std::chrono::milliseconds most) const {
+bool ModelRegistry::wait_until_idle(std::chrono::milliseconds most) const {
   const auto end = std::chrono::steady_clock::now() + most;
   return std::ranges::all_of(loaded(), [&](const auto& model) {
     const auto left = end - std::chrono::steady_clock::now();
@@ -120,7 +120,7 @@ bool ModelShelf::wait_until_idle(std::chrono::milliseconds most) const {
 }
 
 // A model in use is held by whoever uses it, and counts as wanted.
-void ModelShelf::put_away_unused() {
+void ModelRegistry::unload_unused() {
   constexpr auto kLook = std::chrono::milliseconds(200);
   std::unique_lock lock(mutex_);
   while (!closing_changed_.wait_for(lock, kLook, [this] { return is_closing_; })) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "watch/file_glance.h"
+#include "watch/file_state.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -19,7 +19,7 @@ constexpr std::size_t kLargestObject = 4'000'000;  // bytes
 
 }  // namespace
 
-FileGlance FileGlance::of(const std::filesystem::path& path) {
+FileState FileState::of(const std::filesystem::path& path) {
   struct stat facts {};
   if (::stat(path.c_str(), &facts) != 0) return {};
   return {.inode = facts.st_ino,

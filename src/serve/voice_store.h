@@ -13,7 +13,7 @@
 namespace myxtts {
 
 // A voice that is kept in files: clips of it, or what --save-voice made of some.
-struct ShelvedVoice {
+struct StoredVoice {
   std::string name;
   std::vector<std::filesystem::path> clips;
   std::filesystem::path saved;  // where there are no clips
@@ -30,14 +30,14 @@ struct UploadLimits {
 // not begin with a dot.
 //
 // Files may be put there by hand at any time. Any thread. Throws RequestError.
-class VoiceShelf {
+class VoiceStore {
  public:
   // Empty: there is none, and nothing can be added. Voices that a server before this one was killed
   // over are removed.
-  explicit VoiceShelf(std::filesystem::path folder, UploadLimits limits = {});
+  explicit VoiceStore(std::filesystem::path folder, UploadLimits limits = {});
 
-  std::vector<ShelvedVoice> list() const;  // by name
-  std::optional<ShelvedVoice> find(const std::string& name) const;
+  std::vector<StoredVoice> list() const;  // by name
+  std::optional<StoredVoice> find(const std::string& name) const;
 
   // Keeps the clips, each the bytes of a sound file, as a new voice. `check` throws for a file that
   // no voice can be heard in; then nothing stays.
@@ -52,7 +52,7 @@ class VoiceShelf {
 
  private:
   void remove_unfinished() const;
-  ShelvedVoice require(const std::string& name) const;
+  StoredVoice require(const std::string& name) const;
   void require_new(const std::string& name) const;
 
   const std::filesystem::path folder_;

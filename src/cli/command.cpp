@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/own_commands.h"
+#include "cli/command.h"
 
 #include <chrono>
 #include <csignal>
