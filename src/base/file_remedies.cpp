@@ -54,6 +54,10 @@ std::string permission_remedy(const std::filesystem::path& path, FileUse use) {
   }
   const std::string word = shell_word(refused.string());
   const bool writes = use == FileUse::Write;
+  if (::geteuid() == 0) {  // no permission is missing
+    return writes ? "Even root may not: give a path on another disk."
+                  : "Even root may not: have it copied to a disk of this machine.";
+  }
   if (status.st_uid == ::geteuid()) {
     return writes ? fmt::format("Type chmod u+wx {}, or give a path in another folder.", word)
                   : fmt::format("Type chmod -R u+rX {} to be allowed to.", word);

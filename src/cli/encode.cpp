@@ -105,8 +105,10 @@ int run_encode(const EncodeArguments& arguments) {
 Command encode_command() {
   const auto declare = [](CLI::App& app) {
     auto arguments = std::make_shared<EncodeArguments>();
-    app.add_option("--model", arguments->model, "The model folder")->required();
-    app.add_option("--out", arguments->out, "The safetensors file to write")->required();
+    app.add_option("--model", arguments->model, "The model folder")->required()->type_name("DIR");
+    app.add_option("--out", arguments->out, "The safetensors file to write")
+        ->required()
+        ->type_name("FILE");
     declare_reference_flags(app, arguments->reference);
     app.add_option("FILE", arguments->files, "Audio files, in the order of the reference")
         ->required();

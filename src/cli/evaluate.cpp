@@ -57,7 +57,13 @@ Json losses_of(const ClipScore& score) {
 // Over the columns of what follows.
 void print_head(const EvaluateArguments& arguments) {
   if (!arguments.json)
-    print(fmt::format("{:<7}  {:<7}  {:<7}  {}\n", "text", "codes", "sum", "clip"));
+    print(fmt::format("{:<7}  {:<9}  {:<10}  {}\n", "loss", "text_loss", "audio_loss", "clip"));
+}
+
+// The losses as training shows them: the text loss by itself, which counts little in the sum.
+std::string columns_of(const ClipScore& score) {
+  return fmt::format("{:.5f}  {:<9.5f}  {:<10.5f}", weighted_text(score) + score.audio, score.text,
+                     score.audio);
 }
 
 // Says a score at once: whoever reads the other end may be waiting for it.
@@ -67,8 +73,7 @@ void print_clip(const EvaluateArguments& arguments, std::string_view id, const C
     line.update(losses_of(score));
     print(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
   } else {
-    print(fmt::format("{:.5f}  {:.5f}  {:.5f}  {}\n", weighted_text(score), score.audio,
-                      weighted_text(score) + score.audio, id));
+    print(fmt::format("{}  {}\n", columns_of(score), id));
   }
 }
 
@@ -83,12 +88,8 @@ void print_sum(const EvaluateArguments& arguments, const ScoreSum& sum) {
     print(line.dump() + "\n");
     return;
   }
-  const auto clips = sum.over_clips();
-  print(fmt::format("{:.5f}  {:.5f}  {:.5f}  all tokens of {}\n", weighted_text(tokens),
-                    tokens.audio, weighted_text(tokens) + tokens.audio,
-                    counted(sum.clips(), "clip")));
-  print(fmt::format("{:.5f}  {:.5f}  {:.5f}  mean over clips\n", weighted_text(clips), clips.audio,
-                    weighted_text(clips) + clips.audio));
+  print(fmt::format("{}  all tokens of {}\n", columns_of(tokens), counted(sum.clips(), "clip")));
+  print(fmt::format("{}  mean over clips\n", columns_of(sum.over_clips())));
 }
 
 // The ids of a clip's text; `encoders` are those of the languages so far.

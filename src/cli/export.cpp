@@ -140,10 +140,10 @@ int run_export(const ExportArguments& arguments) {
 Command export_command() {
   const auto declare = [](CLI::App& app) {
     auto arguments = std::make_shared<ExportArguments>();
-    app.add_option("--model", arguments->model, "The model folder")->required();
+    app.add_option("--model", arguments->model, "The model folder")->required()->type_name("DIR");
     app.add_option("--format", arguments->format, "The layout to write: coqui (default)")
         ->type_name("coqui");
-    app.add_option("--out", arguments->out, "The folder to make")->required();
+    app.add_option("--out", arguments->out, "The folder to make")->required()->type_name("DIR");
     app.add_flag("--force", arguments->force, "Replace an export that exists");
     return [arguments] { return run_export(*arguments); };
   };

@@ -261,14 +261,17 @@ void explain_leftovers(const CLI::App& program) {
   const bool has_commands = !app.get_subcommands([](const CLI::App*) { return true; }).empty();
   if (first.size() > 1 && first.starts_with("-")) refuse_flag(app, first);
   if (has_commands) refuse_command(app, first);
-  if (app.get_name() == "train" || app.get_name() == "profile") {
+  const bool trains = app.get_name() == "train" || app.get_name() == "profile";
+  if (trains && !first.ends_with(".yaml")) {
     throw ConfigError(fmt::format(
         "{0} does not take the argument {1}; a corpus is named with --train-data, as in '{0} "
         "--train-data {2}'.",
         full_name(app), quote(first), one_line(shell_word(first))));
   }
-  throw ConfigError(fmt::format("{} does not take the argument {}; {}.", full_name(app),
-                                quote(first), see_help(app)));
+  const bool is_settings = first.ends_with(".yaml") && has_flag(app, "--config");
+  throw ConfigError(
+      fmt::format("{} does not take the argument {}; {}.", full_name(app), quote(first),
+                  is_settings ? "a file of settings is named with --config" : see_help(app)));
 }
 
 // The option that CLI11's message speaks of first; null when it speaks of none.
@@ -401,6 +404,12 @@ void explain_usage_error(const CLI::App& program, const CLI::ParseError& error) 
   explain_leftovers(program);
   if (const CLI::Option* option = option_named_in(app, error.what())) {
     explain_option(app, *option, error);
+  }
+  if (const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+      !commands.empty() && error.get_name() == "RequiredError") {
+    const std::string name = full_name(app);
+    throw ConfigError(fmt::format("{0} needs a command, as in '{0} {1}'; {2}.", name,
+                                  commands.front()->get_name(), see_help(app)));
   }
   throw ConfigError(fmt::format("{}: {}; {}.", full_name(app), error.what(), see_help(app)));
 }

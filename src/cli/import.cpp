@@ -35,8 +35,11 @@ Command import_command() {
     auto arguments = std::make_shared<ImportArguments>();
     app.add_option("--from", arguments->from,
                    "Folder with model.pth (or a trainer's checkpoint), config.json and vocab.json")
-        ->required();
-    app.add_option("--out", arguments->out, "The model folder to make")->required();
+        ->required()
+        ->type_name("DIR");
+    app.add_option("--out", arguments->out, "The model folder to make")
+        ->required()
+        ->type_name("DIR");
     app.add_option("--licence", arguments->licence, "What the weights' licence is called");
     app.add_flag("--accept-licence", arguments->accepts_licence,
                  "Accept the licence that comes with the weights");

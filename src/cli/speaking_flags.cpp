@@ -215,6 +215,22 @@ void check_sources(const SpeakingFlags& flags) {
   if (!goes_into_folder(flags)) check_sound_output(flags.out);
 }
 
+// Before a model is loaded.
+void require_files(const SpeakingFlags& flags) {
+  std::vector<std::pair<const char*, std::filesystem::path>> named;
+  for (const auto& clip : flags.references) named.emplace_back("--reference", clip);
+  if (!flags.voice.empty()) named.emplace_back("--voice", flags.voice);
+  if (!flags.text_file.empty() && flags.text_file != "-") {
+    named.emplace_back("--text-file", flags.text_file);
+  }
+  for (const auto& [flag, path] : named) {
+    std::error_code unreadable;
+    const auto type = std::filesystem::status(path, unreadable).type();
+    if (type != std::filesystem::file_type::not_found) continue;
+    throw DataError(fmt::format("{} {}: there is no such file.", flag, path.string()));
+  }
+}
+
 void check_combinations(const SpeakingFlags& flags) {
   const bool has_file = !flags.text_file.empty();
   require(has_file || !flags.join, "--join joins the lines of --text-file; give that too.");
@@ -276,6 +292,7 @@ void check(const SpeakingFlags& flags) {
           fmt::format("--speed is {}; it must be from {} to {}.", flags.speed, kSlowest, kFastest));
   require(flags.stream_chunk >= 1,
           fmt::format("--stream-chunk is {}; it must be 1 or more.", flags.stream_chunk));
+  if (flags.server.empty()) require_files(flags);
   require(flags.batch >= 1 && flags.batch <= kLargestBatch,
           fmt::format("--batch is {}; it must be from 1 to {}.", flags.batch, kLargestBatch));
   check(flags.device);

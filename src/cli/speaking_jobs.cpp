@@ -80,8 +80,8 @@ std::vector<std::string> lines_of(const fs::path& file) {
   if (is_input && ::isatty(STDIN_FILENO) != 0) {
     log_info("synthesize", "type what to say, a text on each line, and Ctrl-D at the end");
   }
-  std::istringstream text(
-      read_text_file(is_input ? fs::path("/dev/stdin") : file, "text", kLargestTextFile));
+  std::istringstream text(read_text_file(is_input ? fs::path("/dev/stdin") : file,
+                                         "text of --text-file", kLargestTextFile));
   std::vector<std::string> lines;
   for (std::string line; std::getline(text, line);) lines.push_back(line);
   return lines;

@@ -151,7 +151,7 @@ Command tokenize_command() {
   return {
       .name = "tokenize",
       .group = "Text",
-      .summary = "Shows how lines of text become token ids",
+      .summary = "Shows how lines of text from standard input become token ids",
       .declare = [](CLI::App& app) -> std::function<int()> {
         const auto options = std::make_shared<TokenizeOptions>();
         app.add_option("--language", options->language, "Language of the text, such as en or zh-cn")
@@ -167,7 +167,9 @@ Command tokenize_command() {
         app.add_flag("--strict", options->strict,
                      "Invalid UTF-8 is an error instead of being replaced");
         return [options] { return tokenize(*options); };
-      }};
+      },
+      .examples = {"echo 'It is 5 p.m.' | myxtts tokenize --model xtts-v2 --language en",
+                   "myxtts tokenize --vocab vocab.json --language fa < sentences.txt"}};
 }
 
 }  // namespace myxtts

@@ -94,15 +94,10 @@ int check_only(const EffectiveConfig& settings) {
     throw ConfigError(
         fmt::format("{} names no corpus to go on with; give --train-data DIR.", file.string()));
   }
-  const bool is_named = *run.resume != "latest";
   throw ConfigError(fmt::format(
-      "--resume {}names no run to go on with, as there is no {}; give --resume RUN, or name a "
+      "--resume goes on with the run of --checkpoint-dir, and there is no {}; to begin it, name a "
       "corpus with --train-data DIR.",
-      is_named ? *run.resume + " " : "",
-      (is_named && std::filesystem::is_directory(*run.resume)
-           ? std::filesystem::path(*run.resume) / "config.yaml"
-           : file)
-          .string()));
+      file.string()));
 }
 
 // Before a run directory is made.
@@ -331,7 +326,7 @@ int train_or_discard(const RunDirectory& run, const EffectiveConfig& settings,
   } catch (const RefusedCorpusError& refused) {
     if (!run.discard_if_new(refused.list) || refused.list.empty()) throw;
     throw DataError(fmt::format("{} That list is all that is kept of the run.", refused.what()));
-  } catch (const DataError&) {
+  } catch (const Error&) {
     if (!has_metrics(run.path())) run.discard_if_new();
     throw;
   } catch (const Interrupted& interrupted) {
@@ -393,7 +388,7 @@ void leave_ranks_to_launcher(EffectiveConfig& settings) {
 int train_or_check(EffectiveConfig settings, bool dry_run) {
   leave_ranks_to_launcher(settings);
   const RunConfig& config = settings.values;
-  require_resumed(config);
+  require_resumed(settings);
   if (dry_run) return check_only(settings);
   check_outputs(config);
   RankStart ranks(config);  // from here on one rank speaks for all

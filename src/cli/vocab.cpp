@@ -12,7 +12,9 @@
 #include "base/files.h"
 #include "base/interruption.h"
 #include "base/log.h"
+#include "base/message_text.h"
 #include "cli/command.h"
+#include "cli/help.h"
 #include "config/value_text.h"
 #include "run/model_folder.h"
 #include "run/open_model.h"
@@ -55,8 +57,9 @@ void write_vocabulary(const ExtendOptions& options) {
   write_file_atomically(options.out, bytes_of(extended.json));
   write_file_atomically(
       growth, bytes_of(growth_json(extended, language_code(parse_language(options.language)))));
-  log_info("vocab", "{} has {} tokens more, from id {} on; {} says how a network grows with them",
-           options.out, extended.rows.size(), extended.old_rows, growth.string());
+  log_info("vocab", "{} has {} more, from id {} on; {} says how a network grows with them",
+           options.out, counted(std::ssize(extended.rows), "token"), extended.old_rows,
+           growth.string());
 }
 
 void write_model(const ExtendOptions& options) {
@@ -70,8 +73,9 @@ void write_model(const ExtendOptions& options) {
   const ExtendedVocabulary extended = extend_file(model / files::kVocabulary, options);
   write_grown_folder(model, extended, target);
   target.commit();
-  log_info("vocab", "{} is ready, with {} tokens and rows more than {}, from id {} on", options.out,
-           extended.rows.size(), model.string(), extended.old_rows);
+  log_info("vocab", "{} is ready, with {} more than {}, from id {} on", options.out,
+           counted(std::ssize(extended.rows), "token and its row", "tokens and their rows"),
+           model.string(), extended.old_rows);
 }
 
 int extend(const ExtendOptions& options) {
@@ -129,7 +133,8 @@ Command vocab_command() {
             command
                 ->add_option("--pieces", options->pieces,
                              "Tokens of several letters to learn at most (200)")
-                ->type_name("N");
+                ->type_name("N")
+                ->check(whole_number_in(0, 100'000));
             command->add_flag("--force", options->force, "Replace a model folder that exists")
                 ->needs(model);
             return [options] { return extend(*options); };

@@ -52,7 +52,7 @@ std::string name_of_recording(const fs::path& file) {
 }
 
 std::string fingerprint_of(const fs::path& file) {
-  const std::string text = read_text_file(file, "The text", kLargestText);
+  const std::string text = read_text_file(file, "text", kLargestText);
   FastChecksum sum;
   sum.add(bytes_of(text));
   return fmt::format("{:016x}", sum.value());
@@ -100,7 +100,9 @@ std::size_t ClipJob::failed() const {
 }
 
 void ClipJob::fail(std::size_t number, const std::string& why) {
-  log_warning("clips", "{} is left out: {}", sources_[number].file.string(), why);
+  if (sources_.size() > 1) {  // of a single one run() says it
+    log_warning("clips", "{} is left out: {}", sources_[number].file.string(), why);
+  }
   made_[number].error = why;
   is_done_[number] = true;
 }
@@ -158,7 +160,7 @@ void ClipJob::say_what_changed() const {
   std::error_code failed;
   if (fs::exists(file, failed)) {
     const Json before =
-        Json::parse(read_text_file(file, "The record of settings", kLargestText), nullptr, false);
+        Json::parse(read_text_file(file, "record of settings", kLargestText), nullptr, false);
     const Json now = Json::parse(settings_text_);
     std::vector<std::string> changed;
     for (const auto& [key, value] : now.items()) {
@@ -265,7 +267,7 @@ void ClipJob::lay_book() {
       words_, [](const RecordingWords& words) { return !words.words.empty(); });
   if (first == words_.end()) return;
   const auto aligned = std::make_shared<const TextAlignment>(
-      read_text_file(texts_.book, "The text", kLargestText), std::move(heard),
+      read_text_file(texts_.book, "text", kLargestText), std::move(heard),
       texts_.language.empty() ? first->language : texts_.language, texts_.book.string());
   alignments_.assign(sources_.size(), aligned);
   Json unread = Json::array();
@@ -282,7 +284,7 @@ std::vector<std::string> ClipJob::unread() const {
   std::error_code failed;
   const auto file = folder_.work() / kUnread;
   if (texts_.book.empty() || !fs::exists(file, failed)) return {};
-  const Json list = Json::parse(read_text_file(file, "The record", kLargestText), nullptr, false);
+  const Json list = Json::parse(read_text_file(file, "record", kLargestText), nullptr, false);
   return list.is_array() ? list.get<std::vector<std::string>>() : std::vector<std::string>();
 }
 

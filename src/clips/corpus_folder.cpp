@@ -60,6 +60,7 @@ std::string as_column(std::string text) {
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
+constexpr const char* kSettings = "settings.json";
 constexpr const char* kCorrections = "corrections.json";
 constexpr const char* kTaken = "corrections.taken";  // what of that file was merged already
 
@@ -151,7 +152,7 @@ void leave_out_clips(RecordingClips& made, const Reason& reason_of) {
 void write_text(const fs::path& file, std::string_view text) {
   std::error_code failed;
   if (fs::file_size(file, failed) == text.size() &&
-      read_text_file(file, "The file", kLargestRecord) == text) {
+      read_text_file(file, "file", kLargestRecord) == text) {
     return;
   }
   write_file_atomically(file, bytes_of(text));
@@ -232,7 +233,18 @@ OpenFile prepared(const fs::path& folder) {
 
 }  // namespace
 
-CorpusFolder::CorpusFolder(fs::path folder) : path_(std::move(folder)), lock_(prepared(path_)) {}
+CorpusFolder::CorpusFolder(fs::path folder)
+    : path_(std::move(folder)), is_new_(!fs::exists(path_)), lock_(prepared(path_)) {}
+
+CorpusFolder::~CorpusFolder() {
+  std::error_code failed;
+  if (!is_new_ || fs::exists(path_ / "clips.json", failed)) return;
+  for (const auto& entry : fs::directory_iterator(work(), failed)) {
+    const auto name = entry.path().filename();
+    if (name != "lock" && name != kSettings) return;  // what a later run goes on from
+  }
+  fs::remove_all(path_, failed);
+}
 
 fs::path CorpusFolder::wav(const std::string& clip) const {
   return path_ / "wavs" / (clip + ".wav");
@@ -253,7 +265,7 @@ std::optional<RecordingClips> CorpusFolder::made(const std::string& recording) c
   const auto file = path_ / "work" / (recording + ".clips.json");
   std::error_code failed;
   if (!fs::exists(file, failed)) return std::nullopt;
-  return parse_recording_clips(read_text_file(file, "The record", kLargestRecord), file.string());
+  return parse_recording_clips(read_text_file(file, "record", kLargestRecord), file.string());
 }
 
 std::vector<RecordingClips> CorpusFolder::others(const std::vector<std::string>& recordings) const {

@@ -34,9 +34,12 @@ struct SpeakerRule {
 // Each file appears whole or not at all. Throws DataError. One process at a time.
 class CorpusFolder {
  public:
-  // Makes the folder. Throws DataError for one that holds something else, or that another process
-  // fills.
+  // Makes the folder, which goes again with this where nothing was made in it. Throws DataError for
+  // one that holds something else, or that another process fills.
   explicit CorpusFolder(std::filesystem::path folder);
+  CorpusFolder(const CorpusFolder&) = delete;
+  CorpusFolder& operator=(const CorpusFolder&) = delete;
+  ~CorpusFolder();
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path wav(const std::string& clip) const;
@@ -69,6 +72,7 @@ class CorpusFolder {
 
  private:
   std::filesystem::path path_;
+  bool is_new_;  // the folder was not there
   OpenFile lock_;
 };
 

@@ -75,7 +75,7 @@ void WordKeeper::read() {
   std::string whole = WordJson{{"key", key_}}.dump() + "\n";
   std::error_code failed;
   if (std::filesystem::exists(file_, failed)) {
-    std::istringstream lines(read_text_file(file_, "The record of words", kLargestWords));
+    std::istringstream lines(read_text_file(file_, "record of words", kLargestWords));
     std::string line;
     // An object; nothing at the end, or in a line that was cut off.
     const auto next = [&] {

@@ -380,7 +380,7 @@ void check_start(const EffectiveConfig& config) {
                        "by a language (myxtts vocab extend --model {} --language CODE --text "
                        "sentences.txt --out {})",
                        source_of(config, "train.vocab"), shell_word(init),
-                       shell_word(init + "-grown")));
+                       shell_word(name_beside(init, "-grown").string())));
   }
 }
 

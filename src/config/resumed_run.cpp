@@ -2,11 +2,13 @@
 #include "config/resumed_run.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <system_error>
 
 #include "base/error.h"
+#include "base/message_text.h"
 #include "config/part_settings.h"
 #include "config/value_text.h"
 
@@ -150,15 +152,103 @@ void settle_run_directory(EffectiveConfig& config) {
   if (named->newest) run.resume = "latest";
 }
 
-void require_resumed(const RunConfig& values) {
-  if (!values.run.resume || !names_nothing(*values.run.resume)) return;
-  const std::string& point = *values.run.resume;
-  const fs::path near = fs::path("runs") / point;
+namespace {
+
+[[noreturn]] void refuse_no_run(const std::string& named, const fs::path& folder,
+                                const std::string& near) {
+  throw ConfigError(fmt::format("--resume {}names no run to go on with, as there is no {}; {}.",
+                                named, (folder / kSettings).string(),
+                                near.empty() ? "give --resume RUN" : near));
+}
+
+// Nobody has said which run is meant.
+void refuse_default_folder(const EffectiveConfig& config) {
+  const fs::path& folder = config.values.run.checkpoint_dir;
+  if (config.origin_of(kFolder).kind != Origin::Kind::Default || is_run(folder)) return;
+  refuse_no_run("", folder, flag_of_run_near("--resume", "."));
+}
+
+// Of a checkpoint it is no more known here than that it is a model. Its run is named by "latest".
+void require_checkpoint(const fs::path& path) {
+  std::error_code unreadable;
+  const bool is_of_run = folder_of(path).filename() == "checkpoints";
+  if (is_of_run || fs::exists(path / "config.json", unreadable)) return;
+  refuse_no_run(path.string() + " ", path, flag_of_run_near("--resume", path));
+}
+
+}  // namespace
+
+void require_resumed(const EffectiveConfig& config) {
+  const auto& point = config.values.run.resume;
+  if (!point) return;
+  if (*point == "latest" || parse_integer(*point)) return refuse_default_folder(config);
+  if (!names_nothing(*point)) return require_checkpoint(*point);
+  const fs::path near = fs::path("runs") / *point;
   throw DataError(fmt::format(
-      "--resume {}: there is no such run or checkpoint; {}.", one_line(point),
+      "--resume {}: there is no such run or checkpoint; {}.", one_line(*point),
       is_run(near) ? fmt::format("give --resume {}", near.string())
                    : "give the folder of a run, as in --resume runs/voice, or a step of one, as in "
                      "--checkpoint-dir runs/voice --resume 1200"));
+}
+
+namespace {
+
+// Those in a folder and in its folders, as far as a look shows.
+std::vector<fs::path> runs_in(const fs::path& folder, int levels) {
+  constexpr int kMostEntries = 1000;
+  std::vector<fs::path> runs;
+  std::error_code failed;
+  int looked = 0;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    std::error_code unreadable;
+    if (++looked > kMostEntries) break;
+    if (!entry.is_directory(unreadable) || entry.is_symlink(unreadable)) continue;
+    if (has_begun_run(entry.path())) {
+      runs.push_back(entry.path().lexically_normal());
+    } else if (levels > 1) {
+      std::ranges::copy(runs_in(entry.path(), levels - 1), std::back_inserter(runs));
+    }
+  }
+  std::ranges::sort(runs);
+  return runs;
+}
+
+// A chain of stages around a stage comes last.
+fs::path run_around(const fs::path& folder) {
+  fs::path found;
+  fs::path around = folder.lexically_normal();
+  if (!around.has_filename()) around = around.parent_path();
+  for (int level = 0; level < 3 && around.has_relative_path() && around != "."; ++level) {
+    around = folder_of(around);
+    if (has_begun_run(around)) found = around;
+  }
+  return found;
+}
+
+}  // namespace
+
+std::string flag_of_run_near(std::string_view flag, const fs::path& folder) {
+  constexpr std::size_t kShown = 3;
+  std::error_code unreadable;
+  if (!fs::is_directory(folder, unreadable)) return {};
+  std::vector<fs::path> runs = runs_in(folder, 2);
+  const bool lies_in_run = runs.empty();
+  if (lies_in_run) runs = {run_around(folder)};
+  if (runs.front().empty()) return {};
+  std::string text = fmt::format("give {} {}", flag, shell_word(runs.front().string()));
+  for (std::size_t other = 1; other < std::min(runs.size(), kShown); ++other) {
+    text += fmt::format("{} {}", other == 1 ? " or another run there, such as" : ",",
+                        runs[other].string());
+  }
+  return text;
+}
+
+fs::path name_beside(const fs::path& model, std::string_view ending) {
+  fs::path plain = model.lexically_normal();
+  if (!plain.has_filename()) plain = plain.parent_path();
+  if (const fs::path run = run_around(plain); !run.empty()) plain = run;
+  if (plain == ".") plain = "model";
+  return plain += ending;
 }
 
 bool begins_another_run(const RunConfig& values) {

@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/effective_config.h"
@@ -18,8 +20,17 @@ namespace myxtts {
 // nothing that is there, ConfigError where two runs would mix.
 void settle_run_directory(EffectiveConfig& config);
 
-// Throws DataError where --resume names neither a step nor anything that is there.
-void require_resumed(const RunConfig& values);
+// Throws DataError where --resume names what is not there, ConfigError where it names a folder that
+// is neither a run nor a checkpoint, or nothing at all and nobody has said where the run lies.
+void require_resumed(const EffectiveConfig& config);
+
+// What names the run that a folder, which is none itself, was given for: the run it lies in, or
+// those that lie in it, as in "give --model runs/voice"; empty: there is none.
+std::string flag_of_run_near(std::string_view flag, const std::filesystem::path& folder);
+
+// `model` with `ending` behind its name; for a model inside of a run that of the run, which keeps
+// what others put there for its own.
+std::filesystem::path name_beside(const std::filesystem::path& model, std::string_view ending);
 
 // Whether a new run in another folder begins with the checkpoint that --resume names.
 bool begins_another_run(const RunConfig& values);

@@ -151,9 +151,29 @@ std::string format_weights(const Weights& weights) {
   return text;
 }
 
+namespace {
+
+using LanguageNames = std::map<std::string, std::string, std::less<>>;
+
+// What others write in place of the codes that the program knows: the three letters of ISO 639-2
+// and -3, and codes of countries that are no codes of languages.
+const LanguageNames& codes_of_others() {
+  static const LanguageNames codes = {
+      {"eng", "en"},   {"spa", "es"}, {"fra", "fr"},    {"fre", "fr"},    {"deu", "de"},
+      {"ger", "de"},   {"ita", "it"}, {"por", "pt"},    {"pol", "pl"},    {"tur", "tr"},
+      {"rus", "ru"},   {"nld", "nl"}, {"dut", "nl"},    {"ces", "cs"},    {"cze", "cs"},
+      {"cz", "cs"},    {"ara", "ar"}, {"zho", "zh-cn"}, {"chi", "zh-cn"}, {"cmn", "zh-cn"},
+      {"cn", "zh-cn"}, {"jpn", "ja"}, {"jp", "ja"},     {"hun", "hu"},    {"kor", "ko"},
+      {"hin", "hi"},   {"fas", "fa"}, {"per", "fa"},    {"pes", "fa"}};
+  return codes;
+}
+
+}  // namespace
+
 bool is_language_code(std::string_view text) {
   const std::size_t dash = text.find('-');
   const std::string_view language = text.substr(0, dash);
+  if (codes_of_others().contains(language)) return false;
   const auto all_small = [](std::string_view part) {
     return std::all_of(part.begin(), part.end(), is_small_letter);
   };
@@ -164,7 +184,7 @@ bool is_language_code(std::string_view text) {
 }
 
 std::optional<std::string> language_code_meant(std::string_view name) {
-  static const std::map<std::string, std::string, std::less<>> codes = {
+  static const LanguageNames names = {
       {"english", "en"},    {"spanish", "es"},     {"french", "fr"},     {"german", "de"},
       {"italian", "it"},    {"polish", "pl"},      {"portuguese", "pt"}, {"turkish", "tr"},
       {"russian", "ru"},    {"dutch", "nl"},       {"czech", "cs"},      {"arabic", "ar"},
@@ -174,7 +194,9 @@ std::optional<std::string> language_code_meant(std::string_view name) {
   std::string lower;
   for (const char c : name) lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   const std::string language = lower.substr(0, lower.find_first_of("-_"));
-  if (const auto found = codes.find(language); found != codes.end()) return found->second;
+  for (const LanguageNames* known : {&names, &codes_of_others()}) {
+    if (const auto found = known->find(language); found != known->end()) return found->second;
+  }
   const bool is_code = language.size() == 2 && is_language_code(language);
   return is_code ? std::optional(language) : std::nullopt;
 }

@@ -404,7 +404,7 @@ std::optional<fs::path> openai_file(const fs::path& folder) {
 fs::path file_of(const fs::path& path) {
   std::error_code error;
   if (!fs::exists(path, error)) {
-    throw DataError(fmt::format("There is no {}. {}.", path.string(), kForms));
+    throw DataError(fmt::format("There is no Whisper model {}. {}.", path.string(), kForms));
   }
   if (!fs::is_directory(path, error)) return path;
   for (const char* name : {"model.safetensors", "model.safetensors.index.json", "model.bin"}) {

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/message_text.h"
+#include "config/resumed_run.h"
 #include "model/checkpoint_specs.h"
 #include "model/network_specs.h"
 #include "run/model_folder.h"
@@ -96,6 +97,9 @@ fs::path find_model(std::string_view flag, const fs::path& given) {
   if (fs::exists(given / files::kConfig) || fs::exists(given / files::kVocabulary)) return given;
   if (const std::string run = what_a_run_is(given); !run.empty()) {
     throw DataError(fmt::format("{} {} is no model{}.", flag, given.string(), run));
+  }
+  if (const std::string near = flag_of_run_near(flag, given); !near.empty()) {
+    throw DataError(fmt::format("{} {} holds no model itself; {}.", flag, given.string(), near));
   }
   if (given == kXtts) {
     throw DataError(fmt::format("{} {}, the public model, is not here yet; type: myxtts pull {}",

@@ -60,15 +60,24 @@ fs::path file_in_the_way(const fs::path& folder) {
   return {};
 }
 
-// True: it was not there.
-bool make_folder_of_run(const fs::path& folder) {
+// The first part of the path that is not there; empty: all of it is.
+fs::path first_missing(const fs::path& folder) {
+  fs::path walked;
+  for (const auto& part : folder) {
+    walked /= part;
+    std::error_code error;
+    if (!fs::exists(walked, error)) return walked;
+  }
+  return {};
+}
+
+void make_folder_of_run(const fs::path& folder) {
   if (const auto file = file_in_the_way(folder); !file.empty()) {
     refuse(folder, fmt::format("{} is not a folder", file.string()));
   }
   std::error_code error;
-  const bool is_new = fs::create_directories(folder, error);
+  fs::create_directories(folder, error);
   if (error) refuse(folder, reason(error.value(), folder));
-  return is_new;
 }
 
 std::string holder_of(int lock) {
@@ -106,7 +115,10 @@ void take_lock(int lock, const fs::path& folder) {
 }  // namespace
 
 RunDirectory::RunDirectory(fs::path folder) : folder_(std::move(folder)) {
-  is_new_ = make_folder_of_run(folder_);
+  made_ = first_missing(folder_);
+  make_folder_of_run(folder_);
+  std::error_code unreadable;
+  is_new_ = fs::is_empty(folder_, unreadable);
   lock_ = ::open((folder_ / kLock).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (lock_ < 0) refuse(folder_, reason(errno, folder_));
   try {
@@ -130,14 +142,15 @@ bool RunDirectory::has_checkpoints() const {
 
 namespace {
 
-// The file may lie in a folder of the folder.
+// The file may lie in a folder of the folder; empty: nothing is kept.
 void remove_all_but(const fs::path& kept, const fs::path& folder) {
   std::error_code failed;
   std::vector<fs::path> entries;
   for (const auto& entry : fs::directory_iterator(folder, failed)) entries.push_back(entry.path());
   for (const fs::path& entry : entries) {
     if (entry == kept) continue;
-    const bool is_around = !kept.lexically_relative(entry).string().starts_with("..");
+    const bool is_around =
+        !kept.empty() && !kept.lexically_relative(entry).string().starts_with("..");
     if (is_around) {
       remove_all_but(kept, entry);
     } else {
@@ -152,8 +165,10 @@ bool RunDirectory::discard_if_new(const fs::path& kept) const {
   std::error_code failed;
   // RUN/latest is also that of a stage which has one.
   if (!is_new_ || has_checkpoints() || fs::exists(folder_ / "latest", failed)) return false;
-  if (kept.empty()) return fs::remove_all(folder_, failed) > 0;
   remove_all_but(kept, folder_);
+  if (made_.empty()) return true;
+  fs::path made = folder_.has_filename() ? folder_ : folder_.parent_path();     // "runs/voice/"
+  while (fs::remove(made, failed) && made != made_) made = made.parent_path();  // what is empty
   return true;
 }
 

@@ -32,14 +32,15 @@ class RunDirectory {
   // Whether a run was here before: it has checkpoints.
   bool has_checkpoints() const;
 
-  // Removes the folder with all that is in it but the file `kept`, where this start made it and
-  // nothing was saved yet: for a run that turned out to have nothing to begin with. False: it
-  // stays.
+  // Removes all that is in the folder but the file `kept`, and of the folder and those around it
+  // what this start made, where it was empty or missing before and nothing was saved yet: for a
+  // run that is refused. False: all stays.
   bool discard_if_new(const std::filesystem::path& kept = {}) const;
 
  private:
   std::filesystem::path folder_;
-  bool is_new_ = false;
+  std::filesystem::path made_ = {};  // the outermost folder of the path that was not there
+  bool is_new_ = false;              // nothing was in the folder
   int lock_ = -1;
 };
 

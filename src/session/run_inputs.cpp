@@ -25,19 +25,20 @@ namespace myxtts {
 namespace {
 
 StartingModel starting_model(const EffectiveConfig& settings, const std::filesystem::path& folder,
-                             const std::optional<Checkpoint>& resumed, bool is_trial) {
+                             const std::optional<Checkpoint>& resumed) {
   const TrainConfig& train = settings.values.train;
   if (resumed) return start_from_folder(resumed->folder, folder, train.stage);
   if (train.init) {
     return start_from_folder(*train.init, folder, train.stage, asked_size(settings));
   }
-  StartingModel start = start_from_nothing(settings.values, folder);
-  if (train.stage != ModelPart::Gpt || is_trial) return start;
+  return start_from_nothing(settings.values, folder);
+}
+
+void warn_of_mute_model() {
   log_warning("train",
               "The model starts from nothing, its DVAE and its decoder too, which this stage does "
               "not train: it learns, but it cannot be heard until those stages are trained. To "
               "speak soon, start from a trained model with --init.");
-  return start;
 }
 
 // With the state of the checkpoint, and with all ranks of this process counted.
@@ -135,12 +136,17 @@ RunInputs::RunInputs(const EffectiveConfig& settings, std::vector<DevicePlan> pl
       resumed_(std::move(resumed)),
       first_rank_(options.rank),
       probe_(options.probe),
-      start_(starting_model(settings, folder_, resumed_, options.probe != nullptr)),
+      start_(starting_model(settings, folder_, resumed_)),
       data_(settings.values, plans_.front(), start_, folder_,
             completed(options, resumed_, plans_.size())),
       devices_(open_all(plans_, network_for(start_, data_, settings.values.train, resumed_),
                         settings.values.train.stage)),
-      feeds_(*this) {}
+      feeds_(*this) {
+  const bool is_trial = options.probe != nullptr;
+  if (start_.from_nothing && settings.values.train.stage == ModelPart::Gpt && !is_trial) {
+    warn_of_mute_model();
+  }
+}
 
 std::size_t RunInputs::place_of(const World& world) const {
   return static_cast<std::size_t>(world.rank - first_rank_);

@@ -24,7 +24,7 @@ constexpr std::size_t kLargestVocabulary = 64 << 20;  // bytes
 constexpr const char* kStart = "start";
 
 std::string read_vocabulary(const fs::path& file) {
-  return read_text_file(file, "vocabulary", kLargestVocabulary);
+  return read_text_file(file, "vocabulary of --vocab", kLargestVocabulary);
 }
 
 fs::path make_start(const fs::path& run) {

@@ -66,7 +66,7 @@ constexpr std::size_t kLargestText = std::size_t{4} << 30;  // bytes
 }  // namespace
 
 std::vector<std::string> read_learning_text(const std::filesystem::path& path, Language language) {
-  const std::string text = read_text_file(path, "text", kLargestText);
+  const std::string text = read_text_file(path, "text of --text", kLargestText);
   std::vector<std::string> sentences;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());

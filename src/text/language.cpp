@@ -96,7 +96,7 @@ Language parse_language(std::string_view name) {
   const auto* found = std::ranges::find_if(
       kRows, [&](const Row& known) { return without_region(known.code) == lower; });
   if (found != kRows.end()) return found->language;
-  if (is_code(lower)) return Language::other(lower);
+  if (is_code(lower) && is_language_code(lower)) return Language::other(lower);
   if (const auto meant = language_code_meant(name)) {
     throw ConfigError(fmt::format("'{}' is no code of a language; did you mean {}?", name, *meant));
   }

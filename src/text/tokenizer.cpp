@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/message_text.h"
+#include "config/resumed_run.h"
 #include "text/cleaner.h"
 #include "text/unicode.h"
 #include "text/vocabulary.h"
@@ -351,10 +352,7 @@ std::string extending_command(const std::filesystem::path& vocabulary,
   if (vocabulary.empty()) return command("--model", "MODEL", "MODEL-" + language);
   const fs::path folder = vocabulary.parent_path();
   if (!folder.empty() && fs::exists(folder / "config.json", failed)) {
-    fs::path plain = folder.lexically_normal();
-    if (!plain.has_filename()) plain = plain.parent_path();
-    fs::path made = plain == "." ? fs::path("model") : plain;
-    return command("--model", plain, made += "-" + language);
+    return command("--model", folder.lexically_normal(), name_beside(folder, "-" + language));
   }
   fs::path made = vocabulary;
   made.replace_extension();

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/message_text.h"
+#include "config/resumed_run.h"
 #include "model/checkpoint_specs.h"
 #include "model/named_tensors.h"
 #include "model/network_specs.h"
@@ -35,7 +36,7 @@ void check_vocabulary(const fs::path& folder, const GptConfig& config, const Tex
         "back, and let both grow (myxtts vocab extend --model {} --language CODE --text "
         "sentences.txt --out {}).",
         vocabulary, ids.count, folder.string(), config.text_ids, shell_word(folder.string()),
-        shell_word(folder.string() + "-grown")));
+        shell_word(name_beside(folder, "-grown").string())));
   }
   if (ids.start != config.start_text || ids.stop != config.stop_text) {
     throw DataError(fmt::format(

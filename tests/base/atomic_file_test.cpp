@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <fstream>
 #include <functional>
+#include <iostream>
 #include <random>
 #include <string>
 
@@ -144,20 +145,40 @@ TEST(AtomicFile, SaysThatTheFolderMayNotBeWritten) {
 
 TEST(PermissionRemedy, IsChmodForWhatIsOnesOwnAndNeverForWhatIsSomebodyElses) {
   const TemporaryFolder folder;
-  write_text(folder / "a b", "x");
-  const std::string name = "'" + (folder / "a b").string() + "'";
-  EXPECT_EQ(permission_remedy(folder / "a b", FileUse::Read),
-            "Type chmod -R u+rX " + name + " to be allowed to.");
-  EXPECT_EQ(permission_remedy(folder / "a b", FileUse::Write),
-            "Type chmod u+wx " + name + ", or give a path in another folder.");
+  const std::filesystem::path file = folder / "a b";
+  write_text(file, "x");
+  ASSERT_EQ(chmod(folder.path().c_str(), 0755), 0);
+  const std::string name = "'" + file.string() + "'";
+  constexpr uid_t kNobody = 65534;
+  const auto remedies_of_user = [&](uid_t owner) {
+    if (getuid() == 0) EXPECT_EQ(chown(file.c_str(), owner, owner), 0);
+    in_child([&] {
+      if (getuid() == 0 && setuid(kNobody) != 0) return 2;
+      std::cerr << permission_remedy(file, FileUse::Read) << "\n"
+                << permission_remedy(file, FileUse::Write) << "\n";
+      return 0;
+    });
+  };
+  testing::internal::CaptureStderr();
+  remedies_of_user(kNobody);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "Type chmod -R u+rX " + name + " to be allowed to.\nType chmod u+wx " + name +
+                ", or give a path in another folder.\n");
   if (getuid() != 0) GTEST_SKIP() << "only root can give a file away";
-  ASSERT_EQ(chown((folder / "a b").c_str(), 54321, 54321), 0);
-  for (const FileUse use : {FileUse::Read, FileUse::Write}) {
-    const std::string sentence = permission_remedy(folder / "a b", use);
-    EXPECT_EQ(sentence.find("chmod"), std::string::npos) << sentence;
-    EXPECT_TRUE(sentence.starts_with("It belongs to user 54321: ")) << sentence;
-    EXPECT_NE(sentence.find("sudo chown -R \"$USER\" " + name), std::string::npos) << sentence;
-  }
+  testing::internal::CaptureStderr();
+  remedies_of_user(54321);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(said.find("chmod"), std::string::npos) << said;
+  EXPECT_TRUE(said.starts_with("It belongs to user 54321: ")) << said;
+  EXPECT_NE(said.find("sudo chown -R \"$USER\" " + name), std::string::npos) << said;
+}
+
+TEST(PermissionRemedy, OfRootIsAnotherPlace) {
+  if (getuid() != 0) GTEST_SKIP() << "only root can see it";
+  const auto sentence = sentence_of([] { require_output("--out", "/proc/b", Output::Folder); });
+  EXPECT_EQ(sentence,
+            "--out /proc/b cannot be written: you may not write to the folder /proc. Even root may "
+            "not: give a path on another disk.");
 }
 
 TEST(Output, IsRefusedBeforeTheWorkWithTheFlagThePathAndTheRemedy) {

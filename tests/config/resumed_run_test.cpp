@@ -93,12 +93,53 @@ TEST_F(ResumedRun, AFileThatIsDamagedOrNothingThatIsThereIsRefused) {
             std::string::npos);
   EXPECT_NE(refusal({flag("run.resume", made("torn", "train: {seed: [\n"))}).find("restore"),
             std::string::npos);
-  EXPECT_THROW(require_resumed(values({flag("run.resume", folder_ / "nowhere")})), DataError);
-  for (const char* point : {"latest", "17"}) require_resumed(values({flag("run.resume", point)}));
+  const auto required = [this](const fs::path& point, const char* folder) {
+    std::vector<Setting> flags{flag("run.resume", point)};
+    if (folder != nullptr) flags.push_back(flag("run.checkpoint_dir", folder_ / folder));
+    require_resumed(make_effective_config({.flags = std::move(flags)}));
+  };
+  EXPECT_THROW(required(folder_ / "nowhere", nullptr), DataError);
+  EXPECT_THROW(required(folder_.path(), "new"), ConfigError) << "neither a run nor a checkpoint";
   const fs::path run = made("a", "train: {seed: 7}\n");
+  for (const char* point : {"latest", "17"}) {
+    required(point, "new");
+    required(point, "a");
+    EXPECT_THROW(required(point, nullptr), ConfigError) << "nobody said where";
+  }
+  fs::create_directory(folder_ / "copied");
+  std::ofstream(folder_ / "copied" / "config.json") << "{}";
+  required(folder_ / "copied", "new");
   EXPECT_EQ(values({flag("run.resume", run / "config.yaml")}).run.checkpoint_dir, run);
   EXPECT_EQ(values({flag("run.resume", run / "config.yaml")}).run.resume, "latest");
-  require_resumed(values({flag("run.resume", run)}));
+  required(run, nullptr);
+}
+
+TEST_F(ResumedRun, IsNamedWhereAFolderAroundItOrInItIsGiven) {
+  const auto near = [this](const fs::path& folder) {
+    return flag_of_run_near("--model", folder_ / folder);
+  };
+  fs::create_directory(folder_ / "empty");
+  EXPECT_EQ(near("empty"), "");
+  EXPECT_EQ(near("nowhere"), "");
+  const fs::path run = made("runs/a", "");
+  EXPECT_EQ(near("runs"), "give --model " + run.string());
+  EXPECT_EQ(near(""), "give --model " + run.string()) << "two levels above";
+  EXPECT_EQ(near("runs/a/checkpoints"), "give --model " + run.string());
+  const fs::path other = made("runs/b c", "");
+  EXPECT_EQ(near("runs"),
+            "give --model " + run.string() + " or another run there, such as " + other.string());
+}
+
+TEST_F(ResumedRun, WhatIsMadeOfItsModelLiesBesideIt) {
+  const fs::path run = made("runs/a", "");
+  const fs::path beside = folder_ / "runs/a-ro";
+  EXPECT_EQ(name_beside(run, "-ro"), beside);
+  EXPECT_EQ(name_beside(run / "latest", "-ro"), beside);
+  EXPECT_EQ(name_beside(run / "checkpoints/step-0000005", "-ro"), beside);
+  made("runs/a/gpt", "");
+  EXPECT_EQ(name_beside(run / "gpt" / "latest", "-ro"), beside) << "a stage of a chain";
+  EXPECT_EQ(name_beside(folder_ / "model/", "-ro"), folder_ / "model-ro");
+  EXPECT_EQ(name_beside(".", "-ro"), "model-ro");
 }
 
 TEST_F(ResumedRun, IsTheOneThatItsFileLiesIn) {

@@ -54,7 +54,8 @@ TEST(ValueText, LanguageCodesAreSmallLettersWithAnOptionalRegion) {
   for (const char* right : {"en", "fa", "zh-cn", "yue", "sr-latn"}) {
     EXPECT_TRUE(is_language_code(right)) << right;
   }
-  for (const char* wrong : {"", "e", "EN", "english", "zh-", "zh-c", "zh-cn-x", "e1"}) {
+  for (const char* wrong :
+       {"", "e", "EN", "english", "zh-", "zh-c", "zh-cn-x", "e1", "eng", "cn"}) {
     EXPECT_FALSE(is_language_code(wrong)) << wrong;
   }
 }
@@ -64,7 +65,8 @@ TEST(ValueText, LanguagesThatAreNamedInAnotherWayHaveACode) {
   for (const auto& [name, code] :
        {Named{"english", "en"}, Named{"English", "en"}, Named{"persian", "fa"},
         Named{"en-US", "en"}, Named{"EN_gb", "en"}, Named{"Chinese", "zh-cn"},
-        Named{"zh-CN", "zh-cn"}, Named{"klingon", std::nullopt}, Named{"", std::nullopt}}) {
+        Named{"zh-CN", "zh-cn"}, Named{"eng", "en"}, Named{"fas", "fa"}, Named{"jp", "ja"},
+        Named{"klingon", std::nullopt}, Named{"", std::nullopt}}) {
     EXPECT_EQ(language_code_meant(name), code) << name;
   }
 }

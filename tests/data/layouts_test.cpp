@@ -253,14 +253,6 @@ TEST_F(Names, PartsOfACorpusAreReadApart) {
   EXPECT_EQ(dev.entries.at(0).text, "he said \"no\"");
 }
 
-TEST_F(Names, LinkedFoldersAreFollowedOnce) {
-  test::make_corpus(folder_ / "real", CorpusLayout::TextFiles, test::made_clips(2));
-  std::filesystem::create_directory(folder_ / "corpus");
-  std::filesystem::create_directory_symlink(folder_ / "real", folder_ / "corpus/link");
-  std::filesystem::create_directory_symlink(folder_ / "corpus", folder_ / "real/loop");
-  EXPECT_EQ(read_manifest({.path = folder_ / "corpus"}).entries.size(), 2U);
-}
-
 std::string complaint(const CorpusSource& source) {
   try {
     read_manifest(source);
@@ -268,6 +260,47 @@ std::string complaint(const CorpusSource& source) {
     return error.what();
   }
   return "nothing was thrown";
+}
+
+TEST_F(Names, TextsThatBelongToNoRecordingMakeNoCorpus) {
+  sound("deep/corpora/anna/wavs/a.wav");
+  test::write_text(folder_ / "README.txt", "words\n");
+  const auto said = [this](const char* folder) { return complaint({.path = folder_ / folder}); };
+  EXPECT_NE(said("").find("is a recording without a transcript"), std::string::npos) << said("");
+  test::write_text(folder_ / "deep/corpora/anna/metadata.csv", "a|x\n");
+  const std::string anna = (folder_ / "deep/corpora/anna").string();
+  for (const char* folder : {"deep", "deep/corpora", ""}) {
+    EXPECT_NE(said(folder).find("name the one in it, " + anna), std::string::npos) << said(folder);
+  }
+  sound("deep/b.wav");
+  test::write_text(folder_ / "deep/b.txt", "words\n");
+  EXPECT_NE(said("deep").find("name the one in it, " + anna), std::string::npos) << said("deep");
+  std::filesystem::create_directories(folder_ / "deep/corpora/anna/wavs/part");
+  EXPECT_NE(said("deep/corpora/anna/wavs/part").find("name the folder above it, " + anna),
+            std::string::npos);
+}
+
+TEST_F(Names, LinesOfOtherColumnsAreCounted) {
+  sound("wavs/a.wav");
+  test::write_text(folder_ / "metadata.csv", "a|x\nb\nc|x|y|z\n");
+  const Manifest manifest = read_manifest({.path = folder_.path()});
+  ASSERT_EQ(manifest.skipped.size(), 2U);
+  EXPECT_EQ(manifest.skipped[0].measured, "1 column; must be 2 or 3");
+  EXPECT_EQ(manifest.skipped[1].measured, "4 columns; must be 2 or 3");
+}
+
+TEST_F(Names, ARecordingIsNoManifestWhateverItsBytesAre) {
+  test::write_text(folder_ / "talk.wav", "RIFF|and|bars\n");
+  EXPECT_NE(complaint({.path = folder_ / "talk.wav"}).find("without a transcript"),
+            std::string::npos);
+}
+
+TEST_F(Names, LinkedFoldersAreFollowedOnce) {
+  test::make_corpus(folder_ / "real", CorpusLayout::TextFiles, test::made_clips(2));
+  std::filesystem::create_directory(folder_ / "corpus");
+  std::filesystem::create_directory_symlink(folder_ / "real", folder_ / "corpus/link");
+  std::filesystem::create_directory_symlink(folder_ / "corpus", folder_ / "real/loop");
+  EXPECT_EQ(read_manifest({.path = folder_ / "corpus"}).entries.size(), 2U);
 }
 
 void expect_words(const std::string& said, const std::string& words) {

@@ -82,9 +82,9 @@ TEST(SkipList, RecordingsThatAreTooLongAreNamedWithTheCommandThatCutsThem) {
   SkipList list({.max_skipped = 0.05});
   list.add({.file = "wavs/talk.wav", .reason = SkipReason::AudioTooLong, .measured = "30 s"});
   const std::string cut =
-      "wavs/talk.wav is too long to learn from (30 s). Cut it (ffmpeg -i wavs/talk.wav -f segment "
-      "-segment_time 10 -ac 1 -ar 22050 wavs/talk-%03d.wav), and give each piece the line of its "
-      "own words in place of the old one.";
+      "wavs/talk.wav is too long to learn from (30 s). Have it cut into clips with their texts "
+      "(myxtts clips wavs/talk.wav --whisper WHISPER --out wavs/talk-clips), and name that folder "
+      "as a corpus, too.";
   EXPECT_EQ(verdict(list, 10),
             "1 of 10 clips cannot be used (1 audio-too-long), more than the 5 % that --max-skipped "
             "allows. " +

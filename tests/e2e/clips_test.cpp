@@ -257,6 +257,21 @@ TEST_F(Clips, ARecordingThatCannotBeUsedIsNamedAndTheOthersAreDone) {
   EXPECT_EQ(alone.exit_code, 3);
 }
 
+TEST_F(Clips, WhatIsRefusedIsSaidOnceAndLeavesNoFolder) {
+  recording("good", 1);
+  const auto refused = [this](const ProgramResult& result, const std::string& words) {
+    EXPECT_EQ(result.exit_code, 3) << result.err;
+    const auto first = result.err.find(words);
+    EXPECT_NE(first, std::string::npos) << result.err;
+    EXPECT_EQ(result.err.find(words, first + 1), std::string::npos) << result.err;
+    EXPECT_FALSE(fs::exists(corpus()));
+  };
+  refused(heard({"none"}), "there is no such file");
+  refused(run_program(command({"good"}, {"--whisper", folder_ / "nothing"})),
+          "There is no Whisper model");
+  refused(heard({"good"}, {"--text", folder_ / "nothing.txt"}), "The text ");
+}
+
 TEST_F(Clips, ASilentRecordingHasNoClipsAndAReason) {
   write_wav(folder_ / "silent.wav", std::vector<float>(kRate * 4), kRate);
   const auto result = heard({"silent"});

@@ -333,7 +333,15 @@ TEST_F(Prepare, NamesWhatKeepsACorpusFromBeingReadAndLeavesNothingBehind) {
   write_tone(folder / "my talk.wav", 200.0, 30.0);
   expect(said(folder.string()), "my talk.wav is a recording without a transcript");
   expect(said((folder / "my talk.wav").string()),
-         "ffmpeg -i '" + (folder / "my talk.wav").string() + "' -f segment -segment_time 10");
+         "type myxtts clips '" + (folder / "my talk.wav").string() + "' --whisper WHISPER --out '" +
+             (folder / "my talk-clips").string() + "' (WHISPER: the folder of that model)");
+  write_tone(folder / "second.wav", 200.0, 3.0);
+  expect(said(folder.string()),
+         "my talk.wav is a recording without a transcript, and so is one "
+         "more, and");
+  expect(said(folder.string()), "myxtts clips " + folder.string() +
+                                    "/*.wav --whisper WHISPER --out " + folder.string() +
+                                    "-clips ");
   fs::create_directory(folder_ / "corpora");
   fs::rename(folder_ / "few", folder_ / "corpora/anna");
   expect(said((folder_ / "corpora/").string()),
@@ -351,8 +359,8 @@ TEST_F(Prepare, AClipThatIsTooLongIsNamedWithTheCommandThatCutsIt) {
            "a long talk that nobody cut into clips yet, with many words");
   const auto result = prepare({"--model", model()});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_NE(result.err.find("talk.wav is too long to learn from (30.00 s, at most 11.61 s). Cut it "
-                            "(ffmpeg -i "),
+  EXPECT_NE(result.err.find("talk.wav is too long to learn from (30.00 s, at most 11.61 s). Have "
+                            "it cut into clips with their texts (myxtts clips "),
             std::string::npos)
       << result.err;
   fs::remove(folder_ / "corpus/metadata.csv");

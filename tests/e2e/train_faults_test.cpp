@@ -269,8 +269,8 @@ TEST_F(TrainFaults, AMistypedCorpusLeavesNothingBehind) {
     words.insert(words.end(), more.begin(), more.end());
     expect_refused(words, "The only clip cannot be used (1 audio-too-long). " +
                               (long_one / "wavs/talk.wav").string() +
-                              " is too long to learn from (30.00 s, at most 11.61 s). Cut it "
-                              "(ffmpeg -i ");
+                              " is too long to learn from (30.00 s, at most 11.61 s). Have "
+                              "it cut into clips with their texts (myxtts clips ");
   }
   expect_refused(
       {"--train-data", path("corpus") / "wavs"},

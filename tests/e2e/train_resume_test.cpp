@@ -77,5 +77,20 @@ TEST_F(TrainResume, WhatCannotGoOnIsRefusedInOneSentenceWithWhatToDo) {
   EXPECT_FALSE(fs::exists(nowhere));
 }
 
+TEST_F(TrainResume, AFolderAroundARunOrInItIsRefusedWithTheRun) {
+  const fs::path run = begun("runs/voice", "data: {train_data: corpus}\n");
+  fs::create_directories(run / "samples");
+  for (const char* point : {"runs", "runs/voice/samples"}) {
+    const auto resumed = train("run", {"--resume", path(point)});
+    EXPECT_EQ(resumed.exit_code, 2) << resumed.err;
+    EXPECT_TRUE(has(resumed.err, "; give --resume " + run.string() + ".")) << resumed.err;
+    EXPECT_FALSE(fs::exists(path("run")));
+    const auto spoken = run_program({"export", "--model", path(point), "--out", path("x")});
+    EXPECT_EQ(spoken.exit_code, 3) << spoken.err;
+    EXPECT_TRUE(has(spoken.err, "holds no model itself; give --model " + run.string() + "."))
+        << spoken.err;
+  }
+}
+
 }  // namespace
 }  // namespace myxtts::test::train_resume_test

@@ -113,6 +113,15 @@ TEST(VocabExtend, TheAdviceToExtendIsACommandThatWorksAsTyped) {
                           "' --language ro --text sentences.txt --out '" + model + "-ro'"),
             std::string::npos)
       << of_model;
+  fs::create_directories(folder / "runs/anna/checkpoints");
+  fs::rename(folder / "my model", folder / "runs/anna/latest");
+  const std::string run = (folder / "runs/anna").string();
+  const auto of_run = advice({"--model", run + "/latest"});
+  EXPECT_NE(of_run.find("--model " + run + "/latest --language ro --text sentences.txt --out " +
+                        run + "-ro)"),
+            std::string::npos)
+      << of_run;
+  fs::rename(folder / "runs/anna/latest", folder / "my model");
   fs::remove(folder / "my model/config.json");
   const auto of_file = advice({"--vocab", model + "/vocab.json"});
   EXPECT_NE(of_file.find("--vocab '" + model +

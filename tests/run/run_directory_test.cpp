@@ -7,6 +7,7 @@
 
 #include <array>
 #include <fstream>
+#include <set>
 #include <string>
 
 #include "base/error.h"
@@ -90,21 +91,26 @@ TEST(RunDirectory, TheSameProcessCannotHoldItTwice) {
   EXPECT_EQ(refusal(folder / "run"), "");
 }
 
-TEST(RunDirectory, OnlyAFolderThatThisStartMadeAndThatHasNoModelIsDiscarded) {
-  const TemporaryFolder folder;
-  const auto is_kept = [&](bool is_old, bool has_model) {
-    const fs::path run = folder / "run";
-    if (is_old) fs::create_directory(run);
-    const RunDirectory directory(run);
-    if (has_model) fs::create_directories(run / "latest");
+TEST(RunDirectory, OnlyWhatThisStartMadeOfARunWithoutAModelIsDiscarded) {
+  const auto left = [](const std::string& before, const std::string& run, const std::string& made) {
+    const TemporaryFolder folder;
+    if (!before.empty()) fs::create_directories(folder / before);
+    const RunDirectory directory(folder / run);
+    if (!made.empty()) fs::create_directories(directory / made);
     directory.discard_if_new();
-    const bool is_there = fs::exists(run);
-    fs::remove_all(run);
-    return is_there;
+    std::set<std::string> names;
+    for (const auto& entry : fs::recursive_directory_iterator(folder.path())) {
+      names.insert(entry.path().lexically_relative(folder.path()).string());
+    }
+    return names;
   };
-  EXPECT_FALSE(is_kept(false, false));
-  EXPECT_TRUE(is_kept(true, false));
-  EXPECT_TRUE(is_kept(false, true));
+  using Names = std::set<std::string>;
+  EXPECT_EQ(left("", "run", ""), Names{});
+  EXPECT_EQ(left("", "runs/anna/", ""), Names{});
+  EXPECT_EQ(left("runs/other", "runs/anna", ""), (Names{"runs", "runs/other"}));
+  EXPECT_EQ(left("run", "run", ""), Names{"run"});
+  EXPECT_EQ(left("run/mine", "run", ""), (Names{"run", "run/mine", "run/lock"}));
+  EXPECT_EQ(left("", "run", "latest"), (Names{"run", "run/lock", "run/latest"}));
 }
 
 TEST(RunDirectory, AFileInTheWayIsNamed) {

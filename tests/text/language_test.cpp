@@ -52,11 +52,13 @@ TEST(Language, WhatIsNoCodeIsRefusedWithTheKnownOnes) {
 }
 
 TEST(Language, ANameOfALanguageIsRefusedWithItsCode) {
-  try {
-    parse_language("english");
-    FAIL() << "a name was taken for a code";
-  } catch (const ConfigError& error) {
-    EXPECT_STREQ(error.what(), "'english' is no code of a language; did you mean en?");
+  for (const std::string name : {"english", "eng"}) {
+    try {
+      parse_language(name);
+      FAIL() << name << " was taken for a code";
+    } catch (const ConfigError& error) {
+      EXPECT_EQ(error.what(), "'" + name + "' is no code of a language; did you mean en?");
+    }
   }
 }
 

@@ -65,20 +65,41 @@ std::string unreadable_manifest(const fs::path& folder) {
   return {};
 }
 
-// Pieces of ten seconds, at the rate that training works with.
-std::string cutting_command(const fs::path& recording) {
-  fs::path pieces = recording;
-  pieces.replace_extension();
-  return fmt::format("ffmpeg -i {} -f segment -segment_time 10 -ac 1 -ar 22050 {}",
-                     shell_word(recording.string()), shell_word(pieces.string() + "-%03d.wav"));
+// What makes clips with their texts of recordings of any length.
+std::string clips_command(const std::string& recordings, fs::path corpus) {
+  return fmt::format("myxtts clips {} --whisper WHISPER --out {}", recordings,
+                     shell_word((corpus += "-clips").string()));
 }
 
-std::string without_texts(const fs::path& recording, const fs::path& manifest) {
+std::string clips_command(const fs::path& recording) {
+  fs::path corpus = recording;
+  return clips_command(shell_word(recording.string()), corpus.replace_extension());
+}
+
+// Those of one folder together, where they end alike.
+std::string clips_command(const std::vector<std::string>& recordings) {
+  const fs::path first = recordings.front();
+  const fs::path folder = first.parent_path();
+  const bool is_one_kind = std::ranges::all_of(recordings, [&](const fs::path& each) {
+    return each.parent_path() == folder && each.extension() == first.extension();
+  });
+  if (recordings.size() == 1 || !is_one_kind) return clips_command(first);
+  return clips_command(shell_word(folder.string()) + "/*" + first.extension().string(), folder);
+}
+
+// `recordings` are sorted.
+std::string without_texts(const std::vector<std::string>& recordings, const fs::path& manifest) {
+  const auto others = std::ssize(recordings) - 1;
   return fmt::format(
-      "{} is a recording without a transcript, and training needs the text of every clip. Cut a "
-      "long one into clips of at most 11 seconds first ({}), then write a line path|text for each "
-      "clip into {}.",
-      recording.string(), cutting_command(recording), manifest.string());
+      "{} is a recording without a transcript{}, and training needs the text of every clip. To "
+      "have clips cut and written down by a Whisper model, type {} (WHISPER: the folder of that "
+      "model); or write a line path|text for each clip of at most 11 seconds into {}.",
+      recordings.front(),
+      others == 0
+          ? ""
+          : fmt::format(", and so {} more",
+                        others == 1 ? "is one" : fmt::format("are {}", human_count(others))),
+      clips_command(recordings), manifest.string());
 }
 
 // Of a tree, as far as a look at some of it shows.
@@ -86,6 +107,7 @@ std::vector<std::string> some_recordings(const fs::path& folder) {
   constexpr std::size_t kEnough = 20'000;
   std::vector<std::string> files = some_files_below(folder, kEnough);
   std::erase_if(files, [](const std::string& file) { return !has_audio_extension(file); });
+  std::ranges::sort(files);
   return files;
 }
 
@@ -154,26 +176,17 @@ std::string wrong_separator(const LayoutFiles& files) {
   return {};
 }
 
-// Corpora that lie in the folder, each in its own.
-std::vector<std::string> corpora_in(const fs::path& folder) {
-  std::vector<std::string> corpora;
-  std::error_code failed;
-  for (const auto& entry : fs::directory_iterator(folder, failed)) {
-    std::error_code ignored;
-    const bool is_hidden = entry.path().filename().string().starts_with('.');
-    if (is_hidden || !entry.is_directory(ignored)) continue;
-    if (layout_by_manifest(entry.path())) corpora.push_back(entry.path().string());
-  }
-  std::ranges::sort(corpora);
-  return corpora;
+fs::path folder_above(const fs::path& folder) {
+  if (folder == "." || folder.filename() == "..") return folder == "." ? ".." : folder / "..";
+  return folder.has_parent_path() ? folder.parent_path() : ".";
 }
 
-// The sentence for a folder that is one level above a corpus or one below; empty: it is neither.
+// The sentence for a folder that is some levels above a corpus or below one; empty: it is neither.
 std::string other_level(const LayoutFiles& files) {
   if (!files.manifest.empty()) return {};
   constexpr std::size_t kShown = 3;
   const fs::path& folder = files.folder;
-  if (const auto corpora = corpora_in(folder); !corpora.empty()) {
+  if (const auto corpora = corpora_below(folder); !corpora.empty()) {
     const auto shown = std::span(corpora).first(std::min(kShown, corpora.size()));
     return corpora.size() == 1
                ? fmt::format("{} is no corpus itself: name the one in it, {}.", folder.string(),
@@ -183,12 +196,15 @@ std::string other_level(const LayoutFiles& files) {
                      "{}.",
                      folder.string(), fmt::join(shown, ", "));
   }
-  const fs::path above = folder == "."              ? fs::path("..")
-                         : folder.has_parent_path() ? folder.parent_path()
-                                                    : fs::path(".");
-  if (!layout_by_manifest(above)) return {};
-  return fmt::format("{} is the inside of a corpus: name the folder above it, {}.", folder.string(),
-                     above.string());
+  constexpr int kLevels = 2;
+  fs::path above = folder;
+  for (int level = 0; level < kLevels; ++level) {
+    above = folder_above(above);
+    if (!layout_by_manifest(above)) continue;
+    return fmt::format("{} is the inside of a corpus: name the folder above it, {}.",
+                       folder.string(), above.string());
+  }
+  return {};
 }
 
 // Where the recordings of the layout lie.
@@ -236,7 +252,7 @@ std::string no_layout_found(const LayoutFiles& files) {
       return unreadable(files.manifest, why);
     }
     if (has_audio_extension(files.manifest.string())) {
-      return without_texts(files.manifest, files.folder / "metadata.csv");
+      return without_texts({files.manifest.string()}, files.folder / "metadata.csv");
     }
   } else if (auto fault = unreadable_manifest(files.folder); !fault.empty()) {
     return fault;
@@ -255,7 +271,7 @@ std::string no_layout_found(const LayoutFiles& files) {
   if (auto fault = other_level(files); !fault.empty()) return fault;
   const auto recordings =
       files.manifest.empty() ? some_recordings(files.folder) : std::vector<std::string>();
-  if (!recordings.empty()) return without_texts(recordings.front(), files.folder / "metadata.csv");
+  if (!recordings.empty()) return without_texts(recordings, files.folder / "metadata.csv");
   return fmt::format(
       "The layout of {} is not known: it is none of {}; give the right one with --format, or write "
       "a file of lines path|text and name that.",
@@ -313,9 +329,9 @@ std::vector<std::string> remedies_of(std::span<const Skipped> skipped) {
   std::vector<std::string> remedies;
   if (const auto clip = std::ranges::find_if(skipped, is_too_long); clip != skipped.end()) {
     remedies.push_back(fmt::format(
-        "{} is too long to learn from ({}). Cut it ({}), and give each piece the line of its own "
-        "words in place of the old one.",
-        clip->file.string(), clip->measured, cutting_command(clip->file)));
+        "{} is too long to learn from ({}). Have it cut into clips with their texts ({}), and name "
+        "that folder as a corpus, too.",
+        clip->file.string(), clip->measured, clips_command(clip->file)));
   }
   if (const auto clip = std::ranges::find_if(skipped, has_unknown_sign); clip != skipped.end()) {
     const auto others = std::ranges::count_if(skipped, has_unknown_sign) - 1;

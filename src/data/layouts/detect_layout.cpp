@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "base/error.h"
@@ -161,14 +163,35 @@ bool names_bare_ids(const fs::path& file) {
 // What a tree without a manifest holds, by a look at some of it.
 std::optional<CorpusLayout> layout_of_tree(const fs::path& folder) {
   constexpr std::size_t kEnough = 20'000;
-  bool has_sound = false;
-  bool has_text = false;
+  std::set<std::string> texts;
+  std::vector<std::string> recordings;
   for (const std::string& file : some_files_below(folder, kEnough)) {
     if (file.ends_with(".normalized.txt")) return CorpusLayout::LibriTts;
-    has_sound = has_sound || has_audio_extension(file);
-    has_text = has_text || file.ends_with(".txt");
+    if (file.ends_with(".txt")) texts.insert(file);
+    if (has_audio_extension(file)) recordings.push_back(file);
   }
-  return has_sound && has_text ? std::optional(CorpusLayout::TextFiles) : std::nullopt;
+  const bool has_pair = std::ranges::any_of(recordings, [&texts](const std::string& recording) {
+    return texts.contains(std::string(without_audio_extension(recording)) + ".txt");
+  });
+  // Where corpora with manifests lie below it, the pair is but a part of what is there.
+  if (!has_pair || !corpora_below(folder).empty()) return std::nullopt;
+  return CorpusLayout::TextFiles;
+}
+
+// The folders in those folders, sorted.
+std::vector<fs::path> folders_in(const std::vector<fs::path>& around, std::size_t most) {
+  std::vector<fs::path> folders;
+  for (const fs::path& each : around) {
+    std::error_code failed;
+    for (const auto& entry : fs::directory_iterator(each, failed)) {
+      if (entry.path().filename().string().starts_with('.') || !is_folder(entry.path())) continue;
+      folders.push_back(entry.path());
+      if (folders.size() >= most) break;
+    }
+  }
+  std::ranges::sort(folders);
+  if (folders.size() > most) folders.resize(most);
+  return folders;
 }
 
 }  // namespace
@@ -186,6 +209,20 @@ std::optional<CorpusLayout> layout_by_manifest(const fs::path& folder) {
   return std::nullopt;
 }
 
+std::vector<std::string> corpora_below(const fs::path& folder) {
+  constexpr int kLevels = 3;
+  constexpr std::size_t kMostFolders = 300;
+  std::vector<std::string> corpora;
+  std::vector<fs::path> around{folder};
+  for (int level = 0; level < kLevels && corpora.empty(); ++level) {
+    around = folders_in(around, kMostFolders);
+    for (const fs::path& each : around) {
+      if (layout_by_manifest(each)) corpora.push_back(each.string());
+    }
+  }
+  return corpora;
+}
+
 namespace {
 
 std::optional<CorpusLayout> layout_of_folder(const fs::path& folder) {
@@ -194,6 +231,7 @@ std::optional<CorpusLayout> layout_of_folder(const fs::path& folder) {
 }
 
 std::optional<CorpusLayout> layout_of_file(const fs::path& folder, const fs::path& file) {
+  if (has_audio_extension(file.string())) return std::nullopt;
   const std::string line = first_line_of(file);
   if (is_nemo_line(line)) return CorpusLayout::NemoJsonl;
   if (is_common_voice_header(line)) return CorpusLayout::CommonVoice;

@@ -38,6 +38,10 @@ CorpusLayout detect_layout(const LayoutFiles& files);
 // though its tree may hold texts beside sounds.
 std::optional<CorpusLayout> layout_by_manifest(const std::filesystem::path& folder);
 
+// The corpora that lie below a folder, none of them in another: those nearest to it by
+// layout_by_manifest(), sorted. A few levels and some hundred folders are looked at.
+std::vector<std::string> corpora_below(const std::filesystem::path& folder);
+
 // The folder `name` in `folder`, in letters of either case: "wavs" is also "Wavs". As it is written
 // where there is none.
 std::filesystem::path subfolder(const std::filesystem::path& folder, std::string_view name);

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/message_text.h"
 #include "data/layouts/detect_layout.h"
 #include "data/layouts/layout.h"
 #include "data/layouts/manifest_builder.h"
@@ -12,6 +13,10 @@ namespace myxtts {
 
 namespace {
 
+std::string wrong_columns(std::size_t found, const std::string& wanted) {
+  return fmt::format("{}; must be {}", counted(static_cast<std::int64_t>(found), "column"), wanted);
+}
+
 // Adds the clips of lines "id|text" and "id|text|normalised text". Quotes are part of the text.
 void add_piped_lines(const std::filesystem::path& file, ManifestBuilder& builder) {
   ManifestLines lines(file);
@@ -19,7 +24,7 @@ void add_piped_lines(const std::filesystem::path& file, ManifestBuilder& builder
     const auto fields = split(lines.text(), '|');
     if (builder.is_header(fields[0], lines)) continue;
     if (fields.size() < 2 || fields.size() > 3) {
-      builder.add_bad_line(lines, fmt::format("{} columns, 2 or 3", fields.size()));
+      builder.add_bad_line(lines, wrong_columns(fields.size(), "2 or 3"));
       continue;
     }
     const bool is_normalised = fields.size() == 3 && !fields[2].empty();
@@ -70,7 +75,7 @@ Manifest read_plain(const LayoutFiles& files) {
     const auto fields = split_quoted(lines.text(), '|');
     if (builder.is_header(fields[0], lines)) continue;
     if (fields.size() < 2 || fields.size() > 4) {
-      builder.add_bad_line(lines, fmt::format("{} columns, 2 to 4", fields.size()));
+      builder.add_bad_line(lines, wrong_columns(fields.size(), "2 to 4"));
       continue;
     }
     builder.add(fields[0],
@@ -97,7 +102,7 @@ Manifest read_coqui_csv(const LayoutFiles& files) {
   while (lines.next()) {
     const auto fields = split_quoted(lines.text(), '|');
     if (fields.size() != columns.size()) {
-      builder.add_bad_line(lines, fmt::format("{} columns, {}", fields.size(), columns.size()));
+      builder.add_bad_line(lines, wrong_columns(fields.size(), std::to_string(columns.size())));
       continue;
     }
     builder.add(columns.field(fields, "audio_file"),
@@ -150,7 +155,7 @@ Manifest read_common_voice(const LayoutFiles& files) {
   while (lines.next()) {
     const auto fields = fields_of(lines.text());
     if (!columns.reaches(fields, "path") || !columns.reaches(fields, "sentence")) {
-      builder.add_bad_line(lines, fmt::format("{} columns, {}", fields.size(), columns.size()));
+      builder.add_bad_line(lines, wrong_columns(fields.size(), std::to_string(columns.size())));
       continue;
     }
     builder.add(columns.field(fields, "path"),
@@ -194,7 +199,9 @@ std::string fault_of(const nlohmann::json& object) {
 
 void add_line(const ManifestLines& lines, ManifestBuilder& builder) {
   if (lines.text().size() > kLongestLine) {
-    builder.add_bad_line(lines, fmt::format("{} bytes", lines.text().size()));
+    builder.add_bad_line(lines,
+                         fmt::format("{} bytes, at most {}", human_count(std::ssize(lines.text())),
+                                     human_count(kLongestLine)));
     return;
   }
   const auto object = nlohmann::json::parse(lines.text(), nullptr, false);

@@ -17,6 +17,7 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "config/model_part.h"
+#include "config/resumed_run.h"
 
 namespace myxtts {
 namespace {
@@ -136,11 +137,11 @@ void add_run(const fs::path& folder, const Identity& identity, std::string& arch
     found = add_run_files(folder / stage, "run/" + stage, identity, archive) || found;
   }
   if (!found) {
-    throw DataError(
-        fmt::format("The folder {} holds no log.txt, config.yaml or plan.json, so it is no run "
-                    "directory. Give --run "
-                    "the folder that training wrote to.",
-                    folder.string()));
+    const std::string near = flag_of_run_near("--run", folder);
+    throw DataError(fmt::format(
+        "The folder {} holds no log.txt, config.yaml or plan.json, so it is no run "
+        "directory; {}.",
+        folder.string(), near.empty() ? "give --run the folder that training wrote to" : near));
   }
 }
 

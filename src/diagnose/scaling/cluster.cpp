@@ -185,7 +185,7 @@ Cluster parse_cluster(std::string_view text, const Cluster& known) {
 }
 
 Cluster read_cluster_file(const std::filesystem::path& path, const Cluster& known) {
-  return parse_cluster(read_text_file(path, "The cluster's file", kLargestClusterFile), known);
+  return parse_cluster(read_text_file(path, "file of the cluster", kLargestClusterFile), known);
 }
 
 }  // namespace myxtts
