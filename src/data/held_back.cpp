@@ -51,8 +51,8 @@ Names without_repetition(const Names& names) {
 
 }  // namespace
 
-HoldBack hold_back_of(ModelPart stage) {
-  return stage == ModelPart::Speaker ? HoldBack::Speakers : HoldBack::Clips;
+HoldBack hold_back_of(ModelPart part) {
+  return part == ModelPart::Speaker ? HoldBack::Speakers : HoldBack::Clips;
 }
 
 bool is_held_back(std::string_view id, double share) {

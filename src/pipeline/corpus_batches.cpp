@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "data/batches/prompt_slice.h"
+#include "data/batches/sound_window.h"
 #include "text/language.h"
 
 namespace myxtts {

@@ -50,7 +50,7 @@ void link_or_copy(const fs::path& from, const fs::path& to) {
   if (failed) copy_apart(from, to);
 }
 
-// The files of a model folder that a stage leaves as they are.
+// The files of a model folder that a part leaves as they are.
 std::vector<std::string> fixed_names(const fs::path& folder, const PartFacts& part) {
   std::vector<std::string> names{files::kConfig, files::kVocabulary, files::kDvae, files::kModel,
                                  files::kVoices};
@@ -67,7 +67,7 @@ const NamedTensors& tensors_of(const OpenModel& network, std::string_view file) 
   return file == files::kDvae ? network.dvae : network.model;
 }
 
-// As a new model has it: the file that the stage does not train.
+// As a new model has it: the file that the part does not train.
 void write_fixed_tensors(const StartingModel& start) {
   for (const std::string file : {files::kModel, files::kDvae}) {
     if (file != start.part.file) {
@@ -96,12 +96,12 @@ std::vector<fs::path> StartingModel::fixed_files() const {
   return paths;
 }
 
-StartingModel start_from_folder(const fs::path& model, const fs::path& run, ModelPart stage,
+StartingModel start_from_folder(const fs::path& model, const fs::path& run, ModelPart part,
                                 const std::optional<std::string>& asked_size) {
   // Read before they are put together: GCC 12 destroys members twice when an initialiser throws.
   Vocabulary vocabulary = Vocabulary::load(model / files::kVocabulary);
   StartingModel start{.vocabulary = std::move(vocabulary)};
-  start.part = facts_of(stage);
+  start.part = facts_of(part);
   start.network = model_to_train(model, ids_of(start.vocabulary), asked_size);
   start.folder = make_start(run);
   const auto take = is_within(model, run) ? link_or_copy : copy_apart;

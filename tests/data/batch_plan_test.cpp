@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "data/batches/epoch_order.h"
 #include "data/batches/epoch_plan.h"
 #include "data/generated_clips.h"
 

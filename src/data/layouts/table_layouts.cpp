@@ -3,13 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "data/layouts/detect_layout.h"
 #include "data/layouts/layout.h"
 #include "data/layouts/manifest_builder.h"
-#include "data/layouts/manifest_lines.h"
 
 namespace myxtts {
-
 namespace {
 
 // Adds the clips of lines "id|text" and "id|text|normalised text". Quotes are part of the text.
