@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "config/run_config.h"
-#include "data/batches/epoch_plan.h"
+#include "data/batches/epoch_order.h"
 #include "data/clip.h"
 #include "data/held_back.h"
 #include "data/index/clip_index.h"

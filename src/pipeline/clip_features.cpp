@@ -40,11 +40,12 @@ at::Tensor ClipResampler::resampled(const at::Tensor& wave, std::int64_t from, s
   return found->second(padded).narrow(0, 0, resampled_length(samples, from, to));
 }
 
+namespace {
+
+// As 16-bit files hold it.
 at::Tensor in_16_bits(const at::Tensor& wave) {
   return (wave * kFullScale).round_().clamp_max_(kFullScale - 1).to(at::kShort);
 }
-
-namespace {
 
 constexpr std::int64_t kCodeFrames = 4;
 constexpr std::int64_t kGap = 4;  // frames between clips of a row, at least
@@ -69,11 +70,6 @@ ClipFeatures::ClipFeatures(const Dvae& dvae, const at::Tensor& mel_stats, c10::D
       row_frames_(row_frames),
       dvae_spectrogram_(dvae_mel_config(), device),
       resampler_(device) {}
-
-at::Tensor ClipFeatures::stored_samples(const ClipSound& clip) {
-  if (clip.rate == kRate) return clip.samples;
-  return in_16_bits(resampler_(clip, kRate));
-}
 
 std::vector<EncodedClip> ClipFeatures::load(std::span<const ClipSound> clips) {
   std::vector<EncodedClip> loaded;

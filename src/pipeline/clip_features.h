@@ -42,9 +42,6 @@ class ClipResampler {
   std::map<std::pair<std::int64_t, std::int64_t>, Resampler> resamplers_;  // by both rates
 };
 
-// As 16-bit files hold it.
-at::Tensor in_16_bits(const at::Tensor& wave);
-
 // What is made of a clip once and can be kept.
 struct EncodedClip {
   at::Tensor samples;  // [S] int16 at 22,050 Hz: what prompts are cut from
@@ -85,9 +82,6 @@ class ClipFeatures {
 
   // The same without codes.
   std::vector<EncodedClip> load(std::span<const ClipSound> clips);
-
-  // [S] int16 at kRate, as a cache holds them: for clips whose codes are known.
-  at::Tensor stored_samples(const ClipSound& clip);
 
   static std::int64_t code_count(std::int64_t samples) { return (samples + 1023) / 1024; }
 

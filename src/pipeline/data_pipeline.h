@@ -26,7 +26,6 @@
 #include "pipeline/host_stages.h"
 #include "pipeline/pipeline_options.h"
 #include "pipeline/pipeline_reading.h"
-#include "pipeline/step_clock.h"
 #include "pipeline/transfer_ring.h"
 
 namespace myxtts {

@@ -54,7 +54,7 @@ FeatureStage::FeatureStage(RoleDevice& data, std::span<const BatchTarget> target
     windows_ = std::make_unique<ClipWindows>(networks_.windows, networks_.mel_stats,
                                              networks_.speaker_dim, device);
   }
-  if (networks_.windows.kind().with_voices) {
+  if (networks_.windows.content().with_voices) {
     MYXTTS_CHECK(networks_.speaker_encoder != nullptr,
                  "windows with voices need a speaker encoder");
     voices_ = std::make_unique<ClipVoices>(*networks_.speaker_encoder, device);

@@ -35,7 +35,7 @@ struct FeatureNetworks {
   std::int64_t speaker_dim = 0;
 
   // Of the parts that the codes of clips matter to.
-  bool want_codes() const { return windows.empty() || windows.kind().with_voices; }
+  bool want_codes() const { return windows.empty() || windows.content().with_voices; }
 };
 
 // Where batches of one trainer go, and along which path. The device outlives the stage.

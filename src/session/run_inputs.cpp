@@ -35,7 +35,8 @@ RunDevices::RunDevices(const DevicePlan& plan, const RunDevices& first)
       speaker_dim(first.speaker_dim),
       mel_stats(first.mel_stats) {}
 
-RunDevices::RunDevices(const DevicePlan& plan, const OpenModel& network, const WindowKind& windows)
+RunDevices::RunDevices(const DevicePlan& plan, const OpenModel& network,
+                       const WindowContent& windows)
     : data(open_role_device(Role::Data, plan.data)),
       model(open_role_device(Role::Model, plan.model)) {
   const auto scope = data->enter(data->stream());
@@ -192,7 +193,7 @@ const OpenModel& network_for(StartingModel& start, const RunData& data, const Tr
 }
 
 std::vector<RunDevices> open_all(std::span<const DevicePlan> plans, const OpenModel& network,
-                                 const WindowKind& windows) {
+                                 const WindowContent& windows) {
   std::vector<RunDevices> devices;
   devices.reserve(plans.size());
   devices.emplace_back(plans.front(), network, windows);

@@ -32,7 +32,7 @@ namespace myxtts {
 // process have a model device each and share the rest, which lives as long as the last of them.
 struct RunDevices {
   // Throw DeviceError.
-  RunDevices(const DevicePlan& plan, const OpenModel& network, const WindowKind& windows);
+  RunDevices(const DevicePlan& plan, const OpenModel& network, const WindowContent& windows);
   // Of a further rank, beside the same data device.
   RunDevices(const DevicePlan& plan, const RunDevices& first);
 

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "data/batches/epoch_order.h"
 #include "data/batches/epoch_plan.h"
 #include "data/generated_clips.h"
 

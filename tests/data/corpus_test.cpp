@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "data/batches/epoch_plan.h"
+#include "data/batches/epoch_order.h"
 #include "data/generated_clips.h"
 
 namespace myxtts::corpus_test {

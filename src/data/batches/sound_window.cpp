@@ -75,15 +75,46 @@ std::int64_t stretched(std::int64_t count, double scale) {
   return static_cast<std::int64_t>(std::floor(static_cast<double>(count) * scale));
 }
 
+// The windows of a part where nothing else is asked for.
 struct UsualWindow {
-  std::int64_t unit = 1;
+  std::int64_t unit = 1;  // samples
   std::int64_t rate = 0;
   double seconds = 0;
 };
 
+UsualWindow dvae_window(const ModelConfig&) {
+  return {.unit = dvae_mel_config().hop, .rate = kModelRate, .seconds = 1.5};
+}
+
+UsualWindow vocoder_window(const ModelConfig& model) {
+  constexpr double kFrames = 32;
+  const std::int64_t hop = model.decoder.output_hop;
+  const std::int64_t rate = model.decoder.output_sample_rate;
+  return {.unit = hop,
+          .rate = rate,
+          .seconds = kFrames * static_cast<double>(hop) / static_cast<double>(rate)};
+}
+
+UsualWindow speaker_window(const ModelConfig& model) {
+  return {.rate = model.speaker_encoder.sample_rate, .seconds = 2.0};
+}
+
+std::int64_t mel_frames(const WindowPlan& plan, std::int64_t samples, std::int64_t /*codes*/) {
+  return samples / plan.unit + 1;
+}
+
+// As the vocoder stretches latents, first to the hop, then to the rate.
+std::int64_t vocoder_frames(const WindowPlan& plan, std::int64_t /*samples*/, std::int64_t codes) {
+  return stretched(stretched(codes, ratio(kCodeSamples, plan.unit)), ratio(plan.rate, kModelRate));
+}
+
+std::int64_t samples_at_rate(const WindowPlan& plan, std::int64_t samples, std::int64_t /*codes*/) {
+  return resampled_length(samples, kModelRate, plan.rate);
+}
+
 // All that is known of the windows of a part.
 struct PartWindows {
-  WindowKind kind = {};
+  WindowContent content = {};
   std::int64_t per_clip = 4;
   std::int64_t multiple = 1;  // units that a length is a multiple of
   UsualWindow (*usual)(const ModelConfig& model) = nullptr;
@@ -91,61 +122,37 @@ struct PartWindows {
 };
 
 constexpr std::array kPartWindows{
-    PartWindows{.kind = {.part = ModelPart::Dvae, .as_mel = true},
+    PartWindows{.content = {.part = ModelPart::Dvae, .as_mel = true},
                 .multiple = kCodeFrames,
-                .usual =
-                    [](const ModelConfig&) {
-                      return UsualWindow{
-                          .unit = dvae_mel_config().hop, .rate = kModelRate, .seconds = 1.5};
-                    },
-                .units = [](const WindowPlan& plan, std::int64_t samples,
-                            std::int64_t) { return samples / plan.unit + 1; }},
-    PartWindows{.kind = {.part = ModelPart::Decoder, .of_recording = true, .with_voices = true},
-                .usual =
-                    [](const ModelConfig& model) {
-                      constexpr double kFrames = 32;
-                      const auto& decoder = model.decoder;
-                      return UsualWindow{
-                          .unit = decoder.output_hop,
-                          .rate = decoder.output_sample_rate,
-                          .seconds = kFrames * static_cast<double>(decoder.output_hop) /
-                                     static_cast<double>(decoder.output_sample_rate)};
-                    },
-                // As the vocoder stretches latents, first to the hop, then to the rate.
-                .units =
-                    [](const WindowPlan& plan, std::int64_t, std::int64_t codes) {
-                      return stretched(stretched(codes, ratio(kCodeSamples, plan.unit)),
-                                       ratio(plan.rate, kModelRate));
-                    }},
-    PartWindows{
-        .kind = {.part = ModelPart::Speaker, .with_speakers = true},
-        .per_clip = 2,
-        .usual =
-            [](const ModelConfig& model) {
-              return UsualWindow{.rate = model.speaker_encoder.sample_rate, .seconds = 2.0};
-            },
-        .units = [](const WindowPlan& plan, std::int64_t samples,
-                    std::int64_t) { return resampled_length(samples, kModelRate, plan.rate); }}};
+                .usual = dvae_window,
+                .units = mel_frames},
+    PartWindows{.content = {.part = ModelPart::Decoder, .of_recording = true, .with_voices = true},
+                .usual = vocoder_window,
+                .units = vocoder_frames},
+    PartWindows{.content = {.part = ModelPart::Speaker, .with_speakers = true},
+                .per_clip = 2,
+                .usual = speaker_window,
+                .units = samples_at_rate}};
 
 constexpr PartWindows kNoWindows;
 
-const PartWindows& all_of(ModelPart part) {
+const PartWindows& contents_of(ModelPart part) {
   if (!facts_of(part).on_windows) return kNoWindows;
   const auto* const found = std::ranges::find(
-      kPartWindows, part, [](const PartWindows& windows) { return windows.kind.part; });
+      kPartWindows, part, [](const PartWindows& windows) { return windows.content.part; });
   MYXTTS_CHECK(found != kPartWindows.end(), "the part {} has no windows", name_of(part));
   return *found;
 }
 
 }  // namespace
 
-const WindowKind& windows_of(ModelPart part) {
-  return all_of(part).kind;
+const WindowContent& windows_of(ModelPart part) {
+  return contents_of(part).content;
 }
 
 WindowPlan plan_windows(const TrainConfig& train, const ModelConfig& model, std::int64_t slots) {
   if (!facts_of(train.stage).on_windows) return {};
-  const PartWindows& part = all_of(train.stage);
+  const PartWindows& part = contents_of(train.stage);
   const UsualWindow usual = part.usual(model);
   WindowPlan plan{.part = train.stage,
                   .slots = slots,
@@ -159,7 +166,7 @@ WindowPlan plan_windows(const TrainConfig& train, const ModelConfig& model, std:
 }
 
 std::int64_t units_of(const WindowPlan& plan, std::int64_t samples, std::int64_t codes) {
-  return plan.empty() ? 0 : all_of(plan.part).units(plan, samples, codes);
+  return plan.empty() ? 0 : contents_of(plan.part).units(plan, samples, codes);
 }
 
 std::int64_t training_window(const VisitDraw& draw, std::int64_t window, std::int64_t last) {

@@ -48,14 +48,14 @@ ReplacedCodes training_noise(const VisitDraw& draw, double share, std::int64_t c
 inline constexpr std::int64_t kLongestPrompt = 132'300;
 
 // What the windows of a part hold.
-struct WindowKind {
+struct WindowContent {
   ModelPart part = ModelPart::Gpt;
   bool as_mel = false;         // mel spectrograms; else sound
   bool of_recording = false;   // sound of the recording itself; else of the clip at 22,050 Hz
   bool with_voices = false;    // and the codes and speaker vectors of their clips
   bool with_speakers = false;  // and the numbers of their speakers
 };
-const WindowKind& windows_of(ModelPart part);  // of none where it takes no windows
+const WindowContent& windows_of(ModelPart part);  // of none where it takes no windows
 
 // What parts that train on sound cut out of each clip: windows of one length, each beginning at a
 // multiple of `unit` samples.
@@ -72,7 +72,7 @@ struct WindowPlan {
   std::int64_t rate = 0;    // samples a second
 
   bool empty() const { return !facts_of(part).on_windows; }
-  const WindowKind& kind() const { return windows_of(part); }
+  const WindowContent& content() const { return windows_of(part); }
   std::int64_t count() const { return slots * per_clip; }  // of a batch
   std::int64_t samples() const { return length * unit; }   // of a window
 };
