@@ -101,7 +101,7 @@ void require_rows_of_vocabulary(const SafetensorsReader& weights, const fs::path
 }
 
 // Streams the file with `grown` in place of the tensors of these names.
-void write_weights(const fs::path& path, const SafetensorsReader& weights,
+void write_grown_weights(const fs::path& path, const SafetensorsReader& weights,
                    const NamedTensors& grown) {
   TensorViews views = weights.tensors();
   for (const auto& [name, tensor] : grown) {
@@ -136,7 +136,7 @@ void write_grown_folder(const fs::path& model, const ExtendedVocabulary& extende
   require_tensors(weights, checkpoint_specs(
                                parse_model_config(with_text_ids(old_json, ids, subject), subject)));
 
-  write_weights(target / files::kModel, weights,
+  write_grown_weights(target / files::kModel, weights,
                 grow_vocabulary(read_tensors(model / files::kModel), growth_plan(extended)));
   ids.count = extended.new_rows();
   write_file_atomically(target / files::kConfig, bytes_of(with_text_ids(old_json, ids, subject)));

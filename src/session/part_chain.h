@@ -43,7 +43,6 @@ class PartChain {
   PartChain(const EffectiveConfig& settings, std::filesystem::path run);
 
   std::size_t size() const { return parts_.size(); }
-  ModelPart part(std::size_t index) const { return parts_[index]; }
   // The first part that is not finished; nothing: all are.
   std::optional<std::size_t> next() const;
 
