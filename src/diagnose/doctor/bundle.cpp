@@ -132,8 +132,8 @@ void add_run(const fs::path& folder, const Identity& identity, std::string& arch
   bool found = add_run_files(folder, "run", identity, archive);
   // A run of several parts has a folder for each.
   for (const ModelPart part : kModelParts) {
-    const std::string part(name_of(part));
-    found = add_run_files(folder / part, "run/" + part, identity, archive) || found;
+    const std::string name(name_of(part));
+    found = add_run_files(folder / name, "run/" + name, identity, archive) || found;
   }
   if (!found) {
     throw DataError(
