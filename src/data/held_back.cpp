@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/checksum.h"
+#include "data/batches/sound_window.h"
 
 namespace myxtts {
 namespace {
@@ -52,7 +53,7 @@ Names without_repetition(const Names& names) {
 }  // namespace
 
 HoldBack hold_back_of(ModelPart part) {
-  return part == ModelPart::Speaker ? HoldBack::Speakers : HoldBack::Clips;
+  return windows_of(part).with_speakers ? HoldBack::Speakers : HoldBack::Clips;
 }
 
 bool is_held_back(std::string_view id, double share) {

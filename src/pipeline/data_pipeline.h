@@ -154,7 +154,7 @@ class FeatureLoop {
 
 // The whole way of a batch, from the files of a corpus to the model device:
 //
-//   reader ▶ decoder ▶ batcher ▶ collator ▶ feature stage ▶ transfer ring ▶ Outlet::next()
+//   reader ▶ clip loader ▶ batcher ▶ collator ▶ feature stage ▶ transfer ring ▶ Outlet::next()
 //   └───────── HostStages ─────────────┘   └ FeatureLoop ┘ └───── Outlet ───────────────┘
 //
 // Batches come in the order of the plan, whatever the threads do. The device's part is a template

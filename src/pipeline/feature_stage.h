@@ -120,7 +120,7 @@ class FeatureStage {
   std::unique_ptr<ClipFeatures> features_;
   std::unique_ptr<PromptMels> prompts_;
   std::unique_ptr<ClipWindows> windows_;  // null: the stage takes none
-  std::unique_ptr<ClipVoices> voices_;    // of the decoder's
+  std::unique_ptr<ClipVoices> voices_;    // of the vocoder's
   std::array<std::unique_ptr<Side>, 2> sides_;
   std::vector<std::unique_ptr<BatchTransfer>> transfers_;  // one for each trainer
   const StageProbe* probe_ = nullptr;

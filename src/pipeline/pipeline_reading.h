@@ -25,7 +25,7 @@ struct StageReading {
   std::size_t workers = 1;  // at work now
   LoadReading load = {};    // of all of them together
   std::int64_t clips = 0;   // of the stages that work clip by clip: how many they did
-  double cpu_seconds = 0;   // of the decoders: the part of their busy time that they computed
+  double cpu_seconds = 0;   // of the clip loaders: the part of their busy time that they computed
 };
 
 // A stage's busy time, or what it waited, of all its time.
@@ -114,7 +114,7 @@ struct StageProbe {
   std::int64_t token_counts = 0;
   std::int64_t least_tokens = 0;
 
-  std::atomic<std::int64_t> file_nanoseconds = 0;  // of decoders, reading files
+  std::atomic<std::int64_t> file_nanoseconds = 0;  // of clip loaders, reading files
 
   void report(Work work) const {
     if (on_work) on_work(work);

@@ -147,7 +147,7 @@ std::int64_t bytes_below(const fs::path& folder) {
 }
 
 // Where the part has its checkpoints: one of --stages in a folder of its own.
-fs::path folder_of_stage(const RunConfig& config) {
+fs::path folder_of_part(const RunConfig& config) {
   const fs::path& run = config.run.checkpoint_dir;
   const fs::path own = run / name_of(config.train.stage);
   std::error_code unreadable;
@@ -170,7 +170,7 @@ void add_folder(std::span<const RunFacts> before, RunFacts& facts) {
   SystemProbe probe;
   facts.disk = probe.disk(existing_folder(facts.config.run.checkpoint_dir));
   if (facts.disk.fault.empty()) facts.disk.fault = writing_fault(facts.disk.folder);
-  const fs::path folder = folder_of_stage(facts.config);
+  const fs::path folder = folder_of_part(facts.config);
   facts.held_bytes = bytes_below(folder / "checkpoints") + bytes_below(folder / "start");
   gather([&] { return steps_before(folder, facts.config.run); }, facts.steps_done, facts.run_fault);
   facts.bytes_before = 0;

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/log.h"
+#include "data/batches/sound_window.h"
 #include "run/model_folder.h"
 #include "session/vocabulary_texts.h"
 #include "train/starting_point.h"
@@ -55,7 +56,7 @@ std::vector<std::string> fixed_names(const fs::path& folder, const PartFacts& pa
   std::vector<std::string> names{files::kConfig, files::kVocabulary, files::kDvae, files::kModel,
                                  files::kVoices};
   std::erase(names, part.file);
-  if (part.part == ModelPart::Speaker) names.emplace_back(files::kSpeakers);
+  if (windows_of(part.part).with_speakers) names.emplace_back(files::kSpeakers);
   const std::string licence =
       parse_licence(read_config_text(folder), (folder / files::kConfig).string()).file;
   if (!licence.empty()) names.push_back(fs::path(licence).filename().string());
