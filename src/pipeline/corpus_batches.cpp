@@ -134,9 +134,4 @@ void CorpusBatches::leave_out(ClipNumber number, const Skipped& skipped) {
   list_.check_limit(clips_);
 }
 
-std::size_t CorpusBatches::left_out() const {
-  const std::lock_guard lock(mutex_);
-  return left_out_.size();
-}
-
 }  // namespace myxtts

@@ -83,10 +83,6 @@ TextIds ids_of(const Vocabulary& vocabulary) {
   return {.count = vocabulary.rows(), .start = vocabulary.start(), .stop = vocabulary.stop()};
 }
 
-NamedTensors StartingModel::trained() const {
-  return trained_tensors(part, tensors_of(network, part.file));
-}
-
 NamedTensors StartingModel::untrained() const {
   return untrained_tensors(part, tensors_of(network, part.file));
 }

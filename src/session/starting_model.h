@@ -24,8 +24,7 @@ struct StartingModel {
   bool from_nothing = false;          // every part is random
   PartFacts part = {};                // that is trained
 
-  NamedTensors trained() const;
-  NamedTensors untrained() const;  // the rest of the file that the trained ones are in
+  NamedTensors untrained() const;  // of the file that the trained ones are in, the rest
   std::vector<std::filesystem::path> fixed_files() const;
 };
 
