@@ -432,7 +432,7 @@ void check_order(const EffectiveConfig& config) {
       if (place(part) != stages.end()) right.push_back(part);
     }
     throw ConfigError(fmt::format(
-        "{}, but the stage {} learns from what {} makes, so that {} comes first; give --stages {}.",
+        "{}, but the part {} learns from what {} makes, so that {} comes first; give --stages {}.",
         statement(config, "train.stages"), name_of(second), name_of(first), name_of(first),
         format_parts(right)));
   }
