@@ -18,7 +18,7 @@
 #include "base/progress.h"
 #include "cli/command.h"
 #include "cli/config_flags.h"
-#include "data/batches/prompt_slice.h"
+#include "data/batches/sound_window.h"
 #include "data/corpus.h"
 #include "data/skipped.h"
 #include "device/torch_device.h"

@@ -34,7 +34,6 @@
 #include "session/part_chain.h"
 #include "session/plan_run.h"
 #include "session/ranks/rank_start.h"
-#include "session/ranks/rank_threads.h"
 #include "session/run_checks.h"
 #include "session/run_record.h"
 #include "session/run_report.h"

@@ -19,7 +19,6 @@
 #include "run/model_folder.h"
 #include "run/open_model.h"
 #include "run/staged_folder.h"
-#include "session/grown_model.h"
 #include "session/vocabulary_texts.h"
 #include "text/language.h"
 #include "text/vocabulary_learning.h"

@@ -43,7 +43,7 @@ std::vector<std::string> cautions(const EffectiveConfig& config) {
   std::vector<std::string> found;
   if (values.train.prompt_mask == PromptMask::Peer) {
     found.emplace_back(
-        "--prompt-mask peer repeats a slip of the Python trainer, which masks the wrong codes of "
+        "--prompt-mask peer repeats a slip of coqui-tts, which masks the wrong codes of "
         "one clip in each batch; it is there for comparing with it. Train with --prompt-mask "
         "clip.");
   }
@@ -343,7 +343,7 @@ void check_prompts(const EffectiveConfig& config) {
   }
   if (train.prompt_mask == PromptMask::Peer) {
     refuse(config, "train.prompt_from", "train.prompt_mask",
-           "the peer cuts prompts from the clip itself: leave one of them out");
+           "coqui-tts cuts prompts from the clip itself: leave one of them out");
   }
 }
 
@@ -351,21 +351,21 @@ void check_prompts(const EffectiveConfig& config) {
 void check_stage(const EffectiveConfig& config) {
   const TrainConfig& train = config.values.train;
   if (!facts_of(train.stage).on_windows) {
-    const std::string_view remedy = "the stage gpt takes whole clips: leave the windows out";
+    const std::string_view remedy = "the part gpt takes whole clips: leave the windows out";
     if (train.windows_per_clip) refuse(config, "train.stage", "train.windows_per_clip", remedy);
     if (train.window) refuse(config, "train.stage", "train.window", remedy);
     return;
   }
   if (config.values.data.cache_dataset) {
     refuse(config, "train.stage", "data.cache_dataset",
-           fmt::format("the feature cache serves the stage gpt alone: leave {} out",
+           fmt::format("the feature cache serves the part gpt alone: leave {} out",
                        source_of(config, "data.cache_dataset")));
   }
   if (config.values.devices.mode == Mode::Auto) {
     refuse(config, "train.stage", "devices.mode",
-           "placements are measured with the stage gpt: name a mode, as in --mode single");
+           "placements are measured with the part gpt: name a mode, as in --mode single");
   }
-  const std::string_view remedy = "that saves memory of the stage gpt alone: leave it out";
+  const std::string_view remedy = "that saves memory of the part gpt alone: leave it out";
   if (train.recompute.value_or(false)) refuse(config, "train.stage", "train.recompute", remedy);
   if (train.release_gradients.value_or(false)) {
     refuse(config, "train.stage", "train.release_gradients", remedy);
@@ -432,7 +432,7 @@ void check_order(const EffectiveConfig& config) {
       if (place(part) != stages.end()) right.push_back(part);
     }
     throw ConfigError(fmt::format(
-        "{}, but the stage {} learns from what {} makes, so that {} comes first; give --stages {}.",
+        "{}, but the part {} learns from what {} makes, so that {} comes first; give --stages {}.",
         statement(config, "train.stages"), name_of(second), name_of(first), name_of(first),
         format_parts(right)));
   }

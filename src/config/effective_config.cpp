@@ -70,7 +70,7 @@ std::string subject(const Setting& setting) {
   switch (setting.origin.kind) {
     case Origin::Kind::File:
       return fmt::format("{}: {}", describe(setting.origin),
-                         setting.stage ? fmt::format("{} of the stage {}", setting.field->key,
+                         setting.stage ? fmt::format("{} of the part {}", setting.field->key,
                                                      name_of(*setting.stage))
                                        : setting.field->key);
     case Origin::Kind::Flag:

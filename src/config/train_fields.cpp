@@ -117,11 +117,11 @@ void add_visits(std::vector<Field>& fields) {
       "Each visit of a clip begins up to 46 ms later, by chance: the same sound in other codes, "
       "against learning a small corpus by heart. Not with --cache-dataset, which keeps codes.");
   training.add(MYXTTS_FIELD(train.code_noise), "SHARE", number_between(0.0, 0.9),
-               "The share of codes that the stage gpt reads wrongly, by chance, while it still has "
+               "The share of codes that the part gpt reads wrongly, by chance, while it still has "
                "to say the right ones: with less to go by in what was said before, it listens to "
                "the text earlier.");
   training.add(MYXTTS_FIELD(train.guide), "WEIGHT", number_between(0.0, 100.0),
-               "How much the stage gpt is told, beside its losses, that speech goes through its "
+               "How much the part gpt is told, beside its losses, that speech goes through its "
                "text from the beginning to the end; for models from nothing with little speech, 0 "
                "leaves it to find that out.");
 }
@@ -129,13 +129,13 @@ void add_visits(std::vector<Field>& fields) {
 void add_windows(std::vector<Field>& fields) {
   FieldGroup training(fields, "Training");
   training.add(MYXTTS_FIELD(train.windows_per_clip), "N", or_auto(integer_between(1, 64)),
-               "Pieces that the stages dvae, decoder and speaker cut out of each clip of a batch; "
+               "Pieces that the parts dvae, decoder and speaker cut out of each clip of a batch; "
                "auto is 4 for dvae and decoder, 2 for speaker.");
   training.add(MYXTTS_FIELD(train.window), "SECONDS", or_auto(number_between(0.1, 10.0)),
                "How long such a piece is; auto is 1.5 for dvae, 0.34 for decoder (32 frames), 2 "
                "for speaker.");
   training.add(MYXTTS_FIELD(train.mel_only_steps), "N", integer_between(0, 1'000'000'000),
-               "Steps of the stage decoder before its discriminators take part: several times as "
+               "Steps of the part decoder before its discriminators take part: several times as "
                "fast, they bring the first words, which stay hollow without what follows.");
 }
 

@@ -21,8 +21,8 @@
 #include "base/log.h"
 #include "base/message_text.h"
 #include "data/clip_decoder.h"
-#include "data/index/index_folder.h"
-#include "data/index/script_check.h"
+#include "data/index/clip_checks.h"
+#include "data/index/corpus_scan.h"
 #include "data/layouts/corpus_faults.h"
 #include "data/skipped.h"
 

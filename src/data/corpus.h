@@ -87,7 +87,7 @@ inline constexpr const char* kOneSpeaker =
     "The corpus has one speaker, and a speaker encoder learns from telling several apart. A "
     "decoder "
     "of one voice needs no trained encoder: its speaker vector is that of an encoder of fixed "
-    "random weights, nearly the same for every clip. Leave the stage speaker out.";
+    "random weights, nearly the same for every clip. Leave the part speaker out.";
 
 // The speakers of a run: those of its training clips from 0, in the order of their names. Equal
 // names in different corpora are different speakers, and a corpus without names is one speaker.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/checksum.h"
+#include "data/batches/sound_window.h"
 
 namespace myxtts {
 namespace {
@@ -51,8 +52,8 @@ Names without_repetition(const Names& names) {
 
 }  // namespace
 
-HoldBack hold_back_of(ModelPart stage) {
-  return stage == ModelPart::Speaker ? HoldBack::Speakers : HoldBack::Clips;
+HoldBack hold_back_of(ModelPart part) {
+  return windows_of(part).with_speakers ? HoldBack::Speakers : HoldBack::Clips;
 }
 
 bool is_held_back(std::string_view id, double share) {

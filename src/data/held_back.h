@@ -17,8 +17,8 @@ enum class HoldBack {
   Speakers,  // the same of speakers, with all their clips; of fewer than three speakers, clips
 };
 
-// That of a run of this stage: a speaker encoder is measured on voices that it never heard.
-HoldBack hold_back_of(ModelPart stage);
+// That of a run of this part: a speaker encoder is measured on voices that it never heard.
+HoldBack hold_back_of(ModelPart part);
 
 // So many are held back wherever they are no more than a tenth; one in every smaller corpus of two.
 inline constexpr std::size_t kLeastHeldBack = 8;

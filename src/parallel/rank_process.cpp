@@ -16,7 +16,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "parallel/rank_share.h"
+#include "parallel/world.h"
 
 namespace myxtts {
 namespace {

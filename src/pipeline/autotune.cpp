@@ -10,8 +10,8 @@ namespace myxtts {
 namespace {
 
 constexpr double kStarved = 0.05;         // of the batcher's time spent waiting for a batch
-constexpr double kAllBusy = 0.80;         // of the decoders' time
-constexpr double kTimeToSpare = 0.5;      // decoders busy for less than that
+constexpr double kAllBusy = 0.80;         // of the clip loaders' time
+constexpr double kTimeToSpare = 0.5;      // clip loaders busy for less than that
 constexpr double kOftenFull = 0.2;        // of the reader's time spent waiting for a place
 constexpr std::size_t kMostBuffer = 200;  // batches
 constexpr std::int64_t kBatches = 16;     // at least, between decisions
@@ -38,10 +38,10 @@ std::optional<TuneDecision> Autotune::update(const PipelineReading& reading, Clo
   if (!before || std::exchange(just_changed_, false)) return std::nullopt;
 
   const LoadReading batcher = reading.stage("batcher").load - before->stage("batcher").load;
-  const LoadReading decoder = reading.stage("decoder").load - before->stage("decoder").load;
+  const LoadReading loaders = reading.stage("decoder").load - before->stage("decoder").load;
   const double starved = ratio(seconds(batcher.waiting_for_input), passed);
   const double busy =
-      ratio(seconds(decoder.busy), seconds(decoder.busy + decoder.waiting_for_input));
+      ratio(seconds(loaders.busy), seconds(loaders.busy + loaders.waiting_for_input));
   const LoadReading reader = reading.stage("reader").load - before->stage("reader").load;
   const double full = ratio(seconds(reader.waiting_for_output), passed);
   const double rate = ratio(static_cast<double>(reading.batches - before->batches), passed);
@@ -59,11 +59,11 @@ std::optional<TuneDecision> Autotune::end_trial(double batches_a_second) {
   const std::optional<std::size_t> workers = std::exchange(workers_before_, std::nullopt);
   if (!workers || batches_a_second >= kWorthIt * batches_a_second_before_) return std::nullopt;
   workers_are_final_ = true;
-  return TuneDecision{
-      .workers = workers,
-      .reason = fmt::format("back to {} decoders: more of them gave {:.1f} batches/s in place of "
-                            "{:.1f}, so it is not decoders that are lacking",
-                            *workers, batches_a_second, batches_a_second_before_)};
+  return TuneDecision{.workers = workers,
+                      .reason = fmt::format(
+                          "back to {} clip loaders: more of them gave {:.1f} batches/s in place of "
+                          "{:.1f}, so it is not clip loaders that are lacking",
+                          *workers, batches_a_second, batches_a_second_before_)};
 }
 
 std::optional<TuneDecision> Autotune::more_workers(double starved, double busy, std::size_t workers,
@@ -73,11 +73,11 @@ std::optional<TuneDecision> Autotune::more_workers(double starved, double busy, 
   workers_before_ = workers;
   batches_a_second_before_ = batches_a_second;
   const std::size_t more = std::min(workers + (workers + 1) / 2, most_workers_);
-  return TuneDecision{
-      .workers = more,
-      .reason = fmt::format("{} decoders in place of {}: they are busy {:.0f} % of the time, and "
-                            "batches are waited for {:.0f} % of it",
-                            more, workers, 100 * busy, 100 * starved)};
+  return TuneDecision{.workers = more,
+                      .reason = fmt::format(
+                          "{} clip loaders in place of {}: they are busy {:.0f} % of the time, and "
+                          "batches are waited for {:.0f} % of it",
+                          more, workers, 100 * busy, 100 * starved)};
 }
 
 std::optional<TuneDecision> Autotune::more_buffer(double starved, double busy,
@@ -88,7 +88,7 @@ std::optional<TuneDecision> Autotune::more_buffer(double starved, double busy,
   return TuneDecision{.buffer = more,
                       .reason = fmt::format(
                           "a buffer of {} batches in place of {}: batches are waited for {:.0f} % "
-                          "of the time though decoders are busy only {:.0f} % of it",
+                          "of the time though clip loaders are busy only {:.0f} % of it",
                           more, buffer.capacity, 100 * starved, 100 * busy)};
 }
 

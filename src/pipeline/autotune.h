@@ -18,18 +18,18 @@ struct TuneDecision {
   std::string reason = {};
 };
 
-// Looks at the stages' waiting meters while they run and says how many decoders and how large a
+// Looks at the stages' waiting meters while they run and says how many clip loaders and how large a
 // buffer they need. Neither has an influence on what a batch holds or on their order.
 //
 // Note [Autotune converges]
-// Workers are added while batches are waited for and every decoder is busy, half as many again at a
-// time. When the next decision finds less than 5 % more batches a second, decoders were not what
-// was lacking (the disk was, or the cores): the addition is taken back and nothing is added for the
-// rest of the run. Otherwise it stays. The buffer is doubled while batches are waited for although
-// the decoders have time to spare and it is full at other times: then it is the unevenness of clips
-// that has to be bridged.
-// Nothing else is ever taken back, so there are at most log(most) changes of each kind and one step
-// back: it cannot oscillate. What is not lacking is not removed: an idle worker costs nothing.
+// Workers are added while batches are waited for and every clip loader is busy, half as many again
+// at a time. When the next decision finds less than 5 % more batches a second, clip loaders were
+// not what was lacking (the disk was, or the cores): the addition is taken back and nothing is
+// added for the rest of the run. Otherwise it stays. The buffer is doubled while batches are waited
+// for although the clip loaders have time to spare and it is full at other times: then it is the
+// unevenness of clips that has to be bridged. Nothing else is ever taken back, so there are at most
+// log(most) changes of each kind and one step back: it cannot oscillate. What is not lacking is not
+// removed: an idle worker costs nothing.
 //
 // One thread at a time.
 class Autotune {

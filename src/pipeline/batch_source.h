@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "data/batches/batch_plan.h"
-#include "data/batches/prompt_slice.h"
 #include "data/batches/sound_window.h"
 #include "data/cache/feature_cache.h"
 #include "data/clip_decoder.h"

@@ -43,7 +43,7 @@ struct LoadedClip {
 // A clip that is there, or why it is not.
 using ClipResult = std::variant<LoadedClip, Skipped>;
 
-// A batch as the decoders leave it: the clips that are there, which may be none.
+// A batch as the clip loaders leave it: the clips that are there, which may be none.
 struct LoadedBatch {
   std::int64_t number = -1;
   PlannedBatch planned = {};
@@ -62,16 +62,16 @@ struct ClipJob {
 //
 //   reader ──reserve()──▶ [ n: 32 of 32 | n+1: 30 of 32 | n+2: 7 of 32 ] ──take()──▶ batcher
 //                              ▲ put()   ▲ put()           ▲ put()
-//                              └──────── decoders ─────────┘
+//                              └────── clip loaders ───────┘
 //
 // Note [Places before work]
-// A batch gets its place before any of its clips is given to a decoder, and places are given in
-// order. So whatever a decoder holds in its hands belongs into a place that is there already: put()
-// never waits, the oldest batch can always be completed, and a slow clip delays its own batch and
-// stops the reader once the window is full, without a deadlock and without growth. The oldest place
-// is given even when it alone exceeds the bytes.
+// A batch gets its place before any of its clips is given to a clip loader, and places are given in
+// order. So whatever a clip loader holds in its hands belongs into a place that is there already:
+// put() never waits, the oldest batch can always be completed, and a slow clip delays its own batch
+// and stops the reader once the window is full, without a deadlock and without growth. The oldest
+// place is given even when it alone exceeds the bytes.
 //
-// One reader, one batcher, any number of decoders. finish(), fail() and stop() are those of
+// One reader, one batcher, any number of clip loaders. finish(), fail() and stop() are those of
 // BoundedQueue: they never wait and wake both sides; a failure goes before everything else.
 class BatchWindow {
  public:
@@ -85,7 +85,7 @@ class BatchWindow {
   // Reader. The batch reserved last is the last one.
   void finish();
 
-  // Decoders. The clip at `index` of a batch that has a place. False: leave.
+  // Clip loaders. The clip at `index` of a batch that has a place. False: leave.
   [[nodiscard]] bool put(std::int64_t number, std::size_t index, ClipResult clip);
 
   // Anybody. Every take() throws `cause` from now on.

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <vector>
 
 #include <ATen/ATen.h>
 
 #include "audio/phase_filter.h"
 #include "base/error.h"
 #include "config/model.h"
+#include "kernels/mel/sound_mel.h"
 
 namespace myxtts {
 namespace {
@@ -38,11 +40,12 @@ at::Tensor ClipResampler::resampled(const at::Tensor& wave, std::int64_t from, s
   return found->second(padded).narrow(0, 0, resampled_length(samples, from, to));
 }
 
+namespace {
+
+// As 16-bit files hold it.
 at::Tensor in_16_bits(const at::Tensor& wave) {
   return (wave * kFullScale).round_().clamp_max_(kFullScale - 1).to(at::kShort);
 }
-
-namespace {
 
 constexpr std::int64_t kCodeFrames = 4;
 constexpr std::int64_t kGap = 4;  // frames between clips of a row, at least
@@ -67,11 +70,6 @@ ClipFeatures::ClipFeatures(const Dvae& dvae, const at::Tensor& mel_stats, c10::D
       row_frames_(row_frames),
       dvae_spectrogram_(dvae_mel_config(), device),
       resampler_(device) {}
-
-at::Tensor ClipFeatures::stored_samples(const ClipSound& clip) {
-  if (clip.rate == kRate) return clip.samples;
-  return in_16_bits(resampler_(clip, kRate));
-}
 
 std::vector<EncodedClip> ClipFeatures::load(std::span<const ClipSound> clips) {
   std::vector<EncodedClip> loaded;
@@ -139,6 +137,94 @@ at::Tensor ClipFeatures::row_codes(const Row& row, std::span<const EncodedClip> 
   const auto mel = normalised_log_mel(dvae_spectrogram_.of_reflected(samples.unsqueeze(0)),
                                       mel_stats_);  // [1, bands, row.frames]
   return dvae_.quantise(dvae_.encode_packed(mel, mask)).squeeze(0);
+}
+
+namespace {
+
+constexpr double kSampleScale = 32768.0;  // of 16-bit samples
+
+constexpr std::size_t kRowsAtATime = 8;  // bounds the memory of the transforms
+
+template <typename Number>
+at::Tensor on_device(const std::vector<Number>& numbers, c10::Device device) {
+  return at::tensor(at::ArrayRef<Number>(numbers)).to(device);
+}
+
+std::span<const float> numbers_of(const at::Tensor& tensor) {
+  return {tensor.const_data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
+}
+
+}  // namespace
+
+// The tables of the GPU's kernel.
+struct PromptMels::Kernel {
+  Kernel(const SoundMelTables& tables, c10::Device device)
+      : window(on_device(tables.window, device)),
+        roots(on_device(tables.roots, device)),
+        weights(on_device(tables.weights, device)),
+        band_starts(on_device(tables.band_starts, device)),
+        band_bins(on_device(tables.band_bins, device)) {}
+
+  SoundMelView view(const at::Tensor& mel_stats) const {
+    return {.window = window.const_data_ptr<float>(),
+            .roots = roots.const_data_ptr<float>(),
+            .weights = weights.const_data_ptr<float>(),
+            .band_starts = band_starts.const_data_ptr<std::int32_t>(),
+            .band_bins = band_bins.const_data_ptr<std::int32_t>(),
+            .mel_stats = mel_stats.const_data_ptr<float>()};
+  }
+
+  at::Tensor window;
+  at::Tensor roots;
+  at::Tensor weights;
+  at::Tensor band_starts;
+  at::Tensor band_bins;
+};
+
+PromptMels::PromptMels(const at::Tensor& mel_stats, c10::Device device)
+    : mel_stats_(mel_stats.contiguous()), spectrogram_(conditioning_mel_config(), device) {
+  const MelConfig mel = conditioning_mel_config();
+  if (!device.is_cuda() || !cuda_sound_mel_supports(mel)) return;
+  const auto window = mel_window(mel).contiguous();
+  const auto filters = mel_filters(mel).contiguous();
+  kernel_ = std::make_unique<const Kernel>(
+      sound_mel_tables(mel, numbers_of(window), numbers_of(filters)), device);
+}
+
+PromptMels::~PromptMels() = default;
+
+void PromptMels::make(std::span<const at::Tensor> prompts, at::Tensor& out,
+                      const Stream& stream) const {
+  if (!kernel_) {
+    make_reference(prompts, out);
+    return;
+  }
+  MYXTTS_CHECK(out.is_contiguous() && std::ssize(prompts) <= out.size(0), "{} prompts do not fit",
+               prompts.size());
+  std::vector<SoundPiece> pieces(static_cast<std::size_t>(out.size(0)));
+  for (std::size_t row = 0; row < prompts.size(); ++row) {
+    pieces[row] = {.samples = prompts[row].const_data_ptr<std::int16_t>(),
+                   .count = prompts[row].size(0)};
+  }
+  cuda_sound_mel(kernel_->view(mel_stats_),
+                 {.samples = kSamples, .hop = conditioning_mel_config().hop, .bands = bands()},
+                 pieces, out.mutable_data_ptr<float>(), stream);
+}
+
+void PromptMels::make_reference(std::span<const at::Tensor> prompts, at::Tensor& out) const {
+  const auto rows = static_cast<std::size_t>(out.size(0));
+  for (std::size_t first = 0; first < rows; first += kRowsAtATime) {
+    const auto count = static_cast<std::int64_t>(std::min(kRowsAtATime, rows - first));
+    auto sound = at::zeros({count, kSamples}, out.options());
+    for (std::int64_t row = 0; row < count; ++row) {
+      const auto number = first + static_cast<std::size_t>(row);
+      if (number >= prompts.size()) break;
+      auto own = sound.select(0, row).narrow(0, 0, prompts[number].size(0));
+      at::div_out(own, prompts[number], c10::Scalar(kSampleScale));
+    }
+    out.narrow(0, static_cast<std::int64_t>(first), count)
+        .copy_(normalised_log_mel(spectrogram_(sound), mel_stats_));
+  }
 }
 
 }  // namespace myxtts

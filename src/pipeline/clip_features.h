@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "audio/mel_spectrogram.h"
 #include "audio/resample.h"
 #include "data/clip.h"
+#include "device/stream.h"
 #include "model/dvae.h"
 
 namespace myxtts {
@@ -39,9 +41,6 @@ class ClipResampler {
   c10::Device device_;
   std::map<std::pair<std::int64_t, std::int64_t>, Resampler> resamplers_;  // by both rates
 };
-
-// As 16-bit files hold it.
-at::Tensor in_16_bits(const at::Tensor& wave);
 
 // What is made of a clip once and can be kept.
 struct EncodedClip {
@@ -84,9 +83,6 @@ class ClipFeatures {
   // The same without codes.
   std::vector<EncodedClip> load(std::span<const ClipSound> clips);
 
-  // [S] int16 at kRate, as a cache holds them: for clips whose codes are known.
-  at::Tensor stored_samples(const ClipSound& clip);
-
   static std::int64_t code_count(std::int64_t samples) { return (samples + 1023) / 1024; }
 
  private:
@@ -101,6 +97,37 @@ class ClipFeatures {
   std::int64_t row_frames_;
   MelSpectrogram dvae_spectrogram_;
   ClipResampler resampler_;
+};
+
+// Makes what the conditioning encoder takes out of prompts, on the data device. A row depends on
+// its own prompt alone. On a GPU it is one kernel; elsewhere the plain expression that the kernel
+// is measured against.
+//
+// One thread at a time. Nothing waits for the device.
+class PromptMels {
+ public:
+  static constexpr std::int64_t kSamples = 132'300;  // what prompts are padded to: six seconds
+
+  // `mel_stats` [bands] is on `device`.
+  PromptMels(const at::Tensor& mel_stats, c10::Device device);
+  ~PromptMels();
+
+  // From prompts [S] int16 at 22,050 Hz, S <= kSamples, to out [B, bands, frames()]; the rows
+  // behind the last prompt become silence. `stream` is the one that LibTorch computes on now.
+  void make(std::span<const at::Tensor> prompts, at::Tensor& out, const Stream& stream) const;
+
+  // The same on any device, operation by operation.
+  void make_reference(std::span<const at::Tensor> prompts, at::Tensor& out) const;
+
+  std::int64_t bands() const { return mel_stats_.size(0); }
+  std::int64_t frames() const { return spectrogram_.frame_count(kSamples); }
+
+ private:
+  struct Kernel;
+
+  const at::Tensor mel_stats_;  // [bands]
+  const MelSpectrogram spectrogram_;
+  std::unique_ptr<const Kernel> kernel_;  // none on the CPU
 };
 
 }  // namespace myxtts

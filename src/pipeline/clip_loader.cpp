@@ -62,8 +62,8 @@ std::int64_t thread_nanoseconds() {
 
 }  // namespace
 
-ClipDecoding::ClipDecoding(const BatchSource& source, BoundedQueue<ClipJob>& jobs,
-                           BatchWindow& window, const PipelineOptions& options)
+ClipLoader::ClipLoader(const BatchSource& source, BoundedQueue<ClipJob>& jobs, BatchWindow& window,
+                       const PipelineOptions& options)
     : source_(source),
       jobs_(jobs),
       window_(window),
@@ -76,7 +76,7 @@ ClipDecoding::ClipDecoding(const BatchSource& source, BoundedQueue<ClipJob>& job
   }
 }
 
-void ClipDecoding::run(std::size_t worker) {
+void ClipLoader::run(std::size_t worker) {
   try {
     work(worker);
   } catch (...) {
@@ -86,7 +86,7 @@ void ClipDecoding::run(std::size_t worker) {
   stop();
 }
 
-void ClipDecoding::work(std::size_t worker) {
+void ClipLoader::work(std::size_t worker) {
   LoadMeter& meter = *meters_[worker];
   while (wait_for_turn(worker)) {
     std::optional<ClipJob> job;
@@ -105,36 +105,36 @@ void ClipDecoding::work(std::size_t worker) {
   }
 }
 
-bool ClipDecoding::wait_for_turn(std::size_t worker) {
+bool ClipLoader::wait_for_turn(std::size_t worker) {
   std::unique_lock lock(mutex_);
   turn_came_.wait(lock, [&] { return stopped_ || worker < workers_; });
   return !stopped_;
 }
 
-void ClipDecoding::set_workers(std::size_t workers) {
+void ClipLoader::set_workers(std::size_t workers) {
   const std::lock_guard lock(mutex_);
   workers_ = std::clamp<std::size_t>(workers, 1, meters_.size());
   turn_came_.notify_all();
 }
 
-std::size_t ClipDecoding::workers() const {
+std::size_t ClipLoader::workers() const {
   const std::lock_guard lock(mutex_);
   return workers_;
 }
 
-void ClipDecoding::stop() {
+void ClipLoader::stop() {
   const std::lock_guard lock(mutex_);
   stopped_ = true;
   turn_came_.notify_all();
 }
 
-LoadReading ClipDecoding::load() const {
+LoadReading ClipLoader::load() const {
   LoadReading sum;
   for (const auto& meter : meters_) sum = sum + meter->read();
   return sum;
 }
 
-double ClipDecoding::cpu_seconds() const {
+double ClipLoader::cpu_seconds() const {
   return 1e-9 * static_cast<double>(cpu_nanoseconds_.load());
 }
 

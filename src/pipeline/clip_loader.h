@@ -30,10 +30,10 @@ ClipResult load_clip(const BatchSource& source, ClipNumber number, std::int64_t 
 // `workers` work and the others stand by.
 //
 // Everything it is given outlives it.
-class ClipDecoding {
+class ClipLoader {
  public:
-  ClipDecoding(const BatchSource& source, BoundedQueue<ClipJob>& jobs, BatchWindow& window,
-               const PipelineOptions& options);
+  ClipLoader(const BatchSource& source, BoundedQueue<ClipJob>& jobs, BatchWindow& window,
+             const PipelineOptions& options);
 
   // Works until the jobs end or it is stopped. Never throws: a failure goes to whoever takes
   // from the window.

@@ -7,14 +7,14 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "data/batches/prompt_slice.h"
+#include "data/batches/sound_window.h"
 #include "text/language.h"
 
 namespace myxtts {
 namespace {
 
 // Reads the file once, so that decoding it afterwards waits for no disk and the two can be measured
-// apart. A file that cannot be read is left to the decoder, which says why.
+// apart. A file that cannot be read is left to the clip loader, which says why.
 void fetch(const std::string& path) {
   thread_local std::vector<char> block(std::size_t{1} << 18);
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -104,7 +104,7 @@ void CorpusBatches::begin_epoch(std::int64_t) const {
   if (options_.cache != nullptr) options_.cache->refresh();
 }
 
-// The kernel reads on its own while the decoders work on what came before.
+// The kernel reads on its own while the clip loaders work on what came before.
 void CorpusBatches::read_ahead(const ClipView& clip) const {
   if (options_.cache != nullptr && options_.cache->contains(clip.identity)) return;
   if (options_.probe != nullptr) options_.probe->report(Work::ListingFiles);
@@ -132,11 +132,6 @@ void CorpusBatches::leave_out(ClipNumber number, const Skipped& skipped) {
   list_.add(skipped);
   list_.save();
   list_.check_limit(clips_);
-}
-
-std::size_t CorpusBatches::left_out() const {
-  const std::lock_guard lock(mutex_);
-  return left_out_.size();
 }
 
 }  // namespace myxtts

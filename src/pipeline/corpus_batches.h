@@ -61,9 +61,6 @@ class CorpusBatches final : public BatchSource {
   std::variant<DecodedClip, Skipped> decode(const ClipView& clip) const override;
   void leave_out(ClipNumber number, const Skipped& skipped) override;
 
-  // Clips that turned out bad while the pipeline ran.
-  std::size_t left_out() const;
-
  private:
   const Corpus& corpus_;
   const BatchPlan& plan_;

@@ -26,7 +26,6 @@
 #include "pipeline/host_stages.h"
 #include "pipeline/pipeline_options.h"
 #include "pipeline/pipeline_reading.h"
-#include "pipeline/step_clock.h"
 #include "pipeline/transfer_ring.h"
 
 namespace myxtts {
@@ -155,7 +154,7 @@ class FeatureLoop {
 
 // The whole way of a batch, from the files of a corpus to the model device:
 //
-//   reader ▶ decoder ▶ batcher ▶ collator ▶ feature stage ▶ transfer ring ▶ Outlet::next()
+//   reader ▶ clip loader ▶ batcher ▶ collator ▶ feature stage ▶ transfer ring ▶ Outlet::next()
 //   └───────── HostStages ─────────────┘   └ FeatureLoop ┘ └───── Outlet ───────────────┘
 //
 // Batches come in the order of the plan, whatever the threads do. The device's part is a template

@@ -54,9 +54,9 @@ FeatureStage::FeatureStage(RoleDevice& data, std::span<const BatchTarget> target
     windows_ = std::make_unique<ClipWindows>(networks_.windows, networks_.mel_stats,
                                              networks_.speaker_dim, device);
   }
-  if (networks_.windows.stage == ModelPart::Decoder) {
+  if (networks_.windows.content().with_voices) {
     MYXTTS_CHECK(networks_.speaker_encoder != nullptr,
-                 "the decoder's windows need a speaker encoder");
+                 "windows with voices need a speaker encoder");
     voices_ = std::make_unique<ClipVoices>(*networks_.speaker_encoder, device);
   }
   for (auto& side : sides_) {

@@ -18,7 +18,6 @@
 #include "pipeline/clip_features.h"
 #include "pipeline/host_batch.h"
 #include "pipeline/pipeline_reading.h"
-#include "pipeline/prompt_mels.h"
 #include "pipeline/sound_features.h"
 
 namespace myxtts {
@@ -31,12 +30,12 @@ struct FeatureNetworks {
   const Dvae* dvae = nullptr;  // outlives the stage
   at::Tensor mel_stats;        // [bands]
 
-  WindowPlan windows = {};                          // of stages that train on sound
-  const SpeakerEncoder* speaker_encoder = nullptr;  // for the decoder's; outlives the stage
+  WindowPlan windows = {};                          // of parts that train on sound
+  const SpeakerEncoder* speaker_encoder = nullptr;  // where they have voices; outlives the stage
   std::int64_t speaker_dim = 0;
 
-  // Of the stages that the codes of clips matter to.
-  bool want_codes() const { return windows.empty() || windows.stage == ModelPart::Decoder; }
+  // Of the parts that the codes of clips matter to.
+  bool want_codes() const { return windows.empty() || windows.content().with_voices; }
 };
 
 // Where batches of one trainer go, and along which path. The device outlives the stage.
@@ -121,7 +120,7 @@ class FeatureStage {
   std::unique_ptr<ClipFeatures> features_;
   std::unique_ptr<PromptMels> prompts_;
   std::unique_ptr<ClipWindows> windows_;  // null: the stage takes none
-  std::unique_ptr<ClipVoices> voices_;    // of the decoder's
+  std::unique_ptr<ClipVoices> voices_;    // of the vocoder's
   std::array<std::unique_ptr<Side>, 2> sides_;
   std::vector<std::unique_ptr<BatchTransfer>> transfers_;  // one for each trainer
   const StageProbe* probe_ = nullptr;

@@ -9,7 +9,7 @@
 namespace myxtts {
 namespace {
 
-// How far the reader is ahead of the decoders: enough for a disk to be asked early.
+// How far the reader is ahead of the clip loaders: enough for a disk to be asked early.
 constexpr std::size_t kClipsAhead = 64;
 
 }  // namespace
@@ -22,7 +22,7 @@ HostStages::HostStages(BatchSource& source, const PipelineOptions& options)
       blocks_(options.staging_blocks(), options.allocate),
       staged_(1),
       reader_(source, window_, jobs_, static_cast<std::int64_t>(options.trainers.size())),
-      decoder_(source, jobs_, window_, options),
+      loader_(source, jobs_, window_, options),
       batcher_(source, window_, settled_, [this] { after_batch(); }),
       collator_(source, options, settled_, blocks_),
       autotune_(options) {}
@@ -35,7 +35,7 @@ HostStages::~HostStages() {
 void HostStages::start(DataPosition position) {
   threads_.start("reader", [this, position] { reader_.run(position, options_.end); });
   for (std::size_t worker = 0; worker < options_.most_workers; ++worker) {
-    threads_.start(fmt::format("decoder {}", worker), [this, worker] { decoder_.run(worker); });
+    threads_.start(fmt::format("decoder {}", worker), [this, worker] { loader_.run(worker); });
   }
   threads_.start("batcher", [this] { batcher_.run(); });
   threads_.start("collator", [this] { collator_.run(staged_); });
@@ -47,7 +47,7 @@ void HostStages::close() {
   settled_.stop();
   window_.stop();
   jobs_.stop();
-  decoder_.stop();
+  loader_.stop();
 }
 
 void HostStages::join() {
@@ -58,10 +58,10 @@ PipelineReading HostStages::read() const {
   PipelineReading reading;
   reading.stages = {{.name = "reader", .load = reader_.load(), .clips = reader_.clips()},
                     {.name = "decoder",
-                     .workers = decoder_.workers(),
-                     .load = decoder_.load(),
-                     .clips = decoder_.clips(),
-                     .cpu_seconds = decoder_.cpu_seconds()},
+                     .workers = loader_.workers(),
+                     .load = loader_.load(),
+                     .clips = loader_.clips(),
+                     .cpu_seconds = loader_.cpu_seconds()},
                     {.name = "batcher", .load = batcher_.load()},
                     {.name = "collator", .load = collator_.load()}};
   reading.queues = {
@@ -88,7 +88,7 @@ void HostStages::after_batch() {
 
 void HostStages::apply(const TuneDecision& decision) {
   log_info("pipeline", "autotune: {}", decision.reason);
-  if (decision.workers) decoder_.set_workers(*decision.workers);
+  if (decision.workers) loader_.set_workers(*decision.workers);
   if (decision.buffer) window_.set_batches(*decision.buffer);
 }
 

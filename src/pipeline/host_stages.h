@@ -21,7 +21,7 @@ namespace myxtts {
 
 // The stages that need no device, and what is between them:
 //
-//   reader ──clips──▶ decoder ──buffer──▶ batcher ──settled──▶ collator ──staged──▶ output()
+//   reader ──clips──▶ clip loader ──buffer──▶ batcher ──settled──▶ collator ──staged──▶ output()
 //
 // start() and join() are called by the owner's thread; output() is read by one consumer. The source
 // outlives it.
@@ -60,7 +60,7 @@ class HostStages {
   BoundedQueue<HostBatch> staged_;
 
   Reader reader_;
-  ClipDecoding decoder_;
+  ClipLoader loader_;
   Batcher batcher_;
   Collator collator_;
 

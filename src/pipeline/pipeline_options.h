@@ -24,7 +24,7 @@ struct PipelineOptions {
   GptConfig gpt = {};
   PromptMask mask = PromptMask::Clip;  // --prompt-mask
   std::int64_t batches_a_step = 1;     // --grad-accum
-  WindowPlan windows = {};             // of stages that train on sound
+  WindowPlan windows = {};             // of parts that train on sound
 
   std::optional<DataPosition> end = {};  // nothing: one epoch after another, for ever
   std::size_t workers = 1;               // that decode, at first

@@ -76,14 +76,14 @@ SoundWindows ClipWindows::empty_windows(c10::Device device) const {
   SoundWindows made;
   made.weights = at::zeros({count}, floats);
   made.clips = at::zeros({count}, ids);
-  if (plan_.stage == ModelPart::Dvae) {
+  const WindowContent& content = plan_.content();
+  if (content.as_mel) {
     made.mel = at::zeros({count, mel_stats_.size(0), plan_.length}, floats);
-    return made;
-  }
-  made.sound = at::zeros({count, plan_.samples()}, floats);
-  if (plan_.stage == ModelPart::Speaker) {
-    made.speakers = at::zeros({count}, ids);
   } else {
+    made.sound = at::zeros({count, plan_.samples()}, floats);
+  }
+  if (content.with_speakers) made.speakers = at::zeros({count}, ids);
+  if (content.with_voices) {
     made.starts = at::zeros({count}, ids);
     made.voices = at::zeros({plan_.slots, speaker_dim_}, floats);
   }
@@ -92,17 +92,10 @@ SoundWindows ClipWindows::empty_windows(c10::Device device) const {
 
 // What windows are cut from, so that sample `unit · start` is a window's first.
 at::Tensor ClipWindows::wave_of(const ClipSound& sound, const EncodedClip& clip) {
-  switch (plan_.stage) {
-    case ModelPart::Dvae:
-      return reflected(clip.wave, plan_, dvae_mel_config());
-    case ModelPart::Decoder:
-      return resampler_(sound, plan_.rate);
-    case ModelPart::Speaker:
-      return resampler_.resampled(clip.wave, ClipFeatures::kRate, plan_.rate);
-    case ModelPart::Gpt:
-      break;
-  }
-  throw InternalError("a part that is not trained on windows of sound");
+  if (plan_.content().as_mel) return reflected(clip.wave, plan_, dvae_mel_config());
+  return plan_.content().of_recording
+             ? resampler_(sound, plan_.rate)
+             : resampler_.resampled(clip.wave, ClipFeatures::kRate, plan_.rate);
 }
 
 void ClipWindows::cut(const at::Tensor& wave, std::span<const std::int64_t> starts,
@@ -119,7 +112,7 @@ void ClipWindows::cut(const at::Tensor& wave, std::span<const std::int64_t> star
 
 void ClipWindows::make(std::span<const ClipSound> sounds, std::span<const EncodedClip> clips,
                        std::span<const std::int64_t> starts, SoundWindows& out) {
-  const bool is_mel = plan_.stage == ModelPart::Dvae;
+  const bool is_mel = plan_.content().as_mel;
   const auto mel = dvae_mel_config();
   const auto samples = is_mel ? (plan_.length - 1) * mel.hop + mel.fft_size : plan_.samples();
   const auto rows = at::zeros({plan_.count(), samples}, mel_stats_.options());

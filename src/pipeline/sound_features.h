@@ -48,18 +48,18 @@ class ClipVoices {
   std::int64_t encoded_ = 0;
 };
 
-// Cuts the windows of stages that train on sound out of clips, on the data device: mel spectrograms
-// equal to those of the whole clip, and sound at the stage's rate. Behind a clip's end there is
+// Cuts the windows of parts that train on sound out of clips, on the data device: mel spectrograms
+// equal to those of the whole clip, and sound at the part's rate. Behind a clip's end there is
 // silence. A window depends on its own clip alone.
 //
 // One thread at a time. Nothing waits for the device; shapes follow from lengths known to the host.
 class ClipWindows {
  public:
-  // `mel_stats` [bands] is on `device`. `speaker_dim` is the length of the decoder's voices.
+  // `mel_stats` [bands] is on `device`. `speaker_dim` is the length of the vocoder's voices.
   ClipWindows(const WindowPlan& plan, const at::Tensor& mel_stats, std::int64_t speaker_dim,
               c10::Device device);
 
-  // The tensors that a batch's windows take, all 0; those that the stage does not use are
+  // The tensors that a batch's windows take, all 0; those that the part does not use are
   // undefined.
   SoundWindows empty_windows(c10::Device device) const;
 

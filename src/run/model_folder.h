@@ -13,6 +13,9 @@
 
 namespace myxtts {
 
+struct ExtendedVocabulary;
+class StagedFolder;
+
 // The names of the files in a folder of ours and in one of the public layout.
 
 namespace files {
@@ -40,6 +43,12 @@ std::string read_config_text(const std::filesystem::path& folder);
 // Throws DataError with every tensor at fault.
 void require_tensors(const SafetensorsReader& file, const TensorSpecs& specs);
 void require_tensors(const FoundTensors& found, const TensorSpecs& specs, const std::string& file);
+
+// Writes a model folder's files into `target`, grown with its vocabulary: vocab.json, the rows of
+// model.safetensors and the text ids of config.json are new, the rest is copied. Throws DataError
+// when the model's weights do not fit the vocabulary that was extended or its config.json.
+void write_grown_folder(const std::filesystem::path& model, const ExtendedVocabulary& extended,
+                        const StagedFolder& target);
 
 }  // namespace myxtts
 

@@ -136,23 +136,26 @@ OpenModel open_model(const std::filesystem::path& folder) {
 
 namespace {
 
-NamedTensors chosen(const PartFacts& stage, const NamedTensors& tensors, bool trained) {
+NamedTensors chosen(const PartFacts& part, const NamedTensors& tensors, bool trained) {
   NamedTensors found;
   for (const auto& [name, tensor] : tensors) {
-    if (name.starts_with(stage.prefix) == trained) found.emplace(name, tensor);
+    if (name.starts_with(part.prefix) == trained) found.emplace(name, tensor);
   }
   return found;
 }
 
 }  // namespace
 
-NamedTensors trained_tensors(const PartFacts& stage, const NamedTensors& of_file) {
-  return chosen(stage, of_file, true);
+NamedTensors trained_tensors(const PartFacts& part, const NamedTensors& of_file) {
+  return chosen(part, of_file, true);
 }
 
-NamedTensors untrained_tensors(const PartFacts& stage, const NamedTensors& of_file) {
-  return chosen(stage, of_file, false);
+NamedTensors untrained_tensors(const PartFacts& part, const NamedTensors& of_file) {
+  return chosen(part, of_file, false);
 }
+
+// In the order in which they are trained.
+constexpr std::array kPartsThatSpeak{ModelPart::Dvae, ModelPart::Gpt, ModelPart::Decoder};
 
 bool is_untrained(const fs::path& folder, ModelPart part) {
   const PartFacts& facts = facts_of(part);
@@ -163,7 +166,7 @@ bool is_untrained(const fs::path& folder, ModelPart part) {
     const ModelConfig config =
         parse_model_config(read_config_text(folder), (folder / files::kConfig).string());
     TensorSpecs specs =
-        part == ModelPart::Dvae ? dvae_specs(config.dvae) : checkpoint_specs(config);
+        facts.file == files::kDvae ? dvae_specs(config.dvae) : checkpoint_specs(config);
     const NamedTensors tensors = open_tensors(file, specs);
     std::erase_if(specs,
                   [&](const TensorSpec& spec) { return !spec.name.starts_with(facts.prefix); });
@@ -175,7 +178,7 @@ bool is_untrained(const fs::path& folder, ModelPart part) {
 
 std::vector<ModelPart> untrained_parts(const fs::path& folder) {
   std::vector<ModelPart> parts;
-  for (const ModelPart part : {ModelPart::Dvae, ModelPart::Gpt, ModelPart::Decoder}) {
+  for (const ModelPart part : kPartsThatSpeak) {
     if (is_untrained(folder, part)) parts.push_back(part);
   }
   return parts;
@@ -189,9 +192,9 @@ void warn_of_untrained_parts(const fs::path& folder, const std::vector<ModelPart
   std::vector<std::string_view> names;
   for (const ModelPart part : untrained) names.push_back(name_of(part));
   // What was trained on an untrained part has to learn anew with it.
-  std::vector<std::string_view> stages;
-  for (const ModelPart part : {ModelPart::Dvae, ModelPart::Gpt, ModelPart::Decoder}) {
-    if (part == untrained.front() || !stages.empty()) stages.push_back(name_of(part));
+  std::vector<std::string_view> parts;
+  for (const ModelPart part : kPartsThatSpeak) {
+    if (part == untrained.front() || !parts.empty()) parts.push_back(name_of(part));
   }
   const char* those = names.size() == 1 ? "it" : "them";
   log_warning(
@@ -200,7 +203,7 @@ void warn_of_untrained_parts(const fs::path& folder, const std::vector<ModelPart
       "{} {} --init {} --train-data CORPUS --checkpoint-dir RUN",
       fmt::join(names, " and "), folder.string(), names.size() == 1 ? "was" : "were",
       trained_now.empty() ? "" : fmt::format(", and this run does not train {}", those), those,
-      stages.size() == 1 ? "--stage" : "--stages", fmt::join(stages, ","),
+      parts.size() == 1 ? "--stage" : "--stages", fmt::join(parts, ","),
       shell_word(folder.string()));
 }
 
@@ -209,17 +212,17 @@ void require_finite(const OpenModel& model, const std::filesystem::path& folder)
   require_finite(model.dvae, folder / files::kDvae);
 }
 
-CheckpointContents open_checkpoint(const Checkpoint& checkpoint, const PartFacts& stage) {
+CheckpointContents open_checkpoint(const Checkpoint& checkpoint, const PartFacts& part) {
   CheckpointContents contents{
       .state = read_training_state(checkpoint.folder / files::kState),
-      .weights = trained_tensors(stage, read_tensors(checkpoint.folder / stage.file)),
+      .weights = trained_tensors(part, read_tensors(checkpoint.folder / part.file)),
       .optimiser = read_tensors(checkpoint.folder / files::kOptimiser)};
   if (contents.state.step != checkpoint.step) {
     throw DataError(fmt::format("{} is of step {}, but its folder of step {}.",
                                 (checkpoint.folder / files::kState).string(), contents.state.step,
                                 checkpoint.step));
   }
-  require_finite(contents.weights, checkpoint.folder / stage.file);
+  require_finite(contents.weights, checkpoint.folder / part.file);
   require_finite(contents.optimiser, checkpoint.folder / files::kOptimiser);
   return contents;
 }

@@ -32,10 +32,10 @@ std::filesystem::path find_model(std::string_view flag, const std::filesystem::p
 // Throws DataError that says which file is missing or wrong, and every tensor at fault.
 OpenModel open_model(const std::filesystem::path& folder);
 
-// Those of the file's tensors that a stage trains, or those that it does not. A checkpoint holds
+// Those of the file's tensors that a part trains, or those that it does not. A checkpoint holds
 // the trained ones anew and everything else of the model as it was.
-NamedTensors trained_tensors(const PartFacts& stage, const NamedTensors& of_file);
-NamedTensors untrained_tensors(const PartFacts& stage, const NamedTensors& of_file);
+NamedTensors trained_tensors(const PartFacts& part, const NamedTensors& of_file);
+NamedTensors untrained_tensors(const PartFacts& part, const NamedTensors& of_file);
 
 // Whether a part of the model in a folder is as a new model has it (is_as_initialised()). False of
 // a folder where that cannot be told: one without the part's file, or with another model's.
@@ -54,7 +54,7 @@ void warn_of_untrained_parts(const std::filesystem::path& folder,
 void require_finite(const OpenModel& model, const std::filesystem::path& folder);
 
 // The state and tensors that a run continues from, on the CPU: they share the mapped files. The
-// weights are those that the stage trains. Throws DataError that names the file.
-CheckpointContents open_checkpoint(const Checkpoint& checkpoint, const PartFacts& stage);
+// weights are those that the part trains. Throws DataError that names the file.
+CheckpointContents open_checkpoint(const Checkpoint& checkpoint, const PartFacts& part);
 
 }  // namespace myxtts

@@ -163,7 +163,7 @@ void remove_all_but(const fs::path& kept, const fs::path& folder) {
 
 bool RunDirectory::discard_if_new(const fs::path& kept) const {
   std::error_code failed;
-  // RUN/latest is also that of a stage which has one.
+  // RUN/latest is also that of a part which has one.
   if (!is_new_ || has_checkpoints() || fs::exists(folder_ / "latest", failed)) return false;
   remove_all_but(kept, folder_);
   if (made_.empty()) return true;
@@ -178,7 +178,7 @@ std::string what_a_run_is(const std::filesystem::path& folder) {
   const bool is_run = of_stages || fs::is_directory(folder / "checkpoints", unreadable) ||
                       fs::exists(folder / "config.yaml", unreadable);
   if (!is_run) return {};
-  const std::string what = of_stages ? "a run of several stages" : "a training run";
+  const std::string what = of_stages ? "a run of several parts" : "a training run";
   if (fs::exists(folder / "latest" / files::kConfig, unreadable)) {
     return fmt::format(", but the folder of {}, whose newest model is {}", what,
                        (folder / "latest").string());
@@ -207,12 +207,12 @@ void refuse_second_run(const fs::path& run) {
       run.string()));
 }
 
-// A stage of its own would take RUN/latest and RUN/config.yaml from them.
+// A part of its own would take RUN/latest and RUN/config.yaml from them.
 void refuse_folder_of_parts(const fs::path& run) {
   if (!fs::exists(run / kChainFile)) return;
   throw ConfigError(fmt::format(
-      "{0} holds a run of several stages: continue it with myxtts train --config {0}/config.yaml "
-      "--resume, or give this stage a folder of its own with --checkpoint-dir.",
+      "{0} holds a run of several parts: continue it with myxtts train --config {0}/config.yaml "
+      "--resume, or give this part a folder of its own with --checkpoint-dir.",
       run.string()));
 }
 
@@ -229,14 +229,14 @@ std::optional<Checkpoint> newest(const RunDirectory& directory, const Checkpoint
       (directory / "checkpoints").string()));
 }
 
-void refuse_other_part(const fs::path& run, const fs::path& checkpoint, ModelPart stage) {
+void refuse_other_part(const fs::path& run, const fs::path& checkpoint, ModelPart part) {
   const std::string trained = read_training_state(checkpoint / files::kState).stage;
-  if (trained == name_of(stage)) return;
+  if (trained == name_of(part)) return;
   throw ConfigError(fmt::format(
-      "{0} trains the stage {1}, and --stage is {2}. To continue it, type: myxtts train --config "
+      "{0} trains the part {1}, and --stage is {2}. To continue it, type: myxtts train --config "
       "{0}/config.yaml --resume; to train {2} from the model it has, type: myxtts train --stage "
       "{2} --init {3} --checkpoint-dir DIR",
-      run.string(), printable(trained), name_of(stage), checkpoint.string()));
+      run.string(), printable(trained), name_of(part), checkpoint.string()));
 }
 
 // Those that the next save removes.
@@ -294,17 +294,17 @@ void go_on_with_rest(TrainingState& state, const std::string& batches) {
 }  // namespace
 
 void check_folder_of_run(const fs::path& run, const std::optional<std::string>& resume,
-                         ModelPart stage) {
+                         ModelPart part) {
   refuse_folder_of_parts(run);
   if (!resume) return refuse_second_run(run);
   if (*resume != "latest") folder_of_checkpoint(run, *resume);
-  if (fs::exists(run / "latest" / files::kState)) refuse_other_part(run, run / "latest", stage);
+  if (fs::exists(run / "latest" / files::kState)) refuse_other_part(run, run / "latest", part);
 }
 
 std::optional<Checkpoint> find_starting_point(const RunDirectory& directory,
                                               const CheckpointStore& store,
                                               const std::optional<std::string>& resume,
-                                              ModelPart stage) {
+                                              ModelPart part) {
   refuse_folder_of_parts(directory.path());
   if (!resume) {
     refuse_second_run(directory.path());
@@ -312,7 +312,7 @@ std::optional<Checkpoint> find_starting_point(const RunDirectory& directory,
   }
   auto start = *resume == "latest" ? newest(directory, store) : store.at(*resume);
   if (!start) return start;
-  refuse_other_part(directory.path(), start->folder, stage);
+  refuse_other_part(directory.path(), start->folder, part);
   say_later_ones(store, *start);
   return start;
 }

@@ -47,18 +47,18 @@ class RunDirectory {
 // The same of a folder that need not be there.
 bool holds_checkpoints(const std::filesystem::path& run);
 
-// The record of a run of several stages, in its folder from the first step on.
+// The record of a run of several parts, in its folder from the first step on.
 inline constexpr const char* kChainFile = "chain.json";
 
-// What a folder is that holds no model itself: ", but the folder of a run of several stages ...,
+// What a folder is that holds no model itself: ", but the folder of a run of several parts ...,
 // whose newest model is RUN/latest"; empty: nothing of ours.
 std::string what_a_run_is(const std::filesystem::path& folder);
 
-// What keeps a run of this stage from beginning in a folder, which need not be there: without
-// `resume` one that holds checkpoints, one of several stages, one of another stage. Changes nothing
+// What keeps a run of this part from beginning in a folder, which need not be there: without
+// `resume` one that holds checkpoints, one of several parts, one of another part. Changes nothing
 // there. Throws DataError, ConfigError, with what to type.
 void check_folder_of_run(const std::filesystem::path& run, const std::optional<std::string>& resume,
-                         ModelPart stage);
+                         ModelPart part);
 
 // Where a run begins: at the checkpoint that --resume names, or nowhere (`resume` is that of
 // RunDirectoryConfig). "latest" takes the newest whole one and passes over damaged ones with a
@@ -67,11 +67,11 @@ void check_folder_of_run(const std::filesystem::path& run, const std::optional<s
 //
 // Throws DataError when the checkpoint is not there or damaged, when all of them are, and when a
 // run without --resume would mix with one that is there; ConfigError when it is one of another
-// stage, with what to type.
+// part, with what to type.
 std::optional<Checkpoint> find_starting_point(const RunDirectory& directory,
                                               const CheckpointStore& store,
                                               const std::optional<std::string>& resume,
-                                              ModelPart stage);
+                                              ModelPart part);
 
 // The state a run goes on with, where its data and settings are those of `now`. What is not as it
 // was in the checkpoint is said. Other `batches` divide the rest of the epoch, which keeps its

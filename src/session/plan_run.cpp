@@ -23,7 +23,7 @@
 #include "device/plan/gpu_choice.h"
 #include "device/plan/plan_devices.h"
 #include "diagnose/memory/memory_plan.h"
-#include "parallel/rank_share.h"
+#include "parallel/world.h"
 #include "run/model_folder.h"
 #include "run/open_model.h"
 #include "session/run_report.h"

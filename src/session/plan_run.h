@@ -52,7 +52,7 @@ DevicePlan plan_first_rank(const RunConfig& config, const ModelConfig& model, in
 // context is made.
 DevicePlan plan_and_open_devices(const RunConfig& config, const ModelConfig& model);
 
-// Opens the devices of a plan unless an earlier stage did, which had the same.
+// Opens the devices of a plan unless an earlier part did, which had the same.
 std::vector<DevicePlan> open_unless_open(std::vector<DevicePlan> plans);
 
 // The settings without --mode auto: what is planned for everybody who does not ask for it.

@@ -146,8 +146,8 @@ std::int64_t bytes_below(const fs::path& folder) {
   return bytes;
 }
 
-// Where the stage has its checkpoints: one of --stages in a folder of its own.
-fs::path folder_of_stage(const RunConfig& config) {
+// Where the part has its checkpoints: one of --stages in a folder of its own.
+fs::path folder_of_part(const RunConfig& config) {
   const fs::path& run = config.run.checkpoint_dir;
   const fs::path own = run / name_of(config.train.stage);
   std::error_code unreadable;
@@ -165,12 +165,12 @@ std::int64_t steps_before(const fs::path& folder, const RunDirectoryConfig& run)
 }
 
 // What a run has done, its disk, what it has there already and what it will add; `before`: the
-// stages before it.
+// parts before it.
 void add_folder(std::span<const RunFacts> before, RunFacts& facts) {
   SystemProbe probe;
   facts.disk = probe.disk(existing_folder(facts.config.run.checkpoint_dir));
   if (facts.disk.fault.empty()) facts.disk.fault = writing_fault(facts.disk.folder);
-  const fs::path folder = folder_of_stage(facts.config);
+  const fs::path folder = folder_of_part(facts.config);
   facts.held_bytes = bytes_below(folder / "checkpoints") + bytes_below(folder / "start");
   gather([&] { return steps_before(folder, facts.config.run); }, facts.steps_done, facts.run_fault);
   facts.bytes_before = 0;
@@ -211,7 +211,7 @@ RunConfig within_corpus(RunConfig config, const Corpus* corpus) {
   return config;
 }
 
-// The stages of a run have one corpus. `before`: the stage before, which has opened it unless its
+// The parts of a run have one corpus. `before`: the part before, which has opened it unless its
 // clips are held back by another rule; null: there is none. `ranks` share the host.
 LookedAt look_before_devices(RunConfig config, int ranks, const LookedAt* before) {
   SystemProbe probe;
@@ -266,9 +266,9 @@ void add_corpus(const Corpus& corpus, RunFacts& facts) {
 }  // namespace
 
 // All are planned before the first is opened: afterwards other GPUs are out of sight.
-std::vector<RunFacts> gather_run_facts(const std::vector<RunConfig>& stages, int ranks) {
+std::vector<RunFacts> gather_run_facts(const std::vector<RunConfig>& parts, int ranks) {
   std::vector<LookedAt> looked_at;
-  for (const RunConfig& config : stages) {
+  for (const RunConfig& config : parts) {
     looked_at.push_back(
         look_before_devices(config, ranks, looked_at.empty() ? nullptr : &looked_at.back()));
   }
@@ -282,9 +282,9 @@ std::vector<RunFacts> gather_run_facts(const std::vector<RunConfig>& stages, int
   return all;
 }
 
-std::string caution_of_disk(const std::vector<RunConfig>& stages) {
+std::string caution_of_disk(const std::vector<RunConfig>& parts) {
   std::vector<RunFacts> all;
-  for (const RunConfig& config : stages) {
+  for (const RunConfig& config : parts) {
     RunFacts facts{.config = config, .model = sizes_of_run(config)};
     add_folder(all, facts);
     const Check check = check_disk(facts);
@@ -417,7 +417,7 @@ EffectiveConfig with_validation_defaults(EffectiveConfig settings) {
   if (is_default(settings, "train.model_size")) train.model_size = kUsualSize;
   if (!train.batch_size) train.batch_size = kUsualBatch;
   train.grad_accum = 1;
-  // A placement is tried with the GPT, whichever stage the settings are of.
+  // A placement is tried with the GPT, whichever part the settings are of.
   train.stage = ModelPart::Gpt;
   train.windows_per_clip.reset();
   train.window.reset();

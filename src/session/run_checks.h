@@ -11,15 +11,15 @@
 
 namespace myxtts {
 
-// Everything that can be known of a run before it starts, of each of its stages where it has
+// Everything that can be known of a run before it starts, of each of its parts where it has
 // several; what cannot be had is a fault, not an error. The corpus is scanned where its index is
 // missing or old, with progress, into --cache-dir or where `prepare` keeps it. The run is one of
 // `ranks` that share this host.
-std::vector<RunFacts> gather_run_facts(const std::vector<RunConfig>& stages, int ranks);
+std::vector<RunFacts> gather_run_facts(const std::vector<RunConfig>& parts, int ranks);
 
-// That the disk has too little room for what the stages of a run will keep, in the words of
+// That the disk has too little room for what the parts of a run will keep, in the words of
 // --dry-run; empty: it has enough. Throws what opening their model throws.
-std::string caution_of_disk(const std::vector<RunConfig>& stages);
+std::string caution_of_disk(const std::vector<RunConfig>& parts);
 
 // Before anything is written: throws ConfigError where the run directory would lie in a corpus, or
 // where --resume goes on with another network than the one that is asked for.

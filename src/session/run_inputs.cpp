@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/ATen.h>
+#include <c10/util/Exception.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
@@ -19,9 +21,84 @@
 #include "base/message_text.h"
 #include "data/mel_statistics.h"
 #include "device/machine.h"
+#include "device/torch_device.h"
+#include "diagnose/memory/memory_plan.h"
 #include "run/model_folder.h"
 
 namespace myxtts {
+
+RunDevices::RunDevices(const DevicePlan& plan, const RunDevices& first)
+    : data(first.data),
+      model(open_role_device(Role::Model, plan.model)),
+      dvae(first.dvae),
+      speaker_encoder(first.speaker_encoder),
+      speaker_dim(first.speaker_dim),
+      mel_stats(first.mel_stats) {}
+
+RunDevices::RunDevices(const DevicePlan& plan, const OpenModel& network,
+                       const WindowContent& windows)
+    : data(open_role_device(Role::Data, plan.data)),
+      model(open_role_device(Role::Model, plan.model)) {
+  const auto scope = data->enter(data->stream());
+  try {
+    const auto device = torch_device(*data);
+    dvae = std::make_unique<Dvae>(network.config.dvae, on_device(network.dvae, device));
+    if (windows.with_voices) {
+      speaker_encoder = std::make_unique<SpeakerEncoder>(
+          network.config.speaker_encoder, on_device(network.model, device, kSpeakerEncoderPrefix));
+      speaker_dim = network.config.speaker_encoder.output_dim;
+    }
+    mel_stats = network.model.at("mel_stats").to(device);
+  } catch (const c10::Error&) {
+    data->rethrow();
+  }
+}
+
+std::string batch_that_fits(const DevicePlan& plan, const ModelConfig& model,
+                            const TrainConfig& train) {
+  if (facts_of(train.stage).on_windows)
+    return " Give a smaller --batch-size or --windows-per-clip.";
+  const RolePlan& role = plan.model;
+  if (!role.gpu) return {};
+  const MemoryModel memory = usual_memory_model(model, plan.savers, train.guide > 0);
+  const MemoryNeeds needs = memory(plan.precision, /*cpu=*/false);
+  if (!needs.sum_bytes) return {};
+  const std::int64_t fixed = needs.model.fixed_bytes + *needs.sum_bytes;
+  const std::int64_t room = role.memory_cap_bytes.value_or(role.gpu->free_bytes);
+  const std::int64_t slots = plan.ring_slots * needs.slot_bytes;
+  const std::int64_t clips =
+      std::min((room - fixed) / (needs.model.clip_bytes + slots),
+               plan.batch_size - 1);  // the planned one did not fit, whatever the estimate
+  if (clips < 1) return {};
+  const std::int64_t step = plan.batch_size * plan.grad_accum;
+  return fmt::format(
+      " By estimate --batch-size {} --grad-accum {} fits, with steps of the same size.", clips,
+      (step + clips - 1) / clips);
+}
+
+void rethrow_with_advice(const RoleDevice& device, const DevicePlan& plan, const ModelConfig& model,
+                         const TrainConfig& train) {
+  std::string advice;
+  try {
+    throw;
+  } catch (const c10::OutOfMemoryError&) {
+    advice = batch_that_fits(plan, model, train);
+  } catch (const c10::Error&) {  // of another kind: the device knows what to make of it
+  }
+  try {
+    device.rethrow();
+  } catch (const DeviceError& error) {
+    throw DeviceError(error.what() + advice);
+  }
+  throw InternalError("the device threw nothing");
+}
+
+void MemoryWatch::look(std::int64_t step) {
+  if (device_.gpu() < 0) return;
+  const auto grown = growth_.observe(step - first_step_ - 1, device_.memory().read().reserved);
+  if (grown) warnings_.warn("memory growth", *grown);
+}
+
 namespace {
 
 StartingModel starting_model(const EffectiveConfig& settings, const std::filesystem::path& folder,
@@ -36,8 +113,8 @@ StartingModel starting_model(const EffectiveConfig& settings, const std::filesys
 
 void warn_of_mute_model() {
   log_warning("train",
-              "The model starts from nothing, its DVAE and its decoder too, which this stage does "
-              "not train: it learns, but it cannot be heard until those stages are trained. To "
+              "The model starts from nothing, its DVAE and its decoder too, which this part does "
+              "not train: it learns, but it cannot be heard until those parts are trained. To "
               "speak soon, start from a trained model with --init.");
 }
 
@@ -93,7 +170,7 @@ void refuse_other_speakers(const std::filesystem::path& checkpoint,
       missing.empty() ? "" : fmt::format("; missing: {}", some_of(missing)), checkpoint.string()));
 }
 
-// Those that the stage speaker tells apart, in every checkpoint.
+// Those that the part speaker tells apart, in every checkpoint.
 void keep_speakers(const StartingModel& start, const RunData& data,
                    const std::optional<Checkpoint>& resumed) {
   const std::vector<std::string>& names = data.speakers().names();
@@ -105,7 +182,7 @@ void keep_speakers(const StartingModel& start, const RunData& data,
 // Before anything else is trained: every network depends on them from then on.
 const OpenModel& network_for(StartingModel& start, const RunData& data, const TrainConfig& train,
                              const std::optional<Checkpoint>& resumed) {
-  if (train.stage == ModelPart::Speaker) keep_speakers(start, data, resumed);
+  if (windows_of(train.stage).with_speakers) keep_speakers(start, data, resumed);
   if (start.from_nothing && train.stage == ModelPart::Dvae) {
     const MelStatistics found = mel_statistics(
         data.corpus(), static_cast<std::uint64_t>(train.seed), SystemProbe().cpu().usable_cores());
@@ -117,10 +194,10 @@ const OpenModel& network_for(StartingModel& start, const RunData& data, const Tr
 }
 
 std::vector<RunDevices> open_all(std::span<const DevicePlan> plans, const OpenModel& network,
-                                 ModelPart stage) {
+                                 const WindowContent& windows) {
   std::vector<RunDevices> devices;
   devices.reserve(plans.size());
-  devices.emplace_back(plans.front(), network, stage);
+  devices.emplace_back(plans.front(), network, windows);
   for (const DevicePlan& plan : plans.subspan(1)) devices.emplace_back(plan, devices.front());
   return devices;
 }
@@ -140,7 +217,7 @@ RunInputs::RunInputs(const EffectiveConfig& settings, std::vector<DevicePlan> pl
       data_(settings.values, plans_.front(), start_, folder_,
             completed(options, resumed_, plans_.size())),
       devices_(open_all(plans_, network_for(start_, data_, settings.values.train, resumed_),
-                        settings.values.train.stage)),
+                        windows_of(settings.values.train.stage))),
       feeds_(*this) {
   const bool is_trial = options.probe != nullptr;
   if (start_.from_nothing && settings.values.train.stage == ModelPart::Gpt && !is_trial) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 
@@ -13,17 +14,29 @@ namespace myxtts {
 // never changes what is trained. The clock outlives it.
 class SaveSchedule {
  public:
-  explicit SaveSchedule(const RunDirectoryConfig& config, const Clock& clock = system_clock());
+  explicit SaveSchedule(const RunDirectoryConfig& config, const Clock& clock = system_clock())
+      : steps_(config.save_steps), clock_(clock), since_(clock.now()) {
+    if (config.save_minutes) {
+      time_ = std::chrono::duration_cast<Clock::Time::duration>(
+          std::chrono::duration<double, std::ratio<60>>(*config.save_minutes));
+    }
+  }
 
   // Whether a checkpoint of this step is to be written now.
-  bool due(std::int64_t step) const;
+  bool due(std::int64_t step) const {
+    if (step == last_) return false;
+    return (steps_ && step % *steps_ == 0) || (time_ && clock_.now() - since_ >= *time_);
+  }
 
-  void saved(std::int64_t step);
+  void saved(std::int64_t step) {
+    last_ = step;
+    since_ = clock_.now();
+  }
   std::int64_t last() const { return last_; }  // step
 
  private:
   const std::optional<std::int64_t> steps_;
-  const std::optional<Clock::Time::duration> time_;
+  std::optional<Clock::Time::duration> time_;
   const Clock& clock_;
   Clock::Time since_;
   std::int64_t last_ = -1;

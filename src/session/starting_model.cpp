@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/log.h"
+#include "data/batches/sound_window.h"
 #include "run/model_folder.h"
 #include "session/vocabulary_texts.h"
 #include "train/starting_point.h"
@@ -50,12 +51,12 @@ void link_or_copy(const fs::path& from, const fs::path& to) {
   if (failed) copy_apart(from, to);
 }
 
-// The files of a model folder that a stage leaves as they are.
+// The files of a model folder that a part leaves as they are.
 std::vector<std::string> fixed_names(const fs::path& folder, const PartFacts& part) {
   std::vector<std::string> names{files::kConfig, files::kVocabulary, files::kDvae, files::kModel,
                                  files::kVoices};
   std::erase(names, part.file);
-  if (part.part == ModelPart::Speaker) names.emplace_back(files::kSpeakers);
+  if (windows_of(part.part).with_speakers) names.emplace_back(files::kSpeakers);
   const std::string licence =
       parse_licence(read_config_text(folder), (folder / files::kConfig).string()).file;
   if (!licence.empty()) names.push_back(fs::path(licence).filename().string());
@@ -67,7 +68,7 @@ const NamedTensors& tensors_of(const OpenModel& network, std::string_view file) 
   return file == files::kDvae ? network.dvae : network.model;
 }
 
-// As a new model has it: the file that the stage does not train.
+// As a new model has it: the file that the part does not train.
 void write_fixed_tensors(const StartingModel& start) {
   for (const std::string file : {files::kModel, files::kDvae}) {
     if (file != start.part.file) {
@@ -82,10 +83,6 @@ TextIds ids_of(const Vocabulary& vocabulary) {
   return {.count = vocabulary.rows(), .start = vocabulary.start(), .stop = vocabulary.stop()};
 }
 
-NamedTensors StartingModel::trained() const {
-  return trained_tensors(part, tensors_of(network, part.file));
-}
-
 NamedTensors StartingModel::untrained() const {
   return untrained_tensors(part, tensors_of(network, part.file));
 }
@@ -96,12 +93,12 @@ std::vector<fs::path> StartingModel::fixed_files() const {
   return paths;
 }
 
-StartingModel start_from_folder(const fs::path& model, const fs::path& run, ModelPart stage,
+StartingModel start_from_folder(const fs::path& model, const fs::path& run, ModelPart part,
                                 const std::optional<std::string>& asked_size) {
   // Read before they are put together: GCC 12 destroys members twice when an initialiser throws.
   Vocabulary vocabulary = Vocabulary::load(model / files::kVocabulary);
   StartingModel start{.vocabulary = std::move(vocabulary)};
-  start.part = facts_of(stage);
+  start.part = facts_of(part);
   start.network = model_to_train(model, ids_of(start.vocabulary), asked_size);
   start.folder = make_start(run);
   const auto take = is_within(model, run) ? link_or_copy : copy_apart;

@@ -16,7 +16,7 @@
 namespace myxtts {
 
 // What a run begins with, besides its settings: the network's tensors on the CPU, and a folder with
-// the files of a model that its stage never changes, which every checkpoint links to.
+// the files of a model that its part never changes, which every checkpoint links to.
 struct StartingModel {
   OpenModel network = {};
   Vocabulary vocabulary;
@@ -24,17 +24,16 @@ struct StartingModel {
   bool from_nothing = false;          // every part is random
   PartFacts part = {};                // that is trained
 
-  NamedTensors trained() const;
-  NamedTensors untrained() const;  // the rest of the file that the trained ones are in
+  NamedTensors untrained() const;  // of the file that the trained ones are in, the rest
   std::vector<std::filesystem::path> fixed_files() const;
 };
 
 // The model of a folder: that of --init, or a checkpoint. Its config.json, vocab.json, voices,
-// licence and the tensors' file that the stage does not train are put into RUN/start: as copies
+// licence and the tensors' file that the part does not train are put into RUN/start: as copies
 // that nothing done to the folder later can change, or linked where they are the run's own. Throws
 // DataError; ConfigError when `asked_size`, the --model-size somebody wrote, is not its own.
 StartingModel start_from_folder(const std::filesystem::path& model,
-                                const std::filesystem::path& run, ModelPart stage,
+                                const std::filesystem::path& run, ModelPart part,
                                 const std::optional<std::string>& asked_size = {});
 
 // The --model-size that somebody asked for; nothing: nobody did. A file that `config` or a run

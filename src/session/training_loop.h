@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "session/ranks/rank_agreement.h"
-#include "session/run_devices.h"
+#include "session/run_inputs.h"
 #include "session/run_monitor.h"
 #include "session/save_schedule.h"
 #include "session/wired_training.h"

@@ -14,7 +14,6 @@
 #include "base/error.h"
 #include "model/gpt.h"
 #include "synth/cpu/cpu_gpt.h"
-#include "synth/prefix_reader.h"
 #include "synth/sampling.h"
 
 namespace myxtts {

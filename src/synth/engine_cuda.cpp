@@ -11,7 +11,6 @@
 #include "base/random.h"
 #include "device/cuda_plugin.h"
 #include "model/gpt.h"
-#include "synth/prefix_reader.h"
 
 namespace myxtts {
 namespace {

@@ -136,10 +136,6 @@ std::int64_t Synthesizer::sample_rate() const {
   return model_.config.decoder.output_sample_rate;
 }
 
-std::int64_t Synthesizer::most_text_tokens() const {
-  return myxtts::most_text_tokens(model_.config.gpt);
-}
-
 std::vector<at::Tensor> read_references(const SpeakingModel& model,
                                         const std::vector<std::filesystem::path>& references,
                                         const ReferenceLengths& lengths,

@@ -116,7 +116,6 @@ class Synthesizer {
 
   std::int64_t rows() const { return rows_; }
   std::int64_t sample_rate() const;
-  std::int64_t most_text_tokens() const;
 
  private:
   SpokenPiece finish(GeneratedRow row, const Voice& voice, double speed) const;

@@ -14,32 +14,32 @@ namespace myxtts {
 namespace {
 
 struct TrainablePart {
-  ModelPart stage;
+  ModelPart part;
   std::unique_ptr<PartTraining> (*make)(const TrainingInputs&);
   bool several_ranks = false;
 };
 
 // What else is known of a part is in config: facts_of(ModelPart).
 constexpr std::array kParts{
-    TrainablePart{.stage = ModelPart::Gpt, .make = make_gpt_training, .several_ranks = true},
-    TrainablePart{.stage = ModelPart::Dvae, .make = make_dvae_training},
-    TrainablePart{.stage = ModelPart::Decoder, .make = make_decoder_training},
-    TrainablePart{.stage = ModelPart::Speaker, .make = make_speaker_training},
+    TrainablePart{.part = ModelPart::Gpt, .make = make_gpt_training, .several_ranks = true},
+    TrainablePart{.part = ModelPart::Dvae, .make = make_dvae_training},
+    TrainablePart{.part = ModelPart::Decoder, .make = make_decoder_training},
+    TrainablePart{.part = ModelPart::Speaker, .make = make_speaker_training},
 };
 
 }  // namespace
 
 std::unique_ptr<PartTraining> make_training(const TrainingInputs& inputs) {
-  const ModelPart stage = inputs.config.train.stage;
-  const auto part = std::ranges::find(kParts, stage, &TrainablePart::stage);
-  MYXTTS_CHECK(part != kParts.end(), "the stage {} has no training", name_of(stage));
-  if (!inputs.team->is_alone() && !part->several_ranks) {
+  const ModelPart part = inputs.config.train.stage;
+  const auto* const found = std::ranges::find(kParts, part, &TrainablePart::part);
+  MYXTTS_CHECK(found != kParts.end(), "the part {} has no training", name_of(part));
+  if (!inputs.team->is_alone() && !found->several_ranks) {
     throw ConfigError(fmt::format(
         "Several ranks train the stage gpt alone so far, and --stage is {}; start it as one "
         "process, without a launcher.",
-        name_of(stage)));
+        name_of(part)));
   }
-  return part->make(inputs);
+  return found->make(inputs);
 }
 
 StepSettings step_settings(const TrainingInputs& inputs) {

@@ -210,7 +210,7 @@ TEST(Consistency, StagesComeInAnOrderInWhichEachLearnsFromTheOnesBefore) {
     EXPECT_EQ(complaint({{"train.stages", stages}}), "") << stages;
   }
   EXPECT_EQ(complaint({{"train.stages", "decoder,gpt,dvae"}}),
-            "train.stages is decoder,gpt,dvae (flag --stages), but the stage gpt learns from what "
+            "train.stages is decoder,gpt,dvae (flag --stages), but the part gpt learns from what "
             "dvae makes, so that dvae comes first; give --stages dvae,gpt,decoder.");
   for (const char* stages : {"gpt,dvae", "decoder,dvae", "decoder,gpt", "decoder,speaker"}) {
     EXPECT_NE(complaint({{"train.stages", stages}}), "") << stages;

@@ -111,7 +111,7 @@ TEST(StageSettings, WhatIsNoStageOrNoSettingOfOneIsRefusedWithTheNearest) {
   EXPECT_NE(refusal("stages: {dvae: {seed2: 1}}\n").find("There is no setting"), std::string::npos);
   EXPECT_NE(refusal("stages: {dvae: {init: m}}\n").find("train.init"), std::string::npos);
   EXPECT_NE(refusal("stages: {dvae: 3}\n").find("takes settings by name"), std::string::npos);
-  EXPECT_NE(refusal("stages: {dvae: {lr: fast}}\n").find("of the stage dvae"), std::string::npos);
+  EXPECT_NE(refusal("stages: {dvae: {lr: fast}}\n").find("of the part dvae"), std::string::npos);
 }
 
 TEST(StageSettings, SettingsOfALaterStageThatContradictEachOtherAreRefusedAtTheStart) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/index/index_folder.h"
+#include "data/index/corpus_scan.h"
 
 #include <fcntl.h>
 #include <signal.h>

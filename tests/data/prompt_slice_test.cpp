@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/batches/prompt_slice.h"
+#include "data/batches/sound_window.h"
 
 #include <set>
 

@@ -186,7 +186,7 @@ TEST(Doctor, TheBundleHoldsTheTableAndNoNameOfUserHostOrHome) {
   fs::create_directories(folder / "someones-home/run");
   std::ofstream(folder / "someones-home/run/log.txt")
       << "read " << (folder / "someones-home/corpus").string() << " for somebody\n";
-  fs::create_directories(folder / "someones-home/run/gpt");  // a run of several stages
+  fs::create_directories(folder / "someones-home/run/gpt");  // a run of several parts
   std::ofstream(folder / "someones-home/run/gpt/metrics.jsonl") << "{\"step\": 7}\n";
   const std::string bundle = (folder / "b.tar").string();
   const auto result =

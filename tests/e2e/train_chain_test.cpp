@@ -85,8 +85,8 @@ class TrainChain : public TrainingBench {
 
 TEST_F(TrainChain, ThreeStagesFromNothingMakeOneModelThatSpeaksAndLeaveSoundsAndPictures) {
   const auto result = trained("run", three_stages({"--samples", "2"}));
-  EXPECT_TRUE(has(result.err, "stage 1 of 3: dvae, 3 steps, from nothing")) << result.err;
-  EXPECT_TRUE(has(result.err, "stage 3 of 3: decoder, 2 steps, from ")) << result.err;
+  EXPECT_TRUE(has(result.err, "part 1 of 3: dvae, 3 steps, from nothing")) << result.err;
+  EXPECT_TRUE(has(result.err, "part 3 of 3: decoder, 2 steps, from ")) << result.err;
   for (const char* stage : {"dvae", "gpt", "decoder"}) {
     EXPECT_TRUE(has(result.out, std::string(stage) + " ")) << result.out;
   }
@@ -111,8 +111,8 @@ TEST_F(TrainChain, ThreeStagesFromNothingMakeOneModelThatSpeaksAndLeaveSoundsAnd
   EXPECT_TRUE(fs::exists(path("said.wav")));
   EXPECT_FALSE(has(result.out, "export it")) << "the peer has no model of this size";
   const auto again = trained("run", three_stages({"--samples", "2", "--resume"}));
-  EXPECT_FALSE(has(again.err, "stage 1 of 3")) << "nothing is repeated";
-  EXPECT_TRUE(has(again.out, "All 3 stages of " + path("run").string() +
+  EXPECT_FALSE(has(again.err, "part 1 of 3")) << "nothing is repeated";
+  EXPECT_TRUE(has(again.out, "All 3 parts of " + path("run").string() +
                                  " are finished: nothing was left to train. To train decoder on, "
                                  "type:\n  myxtts train --config " +
                                  path("run").string() +
@@ -162,7 +162,7 @@ TEST_F(TrainChain, AFolderThatWasUsedIsRefusedWithoutResume) {
     alone.insert(alone.end(), more.begin(), more.end());
     const auto stage = train("run", alone);
     EXPECT_EQ(stage.exit_code, 2) << stage.err;
-    EXPECT_TRUE(has(stage.err, "a run of several stages")) << stage.err;
+    EXPECT_TRUE(has(stage.err, "a run of several parts")) << stage.err;
     expect_one_sentence(stage.err);
   }
 }
@@ -179,7 +179,7 @@ TEST_F(TrainChain, TheFolderSaysWhatItIsFromTheFirstStepOn) {
   const std::string command_of_chain = "myxtts train --config " + run + "/config.yaml --resume";
   const auto alone = train("run", {"--quiet", "--stage", "gpt"});
   EXPECT_EQ(alone.exit_code, 2) << alone.err;
-  EXPECT_TRUE(has(alone.err, "a run of several stages")) << alone.err;
+  EXPECT_TRUE(has(alone.err, "a run of several parts")) << alone.err;
   const auto resumed = train("other", {"--quiet", "--resume", run});
   EXPECT_EQ(resumed.exit_code, 3) << resumed.err;
   const auto spoken =
@@ -188,7 +188,7 @@ TEST_F(TrainChain, TheFolderSaysWhatItIsFromTheFirstStepOn) {
                    "--out", path("said.wav")});
   EXPECT_EQ(spoken.exit_code, 3) << spoken.err;
   for (const auto& result : {resumed, spoken}) {
-    EXPECT_TRUE(has(result.err, "a run of several stages that has saved no model yet"))
+    EXPECT_TRUE(has(result.err, "a run of several parts that has saved no model yet"))
         << result.err;
     EXPECT_TRUE(has(result.err, command_of_chain)) << result.err;
     expect_one_sentence(result.err);
@@ -206,7 +206,7 @@ TEST_F(TrainChain, ASignalAtTheEndOfAStageStopsTheChain) {
   ASSERT_TRUE(program.ends_soon());
   const auto result = program.finish();
   EXPECT_EQ(result.exit_code, 143) << result.err;
-  EXPECT_FALSE(has(result.err, "stage 2 of 2")) << result.err;
+  EXPECT_FALSE(has(result.err, "part 2 of 2")) << result.err;
   EXPECT_TRUE(has(result.err, "interrupted at step 2; to continue, type: myxtts train --config " +
                                   path("run").string() + "/config.yaml --resume"))
       << result.err;

@@ -175,7 +175,7 @@ TEST_F(TrainFaults, ADryRunOfSeveralStagesAddsUpTheirRoomAndSeesThatOneSpeakerIs
   std::string rest = result.out;
   for (int stage = 1; stage <= 4; ++stage) {
     models.insert(finding_of("PASS  model", rest));
-    EXPECT_EQ(has(finding_of("PASS  disk", rest), " of the stages before among it"), stage > 1)
+    EXPECT_EQ(has(finding_of("PASS  disk", rest), " of the parts before among it"), stage > 1)
         << rest;
     rest.erase(0, rest.find("\nStage ", 1) + 1);
   }

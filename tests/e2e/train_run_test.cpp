@@ -56,7 +56,7 @@ TEST_F(TrainRun, SixStepsFromNothingLeaveAWholeRunDirectoryThatIsRefusedWithoutR
         "Intelligent GPU Pipeline: CPU Mode", "Model will be placed on cpu",
         "Creating model on device: cpu", "Smart Prefetching: Enabled",
         "buffer_size=", "Waiting for data pipeline to warm up", "Model training starting now",
-        "Starting training", "cannot be heard until those stages are trained"}) {
+        "Starting training", "cannot be heard until those parts are trained"}) {
     EXPECT_TRUE(has(result.err, words)) << words << "\n" << result.err;
     EXPECT_TRUE(has(log, words)) << words;
   }

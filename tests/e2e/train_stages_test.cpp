@@ -67,7 +67,7 @@ TEST_F(TrainStages, TheDvaeIsTrainedFromNothingAndOnItsResultTheDecoder) {
 
   const auto other = train("dvae-whole", stage("decoder", {"--quiet", "--resume"}));
   EXPECT_EQ(other.exit_code, 2) << other.err;
-  EXPECT_TRUE(has(other.err, "trains the stage dvae, and --stage is decoder")) << other.err;
+  EXPECT_TRUE(has(other.err, "trains the part dvae, and --stage is decoder")) << other.err;
 }
 
 TEST_F(TrainStages, SpeakersAreMeasuredThatWereNotTrainedAndOthersAreRefusedOnResume) {
@@ -97,7 +97,7 @@ TEST_F(TrainStages, SpeakersAreMeasuredThatWereNotTrainedAndOthersAreRefusedOnRe
 TEST_F(TrainStages, WhatAStageCannotHaveIsRefused) {
   const std::vector<std::pair<Words, std::string>> refusals = {
       {{"--stage", "dvae", "--cache-dataset"}, "leave --cache-dataset out"},
-      {{"--stage", "dvae", "--recompute", "on"}, "the stage gpt alone"},
+      {{"--stage", "dvae", "--recompute", "on"}, "the part gpt alone"},
       {{"--stage", "gpt", "--window", "1"}, "leave the windows out"},
       {{"--stage", "decoder", "--freeze", "gpt.*"}, "--freeze"},
       {{"--stage", "speaker"}, "one speaker"}};

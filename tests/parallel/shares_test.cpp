@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "parallel/rank_share.h"
 #include "parallel/world.h"
 
 namespace myxtts::test::shares_test {

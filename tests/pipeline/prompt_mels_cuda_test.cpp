@@ -8,7 +8,7 @@
 #include "base/random.h"
 #include "config/model.h"
 #include "device/cuda_plugin.h"
-#include "pipeline/prompt_mels.h"
+#include "pipeline/clip_features.h"
 
 // The kernel against the plain expression, and both against the same in twice the precision.
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pipeline/prompt_mels.h"
+#include "pipeline/clip_features.h"
 
 #include <cmath>
 #include <vector>

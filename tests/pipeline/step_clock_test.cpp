@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pipeline/step_clock.h"
+#include "pipeline/pipeline_reading.h"
 
 #include <memory>
 

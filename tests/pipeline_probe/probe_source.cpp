@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "pipeline/clip_features.h"
-#include "pipeline/prompt_mels.h"
 
 namespace myxtts::test {
 namespace {

@@ -49,7 +49,7 @@ TEST_F(Chain, StagesComeInTheirOrderAndEachStartsFromTheOneBefore) {
   EXPECT_EQ(gpt.run.checkpoint_dir, folder_ / "gpt");
   EXPECT_EQ(gpt.data.cache_dir, folder_.path()) << "all stages share an index";
   EXPECT_EQ(chain.title(1), "Training gpt (2 of 3)");
-  EXPECT_NE(chain.opening(1).find("stage 2 of 3: gpt, 8 minutes, from "), std::string::npos);
+  EXPECT_NE(chain.opening(1).find("part 2 of 3: gpt, 8 minutes, from "), std::string::npos);
 }
 
 TEST_F(Chain, AStageThatHandsOnItsBestModelGivesTheCheckpointThatWasValidatedBest) {
@@ -109,7 +109,7 @@ TEST_F(Chain, ARaisedNumberOfStepsCountsLikeABudget) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(PartChain(config, folder_.path()).next(), 1u);
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("The stage dvae stays as it is, with 5 steps"), std::string::npos) << said;
+  EXPECT_NE(said.find("The part dvae stays as it is, with 5 steps"), std::string::npos) << said;
   // A record that names no steps is one of an older program.
   std::ofstream(folder_ / "chain.json")
       << R"({"version": 1, "finished": [{"stage": "dvae", "budget": "100", "steps": 5,)"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "session/ranks/rank_threads.h"
+#include "session/ranks/rank_start.h"
 
 #include <chrono>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/step/number_reader.h"
+#include "train/step/part_training.h"
 
 #include <gtest/gtest.h>
 

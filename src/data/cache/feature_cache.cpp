@@ -18,7 +18,6 @@
 #include "base/log.h"
 #include "base/message_text.h"
 #include "data/cache/shard.h"
-#include "data/cache/shard_format.h"
 
 namespace myxtts {
 namespace {

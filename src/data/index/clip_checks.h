@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "config/run_config.h"
+#include "data/index/corpus_scan.h"
 #include "data/skipped.h"
 #include "text/vocabulary.h"
 
@@ -33,5 +34,9 @@ std::optional<Skipped> check_length(std::int64_t samples, const DataConfig& limi
 // Letters and digits a second; blanks, marks and punctuation do not count.
 double chars_per_second(std::string_view text, double seconds);
 std::optional<Skipped> check_pace(std::string_view text, double seconds, const DataConfig& limits);
+
+// The sentence for a corpus whose texts are written in a script that their language does not use,
+// with the flag that mends it; empty where no tenth of them is. `index` is that of the request.
+std::string warning_of_scripts(const ScanRequest& request, const ClipIndex& index);
 
 }  // namespace myxtts

@@ -268,10 +268,6 @@ std::uint64_t ClipIndex::key() const {
   return state_->header.key;
 }
 
-std::uint64_t ClipIndex::checksum() const {
-  return state_->header.body_checksum;
-}
-
 std::size_t ClipIndex::size() const {
   return state_->rows.size();
 }

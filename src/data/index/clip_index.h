@@ -56,7 +56,6 @@ class ClipIndex {
   std::int64_t samples(std::size_t number) const;
   std::int64_t text_tokens(std::size_t number) const;
   std::pair<std::string_view, FileStamp> file(std::size_t number) const;  // path and stamp
-  std::uint64_t checksum() const;                                         // of everything in it
 
   std::vector<Skipped> skipped() const;
   Witnesses witnesses() const;

@@ -22,7 +22,6 @@
 #include "base/message_text.h"
 #include "config/value_text.h"
 #include "data/layouts/manifest_builder.h"
-#include "data/layouts/manifest_lines.h"
 
 namespace myxtts {
 namespace {

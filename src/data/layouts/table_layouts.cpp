@@ -4,13 +4,10 @@
 
 #include "base/error.h"
 #include "base/message_text.h"
-#include "data/layouts/detect_layout.h"
 #include "data/layouts/layout.h"
 #include "data/layouts/manifest_builder.h"
-#include "data/layouts/manifest_lines.h"
 
 namespace myxtts {
-
 namespace {
 
 std::string wrong_columns(std::size_t found, const std::string& wanted) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/plan/memory_share.h"
+#include "device/plan/plan_devices.h"
 
 #include <algorithm>
 #include <array>

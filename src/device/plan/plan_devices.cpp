@@ -12,7 +12,6 @@
 #include "device/machine.h"
 #include "device/plan/device_plan.h"
 #include "device/plan/gpu_choice.h"
-#include "device/plan/memory_share.h"
 
 namespace myxtts {
 namespace {

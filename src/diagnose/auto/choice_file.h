@@ -10,7 +10,7 @@
 
 #include "config/run_config.h"
 #include "device/machine.h"
-#include "diagnose/auto/calibration.h"
+#include "diagnose/auto/placement.h"
 
 namespace myxtts {
 

@@ -25,7 +25,7 @@
 #include "base/thread_group.h"
 #include "config/value_text.h"
 #include "data/batches/batch_plan.h"
-#include "data/cache/shard_format.h"
+#include "data/cache/shard.h"
 #include "data/clip_decoder.h"
 #include "data/corpus.h"
 #include "data/index/clip_checks.h"

@@ -131,10 +131,10 @@ void add_run(const fs::path& folder, const Identity& identity, std::string& arch
                     folder.string()));
   }
   bool found = add_run_files(folder, "run", identity, archive);
-  // A run of several stages has a folder for each.
+  // A run of several parts has a folder for each.
   for (const ModelPart part : kModelParts) {
-    const std::string stage(name_of(part));
-    found = add_run_files(folder / stage, "run/" + stage, identity, archive) || found;
+    const std::string name(name_of(part));
+    found = add_run_files(folder / name, "run/" + name, identity, archive) || found;
   }
   if (!found) {
     const std::string near = flag_of_run_near("--run", folder);

@@ -11,10 +11,11 @@
 #include "base/message_text.h"
 #include "config/effective_config.h"
 #include "config/part_settings.h"
+#include "data/batches/sound_window.h"
 #include "data/corpus.h"
 #include "device/plan/gpu_choice.h"
+#include "diagnose/memory/memory_plan.h"
 #include "model/checkpoint_specs.h"
-#include "model/gpt_specs.h"
 #include "model/network_specs.h"
 #include "model/tensor_spec.h"
 #include "pipeline/pipeline_options.h"
@@ -39,20 +40,8 @@ Check check_devices(const RunFacts& facts) {
   return check;
 }
 
-// Of the part that the run trains.
 std::int64_t parameters_to_train(const RunFacts& facts) {
-  const ModelConfig& model = *facts.model;
-  switch (facts.config.train.stage) {
-    case ModelPart::Dvae:
-      return parameter_count(dvae_specs(model.dvae));
-    case ModelPart::Gpt:
-      return parameter_count(gpt_specs(model.gpt));
-    case ModelPart::Decoder:
-      return parameter_count(decoder_specs(model.decoder));
-    case ModelPart::Speaker:
-      return parameter_count(speaker_encoder_specs(model.speaker_encoder));
-  }
-  return 0;
+  return parameters_of(*facts.model, facts.config.train.stage);
 }
 
 Check check_model(const RunFacts& facts) {
@@ -118,7 +107,7 @@ std::int64_t batch_need(const RunFacts& facts) {
          facts.plan->ring_slots * slot_memory(model, batch);
 }
 
-// Of a stage on windows of sound: what the plan counted, which is rough, so that it warns at most.
+// Of a part on windows of sound: what the plan counted, which is rough, so that it warns at most.
 Check check_windows(const RunFacts& facts) {
   const std::int64_t need = facts.plan->model.estimated_bytes;
   const auto [limit, set_by] = model_limit(facts);
@@ -205,7 +194,7 @@ std::int64_t steps_of_run(const RunFacts& facts) {
   return facts.config.train.epochs * ((facts.corpus->batches_per_epoch + accum - 1) / accum);
 }
 
-// The same, as far as --max-steps and the stage's budget let it run.
+// The same, as far as --max-steps and the part's budget let it run.
 std::int64_t allowed_steps(const RunFacts& facts) {
   const std::int64_t whole = steps_of_run(facts);
   return std::min(whole,
@@ -230,14 +219,14 @@ std::int64_t bytes_of_file(const ModelConfig& model, bool is_dvae) {
 
 // The file with the trained part, and the optimiser's. The model's other file is linked.
 std::int64_t checkpoint_bytes(const RunFacts& facts) {
-  const bool is_dvae = facts.config.train.stage == ModelPart::Dvae;
+  const bool is_dvae = facts_of(facts.config.train.stage).file == files::kDvae;
   return bytes_of_file(*facts.model, is_dvae) + kMoments * parameters_to_train(facts) +
          (kWeight + kMoments) * facts.judges;
 }
 
 // Everything that the run leaves, the file that its checkpoints link included.
 std::int64_t bytes_at_end(const RunFacts& facts) {
-  const bool is_dvae = facts.config.train.stage == ModelPart::Dvae;
+  const bool is_dvae = facts_of(facts.config.train.stage).file == files::kDvae;
   return kept_checkpoints(facts) * checkpoint_bytes(facts) + bytes_of_file(*facts.model, !is_dvae);
 }
 
@@ -255,7 +244,7 @@ Check check_disk(const RunFacts& facts) {
                   human_size(facts.disk.free_bytes), facts.disk.folder.string(), human_size(need),
                   counted(kept_checkpoints(facts), "checkpoint"), human_size(checkpoint));
   if (facts.bytes_before > 0) {
-    found += fmt::format(", {} of the stages before among it", human_size(facts.bytes_before));
+    found += fmt::format(", {} of the parts before among it", human_size(facts.bytes_before));
   }
   Check check{.id = "disk", .name = "disk", .found = std::move(found)};
   if (!facts.disk.fault.empty()) {
@@ -329,7 +318,7 @@ void add_cautions_of_length(const RunFacts& facts, Checks& checks) {
 Checks check_run(const RunFacts& facts) {
   Checks checks{check_devices(facts), check_model(facts), check_corpus(facts)};
   const bool planned = facts.plan && facts.corpus && facts.corpus->training_clips > 0;
-  const bool tells_apart = facts.config.train.stage == ModelPart::Speaker;
+  const bool tells_apart = windows_of(facts.config.train.stage).with_speakers;
   if (tells_apart && facts.corpus && facts.corpus->speakers == 1)
     checks.push_back(check_speakers());
   if (planned && facts.model) checks.push_back(check_batch(facts));

@@ -41,7 +41,7 @@ struct RunFacts {
   std::string corpus_fault = {};
   DiskInfo disk = {};               // where the run directory is or will be
   std::int64_t held_bytes = 0;      // of its checkpoints, as far as they are there already
-  std::int64_t bytes_before = 0;    // that earlier stages of the run will add
+  std::int64_t bytes_before = 0;    // that earlier parts of the run will add
   std::int64_t judges = 0;          // parameters that train along and are no part of the model
   std::int64_t steps_done = 0;      // of a run that goes on
   std::string run_fault = {};       // why the run cannot begin in that directory

@@ -2,6 +2,7 @@
 #include "diagnose/memory/memory_plan.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -12,10 +13,9 @@
 #include "base/message_text.h"
 #include "config/run_config.h"
 #include "data/batches/sound_window.h"
-#include "device/plan/memory_share.h"
 #include "device/plan/plan_devices.h"
 #include "diagnose/report/report.h"
-#include "model/gpt_specs.h"
+#include "model/checkpoint_specs.h"
 #include "model/memory_estimate.h"
 #include "model/network_specs.h"
 #include "model/tensor_spec.h"
@@ -61,28 +61,44 @@ std::int64_t speaker_activations(const SpeakerEncoderConfig& encoder, std::int64
   return sum;
 }
 
-// usual_memory_model() of a stage other than the GPT's, from the sizes of its networks: counted
-// more roughly, for windows of the usual length.
+// What the training of a part takes that is trained on windows.
+struct PartMemory {
+  ModelPart part = ModelPart::Gpt;
+  std::int64_t networks = 1;  // of its size, together with those that only its training needs
+  bool beside_gpt = false;    // it is trained on the states of the frozen GPT
+  std::int64_t (*activations)(const ModelConfig& model, std::int64_t length) = nullptr;
+};
+
+constexpr std::array kPartMemory{
+    PartMemory{
+        .part = ModelPart::Dvae,
+        .activations = [](const ModelConfig& model,
+                          std::int64_t length) { return dvae_activations(model.dvae, length); }},
+    // The discriminators have about as many parameters as two decoders.
+    PartMemory{.part = ModelPart::Decoder,
+               .networks = 3,
+               .beside_gpt = true,
+               .activations =
+                   [](const ModelConfig& model, std::int64_t length) {
+                     return decoder_activations(model.decoder, length);
+                   }},
+    PartMemory{.part = ModelPart::Speaker,
+               .activations = [](const ModelConfig& model, std::int64_t length) {
+                 return speaker_activations(model.speaker_encoder, length);
+               }}};
+
+// usual_memory_model() of a part other than the GPT, from the sizes of its networks: counted more
+// roughly, for windows of the usual length.
 MemoryModel part_memory_model(const ModelConfig& model, const TrainConfig& train) {
+  const auto* const part = std::ranges::find(kPartMemory, train.stage, &PartMemory::part);
+  MYXTTS_CHECK(part != kPartMemory.end(), "no estimate of memory for {}", name_of(train.stage));
   const WindowPlan windows = plan_windows(train, model, 1);
-  return [model, windows](Precision, bool) {
+  return [model, windows, part](Precision, bool) {
     const BatchShape clip = usual_batch(model.gpt, 1);
+    const std::int64_t trained = part->networks * parameters_of(model, part->part);
+    const std::int64_t frozen = part->beside_gpt ? parameters_of(model, ModelPart::Gpt) : 0;
+    const std::int64_t activations = part->activations(model, windows.length);
     MemoryNeeds needs;
-    std::int64_t activations = 0;
-    std::int64_t trained = 0;
-    std::int64_t frozen = 0;
-    if (windows.stage == ModelPart::Dvae) {
-      trained = parameter_count(dvae_specs(model.dvae));
-      activations = dvae_activations(model.dvae, windows.length);
-    } else if (windows.stage == ModelPart::Decoder) {
-      // The discriminators have about as many parameters as two decoders.
-      trained = 3 * parameter_count(decoder_specs(model.decoder));
-      frozen = parameter_count(gpt_specs(model.gpt));
-      activations = decoder_activations(model.decoder, windows.length);
-    } else {
-      trained = parameter_count(speaker_encoder_specs(model.speaker_encoder));
-      activations = speaker_activations(model.speaker_encoder, windows.length);
-    }
     needs.model.fixed_bytes = kTrained * trained + kFloat * frozen + kSlack;
     needs.model.clip_bytes = kFloat * windows.per_clip * activations;
     needs.sum_bytes = 0;
@@ -131,11 +147,19 @@ DevicePlan plan_part(RunConfig config, const Machine& machine, const ModelConfig
   DevicePlan plan = plan_devices(config, machine, part_memory_model(model, train), cuda_fault);
   plan.savers.moments = train.moments.value_or(Moments::Fp32);
   plan.notes.push_back(
-      fmt::format("The memory of the stage {} is a rough estimate.", name_of(train.stage)));
+      fmt::format("The memory of the part {} is a rough estimate.", name_of(train.stage)));
   return plan;
 }
 
 }  // namespace
+
+std::int64_t parameters_of(const ModelConfig& model, ModelPart part) {
+  const PartFacts& facts = facts_of(part);
+  TensorSpecs specs = facts.file == files::kDvae ? dvae_specs(model.dvae) : checkpoint_specs(model);
+  std::erase_if(specs,
+                [&](const TensorSpec& spec) { return !spec.name.starts_with(facts.prefix); });
+  return parameter_count(specs);
+}
 
 MemoryModel usual_memory_model(const ModelConfig& model, const MemorySavers& savers, bool guided) {
   return [model, savers, guided](Precision precision, bool cpu) {

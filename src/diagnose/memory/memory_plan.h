@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@
 #include "device/plan/plan_devices.h"
 
 namespace myxtts {
+
+// How many numbers of a part are trained.
+std::int64_t parameters_of(const ModelConfig& model, ModelPart part);
 
 // What a run of this network needs on its devices with clips as they usually are, for
 // plan_devices(). `guided`: with --guide.

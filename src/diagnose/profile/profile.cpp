@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "diagnose/profile/verdict.h"
+#include "diagnose/profile/remedies.h"
 
 namespace myxtts {
 namespace {

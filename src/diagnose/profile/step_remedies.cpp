@@ -6,7 +6,6 @@
 
 #include "base/message_text.h"
 #include "diagnose/profile/remedies.h"
-#include "diagnose/profile/verdict.h"
 
 namespace myxtts {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "diagnose/validate/transfer_checks.h"
+#include "diagnose/validate/validation.h"
 
 #include <algorithm>
 #include <array>

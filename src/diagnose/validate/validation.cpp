@@ -1,20 +1,233 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnose/validate/validation.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
 
 #include <ATen/ATen.h>
 #include <c10/util/Exception.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/message_text.h"
+#include "device/plan/gpu_choice.h"
 #include "model/gpt.h"
 #include "model/gpt_specs.h"
 #include "model/named_tensors.h"
 #include "train/gpt/gpt_training.h"
 
 namespace myxtts {
+namespace {
+
+constexpr double kReady = 0.9;         // share of steps
+constexpr double kBusyEnough = 0.7;    // of the time: a device that cannot do more
+constexpr double kLeastOverlap = 0.3;  // in series there is none
+constexpr double kWorthwhile = 0.05;   // the shorter part against the longer: less cannot be judged
+constexpr double kIdle = 1.5;          // the whole against the sum: in series there is little more
+constexpr const char* kProfile = "Type: myxtts profile, which names the stage and the setting";
+
+// Seconds that the data device and the model device were at work, by their own clocks.
+double feature_seconds(const TrialReading& trial) {
+  return trial.pipeline.data_device.busy_seconds;
+}
+
+double model_seconds(const TrialReading& trial) {
+  return trial.pipeline.model_device.busy_seconds;
+}
+
+// How much of what could be done at the same time was: 1 where the whole took as long as the longer
+// of features and steps, 0 where it took their sum.
+double overlap(const TrialReading& trial) {
+  const double shorter = std::min(feature_seconds(trial), model_seconds(trial));
+  if (shorter <= 0) return 0;
+  return (feature_seconds(trial) + model_seconds(trial) - trial.wall_seconds) / shorter;
+}
+
+Check check_batches(const TrialReading& trial) {
+  const std::string found =
+      fmt::format("{}, {} in {:.1f} s", counted(trial.batches, "batch", "batches"),
+                  counted(trial.clips, "clip"), trial.wall_seconds);
+  if (trial.batches < kPipelineSteps || trial.clips == 0) {
+    return failed("pipeline.batches", "batches",
+                  fmt::format("{}, but {} batches were asked for", found, kPipelineSteps),
+                  "Report it with: myxtts doctor --bundle FILE");
+  }
+  return passed("pipeline.batches", "batches", found);
+}
+
+// Waiting is no fault where the data device did all it could: then it is the slower one.
+Check check_readiness(const TrialReading& trial) {
+  const double share = trial.pipeline.readiness.share();
+  const double busy = feature_seconds(trial) / std::max(trial.wall_seconds, 1e-9);
+  const std::string found =
+      fmt::format("{:.0f} % of {} steps had their batch ready, {:.2f} s waited", 100 * share,
+                  trial.pipeline.readiness.steps, trial.pipeline.readiness.waited_seconds);
+  if (share >= kReady) return passed("pipeline.readiness", "readiness", found);
+  if (busy >= kBusyEnough) {
+    Check result = passed("pipeline.readiness", "readiness",
+                          fmt::format("{}: making features takes longer than this model's "
+                                      "steps",
+                                      found));
+    result.remedy = kProfile;
+    return result;
+  }
+  return failed("pipeline.readiness", "readiness",
+                fmt::format("{}, though the data device was busy {:.0f} % of the time only", found,
+                            100 * busy),
+                kProfile);
+}
+
+Check check_overlap(const TrialReading& trial) {
+  const std::string id = "pipeline.overlap";
+  const std::string name = "overlap";
+  const std::string found =
+      fmt::format("{:.2f} s for features of {:.2f} s and steps of {:.2f} s", trial.wall_seconds,
+                  feature_seconds(trial), model_seconds(trial));
+  const auto [shorter, longer] = std::minmax({feature_seconds(trial), model_seconds(trial)});
+  if (shorter < kWorthwhile * longer) {
+    return skipped(id, name, found + ": too unequal to tell", kProfile);
+  }
+  if (overlap(trial) >= kLeastOverlap) {
+    return passed(id, name,
+                  fmt::format("{}: {:.0f} % of the shorter at the same time", found,
+                              100 * std::min(1.0, overlap(trial))));
+  }
+  const double starved =
+      seconds_in(trial.pipeline.stage("features").load.waiting_for_input);  // of the feature stage
+  const double sum = feature_seconds(trial) + model_seconds(trial);
+  if (starved > trial.wall_seconds / 2 || trial.wall_seconds > kIdle * sum) {
+    return skipped(id, name, found + ": both devices waited too long to tell", kProfile);
+  }
+  return failed(id, name, found + ": one after the other",
+                "Give each role threads of its own (--data-threads, --model-threads) or another "
+                "device; type: myxtts profile");
+}
+
+}  // namespace
+
+Checks check_pipeline(const TrialReading& trial) {
+  Check readiness = check_readiness(trial);
+  const Check in_parallel = check_overlap(trial);
+  if (in_parallel.verdict == Verdict::Fail && readiness.verdict == Verdict::Fail) {
+    readiness = skipped(readiness.id, readiness.name, readiness.found + ": see overlap");
+  }
+  return {check_batches(trial), readiness, in_parallel};
+}
+
+namespace {
+
+constexpr const char* kRestart =
+    "Start the program anew, without setting CUDA_VISIBLE_DEVICES after its start; if it stays so, "
+    "report it with: myxtts doctor --bundle FILE";
+
+std::vector<std::string> planned_places(const DevicePlan& plan) {
+  std::vector<std::string> places;
+  for (const RolePlan* role : {&plan.data, &plan.model}) {
+    const std::string place = short_bus_id(role->gpu->pci_bus_id);
+    if (std::ranges::find(places, place) == places.end()) places.push_back(place);
+  }
+  return places;
+}
+
+std::string place_of(const RolePlan& plan) {
+  return plan.gpu ? fmt::format("{}, cuda:{} to LibTorch", label(*plan.gpu), plan.gpu->logical)
+                  : "the CPU, " + counted(plan.threads, "thread");
+}
+
+}  // namespace
+
+Check check_visible(const DevicePlan& plan, const std::string& variable,
+                    const std::vector<std::string>& shown, bool cuda_is_open) {
+  const std::string id = "placement.visible";
+  const std::string name = "visible devices";
+  const std::string planned = fmt::format("{}", fmt::join(plan.visible_uuids(), ","));
+  if (variable != planned) {
+    return failed(
+        id, name,
+        fmt::format("CUDA_VISIBLE_DEVICES is \"{}\", but the plan is \"{}\"", variable, planned),
+        kRestart);
+  }
+  if (!plan.model.gpu) {
+    if (!cuda_is_open) return passed(id, name, "CUDA is not opened, and sees no GPU");
+    return failed(id, name, "CUDA was opened for a run on the CPU", kRestart);
+  }
+  std::vector<std::string> places;
+  for (const std::string& place : shown) places.push_back(short_bus_id(place));
+  if (places != planned_places(plan)) {
+    return failed(id, name,
+                  fmt::format("CUDA shows the cards at {}, but those at {} were chosen",
+                              fmt::join(places, ", "), fmt::join(planned_places(plan), ", ")),
+                  kRestart);
+  }
+  return passed(id, name, fmt::format("CUDA sees {} and no other", fmt::join(places, ", ")));
+}
+
+Check check_device(Role role, const RolePlan& plan, const RoleDevice& opened) {
+  const std::string id = fmt::format("placement.{}_device", name_of(role));
+  const std::string name = fmt::format("{} device", name_of(role));
+  const int planned = plan.gpu ? plan.gpu->logical : -1;
+  if (opened.gpu() != planned) {
+    return failed(id, name,
+                  fmt::format("the plan is {}, but {} was opened", place_of(plan), opened.name()),
+                  "Report it with: myxtts doctor --bundle FILE");
+  }
+  return passed(id, name, place_of(plan));
+}
+
+Check check_cap(Role role, std::int64_t cap, bool planned, const TryTake& try_take) {
+  constexpr std::int64_t kSome = 16 * kMegabyte;
+  const std::string id = fmt::format("placement.{}_cap", name_of(role));
+  const std::string name = fmt::format("{} memory cap", name_of(role));
+  const std::string flag = role == Role::Data ? "--data-gpu-memory" : "--model-gpu-memory";
+  const std::int64_t less = std::min(cap / 2, kSome);
+  if (!try_take(less)) {
+    return failed(id, name,
+                  fmt::format("{} were refused under a cap of {}", megabytes(less), megabytes(cap)),
+                  fmt::format("End what else runs on the device, or raise {}", flag));
+  }
+  if (try_take(cap + 1)) {
+    return failed(id, name, fmt::format("more than its cap of {} was given out", megabytes(cap)),
+                  "Caps are not kept here: do not share the device; report it with: myxtts doctor "
+                  "--bundle FILE");
+  }
+  return passed(id, name,
+                planned ? fmt::format("{}: more is refused, less is not", megabytes(cap))
+                        : fmt::format("none is set; one of {} was tried and kept", megabytes(cap)));
+}
+
+Check check_split(const DevicePlan& plan, const std::vector<int>& used) {
+  const std::string id = "placement.split";
+  const std::string name = "multiprocessors";
+  if (plan.mode != Mode::Split) return skipped(id, name, "no GPU is split (--split-gpu)");
+  const auto given = static_cast<std::size_t>(plan.data.multiprocessors.value_or(0));
+  // A driver rounds up to what a card can be divided by, at most by a group of eight.
+  if (used.empty() || used.size() >= given + 8) {
+    return failed(id, name,
+                  fmt::format("data work ran on {} multiprocessors, not on the {} it was given",
+                              used.size(), given),
+                  fmt::format("Type --mode single, or another part, as in --split-gpu {}:{}",
+                              plan.data.gpu->listed, given + 8));
+  }
+  return passed(id, name, fmt::format("data work ran on {} of the card's", used.size()));
+}
+
+bool can_take(RoleDevice& device, std::int64_t bytes) {
+  const auto scope = device.enter(device.stream());
+  const auto on = device.gpu() < 0
+                      ? c10::Device(c10::kCPU)
+                      : c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(device.gpu()));
+  try {
+    return at::empty({bytes}, at::TensorOptions(on).dtype(at::kByte)).defined();
+  } catch (const c10::OutOfMemoryError&) {
+    return false;
+  } catch (const DeviceError&) {
+    return false;
+  }
+}
+
 namespace {
 
 bool is_of_gpus(const Check& check) {

@@ -68,7 +68,7 @@ class RunData {
   // Steps of the whole run, those before it was resumed included: exact with a clip count, by the
   // first epoch with a token budget.
   std::int64_t steps_of_run() const;
-  // By --max-steps and the stage's budget; nothing: any number.
+  // By --max-steps and the part's budget; nothing: any number.
   const std::optional<std::int64_t>& most_steps() const { return most_steps_; }
   bool steps_are_exact() const;
 

@@ -2,6 +2,7 @@
 #include "session/samples/part_samples.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -18,11 +19,10 @@
 #include "audio/resample.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "config/model.h"
 #include "data/corpus.h"
 #include "model/dvae.h"
 #include "run/model_folder.h"
-#include "session/samples/mel_picture.h"
-#include "session/samples/mel_sound.h"
 #include "synth/copy_synthesis.h"
 #include "synth/decode_engine.h"
 #include "synth/pieces.h"
@@ -33,6 +33,88 @@
 
 namespace myxtts {
 namespace {
+
+constexpr double kDarkest = -11.5;   // ln power: where the model's own floor is
+constexpr double kLightest = 4.0;    // what loud speech reaches
+constexpr std::int64_t kAcross = 2;  // pixels of a frame
+constexpr std::int64_t kDown = 3;    // pixels of a band
+constexpr std::int64_t kGap = 4;     // pixels between two spectrograms
+
+// [bands · kDown, F · kAcross] of shades.
+at::Tensor shades_of(const at::Tensor& log_mel) {
+  const auto share = (log_mel.cpu().to(at::kFloat) - kDarkest) / (kLightest - kDarkest);
+  const auto shades = at::nan_to_num(share, 0.0).clamp(0.0, 1.0).mul(255.0).round().to(at::kByte);
+  return shades.flip({0}).repeat_interleave(kDown, 0).repeat_interleave(kAcross, 1);
+}
+
+// ln of the mel power of a sound [S], [bands, F]: about 86 frames a second at every rate, so that
+// pictures of sounds at several rates have the same width.
+at::Tensor log_mel(const at::Tensor& sound, std::int64_t sample_rate) {
+  MelConfig config = dvae_mel_config();
+  config.hop = std::llround(static_cast<double>(config.hop * sample_rate) /
+                            static_cast<double>(config.sample_rate));
+  config.sample_rate = sample_rate;
+  const MelSpectrogram mel(config, at::kCPU);
+  const auto missing = std::max<std::int64_t>(mel.minimum_samples() - sound.size(0), 0);
+  const auto padded = at::constant_pad_nd(sound, {0, missing});
+  return mel(padded.unsqueeze(0)).squeeze(0).clamp_min(1e-5).log();
+}
+
+// Spectrograms [bands, F] in ln power one below another, the first at the top, high notes above low
+// ones. The shades mean the same in every picture.
+Picture mel_picture(const std::vector<at::Tensor>& log_mels) {
+  std::vector<at::Tensor> panels;
+  std::int64_t width = 1;
+  for (const auto& mel : log_mels) width = std::max(width, mel.size(1) * kAcross);
+  for (const auto& mel : log_mels) {
+    if (!panels.empty()) panels.push_back(at::full({kGap, width}, 255, at::kByte));
+    const auto shades = shades_of(mel);
+    panels.push_back(at::constant_pad_nd(shades, {0, width - shades.size(1)}));
+  }
+  const auto all = at::cat(panels).contiguous();
+  const auto* first = all.const_data_ptr<std::uint8_t>();
+  return {.width = width, .height = all.size(0), .shades = {first, first + all.numel()}};
+}
+
+constexpr int kPhaseRounds = 32;
+constexpr double kMomentum = 0.99;  // of the fast form of the algorithm (Perraudin et al., 2013)
+constexpr double kLoudest = 0.95;
+
+// The power spectrum [bins, F] of least squares that has these mel bands, without what is negative.
+at::Tensor spectrum_of(const at::Tensor& power, const MelConfig& config) {
+  const auto filters = mel_filters(config);  // [bins, bands]
+  return at::matmul(at::linalg_pinv(filters.t()), power).clamp_min(0);
+}
+
+// A sound [S] whose mel spectrogram is near to `power` [bands, F] of dvae_mel_config(), with phases
+// found by Griffin and Lim's algorithm: rough, but every word can be understood. On the CPU; the
+// same power gives the same sound.
+at::Tensor sound_of_mel(const at::Tensor& power) {
+  const MelConfig config = dvae_mel_config();
+  const auto window = mel_window(config);
+  const auto loudness = spectrum_of(power, config).sqrt();  // [bins, F]
+  const auto samples = (power.size(1) - 1) * config.hop;
+  if (samples < config.fft_size) return at::zeros({config.fft_size});
+  const auto sound_of = [&](const at::Tensor& spectrum) {
+    return at::istft(spectrum, config.fft_size, config.hop, config.window, window, /*center=*/true,
+                     /*normalized=*/false, /*onesided=*/true, samples);
+  };
+  const auto spectrum_of_sound = [&](const at::Tensor& sound) {
+    return at::stft(sound, config.fft_size, config.hop, config.window, window, /*center=*/true,
+                    /*pad_mode=*/"reflect", /*normalized=*/false, /*onesided=*/true,
+                    /*return_complex=*/true);
+  };
+  auto spectrum = at::complex(loudness, at::zeros_like(loudness));
+  auto before = at::zeros_like(spectrum);
+  for (int round = 0; round < kPhaseRounds; ++round) {
+    const auto now = spectrum_of_sound(sound_of(spectrum));
+    const auto ahead = now + kMomentum * (now - before);
+    spectrum = at::polar(loudness, at::angle(ahead));
+    before = now;
+  }
+  const auto sound = sound_of(spectrum);
+  return sound * (kLoudest / sound.abs().max().clamp_min(kLoudest));
+}
 
 constexpr std::int64_t kGoodReference = 3 * kModelRate;  // samples
 constexpr std::int64_t kShortest = 2 * kModelRate;
@@ -76,7 +158,7 @@ std::string numbered(std::size_t index) {
 
 using Wanted = std::function<bool()>;
 
-// For the stage dvae: the mel spectrogram of each clip, and below it what comes back of it from its
+// For the DVAE: the mel spectrogram of each clip, and below it what comes back of it from its
 // codes. `with_sound`: as a sound too.
 void reconstruct_clips(const std::vector<ClipView>& clips, bool with_sound, const OpenModel& model,
                        const TakeSample& take, const Wanted& wanted) {
@@ -103,7 +185,7 @@ void reconstruct_clips(const std::vector<ClipView>& clips, bool with_sound, cons
   }
 }
 
-// For the stage decoder: each clip said again (CopySynthesis), with a picture of the recording
+// For the vocoder: each clip said again (CopySynthesis), with a picture of the recording
 // above one of the copy.
 void copy_clips(const std::vector<ClipView>& clips, const Vocabulary& vocabulary,
                 const OpenModel& model, const TakeSample& take, const Wanted& wanted) {
@@ -218,8 +300,8 @@ std::vector<SpokenText> texts_of_clips(const std::vector<ClipView>& clips,
   return texts;
 }
 
-// For the stage gpt: texts, spoken. A picture shows above what the DVAE makes of the codes that
-// were chosen, below the sound that the decoder makes of them: while there is no trained decoder,
+// For the GPT: texts, spoken. A picture shows above what the DVAE makes of the codes that
+// were chosen, below the sound that the vocoder makes of them: while there is no trained one,
 // the upper half alone shows how the GPT does. Of `speaking` everything but the tensors is used,
 // which come with the model.
 void speak_texts(SpeakingModel& speaking, const std::vector<SpokenText>& texts,
@@ -274,6 +356,23 @@ SampleMaker spoken(const RunConfig& config, const StartingModel& start, const Co
   };
 }
 
+SampleMaker reconstructed(const RunConfig& config, const Corpus& corpus) {
+  if (config.run.samples == 0) return nullptr;
+  return
+      [clips = sample_clips(corpus, config.run.samples), with_sound = config.run.judge.has_value()](
+          const OpenModel& now, const TakeSample& take, const Wanted& wanted) {
+        reconstruct_clips(clips, with_sound, now, take, wanted);
+      };
+}
+
+SampleMaker copied(const RunConfig& config, const StartingModel& start, const Corpus& corpus) {
+  if (config.run.samples == 0) return nullptr;
+  return [clips = sample_clips(corpus, config.run.samples), &vocabulary = start.vocabulary](
+             const OpenModel& now, const TakeSample& take, const Wanted& wanted) {
+    copy_clips(clips, vocabulary, now, take, wanted);
+  };
+}
+
 }  // namespace
 
 std::vector<std::string> read_test_sentences(const std::filesystem::path& file) {
@@ -290,19 +389,17 @@ std::vector<std::string> read_test_sentences(const std::filesystem::path& file) 
 
 SampleMaker samples_of_part(const RunConfig& config, const StartingModel& start,
                             const Corpus& corpus) {
-  if (config.train.stage == ModelPart::Gpt) return spoken(config, start, corpus);
-  if (config.run.samples == 0 || config.train.stage == ModelPart::Speaker) return nullptr;
-  auto clips = sample_clips(corpus, config.run.samples);
-  if (config.train.stage == ModelPart::Dvae) {
-    return [clips = std::move(clips), with_sound = config.run.judge.has_value()](
-               const OpenModel& now, const TakeSample& take, const Wanted& wanted) {
-      reconstruct_clips(clips, with_sound, now, take, wanted);
-    };
+  switch (config.train.stage) {
+    case ModelPart::Gpt:
+      return spoken(config, start, corpus);
+    case ModelPart::Dvae:
+      return reconstructed(config, corpus);
+    case ModelPart::Decoder:
+      return copied(config, start, corpus);
+    case ModelPart::Speaker:
+      return nullptr;  // it makes no sound
   }
-  return [clips = std::move(clips), &vocabulary = start.vocabulary](
-             const OpenModel& now, const TakeSample& take, const Wanted& wanted) {
-    copy_clips(clips, vocabulary, now, take, wanted);
-  };
+  throw InternalError("a part without samples");
 }
 
 }  // namespace myxtts

@@ -29,7 +29,7 @@ struct Sample {
 
 using TakeSample = std::function<void(const Sample&)>;
 
-// Makes the samples by which a stage is judged, and hands over each sample of the model as it is
+// Makes the samples by which a part is judged, and hands over each sample of the model as it is
 // done. Once `wanted` says no, it ends within about a second and hands over nothing more. One
 // thread at a time, on the CPU. Throws DataError.
 using SampleMaker = std::function<void(const OpenModel& model, const TakeSample& take,
@@ -39,7 +39,7 @@ using SampleMaker = std::function<void(const OpenModel& model, const TakeSample&
 // read or has none.
 std::vector<std::string> read_test_sentences(const std::filesystem::path& file);
 
-// What the stage of a run is judged by, as --samples and --test-sentences ask for it; empty:
+// What the part of a run is judged by, as --samples and --test-sentences ask for it; empty:
 // nothing. Throws DataError when the sentences cannot be read. `start` and the corpus
 // outlive it.
 SampleMaker samples_of_part(const RunConfig& config, const StartingModel& start,

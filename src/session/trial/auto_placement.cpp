@@ -24,7 +24,6 @@
 #include "config/run_config.h"
 #include "data/corpus.h"
 #include "device/machine.h"
-#include "diagnose/auto/calibration.h"
 #include "diagnose/auto/choice_file.h"
 #include "diagnose/auto/placement.h"
 #include "run/model_folder.h"

@@ -11,7 +11,7 @@
 #include "config/effective_config.h"
 #include "device/machine.h"
 #include "device/plan/device_plan.h"
-#include "diagnose/auto/calibration.h"
+#include "diagnose/auto/placement.h"
 #include "run/checkpoint_store.h"
 #include "run/run_directory.h"
 

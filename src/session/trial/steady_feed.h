@@ -19,6 +19,14 @@ struct SteppedFeed {
 // The first steps take long, and batches pile up behind them that no later step finds: they would
 // be measured in place of the stages that made them. Trains until the buffer does not shrink any
 // more, or until everything that was there is used up.
-void step_until_steady(const SteppedFeed& feed);
+inline void step_until_steady(const SteppedFeed& feed) {
+  const std::size_t at_first = feed.in_buffer();
+  for (std::int64_t taken = 0; taken < feed.ahead; taken += feed.batches_a_step) {
+    // Until those behind the buffer are used up, the buffer says nothing.
+    const std::size_t now = feed.in_buffer();
+    if (taken >= feed.behind_buffer && (now == 0 || now >= at_first)) return;
+    if (!feed.step()) return;
+  }
+}
 
 }  // namespace myxtts

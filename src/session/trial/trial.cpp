@@ -3,11 +3,16 @@
 
 #include <time.h>
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
+#include <vector>
+
+#include <ATen/ATen.h>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -15,11 +20,12 @@
 #include "base/progress.h"
 #include "config/effective_config.h"
 #include "config/field.h"
+#include "data/batches/device_batch.h"
 #include "device/machine.h"
 #include "device/plan/device_plan.h"
-#include "diagnose/profile/verdict.h"
+#include "device/role_device.h"
+#include "diagnose/profile/remedies.h"
 #include "session/feed/batch_feed.h"
-#include "session/feed/resident_batches.h"
 #include "session/run_inputs.h"
 #include "session/run_monitor.h"
 #include "session/trial/steady_feed.h"
@@ -27,6 +33,63 @@
 
 namespace myxtts {
 namespace {
+
+// Copies of batches that stay on the model device, so that steps can be run without a pipeline.
+// One thread, the trainer's; the device outlives it.
+class ResidentBatches {
+ public:
+  ResidentBatches(RoleDevice& device, std::int64_t batches_a_step)
+      : device_(device), batches_a_step_(batches_a_step) {}
+
+  // Queued on the device, behind whatever filled the batch.
+  void keep(const DeviceBatch& batch);
+
+  bool empty() const { return batches_.empty(); }
+
+  // The next one, round and round; every `batches_a_step` of them end a step.
+  DeviceBatch& next();
+
+ private:
+  RoleDevice& device_;
+  const std::int64_t batches_a_step_;
+  std::vector<DeviceBatch> batches_;
+  std::size_t taken_ = 0;
+};
+
+void ResidentBatches::keep(const DeviceBatch& batch) {
+  const auto scope = device_.enter(device_.stream());
+  DeviceBatch copy;
+  static_cast<Batch<TensorOf>&>(copy) = batch;
+  copy.windows = {};  // a trial is of the GPT alone
+  const auto clone = [](at::Tensor& tensor) {
+    if (tensor.defined()) tensor = tensor.clone();
+  };
+  for_each_slot_array(clone, copy);
+  copy.filled = device_.make_event();
+  copy.consumed = device_.make_event();
+  copy.filled.record(device_.stream());
+  batches_.push_back(std::move(copy));
+}
+
+DeviceBatch& ResidentBatches::next() {
+  MYXTTS_CHECK(!batches_.empty(), "no batch was kept");
+  DeviceBatch& batch = batches_[taken_ % batches_.size()];
+  ++taken_;
+  batch.ends_step = static_cast<std::int64_t>(taken_) % batches_a_step_ == 0;
+  return batch;
+}
+
+// Tokens that the model computes for a batch, and those of clips among them.
+std::int64_t all_tokens(const DeviceBatch& batch) {
+  const auto& lengths = batch.rows.lengths;
+  return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+}
+
+std::int64_t useful_tokens(const DeviceBatch& batch) {
+  const auto& lengths = batch.rows.lengths;
+  const auto clips = std::min(batch.rows.clips, static_cast<std::int64_t>(lengths.size()));
+  return std::accumulate(lengths.begin(), lengths.begin() + clips, std::int64_t{0});
+}
 
 constexpr std::int64_t kStagedAhead = 4;   // batches between buffer and ring
 constexpr std::int64_t kMostResident = 8;  // steps whose batches are kept

@@ -29,14 +29,14 @@ const StepSettings& checked_step(const ModelConfig& config,
                                  const DecoderTrainingSettings& settings) {
   if (settings.step.precision == Precision::Fp16) {
     throw ConfigError(
-        "The decoder stage cannot train with --precision fp16: its sound would overflow. Type "
+        "The decoder cannot be trained with --precision fp16: its sound would overflow. Type "
         "--precision bf16, tf32 or fp32.");
   }
   const std::int64_t least =
       (MelError::minimum_samples() + config.decoder.output_hop - 1) / config.decoder.output_hop;
   if (settings.window_frames < least) {
     throw ConfigError(
-        fmt::format("A window of the decoder stage has {} frames; its spectra need at least {}.",
+        fmt::format("A window of the decoder has {} frames; its spectra need at least {}.",
                     settings.window_frames, least));
   }
   return settings.step;

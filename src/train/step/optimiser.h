@@ -14,7 +14,7 @@
 #include "device/role_device.h"
 #include "kernels/adamw/adamw.h"
 #include "model/named_tensors.h"
-#include "parallel/rank_share.h"
+#include "parallel/world.h"
 #include "train/step/parameters.h"
 
 namespace myxtts {

@@ -23,7 +23,7 @@ const StepSettings& checked(const StepSettings& settings) {
     return settings;
   }
   throw ConfigError(
-      "This stage trains in fp32 or tf32, as shorter numbers would change which code is the "
+      "This part trains in fp32 or tf32, as shorter numbers would change which code is the "
       "nearest and what a batch's statistics are. Type --precision tf32, or fp32.");
 }
 

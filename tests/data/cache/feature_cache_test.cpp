@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "data/cache/cache_clips.h"
-#include "data/cache/shard_format.h"
+#include "data/cache/shard.h"
 #include "support/temporary_folder.h"
 
 namespace myxtts::test::feature_cache_test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "diagnose/auto/calibration.h"
+#include "diagnose/auto/placement.h"
 
 #include <map>
 

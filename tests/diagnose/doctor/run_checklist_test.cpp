@@ -117,7 +117,7 @@ TEST(RunChecklist, TheDiskHoldsWhatEarlierStagesWillAddToo) {
   EXPECT_EQ(rows(facts)["disk"].verdict, Verdict::Pass);
   facts.bytes_before = 5'000'000'000;
   EXPECT_EQ(rows(facts)["disk"].verdict, Verdict::Fail);
-  EXPECT_NE(rows(facts)["disk"].found.find("5.0 GB of the stages before among it"),
+  EXPECT_NE(rows(facts)["disk"].found.find("5.0 GB of the parts before among it"),
             std::string::npos)
       << rows(facts)["disk"].found;
   facts.held_bytes = 20'000'000'000;  // a run that goes on

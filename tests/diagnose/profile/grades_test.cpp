@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "diagnose/profile/made_reading.h"
-#include "diagnose/profile/verdict.h"
+#include "diagnose/profile/remedies.h"
 
 namespace myxtts::grades_test {
 namespace {

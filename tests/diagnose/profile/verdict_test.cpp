@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "diagnose/profile/verdict.h"
+#include "diagnose/profile/remedies.h"
 
 #include <cmath>
 

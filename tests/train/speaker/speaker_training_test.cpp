@@ -219,7 +219,7 @@ TEST_F(ThreeVoices, OneSpeakerIsRefusedWithWhatTheVectorThenIs) {
   } catch (const ConfigError& error) {
     const std::string words = error.what();
     EXPECT_NE(words.find("fixed random weights"), std::string::npos) << words;
-    EXPECT_NE(words.find("Leave the stage speaker out"), std::string::npos) << words;
+    EXPECT_NE(words.find("Leave the part speaker out"), std::string::npos) << words;
   }
 }
 

@@ -10,7 +10,7 @@
 #include "support/blocked_thread.h"
 #include "support/memory_corpus.h"
 
-namespace myxtts::decoder_test {
+namespace myxtts::clip_loader_test {
 namespace {
 
 using test::BlockedThread;
@@ -87,10 +87,10 @@ TEST(ClipLoader, AFileThatBecameShorterIsLeftOutWithBothLengths) {
   EXPECT_NE(skipped.measured.find(std::to_string(length + 5)), std::string::npos);
 }
 
-// A decoder with its queues, and one batch of `clips` clips reserved and handed out.
+// A clip loader with its queues, and one batch of `clips` clips reserved and handed out.
 struct Bench {
   explicit Bench(const BatchSource& source, std::size_t clips, const PipelineOptions& options)
-      : decoder(source, jobs, window, options) {
+      : loader(source, jobs, window, options) {
     PlannedBatch planned;
     for (std::size_t i = 0; i < clips; ++i) planned.clips.push_back(static_cast<ClipNumber>(i));
     EXPECT_TRUE(window.reserve(0, planned, 0));
@@ -101,16 +101,16 @@ struct Bench {
 
   BatchWindow window{4};
   BoundedQueue<ClipJob> jobs{100};
-  ClipDecoding decoder;
+  ClipLoader loader;
 };
 
-TEST(ClipDecoding, PutsEachClipIntoItsPlace) {
+TEST(ClipLoader, PutsEachClipIntoItsPlace) {
   const MemoryCorpus corpus;
   Bench bench(corpus, 8, options_of(3, 3));
   bench.jobs.finish();
   ThreadGroup threads;
   for (std::size_t worker = 0; worker < 3; ++worker) {
-    threads.start("decoder", [&, worker] { bench.decoder.run(worker); });
+    threads.start("decoder", [&, worker] { bench.loader.run(worker); });
   }
   threads.join();
   const auto batch = bench.window.take();
@@ -120,7 +120,7 @@ TEST(ClipDecoding, PutsEachClipIntoItsPlace) {
   }
 }
 
-TEST(ClipDecoding, ABadClipIsAValueAndTheOthersGoOn) {
+TEST(ClipLoader, ABadClipIsAValueAndTheOthersGoOn) {
   MemoryCorpus corpus;
   corpus.on_decode = [](ClipNumber number) -> std::optional<Skipped> {
     if (number != 1) return std::nullopt;
@@ -128,7 +128,7 @@ TEST(ClipDecoding, ABadClipIsAValueAndTheOthersGoOn) {
   };
   Bench bench(corpus, 3, options_of());
   bench.jobs.finish();
-  bench.decoder.run(0);
+  bench.loader.run(0);
   const auto batch = bench.window.take();
   ASSERT_EQ(batch->clips.size(), 2U);
   EXPECT_EQ(batch->clips[0].number, 0U);
@@ -138,7 +138,7 @@ TEST(ClipDecoding, ABadClipIsAValueAndTheOthersGoOn) {
   EXPECT_EQ(batch->skipped[0].second.reason, SkipReason::Silent);
 }
 
-TEST(ClipDecoding, AnExceptionReachesTheBatcherAndEndsTheReaderAndTheOtherWorkers) {
+TEST(ClipLoader, AnExceptionReachesTheBatcherAndEndsTheReaderAndTheOtherWorkers) {
   MemoryCorpus corpus;
   corpus.on_decode = [](ClipNumber) -> std::optional<Skipped> {
     throw DeviceError("There is no memory left.");
@@ -146,14 +146,14 @@ TEST(ClipDecoding, AnExceptionReachesTheBatcherAndEndsTheReaderAndTheOtherWorker
   Bench bench(corpus, 3, options_of(2, 5));
   ThreadGroup threads;
   for (std::size_t worker = 0; worker < 5; ++worker) {
-    threads.start("decoder", [&, worker] { bench.decoder.run(worker); });
+    threads.start("decoder", [&, worker] { bench.loader.run(worker); });
   }
   EXPECT_THROW((void)bench.window.take(), DeviceError);
   threads.join();
   EXPECT_FALSE(bench.jobs.push({}));
 }
 
-TEST(ClipDecoding, OnlyAsManyWorkAsAreAskedForAndMoreCanBeAdded) {
+TEST(ClipLoader, OnlyAsManyWorkAsAreAskedForAndMoreCanBeAdded) {
   MemoryCorpus corpus;
   std::latch two_at_once(2);
   corpus.on_decode = [&](ClipNumber) -> std::optional<Skipped> {
@@ -162,23 +162,23 @@ TEST(ClipDecoding, OnlyAsManyWorkAsAreAskedForAndMoreCanBeAdded) {
   };
   Bench bench(corpus, 2, options_of(1, 2));
   bench.jobs.finish();
-  BlockedThread first([&] { bench.decoder.run(0); });
+  BlockedThread first([&] { bench.loader.run(0); });
   first.wait_until_asleep();  // waits for the second one
-  BlockedThread second([&] { bench.decoder.run(1); });
+  BlockedThread second([&] { bench.loader.run(1); });
   second.wait_until_asleep();  // stands by
   EXPECT_EQ(corpus.decodes().size(), 1U);
-  EXPECT_EQ(bench.decoder.load().busy.count() > 0, true);
-  bench.decoder.set_workers(2);
+  EXPECT_EQ(bench.loader.load().busy.count() > 0, true);
+  bench.loader.set_workers(2);
   first.join();
   second.join();
   EXPECT_EQ(corpus.decodes().size(), 2U);
 }
 
-TEST(ClipDecoding, WorkersThatWaitForClipsAndThoseThatStandByLeaveWhenStopped) {
+TEST(ClipLoader, WorkersThatWaitForClipsAndThoseThatStandByLeaveWhenStopped) {
   const MemoryCorpus corpus;
   Bench bench(corpus, 0, options_of(1, 2));
-  BlockedThread waits([&] { bench.decoder.run(0); });
-  BlockedThread stands_by([&] { bench.decoder.run(1); });
+  BlockedThread waits([&] { bench.loader.run(0); });
+  BlockedThread stands_by([&] { bench.loader.run(1); });
   waits.wait_until_asleep();
   stands_by.wait_until_asleep();
   bench.jobs.stop();
@@ -187,4 +187,4 @@ TEST(ClipDecoding, WorkersThatWaitForClipsAndThoseThatStandByLeaveWhenStopped) {
 }
 
 }  // namespace
-}  // namespace myxtts::decoder_test
+}  // namespace myxtts::clip_loader_test
