@@ -114,7 +114,7 @@ class Transcriber {
   std::vector<Heard> hear(const std::vector<at::Tensor>& clips, const std::vector<Window>& windows,
                           bool times, bool words, std::vector<Transcript>& transcripts,
                           const Wanted& wanted) const;
-  std::vector<std::int64_t> text_in(const std::vector<std::int64_t>& tokens) const;
+  std::vector<std::int64_t> text_in(const std::vector<std::int64_t>& tokens, bool times) const;
   std::vector<GivenText> lay_rows(const Said& said) const;
   GivenText lay_row(const Said& said, std::size_t row, std::int64_t prompted,
                     const at::Tensor& states, const Whisper::Attention& attention) const;
