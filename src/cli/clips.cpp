@@ -80,7 +80,7 @@ void check(const ClipsArguments& arguments) {
   check_between("--min-seconds", settings.cuts.min_seconds, 0.5, 60);
   check_between("--max-seconds", settings.cuts.max_seconds, 1, 60);
   check_between("--min-snr", settings.sound.min_snr, 0, 90);
-  check_between("--min-confidence", settings.confidence.kept, 0, 1);
+  check_between("--min-confidence", settings.min_confidence, 0, 1);
   check_between("--likeness", settings.speakers.likeness, 0, 1);
   if (settings.cuts.max_seconds < 2 * settings.cuts.min_seconds) {
     throw ConfigError(
@@ -166,15 +166,9 @@ std::string minutes(double seconds) {
 }
 
 std::string described(const CorpusFolder::Summary& summary, const ClipJob& job) {
-  double seconds = 0;
-  double speech = 0;
-  for (const RecordingClips& made : job.made()) {
-    seconds += made.seconds;
-    speech += made.speech_seconds;
-  }
   std::string text =
       fmt::format("{}, {}, from {} with {} of speech\n", counted(summary.clips, "clip"),
-                  minutes(summary.seconds), minutes(seconds), minutes(speech));
+                  minutes(summary.seconds), minutes(job.seconds()), minutes(job.speech_seconds()));
   for (const auto& [reason, length] : summary.left_out) {
     text += fmt::format("left out: {:<12} {}\n", reason, minutes(length));
   }
@@ -235,7 +229,7 @@ void declare_cut_flags(CLI::App& app, ClipSettings& settings) {
                  "How far the voice must be above what is heard in pauses. [15]")
       ->type_name("DB")
       ->group("Cutting");
-  app.add_option("--min-confidence", settings.confidence.kept,
+  app.add_option("--min-confidence", settings.min_confidence,
                  "How sure a text must be; 1 is sure. [0.8]")
       ->type_name("SHARE")
       ->group("Cutting");
