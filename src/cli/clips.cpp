@@ -18,6 +18,7 @@
 #include "cli/command.h"
 #include "cli/device_flags.h"
 #include "clips/clip_job.h"
+#include "clips/voice_activity.h"
 #include "listen/transcriber.h"
 #include "listen/whisper_files.h"
 #include "model/speaker_encoder.h"
@@ -50,6 +51,12 @@ void check_between(const char* flag, double value, double least, double most) {
   throw ConfigError(fmt::format("{} is {}; it must be from {} to {}.", flag, value, least, most));
 }
 
+void require_file(const char* flag, const fs::path& file) {
+  std::error_code failed;
+  if (fs::exists(file, failed)) return;
+  throw DataError(fmt::format("There is no {}; check the path after {}.", file.string(), flag));
+}
+
 void check_texts(const ClipsArguments& arguments) {
   if (!arguments.text.empty() && !arguments.subtitles.empty()) {
     throw ConfigError("--text and --subtitles contradict one another; give one of them.");
@@ -61,6 +68,8 @@ void check_texts(const ClipsArguments& arguments) {
         files == 1 ? "is 1 file of subtitles" : fmt::format("are {} files of subtitles", files),
         counted(std::ssize(arguments.recordings), "recording")));
   }
+  if (!arguments.text.empty()) require_file("--text", arguments.text);
+  for (const auto& file : arguments.subtitles) require_file("--subtitles", file);
   if (!arguments.whisper.empty()) return;
   if (!arguments.text.empty()) {
     throw ConfigError(
@@ -183,9 +192,9 @@ int run_clips(const ClipsArguments& arguments) {
   check(arguments);
   const Interruption interruption;
   const c10::Device device = open_device(arguments.device);
+  const OpenedNetworks networks(arguments, device);
   const CorpusFolder folder(arguments.out);
   if (!arguments.corrections.empty()) folder.take_corrections(arguments.corrections);
-  const OpenedNetworks networks(arguments, device);
   if (arguments.speaker_model.empty()) {
     log_info("clips",
              "voices are not told apart; to leave out all but one, give --speaker-model DIR");

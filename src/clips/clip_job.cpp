@@ -52,7 +52,7 @@ std::string name_of_recording(const fs::path& file) {
 }
 
 std::string fingerprint_of(const fs::path& file) {
-  const std::string text = read_text_file(file, "The text", kLargestText);
+  const std::string text = read_text_file(file, "text", kLargestText);
   FastChecksum sum;
   sum.add(bytes_of(text));
   return fmt::format("{:016x}", sum.value());
@@ -171,7 +171,7 @@ void ClipJob::say_what_changed() const {
   std::error_code failed;
   if (fs::exists(file, failed)) {
     const Json before =
-        Json::parse(read_text_file(file, "The record of settings", kLargestText), nullptr, false);
+        Json::parse(read_text_file(file, "record of settings", kLargestText), nullptr, false);
     const Json now = Json::parse(settings_text_);
     std::vector<std::string> changed;
     for (const auto& [key, value] : now.items()) {
@@ -224,8 +224,8 @@ void ClipJob::hear_all() {
 }
 
 void ClipJob::hear(Source& source) {
-  const auto key = fmt::format("{} {} {}", source.identity, networks_.recogniser_is,
-                               networks_.hearing.language);
+  const auto key =
+      fmt::format("{} {} {}", source.identity, networks_.recogniser_is, networks_.hearing.language);
   WordKeeper keeper(folder_.words(source.name), key);
   if (!keeper.is_complete()) {
     const Recording* const recording = open(source);
@@ -282,9 +282,9 @@ void ClipJob::lay_book() {
     if (language.empty() && !source.words.words.empty()) language = source.words.language;
   }
   if (std::ranges::all_of(heard, &HeardWords::empty)) return;
-  const auto aligned = std::make_shared<const TextAlignment>(
-      read_text_file(texts_.book, "The text", kLargestText), std::move(heard), language,
-      texts_.book.string());
+  const auto aligned =
+      std::make_shared<const TextAlignment>(read_text_file(texts_.book, "text", kLargestText),
+                                            std::move(heard), language, texts_.book.string());
   for (Source& source : sources_) source.alignment = aligned;
   Json unread = Json::array();
   for (const std::string& passage : aligned->unread()) unread.push_back(shortened(passage));
@@ -298,7 +298,7 @@ std::vector<std::string> ClipJob::unread() const {
   std::error_code failed;
   const auto file = folder_.work() / kUnread;
   if (texts_.book.empty() || !fs::exists(file, failed)) return {};
-  const Json list = Json::parse(read_text_file(file, "The record", kLargestText), nullptr, false);
+  const Json list = Json::parse(read_text_file(file, "record", kLargestText), nullptr, false);
   return list.is_array() ? list.get<std::vector<std::string>>() : std::vector<std::string>();
 }
 

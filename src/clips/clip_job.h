@@ -58,10 +58,10 @@ class ClipJob {
   // A recording, and how far it is.
   struct Source {
     std::filesystem::path file;
-    std::string name;                        // in the corpus
-    std::filesystem::path subtitles = {};    // empty: none
-    std::string identity = {};  // changes when the file does
-    bool is_done = false;       // by an earlier run, or nothing can come of it
+    std::string name;                      // in the corpus
+    std::filesystem::path subtitles = {};  // empty: none
+    std::string identity = {};             // changes when the file does
+    bool is_done = false;                  // by an earlier run, or nothing can come of it
     RecordingClips made = {};
     RecordingWords words = {};  // where there is a recogniser
     // Of the book one for all, of subtitles one for each; null: the words are the text.

@@ -140,7 +140,7 @@ constexpr double kShortVoice = 1.0;              // seconds below which neighbou
 
 // The speech of a recording, with pauses as short as they need to be for units that fit into clips.
 std::vector<Stretch> units_to_cut(const SoundCourse& course, const SpokenText& text,
-                                     double longest) {
+                                  double longest) {
   if (!text.words.empty()) return speech_units(course, kLeastPauseOfWords);
   const auto fine = speech_units(course, kLeastPauseOfLongUnits);
   std::vector<Stretch> units;
@@ -307,8 +307,7 @@ void ClipCutter::list_pauses() {
   for (std::size_t i = 0; i <= units_.size(); ++i) {
     const double end = i < units_.size() ? units_[i].begin : course_.seconds();
     if (end - before >= kListedPause) {
-      made_.left_out.push_back(
-          {.begin = before, .end = end, .reason = kind_of_pause(before, end)});
+      made_.left_out.push_back({.begin = before, .end = end, .reason = kind_of_pause(before, end)});
     }
     if (i < units_.size()) before = units_[i].end;
   }
@@ -360,9 +359,8 @@ void ClipCutter::cut(const CorpusFolder& folder) {
 
 }  // namespace
 
-void cut_recording(const Recording& recording, const SpokenText& text,
-                   const ClipSettings& settings, const VoiceListener* voices,
-                   const CorpusFolder& folder, RecordingClips& made) {
+void cut_recording(const Recording& recording, const SpokenText& text, const ClipSettings& settings,
+                   const VoiceListener* voices, const CorpusFolder& folder, RecordingClips& made) {
   made.seconds = recording.seconds();
   made.damage = recording.damage();
   ClipCutter cutter(recording, text, settings, made);

@@ -93,7 +93,7 @@ namespace {
 
 using CorrectionJson = nlohmann::json;
 
-constexpr std::size_t kLongestCorrection = 4'000;        // bytes; a clip lasts seconds
+constexpr std::size_t kLongestCorrection = 4'000;  // bytes; a clip lasts seconds
 constexpr const char* kCorrectionsFormat = "myxtts-corrections";
 
 std::optional<std::string> text_at(const CorrectionJson& entry, const char* key,

@@ -130,7 +130,7 @@ void leave_out_clips(RecordingClips& made, const Reason& reason_of) {
 void write_text(const fs::path& file, std::string_view text) {
   std::error_code failed;
   if (fs::file_size(file, failed) == text.size() &&
-      read_text_file(file, "The file", kLargestRecord) == text) {
+      read_text_file(file, "file", kLargestRecord) == text) {
     return;
   }
   write_file_atomically(file, bytes_of(text));
@@ -246,7 +246,7 @@ std::optional<RecordingClips> CorpusFolder::made(const std::string& recording) c
   const auto file = work() / (recording + ".clips.json");
   std::error_code failed;
   if (!fs::exists(file, failed)) return std::nullopt;
-  return parse_recording_clips(read_text_file(file, "The record", kLargestRecord), file.string());
+  return parse_recording_clips(read_text_file(file, "record", kLargestRecord), file.string());
 }
 
 std::vector<RecordingClips> CorpusFolder::others(const std::vector<std::string>& recordings) const {
@@ -271,13 +271,12 @@ namespace {
 // Voices other than that of the first speaker are left out.
 void leave_out_others(ClipCorpus& corpus, const std::vector<std::vector<std::size_t>>& speakers) {
   for (std::size_t i = 0; i < speakers.size(); ++i) {
-    leave_out_clips(corpus.recordings[i],
-                    [&](const MadeClip& clip) -> std::optional<LeftOutReason> {
-                      const auto voice = static_cast<std::size_t>(clip.voice);
-                      if (voice >= speakers[i].size() || speakers[i][voice] == 1) return {};
-                      return LeftOutReason{"other-voice",
-                                           "Another voice than that of most of the recordings."};
-                    });
+    leave_out_clips(
+        corpus.recordings[i], [&](const MadeClip& clip) -> std::optional<LeftOutReason> {
+          const auto voice = static_cast<std::size_t>(clip.voice);
+          if (voice >= speakers[i].size() || speakers[i][voice] == 1) return {};
+          return LeftOutReason{"other-voice", "Another voice than that of most of the recordings."};
+        });
   }
 }
 

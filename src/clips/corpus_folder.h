@@ -24,12 +24,12 @@ struct SpeakerRule {
 
 // What the files of a corpus say: its clips and what is in none of them.
 struct ClipCorpus {
-  std::string title = {};                              // the corpus's name
-  std::string language = {};                           // code; decides the direction of texts
-  double min_confidence = 0;                           // of the clips' texts
-  std::vector<RecordingClips> recordings = {};         // once speakers and corrections are obeyed
-  std::map<std::string, std::string> speakers = {};    // of clips, where there are several
-  std::set<std::string> corrected = {};                // clips whose text is a person's
+  std::string title = {};                            // the corpus's name
+  std::string language = {};                         // code; decides the direction of texts
+  double min_confidence = 0;                         // of the clips' texts
+  std::vector<RecordingClips> recordings = {};       // once speakers and corrections are obeyed
+  std::map<std::string, std::string> speakers = {};  // of clips, where there are several
+  std::set<std::string> corrected = {};              // clips whose text is a person's
   std::vector<std::string> unread = {};  // passages of the text that are in no recording
 };
 

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/interruption.h"
+#include "base/log.h"
 #include "base/message_text.h"
 #include "clips/cuts.h"
 #include "listen/whisper.h"
@@ -37,6 +38,23 @@ void cut_evenly(const Stretch& unit, std::vector<CutUnit>& units) {
     units.push_back({.begin = unit.begin + unit.seconds() * part / parts,
                      .end = unit.begin + unit.seconds() * (part + 1) / parts,
                      .ends_phrase = true});
+  }
+}
+
+// Whisper that is told another language than is spoken writes a translation, and is sure of it.
+void warn_of_language(const std::vector<Transcript>& transcripts, const std::string& recording) {
+  std::map<std::string, std::ptrdiff_t> others;
+  for (const Transcript& transcript : transcripts) {
+    if (transcript.sounds_like != transcript.language) ++others[transcript.sounds_like];
+  }
+  for (const auto& [language, count] : others) {
+    if (2 * count <= std::ssize(transcripts)) continue;
+    const std::string& given = transcripts.front().language;
+    log_warning("clips",
+                "{} sounds like {} in {} of {}, and --language says {}: its texts may be "
+                "translations. Type --language {}, or leave it out.",
+                recording, language, count,
+                counted(std::ssize(transcripts), "stretch", "stretches"), given, language);
   }
 }
 
@@ -81,7 +99,7 @@ void WordKeeper::read() {
   std::string whole = WordJson{{"key", key_}}.dump() + "\n";
   std::error_code failed;
   if (std::filesystem::exists(file_, failed)) {
-    std::istringstream lines(read_text_file(file_, "The record of words", kLargestWords));
+    std::istringstream lines(read_text_file(file_, "record of words", kLargestWords));
     std::string line;
     // An object; nothing at the end, or in a line that was cut off.
     const auto next = [&] {
@@ -146,10 +164,13 @@ void WordKeeper::hear(const Recording& recording, const std::vector<Stretch>& st
       sounds.push_back(resample(recording.sound(std::llround(waiting[i].begin * kClipRate),
                                                 std::llround(waiting[i].end * kClipRate))));
     }
-    auto transcripts = transcriber(sounds, options, [] {
+    TranscribeOptions asked = options;
+    asked.sounds_like = first == 0 && !options.language.empty();
+    auto transcripts = transcriber(sounds, asked, [] {
       stop_if_interrupted();  // a batch takes a processor a minute
       return true;
     });
+    if (asked.sounds_like) warn_of_language(transcripts, recording.path().string());
     for (std::size_t i = first; i < last; ++i) {
       auto& transcript = transcripts[i - first];
       for (TimedWord& word : transcript.words) {

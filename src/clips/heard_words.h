@@ -44,7 +44,8 @@ class WordKeeper {
   RecordingWords words() const;
 
   // Hears those of all stretches of the recording that were not heard yet; `heard` is told the
-  // seconds of each. Throws Interrupted.
+  // seconds of each. Warns where a language is given and most of what it hears first is another.
+  // Throws Interrupted.
   void hear(const Recording& recording, const std::vector<Stretch>& stretches,
             const Transcriber& transcriber, const TranscribeOptions& options,
             const std::function<void(double seconds)>& heard = {});

@@ -62,10 +62,10 @@ class Recording {
 
   // Listens to it from its begin to its end, for course(); `heard` is told of each further second.
   // Throws Interrupted.
-  void listen(const VoiceActivity& activity,
-              const std::function<void(double seconds)>& heard = {});
+  void listen(const VoiceActivity& activity, const std::function<void(double seconds)>& heard = {});
 
   std::int64_t samples() const { return samples_; }
+  const std::filesystem::path& path() const { return path_; }
   double seconds() const;
   const std::string& damage() const { return damage_; }  // a sentence, or empty
 

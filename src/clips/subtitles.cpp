@@ -256,8 +256,7 @@ class SubtitleReader {
                       subject_, line, printable(text())));
     }
     ++next_;
-    Subtitle cue{
-        .begin = times->first, .end = times->second, .text = read_text(), .line = line};
+    Subtitle cue{.begin = times->first, .end = times->second, .text = read_text(), .line = line};
     if (cue.end <= cue.begin) {
       skip(line, "It ends before it begins.");
     } else if (cue.text.empty() || cue.text.find("♪") != std::string::npos) {

@@ -278,7 +278,8 @@ std::vector<std::int64_t> Transcriber::text_in(const std::vector<std::int64_t>& 
 // any more.
 std::vector<Transcriber::Heard> Transcriber::hear(const std::vector<at::Tensor>& clips,
                                                   const std::vector<Window>& windows, bool times,
-                                                  bool words, std::vector<Transcript>& transcripts,
+                                                  const TranscribeOptions& options,
+                                                  std::vector<Transcript>& transcripts,
                                                   const Wanted& wanted) const {
   const auto mel = mel_(sounds_of(clips, windows).to(network_.device()));
   const auto encoded = network_.encode(mel, wanted);
@@ -287,14 +288,17 @@ std::vector<Transcriber::Heard> Transcriber::hear(const std::vector<at::Tensor>&
   const auto is_unknown = [&](const Window& window) {
     return transcripts[window.clip].language.empty();
   };
-  if (std::ranges::any_of(windows, is_unknown)) languages = hear_languages(encoded);
+  if (options.sounds_like || std::ranges::any_of(windows, is_unknown)) {
+    languages = hear_languages(encoded);
+  }
   for (std::size_t row = 0; row < windows.size(); ++row) {
-    std::string& known = transcripts[windows[row].clip].language;
-    if (known.empty()) known = languages[row];
-    languages[row] = known;
+    Transcript& transcript = transcripts[windows[row].clip];
+    if (options.sounds_like && windows[row].begin == 0) transcript.sounds_like = languages[row];
+    if (transcript.language.empty()) transcript.language = languages[row];
+    languages[row] = transcript.language;
   }
   auto heard = decode(encoded, prompts(languages, times), times, wanted);
-  if (!words || (wanted && !wanted())) return heard;
+  if (!options.words || (wanted && !wanted())) return heard;
   Said said{.encoded = encoded, .languages = languages};
   for (std::size_t row = 0; row < windows.size(); ++row) {
     said.tokens.push_back(text_in(heard[row].tokens, times));
@@ -354,7 +358,7 @@ std::vector<Transcript> Transcriber::operator()(const std::vector<at::Tensor>& c
       const bool fits = std::ssize(now) < options.batch && wants_times(window) == times;
       (fits ? now : later).push_back(window);
     }
-    const auto found = hear(clips, now, times, options.words, transcripts, wanted);
+    const auto found = hear(clips, now, times, options, transcripts, wanted);
     if (wanted && !wanted()) break;
     for (std::size_t row = 0; row < now.size(); ++row) {
       const std::size_t clip = now[row].clip;

@@ -93,8 +93,8 @@ std::string plain(std::string text) {
 }
 
 double words_in(const std::string& passage) {
-  return static_cast<double>(std::ranges::count_if(
-      passage, [](char c) { return c == ' ' || c == '\n'; }) + 1);
+  return static_cast<double>(
+      std::ranges::count_if(passage, [](char c) { return c == ' ' || c == '\n'; }) + 1);
 }
 
 struct Score {

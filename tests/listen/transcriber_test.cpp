@@ -76,6 +76,19 @@ TEST(Transcriber, LanguagesAreNamedAsUsersNameThem) {
   }
 }
 
+TEST(Transcriber, SaysWhichLanguageItHearsThoughAnotherIsGiven) {
+  const auto clips = tiny_clips();
+  const auto free = transcriber()(clips, {});
+  const auto given = transcriber()(clips, {.language = "de"});
+  const auto asked = transcriber()(clips, {.language = "de", .sounds_like = true});
+  for (std::size_t i = 0; i < clips.size(); ++i) {
+    EXPECT_EQ(asked[i].sounds_like, free[i].language);
+    EXPECT_EQ(asked[i].language, "de");
+    EXPECT_EQ(asked[i].tokens, given[i].tokens) << "asking changes nothing";
+    EXPECT_EQ(given[i].sounds_like, "");
+  }
+}
+
 TEST(Transcriber, HalfPrecisionHearsTheSameLanguages) {
   const Transcriber half(open_whisper(tiny_whisper()), at::kCPU, at::kBFloat16);
   const auto found = half(tiny_clips(), {});
