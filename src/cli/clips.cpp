@@ -18,6 +18,7 @@
 #include "cli/command.h"
 #include "cli/flags.h"
 #include "clips/clip_job.h"
+#include "clips/voice_activity.h"
 #include "listen/transcriber.h"
 #include "listen/whisper_files.h"
 #include "model/speaker_encoder.h"
@@ -50,6 +51,12 @@ void check_between(const char* flag, double value, double least, double most) {
   throw ConfigError(fmt::format("{} is {}; it must be from {} to {}.", flag, value, least, most));
 }
 
+void require_file(const char* flag, const fs::path& file) {
+  std::error_code failed;
+  if (fs::exists(file, failed)) return;
+  throw DataError(fmt::format("There is no {}; check the path after {}.", file.string(), flag));
+}
+
 void check_texts(const ClipsArguments& arguments) {
   if (!arguments.text.empty() && !arguments.subtitles.empty()) {
     throw ConfigError("--text and --subtitles contradict one another; give one of them.");
@@ -61,6 +68,8 @@ void check_texts(const ClipsArguments& arguments) {
         files == 1 ? "is 1 file of subtitles" : fmt::format("are {} files of subtitles", files),
         counted(std::ssize(arguments.recordings), "recording")));
   }
+  if (!arguments.text.empty()) require_file("--text", arguments.text);
+  for (const auto& file : arguments.subtitles) require_file("--subtitles", file);
   if (!arguments.whisper.empty()) return;
   if (!arguments.text.empty()) {
     throw ConfigError(
@@ -80,7 +89,7 @@ void check(const ClipsArguments& arguments) {
   check_between("--min-seconds", settings.cuts.min_seconds, 0.5, 60);
   check_between("--max-seconds", settings.cuts.max_seconds, 1, 60);
   check_between("--min-snr", settings.sound.min_snr, 0, 90);
-  check_between("--min-confidence", settings.confidence.kept, 0, 1);
+  check_between("--min-confidence", settings.min_confidence, 0, 1);
   check_between("--likeness", settings.speakers.likeness, 0, 1);
   if (settings.cuts.max_seconds < 2 * settings.cuts.min_seconds) {
     throw ConfigError(
@@ -166,15 +175,9 @@ std::string minutes(double seconds) {
 }
 
 std::string described(const CorpusFolder::Summary& summary, const ClipJob& job) {
-  double seconds = 0;
-  double speech = 0;
-  for (const RecordingClips& made : job.made()) {
-    seconds += made.seconds;
-    speech += made.speech_seconds;
-  }
   std::string text =
       fmt::format("{}, {}, from {} with {} of speech\n", counted(summary.clips, "clip"),
-                  minutes(summary.seconds), minutes(seconds), minutes(speech));
+                  minutes(summary.seconds), minutes(job.seconds()), minutes(job.speech_seconds()));
   for (const auto& [reason, length] : summary.left_out) {
     text += fmt::format("left out: {:<12} {}\n", reason, minutes(length));
   }
@@ -189,9 +192,9 @@ int run_clips(const ClipsArguments& arguments) {
   check(arguments);
   const Interruption interruption;
   const c10::Device device = open_device(arguments.device);
+  const OpenedNetworks networks(arguments, device);
   const CorpusFolder folder(arguments.out);
   if (!arguments.corrections.empty()) folder.take_corrections(arguments.corrections);
-  const OpenedNetworks networks(arguments, device);
   if (arguments.speaker_model.empty()) {
     log_info("clips",
              "voices are not told apart; to leave out all but one, give --speaker-model DIR");
@@ -235,7 +238,7 @@ void declare_cut_flags(CLI::App& app, ClipSettings& settings) {
                  "How far the voice must be above what is heard in pauses. [15]")
       ->type_name("DB")
       ->group("Cutting");
-  app.add_option("--min-confidence", settings.confidence.kept,
+  app.add_option("--min-confidence", settings.min_confidence,
                  "How sure a text must be; 1 is sure. [0.8]")
       ->type_name("SHARE")
       ->group("Cutting");

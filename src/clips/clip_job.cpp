@@ -62,7 +62,7 @@ Json json_of(const ClipSettings& settings) {
   return {{"--min-seconds", settings.cuts.min_seconds},
           {"--max-seconds", settings.cuts.max_seconds},
           {"--min-snr", settings.sound.min_snr},
-          {"--min-confidence", settings.confidence.kept},
+          {"--min-confidence", settings.min_confidence},
           {"--speakers", settings.speakers.several ? "auto" : "1"},
           {"--likeness", settings.speakers.likeness}};
 }
@@ -75,6 +75,10 @@ ClipJob::ClipJob(std::vector<fs::path> recordings, ClipTexts texts, ClipSettings
       settings_(std::move(settings)),
       networks_(std::move(networks)),
       folder_(folder) {
+  MYXTTS_CHECK(texts_.subtitles.empty() || texts_.subtitles.size() == recordings.size(),
+               "not every recording has its subtitles");
+  MYXTTS_CHECK(networks_.recogniser != nullptr || !texts_.subtitles.empty(),
+               "clips have no source of texts");
   std::set<std::string> names;
   for (auto& file : recordings) {
     std::string name = name_of_recording(file);
@@ -86,73 +90,80 @@ ClipJob::ClipJob(std::vector<fs::path> recordings, ClipTexts texts, ClipSettings
             file.filename().string()));
       }
     }
-    sources_.push_back({std::move(file), std::move(name), {}});
+    const auto number = sources_.size();
+    sources_.push_back({.file = std::move(file), .name = std::move(name)});
+    if (!texts_.subtitles.empty()) sources_.back().subtitles = texts_.subtitles[number];
   }
-  MYXTTS_CHECK(texts_.subtitles.empty() || texts_.subtitles.size() == sources_.size(),
-               "not every recording has its subtitles");
-  MYXTTS_CHECK(networks_.recogniser != nullptr || !texts_.subtitles.empty(),
-               "clips have no source of texts");
 }
 
 std::size_t ClipJob::failed() const {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(made_, [](const auto& made) { return !made.error.empty(); }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      sources_, [](const Source& source) { return !source.made.error.empty(); }));
 }
 
-void ClipJob::fail(std::size_t number, const std::string& why) {
-  if (sources_.size() > 1) {  // of a single one run() says it
-    log_warning("clips", "{} is left out: {}", sources_[number].file.string(), why);
-  }
-  made_[number].error = why;
-  is_done_[number] = true;
+double ClipJob::seconds() const {
+  double sum = 0;
+  for (const Source& source : sources_) sum += source.made.seconds;
+  return sum;
 }
 
-std::string ClipJob::made_from(std::size_t number) const {
-  return settings_text_ + " " + sources_[number].identity;
+double ClipJob::speech_seconds() const {
+  double sum = 0;
+  for (const Source& source : sources_) sum += source.made.speech_seconds;
+  return sum;
 }
 
-// What is there of earlier runs, and what is not any more what it was.
-void ClipJob::look_at_files() {
+std::string ClipJob::made_from(const Source& source) const {
+  return settings_text_ + " " + source.identity;
+}
+
+// What changes what is made of a recording, as JSON.
+std::string ClipJob::settings_now() const {
   Json all = json_of(settings_);
   all["--language"] = texts_.language;
   all["--whisper"] = networks_.recogniser_is;
   all["--speaker-model"] = networks_.voices_are_of;
-  for (Source& source : sources_) source.identity = identity_of(source.file);
   if (!texts_.book.empty()) {
     all["--text"] = fingerprint_of(texts_.book);
     // A text is laid along all recordings together.
     for (const Source& source : sources_) all["recordings"].push_back(source.identity);
   }
   for (const auto& file : texts_.subtitles) all["--subtitles"].push_back(fingerprint_of(file));
-  settings_text_ = all.dump();
+  return all.dump();
+}
+
+// What is there of earlier runs, and what is not any more what it was.
+void ClipJob::look_at_files() {
+  for (Source& source : sources_) source.identity = identity_of(source.file);
+  settings_text_ = settings_now();
   say_what_changed();
-  made_.clear();
-  is_done_.assign(sources_.size(), false);
-  for (std::size_t i = 0; i < sources_.size(); ++i) {
-    const Source& source = sources_[i];
-    auto before = folder_.made(source.name);
-    is_done_[i] = before && before->made_from == made_from(i);
-    if (before && source.identity.empty()) {
-      log_warning("clips", "{} is not there any more; its clips of an earlier run stay",
-                  source.file.string());
-      is_done_[i] = true;
-      made_.push_back(std::move(*before));
-      continue;
-    }
-    if (before && !is_done_[i] && !before->made_from.ends_with(" " + source.identity)) {
-      log_info("clips", "{} is not what it was; its clips are made anew", source.file.string());
-    }
-    made_.push_back(is_done_[i] ? std::move(*before)
-                                : RecordingClips{.recording = source.name,
-                                                 .file = source.file.string(),
-                                                 .made_from = made_from(i)});
-    for (const MadeClip& clip : made_.back().clips) {
-      std::error_code failed;
-      is_done_[i] = is_done_[i] && fs::exists(folder_.wav(clip.name), failed);
-    }
-    if (source.identity.empty()) fail(i, "there is no such file.");
+  for (Source& source : sources_) look_at(source);
+  found_done_ =
+      static_cast<std::size_t>(std::ranges::count(sources_, true, &Source::is_done)) - failed();
+}
+
+void ClipJob::look_at(Source& source) const {
+  auto before = folder_.made(source.name);
+  source.is_done = before && before->made_from == made_from(source);
+  if (before && source.identity.empty()) {
+    log_warning("clips", "{} is not there any more; its clips of an earlier run stay",
+                source.file.string());
+    source.is_done = true;
+    source.made = std::move(*before);
+    return;
   }
-  found_done_ = static_cast<std::size_t>(std::ranges::count(is_done_, true)) - failed();
+  if (before && !source.is_done && !before->made_from.ends_with(" " + source.identity)) {
+    log_info("clips", "{} is not what it was; its clips are made anew", source.file.string());
+  }
+  source.made = source.is_done ? std::move(*before)
+                               : RecordingClips{.recording = source.name,
+                                                .file = source.file.string(),
+                                                .made_from = made_from(source)};
+  for (const MadeClip& clip : source.made.clips) {
+    std::error_code failed;
+    source.is_done = source.is_done && fs::exists(folder_.wav(clip.name), failed);
+  }
+  if (source.identity.empty()) give_up(source, "there is no such file.");
 }
 
 void ClipJob::say_what_changed() const {
@@ -174,55 +185,83 @@ void ClipJob::say_what_changed() const {
   write_file_atomically(file, bytes_of(settings_text_ + "\n"));
 }
 
+void ClipJob::give_up(Source& source, const std::string& why) {
+  if (sources_.size() > 1) {  // of a single one run() says it
+    log_warning("clips", "{} is left out: {}", source.file.string(), why);
+  }
+  source.made.error = why;
+  source.is_done = true;
+}
+
 // Null where it cannot be read, which is said.
-const OpenedRecording* ClipJob::open(std::size_t number) {
-  if (opened_ && opened_number_ == number) return &*opened_;
+const Recording* ClipJob::open(Source& source) {
+  if (opened_ && opened_source_ == &source) return &*opened_;
   opened_.reset();
-  const Source& source = sources_[number];
   Progress progress({.title = fmt::format("Reading {} (seconds)", source.name)});
   double seconds = 0;
+  const auto heard = [&](double more) {
+    const auto before = std::floor(seconds);
+    seconds += more / 2;  // each is read, then listened to
+    progress.advance(static_cast<std::uint64_t>(std::floor(seconds) - before));
+  };
   try {
-    opened_.emplace(
-        open_recording(source.file, folder_.work(), *networks_.activity, [&](double more) {
-          const auto before = std::floor(seconds);
-          seconds += more / 2;  // each is read, then listened to
-          progress.advance(static_cast<std::uint64_t>(std::floor(seconds) - before));
-        }));
+    opened_.emplace(source.file, folder_.work(), heard);
   } catch (const UnreadableRecording& error) {
-    fail(number, error.what());
+    give_up(source, error.what());
     return nullptr;
   }
-  opened_number_ = number;
-  if (!opened_->sound.damage().empty()) log_warning("clips", "{}", opened_->sound.damage());
+  opened_->listen(*networks_.activity, heard);
+  opened_source_ = &source;
+  if (!opened_->damage().empty()) log_warning("clips", "{}", opened_->damage());
   return &*opened_;
 }
 
 void ClipJob::hear_all() {
-  words_.assign(sources_.size(), {});
   if (networks_.recogniser == nullptr) return;
-  for (std::size_t i = 0; i < sources_.size(); ++i) {
+  for (Source& source : sources_) {
     // What a book's text says of one recording depends on the others too.
-    if (!made_[i].error.empty() || (is_done_[i] && texts_.book.empty())) continue;
-    const auto key = fmt::format("{} {} {}", sources_[i].identity, networks_.recogniser_is,
-                                 networks_.hearing.language);
-    WordKeeper keeper(folder_.words(sources_[i].name), key);
-    if (!keeper.is_complete()) {
-      const OpenedRecording* recording = open(i);
-      if (recording == nullptr) continue;
-      const auto stretches = stretches_to_hear(recording->course);
-      double total = 0;
-      for (const auto& stretch : stretches) total += stretch.end - stretch.begin;
-      Progress progress({.title = fmt::format("Hearing {} (seconds)", sources_[i].name),
-                         .total = static_cast<std::uint64_t>(std::ceil(total))});
-      double heard = 0;
-      keeper.hear(recording->sound, stretches, *networks_.recogniser, networks_.hearing,
-                  [&](double seconds) {
-                    const auto before = std::floor(heard);
-                    heard += seconds;
-                    progress.advance(static_cast<std::uint64_t>(std::floor(heard) - before));
-                  });
-    }
-    words_[i] = keeper.words();
+    if (!source.made.error.empty() || (source.is_done && texts_.book.empty())) continue;
+    hear(source);
+  }
+}
+
+void ClipJob::hear(Source& source) {
+  const auto key =
+      fmt::format("{} {} {}", source.identity, networks_.recogniser_is, networks_.hearing.language);
+  WordKeeper keeper(folder_.words(source.name), key);
+  if (!keeper.is_complete()) {
+    const Recording* const recording = open(source);
+    if (recording == nullptr) return;
+    const auto stretches = stretches_to_hear(recording->course());
+    double total = 0;
+    for (const Stretch& stretch : stretches) total += stretch.seconds();
+    Progress progress({.title = fmt::format("Hearing {} (seconds)", source.name),
+                       .total = static_cast<std::uint64_t>(std::ceil(total))});
+    double heard = 0;
+    keeper.hear(*recording, stretches, *networks_.recogniser, networks_.hearing,
+                [&](double seconds) {
+                  const auto before = std::floor(heard);
+                  heard += seconds;
+                  progress.advance(static_cast<std::uint64_t>(std::floor(heard) - before));
+                });
+  }
+  source.words = keeper.words();
+}
+
+// Texts that are given are laid along what was heard.
+void ClipJob::lay_texts() {
+  for (Source& source : sources_) {
+    if (source.is_done) continue;
+    source.made.language = texts_.language.empty() ? source.words.language : texts_.language;
+  }
+  const bool is_all_done = std::ranges::all_of(sources_, &Source::is_done);
+  if (networks_.recogniser == nullptr || is_all_done) return;
+  if (!texts_.book.empty()) lay_book();
+  for (Source& source : sources_) {
+    if (source.subtitles.empty() || source.is_done || source.words.words.empty()) continue;
+    source.alignment = std::make_shared<const TextAlignment>(
+        text_of(read_subtitles(source.subtitles)), std::vector<HeardWords>{source.words.words},
+        source.made.language, source.subtitles.string());
   }
 }
 
@@ -235,45 +274,22 @@ std::string shortened(const std::string& text) {
   return text.substr(0, end) + " …";
 }
 
-std::string text_of_cues(const Subtitles& subtitles) {
-  std::string text;
-  for (const Subtitle& cue : subtitles.cues) text += cue.text + "\n";
-  return text;
-}
-
 }  // namespace
-
-// Texts that are given are laid along what was heard.
-void ClipJob::lay_texts() {
-  alignments_.assign(sources_.size(), nullptr);
-  for (std::size_t i = 0; i < sources_.size(); ++i) {
-    if (is_done_[i]) continue;
-    made_[i].language = texts_.language.empty() ? words_[i].language : texts_.language;
-  }
-  if (networks_.recogniser == nullptr || std::ranges::all_of(is_done_, std::identity())) return;
-  if (!texts_.book.empty()) lay_book();
-  for (std::size_t i = 0; i < texts_.subtitles.size(); ++i) {
-    if (is_done_[i] || words_[i].words.empty()) continue;
-    alignments_[i] = std::make_shared<const TextAlignment>(
-        text_of_cues(read_subtitles(texts_.subtitles[i])), std::vector<HeardWords>{words_[i].words},
-        made_[i].language, texts_.subtitles[i].string());
-  }
-}
 
 void ClipJob::lay_book() {
   std::vector<HeardWords> heard;
-  for (const auto& words : words_) heard.push_back(words.words);
-  const auto first = std::ranges::find_if(
-      words_, [](const RecordingWords& words) { return !words.words.empty(); });
-  if (first == words_.end()) return;
-  const auto aligned = std::make_shared<const TextAlignment>(
-      read_text_file(texts_.book, "text", kLargestText), std::move(heard),
-      texts_.language.empty() ? first->language : texts_.language, texts_.book.string());
-  alignments_.assign(sources_.size(), aligned);
-  Json unread = Json::array();
-  for (const UnreadPassage& passage : aligned->unread()) {
-    unread.push_back(shortened(aligned->text().substr(passage.begin, passage.end - passage.begin)));
+  std::string language = texts_.language;
+  for (const Source& source : sources_) {
+    heard.push_back(source.words.words);
+    if (language.empty() && !source.words.words.empty()) language = source.words.language;
   }
+  if (std::ranges::all_of(heard, &HeardWords::empty)) return;
+  const auto aligned =
+      std::make_shared<const TextAlignment>(read_text_file(texts_.book, "text", kLargestText),
+                                            std::move(heard), language, texts_.book.string());
+  for (Source& source : sources_) source.alignment = aligned;
+  Json unread = Json::array();
+  for (const std::string& passage : aligned->unread()) unread.push_back(shortened(passage));
   write_file_atomically(
       folder_.work() / kUnread,
       bytes_of(unread.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"));
@@ -290,17 +306,17 @@ std::vector<std::string> ClipJob::unread() const {
 
 // Each cue stands for one long word: no cut inside, and its text belongs to where its middle is.
 // What a cue says beyond the recording's end was not heard, so its text is that of no clip.
-SpokenText ClipJob::text_of_subtitles(std::size_t number, double seconds) const {
-  auto subtitles = read_subtitles(texts_.subtitles[number]);
+SpokenText ClipJob::spoken_subtitles(const Source& source, double seconds) const {
+  auto subtitles = read_subtitles(source.subtitles);
   const auto beyond = std::erase_if(
       subtitles.cues, [seconds](const Subtitle& cue) { return cue.end > seconds + kLatestCue; });
   if (beyond > 0) {
     log_warning("clips", "{} goes on after the recording's end; {} left out",
-                texts_.subtitles[number].string(),
+                source.subtitles.string(),
                 counted(static_cast<std::int64_t>(beyond), "subtitle is", "subtitles are"));
   }
   for (const auto& skipped : subtitles.skipped) {
-    log_warning("clips", "{}, line {}: {}", texts_.subtitles[number].string(), skipped.line,
+    log_warning("clips", "{}, line {}: {}", source.subtitles.string(), skipped.line,
                 skipped.reason);
   }
   SpokenText text;
@@ -322,65 +338,66 @@ SpokenText ClipJob::text_of_subtitles(std::size_t number, double seconds) const 
   return text;
 }
 
-SpokenText ClipJob::text_of(std::size_t number, double seconds) const {
-  if (networks_.recogniser == nullptr) return text_of_subtitles(number, seconds);
+SpokenText ClipJob::spoken_text(const Source& source, double seconds) const {
+  if (networks_.recogniser == nullptr) return spoken_subtitles(source, seconds);
   SpokenText text;
-  text.words = words_[number].words;
-  const auto recording = texts_.subtitles.empty() ? number : 0;
-  if (const auto aligned = alignments_[number]) {
-    const auto source = texts_.subtitles.empty() ? TextSource::Book : TextSource::Subtitles;
-    text.between = [aligned, recording, source](double begin, double end) {
+  text.words = source.words.words;
+  if (const auto aligned = source.alignment) {
+    const bool is_book = source.subtitles.empty();
+    const auto recording = is_book ? static_cast<std::size_t>(&source - sources_.data()) : 0;
+    text.between = [=](double begin, double end) {
       auto clip = aligned->text_between(recording, begin, end);
-      if (clip) clip->source = source;
+      if (clip && !is_book) clip->source = TextSource::Subtitles;
       return clip;
     };
-  } else {
-    text.between = [words = text.words](double begin, double end) -> std::optional<ClipText> {
-      auto clip = transcribed_text(words, begin, end);
-      if (clip.text.empty()) return std::nullopt;
-      return clip;
-    };
+    return text;
   }
+  text.between = [words = text.words](double begin, double end) -> std::optional<ClipText> {
+    auto clip = transcribed_text(words, begin, end);
+    if (clip.text.empty()) return std::nullopt;
+    return clip;
+  };
   return text;
 }
 
-void ClipJob::cut(std::size_t number) {
-  const OpenedRecording* recording = open(number);
+void ClipJob::cut(Source& source) {
+  const Recording* const recording = open(source);
   if (recording == nullptr) return;
-  cut_recording(*recording, text_of(number, recording->sound.seconds()), settings_,
-                networks_.voices, folder_, made_[number]);
-  folder_.keep(made_[number]);
+  cut_recording(*recording, spoken_text(source, recording->seconds()), settings_, networks_.voices,
+                folder_, source.made);
+  folder_.keep(source.made);
 }
 
 CorpusFolder::Summary ClipJob::run() {
   look_at_files();
   hear_all();
   lay_texts();
-  for (std::size_t i = 0; i < sources_.size(); ++i) {
-    if (is_done_[i]) continue;
-    cut(i);
+  for (Source& source : sources_) {
+    if (!source.is_done) cut(source);
   }
   if (failed() == sources_.size()) {
+    const Source& first = sources_.front();
     throw DataError(
         sources_.size() == 1
-            ? fmt::format("{} cannot be used: {}", sources_[0].file.string(), made_[0].error)
-            : fmt::format("None of the {} recordings can be used; the reasons are "
-                          "above.",
+            ? fmt::format("{} cannot be used: {}", first.file.string(), first.made.error)
+            : fmt::format("None of the {} recordings can be used; the reasons are above.",
                           sources_.size()));
   }
-  ClipsPage page{.title = folder_.path().filename().string(),
-                 .language = made_.front().language,
-                 .limits = settings_.confidence,
-                 .unread = unread()};
-  auto all = made_;
+  ClipCorpus corpus{.title = folder_.path().filename().string(),
+                    .language = sources_.front().made.language,
+                    .min_confidence = settings_.min_confidence,
+                    .unread = unread()};
   std::vector<std::string> names;
-  for (const Source& source : sources_) names.push_back(source.name);
+  for (const Source& source : sources_) {
+    corpus.recordings.push_back(source.made);
+    names.push_back(source.name);
+  }
   for (RecordingClips& other : folder_.others(names)) {
     log_info("clips", "the clips of {} are of an earlier run and stay; to take them out, remove {}",
              other.recording, (folder_.work() / (other.recording + ".clips.json")).string());
-    all.push_back(std::move(other));
+    corpus.recordings.push_back(std::move(other));
   }
-  return folder_.publish(all, settings_.speakers, std::move(page));
+  return folder_.publish(std::move(corpus), settings_.speakers);
 }
 
 }  // namespace myxtts

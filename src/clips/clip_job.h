@@ -3,8 +3,6 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,43 +50,49 @@ class ClipJob {
   std::size_t failed() const;
   // How many the last run() found done.
   std::size_t found_done() const { return found_done_; }
-  const std::vector<RecordingClips>& made() const { return made_; }
+  // How long the recordings are, and how long somebody speaks in them.
+  double seconds() const;
+  double speech_seconds() const;
 
  private:
+  // A recording, and how far it is.
   struct Source {
     std::filesystem::path file;
-    std::string name;      // in the corpus
-    std::string identity;  // changes when the file does
+    std::string name;                      // in the corpus
+    std::filesystem::path subtitles = {};  // empty: none
+    std::string identity = {};             // changes when the file does
+    bool is_done = false;                  // by an earlier run, or nothing can come of it
+    RecordingClips made = {};
+    RecordingWords words = {};  // where there is a recogniser
+    // Of the book one for all, of subtitles one for each; null: the words are the text.
+    std::shared_ptr<const TextAlignment> alignment = nullptr;
   };
 
   void look_at_files();
+  void look_at(Source& source) const;
+  static void give_up(Source& source, const std::string& why);
+  std::string settings_now() const;
   void say_what_changed() const;
-  std::string made_from(std::size_t number) const;
-  const OpenedRecording* open(std::size_t number);
+  std::string made_from(const Source& source) const;
+  const Recording* open(Source& source);
   void hear_all();
+  void hear(Source& source);
   void lay_texts();
   void lay_book();
   std::vector<std::string> unread() const;
-  SpokenText text_of(std::size_t number, double seconds) const;
-  SpokenText text_of_subtitles(std::size_t number, double seconds) const;
-  void cut(std::size_t number);
-  void fail(std::size_t number, const std::string& why);
+  SpokenText spoken_text(const Source& source, double seconds) const;
+  SpokenText spoken_subtitles(const Source& source, double seconds) const;
+  void cut(Source& source);
 
   const ClipTexts texts_;
   const ClipSettings settings_;
   const ClipNetworks networks_;
   const CorpusFolder& folder_;
   std::vector<Source> sources_;
-  std::string settings_text_;         // JSON
-  std::vector<RecordingClips> made_;  // of each source
-  std::vector<bool> is_done_;         // by an earlier run
+  std::string settings_text_;  // JSON
   std::size_t found_done_ = 0;
-  std::vector<RecordingWords> words_;  // of each source, where there is a recogniser
-  // Of the book one for all, of subtitles one for each; null: the words are the text.
-  std::vector<std::shared_ptr<const TextAlignment>> alignments_;
-  // The recording that was opened last.
-  std::optional<OpenedRecording> opened_;
-  std::size_t opened_number_ = 0;
+  std::optional<Recording> opened_;  // that was opened last
+  const Source* opened_source_ = nullptr;
 };
 
 }  // namespace myxtts

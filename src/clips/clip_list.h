@@ -7,9 +7,33 @@
 #include <string_view>
 #include <vector>
 
-#include "clips/clip_text.h"
+#include "listen/word_times.h"
 
 namespace myxtts {
+
+enum class TextSource : std::uint8_t { Book, Subtitles, Transcription };
+
+// "book", "subtitles", "transcription".
+std::string_view name_of(TextSource source);
+
+// What is said in a clip, and how sure that is.
+struct ClipText {
+  TextSource source = TextSource::Transcription;
+  std::string text = {};   // as the source spells it, with its signs
+  std::string heard = {};  // what the recogniser heard between the clip's edges
+  // From 0 to 1: the share of the letters that are expected to be right.
+  double confidence = 0;
+  // What makes it doubtful, as a whole sentence; empty: nothing.
+  std::string doubt = {};
+};
+
+// From which confidence on a clip need not be listened to.
+inline constexpr double kSureConfidence = 0.97;
+
+// What the words that are heard between two times say, seconds of the recording: those whose middle
+// lies there, one after another, with the confidence that their probabilities give. `words` in
+// order.
+ClipText transcribed_text(const std::vector<TimedWord>& words, double begin, double end);
 
 // Why a stretch of a recording is in no clip: a word for machines, and a sentence.
 struct LeftOutReason {

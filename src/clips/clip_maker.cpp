@@ -12,6 +12,122 @@
 #include "base/interruption.h"
 
 namespace myxtts {
+
+// --- The checks of their sound --------------------------------------------------------------
+
+namespace {
+
+constexpr double kAround = 4.0;         // seconds on each side in which silence is looked for
+constexpr double kBelowLoudest = 25.0;  // dB: what is as loud as that is voice
+constexpr double kSilentLevel = -60.0;  // dB of full scale
+constexpr double kTonal = -2.5;         // dB; noise is at -0.4, held tones below -4
+constexpr double kLongestLook = 10.0;   // seconds
+constexpr double kPeak = 0.891;         // -1 dB
+
+// The steps of `values` between two times, from the first to behind the last.
+std::pair<std::size_t, std::size_t> steps_between(const std::vector<float>& values, double begin,
+                                                  double end) {
+  const auto size = static_cast<double>(values.size());
+  const auto first = std::clamp(std::round(begin / kLevelStep), 0.0, size);
+  const auto last = std::clamp(std::round(end / kLevelStep), first, size);
+  return {static_cast<std::size_t>(first), static_cast<std::size_t>(last)};
+}
+
+double decibels(double power) {
+  return 10.0 * std::log10(std::max(power, 1e-10));
+}
+
+}  // namespace
+
+SoundFigures sound_figures(const SoundCourse& course, double begin, double end) {
+  SoundFigures figures;
+  const double least = loud_level(course, begin, end) - kBelowLoudest;
+  const auto [first, last] = steps_between(course.level, begin, end);
+  double power = 0;
+  double speech = 0;
+  double clipped = 0;
+  std::size_t loud = 0;
+  for (std::size_t step = first; step < last; ++step) {
+    if (step < course.clipped.size()) clipped += course.clipped[step];
+    if (course.level[step] < least) continue;
+    ++loud;
+    power += std::pow(10.0, course.level[step] / 10.0);
+    const auto window =
+        static_cast<std::size_t>(static_cast<double>(step) * kLevelStep / kSpeechStep);
+    if (window < course.speech.size()) speech += course.speech[window];
+  }
+  if (loud == 0) return {.level = kQuietest, .snr = 0, .clipped = 0, .speech = 0};
+  figures.level = decibels(power / static_cast<double>(loud));
+  figures.snr = figures.level - quiet_level(course, begin - kAround, end + kAround);
+  figures.speech = speech / static_cast<double>(loud);
+  figures.clipped = clipped / static_cast<double>(last - first);
+  return figures;
+}
+
+std::optional<LeftOutReason> sound_fault(const SoundFigures& figures, const SoundLimits& limits,
+                                         bool is_tonal) {
+  if (figures.level < limits.min_level) {
+    return LeftOutReason{"silence",
+                         fmt::format("What is heard is at {:.0f} dB of full scale; a voice is "
+                                     "expected at {:.0f} dB or above.",
+                                     figures.level, limits.min_level)};
+  }
+  if (figures.clipped > limits.max_clipped) {
+    return LeftOutReason{"clipping", fmt::format("{:.1f} % of its samples stand at full scale; at "
+                                                 "most {:.1f} % may.",
+                                                 100 * figures.clipped, 100 * limits.max_clipped)};
+  }
+  if (figures.speech < limits.min_speech) {
+    return LeftOutReason{is_tonal ? "music" : "noise",
+                         fmt::format("It may be no speech: its probability is {:.2f}, at least "
+                                     "{:.2f} is wanted.",
+                                     figures.speech, limits.min_speech)};
+  }
+  if (figures.snr < limits.min_snr) {
+    return LeftOutReason{
+        is_tonal ? "music" : "noise",
+        fmt::format("The voice is {:.0f} dB above {}; at least {:.0f} dB are wanted.", figures.snr,
+                    is_tonal ? "the music" : "the noise", limits.min_snr)};
+  }
+  return std::nullopt;
+}
+
+// Noise, averaged over eight frames, is nearly even from bin to bin; held tones stand out of the
+// bins around them. So the mean logarithm of each bin against its neighbours tells them apart.
+bool is_tonal(const at::Tensor& sound) {
+  constexpr std::int64_t kSize = 2048;
+  constexpr std::int64_t kFirst = 19;   // bins; 200 Hz, above the hum and its first harmonics
+  constexpr std::int64_t kCount = 440;  // up to 4,900 Hz
+  constexpr std::int64_t kAtOnce = 8;
+  if (sound.size(0) < kSize * 3) return false;
+  const auto power =
+      at::stft(sound, kSize, kSize / 4, kSize, at::hann_window(kSize), false, false, true, true)
+          .abs()
+          .square()
+          .narrow(0, kFirst, kCount)
+          .t();  // [frames, bins]
+  const auto groups = power.size(0) / kAtOnce;
+  if (groups == 0) return false;
+  const auto mean = power.narrow(0, 0, groups * kAtOnce).view({groups, kAtOnce, kCount}).mean(1);
+  const auto around = at::avg_pool1d(mean.unsqueeze(1), 41, 1, 20, false, false).squeeze(1);
+  const auto ratio = (mean.clamp_min(1e-12).log10() - around.clamp_min(1e-12).log10()) * 10.0;
+  return ratio.mean(1).median().item<double>() < kTonal;
+}
+
+at::Tensor at_clip_loudness(const at::Tensor& sound) {
+  constexpr std::int64_t kStep = kClipRate / 100;
+  const auto steps = sound.size(0) / kStep;
+  if (steps == 0) return sound;
+  const auto power = sound.narrow(0, 0, steps * kStep).view({steps, kStep}).square().mean(1);
+  const auto least = power.max() * std::pow(10.0, -kBelowLoudest / 10.0);
+  const double loudness = decibels(power.masked_select(power >= least).mean().item<double>());
+  const double peak = sound.abs().max().item<double>();
+  const double gain = std::pow(10.0, (kClipLoudness - loudness) / 20.0);
+  return sound * std::min(gain, kPeak / std::max(peak, 1e-6));
+}
+
+// --- The clips of a recording ---------------------------------------------------------------
+
 namespace {
 
 constexpr double kLeastPause = 0.2;              // between two words, without knowing them
@@ -21,67 +137,19 @@ constexpr double kListedPause = 1.0;             // seconds from which a pause i
 constexpr double kWordBeyond = 0.2;              // seconds by which times of words may be off
 constexpr double kBesideDamage = 0.3;            // seconds before the place from which on it is
 constexpr double kShortVoice = 1.0;              // seconds below which neighbours decide on a voice
-constexpr std::int64_t kListenedAtOnce = 60 * kClipRate;  // samples that are listened to at once
-
-// The levels of sound at kSpeechRate, 10 ms each; `held` is what does not fill a step yet. Rumble
-// below 100 Hz does not count.
-void add_levels(const at::Tensor& sound, at::Tensor& held, std::vector<float>& levels) {
-  constexpr std::int64_t kStep = kSpeechRate / 100;
-  held = at::cat({held, sound});
-  const auto steps = held.size(0) / kStep;
-  if (steps == 0) return;
-  const auto power =
-      held.narrow(0, 0, steps * kStep).view({steps, kStep}).var(at::IntArrayRef{1}, false);
-  const auto level = (power.clamp_min(1e-10).log10() * 10.0F).contiguous();
-  const auto* first = level.const_data_ptr<float>();
-  levels.insert(levels.end(), first, first + steps);
-  held = held.slice(0, steps * kStep).clone();
-}
-
-SoundCourse course_of(const Recording& recording, const VoiceActivity& activity,
-                      const std::function<void(double)>& heard) {
-  SoundCourse course;
-  course.clipped = recording.clipped();
-  VoiceActivity::Listener listener(activity);
-  StreamResampler resample(kClipRate, kSpeechRate);
-  auto held = at::empty({0});
-  for (std::int64_t at = 0; at < recording.samples(); at += kListenedAtOnce) {
-    stop_if_interrupted();
-    const auto piece = recording.sound(at, at + kListenedAtOnce);
-    auto sound = resample.add(piece);
-    if (at + kListenedAtOnce >= recording.samples()) sound = at::cat({sound, resample.finish()});
-    listener.add(sound);
-    add_levels(sound, held, course.level);
-    if (heard) heard(static_cast<double>(piece.size(0)) / static_cast<double>(kClipRate));
-  }
-  course.speech = listener.finish();
-  return course;
-}
-
-}  // namespace
-
-OpenedRecording open_recording(const std::filesystem::path& file,
-                               const std::filesystem::path& scratch, const VoiceActivity& activity,
-                               const std::function<void(double)>& heard) {
-  Recording recording(file, scratch, heard);
-  SoundCourse course = course_of(recording, activity, heard);
-  return {std::move(recording), std::move(course)};
-}
-
-namespace {
 
 // The speech of a recording, with pauses as short as they need to be for units that fit into clips.
-std::vector<SpeechUnit> units_to_cut(const SoundCourse& course, const SpokenText& text,
-                                     double longest) {
+std::vector<Stretch> units_to_cut(const SoundCourse& course, const SpokenText& text,
+                                  double longest) {
   if (!text.words.empty()) return speech_units(course, kLeastPauseOfWords);
   const auto fine = speech_units(course, kLeastPauseOfLongUnits);
-  std::vector<SpeechUnit> units;
-  for (const SpeechUnit& unit : speech_units(course, kLeastPause)) {
+  std::vector<Stretch> units;
+  for (const Stretch& unit : speech_units(course, kLeastPause)) {
     if (unit.seconds() <= longest) {
       units.push_back(unit);
       continue;
     }
-    for (const SpeechUnit& part : fine) {
+    for (const Stretch& part : fine) {
       if (part.begin > unit.begin - 1e-6 && part.end < unit.end + 1e-6) units.push_back(part);
     }
   }
@@ -91,10 +159,11 @@ std::vector<SpeechUnit> units_to_cut(const SoundCourse& course, const SpokenText
 // Makes the clips of one recording.
 class ClipCutter {
  public:
-  ClipCutter(const OpenedRecording& recording, const SpokenText& text, const ClipSettings& settings,
+  ClipCutter(const Recording& recording, const SpokenText& text, const ClipSettings& settings,
              RecordingClips& made)
-      : recording_(recording.sound),
-        course_(recording.course),
+      : recording_(recording),
+        course_(recording.course()),
+        voice_level_(loud_level(course_, 0, course_.seconds())),
         text_(text),
         settings_(settings),
         made_(made),
@@ -110,12 +179,14 @@ class ClipCutter {
   std::optional<LeftOutReason> fault_of_sound(double begin, double end) const;
   std::optional<LeftOutReason> fault_of_text(const std::optional<ClipText>& text) const;
   LeftOutReason reason_of(const CutUnit& unit, std::size_t number) const;
+  LeftOutReason kind_of_pause(double begin, double end) const;
   void leave_out(double begin, double end, LeftOutReason reason);
   void list_pauses();
   void make(const CutClip& clip, const CorpusFolder& folder);
 
   const Recording& recording_;
   const SoundCourse& course_;
+  const double voice_level_;  // dB, of the whole recording
   const SpokenText& text_;
   const ClipSettings& settings_;
   RecordingClips& made_;
@@ -170,11 +241,11 @@ std::optional<LeftOutReason> ClipCutter::fault_of_text(const std::optional<ClipT
   if (!text || text->text.empty()) {
     return LeftOutReason{"no-text", "What is said here is not in the text."};
   }
-  if (text->confidence < settings_.confidence.kept) {
+  if (text->confidence < settings_.min_confidence) {
     return LeftOutReason{"unsure",
                          fmt::format("The text is not sure: {:.0f} % of it, at least {:.0f} % are "
                                      "wanted.",
-                                     100 * text->confidence, 100 * settings_.confidence.kept)};
+                                     100 * text->confidence, 100 * settings_.min_confidence)};
   }
   return std::nullopt;
 }
@@ -216,13 +287,27 @@ void ClipCutter::leave_out(double begin, double end, LeftOutReason reason) {
   }
 }
 
+// What a stretch without speech is: silence, music or noise.
+LeftOutReason ClipCutter::kind_of_pause(double begin, double end) const {
+  constexpr double kBelowVoice = 40.0;  // dB
+  if (loud_level(course_, begin, end) < std::max(kSilentLevel, voice_level_ - kBelowVoice)) {
+    return {"silence", fmt::format("Nobody speaks for {:.1f} s.", end - begin)};
+  }
+  const double middle = (begin + end) / 2;
+  const double from = std::max(begin, middle - kLongestLook / 2);
+  const double to = std::min(end, middle + kLongestLook / 2);
+  const auto sound = recording_.sound(std::llround(from * kClipRate), std::llround(to * kClipRate));
+  const bool music = is_tonal(sound);
+  return {music ? "music" : "noise",
+          fmt::format("{} without speech for {:.1f} s.", music ? "Music" : "Noise", end - begin)};
+}
+
 void ClipCutter::list_pauses() {
   double before = 0;
   for (std::size_t i = 0; i <= units_.size(); ++i) {
     const double end = i < units_.size() ? units_[i].begin : course_.seconds();
     if (end - before >= kListedPause) {
-      made_.left_out.push_back(
-          {.begin = before, .end = end, .reason = kind_of_pause(course_, recording_, before, end)});
+      made_.left_out.push_back({.begin = before, .end = end, .reason = kind_of_pause(before, end)});
     }
     if (i < units_.size()) before = units_[i].end;
   }
@@ -274,11 +359,10 @@ void ClipCutter::cut(const CorpusFolder& folder) {
 
 }  // namespace
 
-void cut_recording(const OpenedRecording& recording, const SpokenText& text,
-                   const ClipSettings& settings, const VoiceListener* voices,
-                   const CorpusFolder& folder, RecordingClips& made) {
-  made.seconds = recording.sound.seconds();
-  made.damage = recording.sound.damage();
+void cut_recording(const Recording& recording, const SpokenText& text, const ClipSettings& settings,
+                   const VoiceListener* voices, const CorpusFolder& folder, RecordingClips& made) {
+  made.seconds = recording.seconds();
+  made.damage = recording.damage();
   ClipCutter cutter(recording, text, settings, made);
   if (voices != nullptr) cutter.tell_voices_apart(*voices);
   cutter.find_faults();

@@ -1,43 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <optional>
-#include <span>
-#include <string>
 #include <vector>
+
+#include <ATen/core/Tensor.h>
 
 #include "clips/clip_list.h"
 #include "clips/corpus_folder.h"
 #include "clips/cuts.h"
 #include "clips/recording.h"
-#include "clips/sound_check.h"
-#include "clips/speech.h"
-#include "clips/voice_activity.h"
 #include "clips/voices.h"
 
 namespace myxtts {
+
+// How good a clip has to sound.
+struct SoundLimits {
+  double min_snr = 15.0;       // dB by which the voice is above what is heard in its pauses
+  double max_clipped = 0.002;  // share of samples at full scale
+  double min_level = -55.0;    // dB of full scale, of the voice
+  double min_speech = 0.6;     // mean probability of speech where the clip is loud
+};
 
 // What a clip has to be.
 struct ClipSettings {
   CutOptions cuts = {};
   SoundLimits sound = {};
-  ConfidenceLimits confidence = {};
+  double min_confidence = 0.8;  // of its text; below it a clip is left out
   SpeakerRule speakers = {};
 };
-
-// A recording with what it sounds like, step by step.
-struct OpenedRecording {
-  Recording sound;
-  SoundCourse course;
-};
-
-// Reads a recording and listens to it; `heard` is told the seconds that were read, and then once
-// more when speech was looked for in them. Throws as Recording does.
-OpenedRecording open_recording(const std::filesystem::path& file,
-                               const std::filesystem::path& scratch, const VoiceActivity& activity,
-                               const std::function<void(double seconds)>& heard = {});
 
 // What is said in a recording: where its words are, and the text between two times; nothing where
 // nobody says anything that is known.
@@ -47,11 +39,28 @@ struct SpokenText {
   std::function<std::optional<ClipText>(double begin, double end)> between;
 };
 
-// Cuts one recording into clips, checks them, and writes the sound of those that are kept to the
-// folder. `made` holds its name, file and what it is made from; the rest is filled in. Where
-// `voices` is null voices are not told apart. Throws Interrupted.
-void cut_recording(const OpenedRecording& recording, const SpokenText& text,
-                   const ClipSettings& settings, const VoiceListener* voices,
-                   const CorpusFolder& folder, RecordingClips& made);
+// Cuts a recording that was listened to into clips, checks them, and writes the sound of those that
+// are kept to the folder. `made` holds its name, file and what it is made from; the rest is filled
+// in. Where `voices` is null voices are not told apart. Throws Interrupted.
+void cut_recording(const Recording& recording, const SpokenText& text, const ClipSettings& settings,
+                   const VoiceListener* voices, const CorpusFolder& folder, RecordingClips& made);
+
+// --- The checks of their sound --------------------------------------------------------------
+
+// Of the stretch between two times, seconds. Silence is looked for four seconds around it.
+SoundFigures sound_figures(const SoundCourse& course, double begin, double end);
+
+// The first thing that is wrong with a clip of these figures; `is_tonal` tells whether what is
+// heard in its pauses is music. Nothing: it may be kept.
+std::optional<LeftOutReason> sound_fault(const SoundFigures& figures, const SoundLimits& limits,
+                                         bool is_tonal);
+
+// Whether sound [S] at kClipRate is held tones, as music is, rather than noise. Mains hum is none.
+bool is_tonal(const at::Tensor& sound);
+
+// What loudness all clips get: -23 dB of full scale over the parts of a clip that are at most 25 dB
+// below its loudest, and no peak above -1 dB.
+inline constexpr double kClipLoudness = -23.0;
+at::Tensor at_clip_loudness(const at::Tensor& sound);
 
 }  // namespace myxtts

@@ -19,7 +19,6 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "base/message_text.h"
-#include "clips/corrections.h"
 
 namespace myxtts {
 namespace {
@@ -28,6 +27,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLargestRecord = std::size_t{1} << 30U;
+constexpr std::size_t kLargestCorrections = 64'000'000;
 
 bool is_ours_or_empty(const fs::path& folder) {
   std::error_code failed;
@@ -70,28 +70,9 @@ std::string sum_of(const std::string& text) {
   return fmt::format("{:016x}", sum.value());
 }
 
-// What a person said of the clips, ever: corrections.json of an earlier visit to the page was
-// replaced by that of a later one, so what was taken is kept in work/.
-std::map<std::string, Correction> corrections_in(const fs::path& folder) {
-  std::error_code failed;
-  const auto kept = folder / "work" / kCorrections;
-  std::vector<Correction> all;
-  if (fs::exists(kept, failed)) all = read_corrections(kept);
-  const auto given = folder / kCorrections;
-  if (fs::exists(given, failed)) {
-    const auto marker = folder / "work" / kTaken;
-    const std::string sum = sum_of(read_text_file(given, "file of corrections", kLargestRecord));
-    const bool is_taken =
-        fs::exists(marker, failed) && read_text_file(marker, "record", kLargestRecord) == sum;
-    if (!is_taken) {
-      all = merged(all, read_corrections(given));
-      write_file_atomically(kept, bytes_of(to_json(all)));
-      write_file_atomically(marker, bytes_of(sum));
-    }
-  }
-  std::map<std::string, Correction> found;
-  for (auto& correction : all) found.emplace(correction.clip, std::move(correction));
-  return found;
+std::vector<Correction> read_corrections(const fs::path& file) {
+  return parse_corrections(read_text_file(file, "file of corrections", kLargestCorrections),
+                           file.string());
 }
 
 double likeness_of(const std::vector<float>& a, const std::vector<float>& b) {
@@ -106,32 +87,30 @@ double likeness_of(const std::vector<float>& a, const std::vector<float>& b) {
 // first, and each next voice is the speaker before that it is most like, or another.
 std::vector<std::vector<std::size_t>> speakers_of(const std::vector<RecordingClips>& recordings,
                                                   double likeness) {
-  struct Place {
-    const RecordingVoice* voice;
-    std::size_t recording, number;
-  };
-  std::vector<Place> places;
   std::vector<std::vector<std::size_t>> speakers(recordings.size());
+  std::vector<std::pair<std::size_t, std::size_t>> places;  // recording, its voice
   for (std::size_t i = 0; i < recordings.size(); ++i) {
     speakers[i].resize(recordings[i].voices.size());
-    for (std::size_t v = 0; v < speakers[i].size(); ++v) {
-      places.push_back({&recordings[i].voices[v], i, v});
-    }
+    for (std::size_t v = 0; v < speakers[i].size(); ++v) places.emplace_back(i, v);
   }
+  const auto voice_at = [&](const auto& place) -> const RecordingVoice& {
+    return recordings[place.first].voices[place.second];
+  };
   std::ranges::stable_sort(places, std::greater<>(),
-                           [](const Place& place) { return place.voice->seconds; });
+                           [&](const auto& place) { return voice_at(place).seconds; });
   std::vector<const RecordingVoice*> known;
-  for (const Place& place : places) {
+  for (const auto& place : places) {
+    const RecordingVoice& voice = voice_at(place);
     std::size_t best = known.size();
     double most = likeness;
     for (std::size_t speaker = 0; speaker < known.size(); ++speaker) {
-      const double alike = likeness_of(known[speaker]->vector, place.voice->vector);
+      const double alike = likeness_of(known[speaker]->vector, voice.vector);
       if (alike < most) continue;
       most = alike;
       best = speaker;
     }
-    if (best == known.size()) known.push_back(place.voice);
-    speakers[place.recording][place.number] = best + 1;
+    if (best == known.size()) known.push_back(&voice);
+    speakers[place.first][place.second] = best + 1;
   }
   return speakers;
 }
@@ -158,8 +137,7 @@ void write_text(const fs::path& file, std::string_view text) {
   write_file_atomically(file, bytes_of(text));
 }
 
-Json json_of(const RecordingClips& made, const std::map<std::string, std::string>& speakers,
-             const std::set<std::string>& corrected) {
+Json json_of(const RecordingClips& made, const ClipCorpus& corpus) {
   Json clips = Json::array();
   for (const MadeClip& clip : made.clips) {
     Json row = {{"clip", clip.name},
@@ -174,8 +152,9 @@ Json json_of(const RecordingClips& made, const std::map<std::string, std::string
                 {"speech", clip.sound.speech}};
     if (!clip.text.doubt.empty()) row["doubt"] = clip.text.doubt;
     if (clip.text.heard != clip.text.text) row["heard"] = clip.text.heard;
-    if (speakers.contains(clip.name)) row["speaker"] = speakers.at(clip.name);
-    if (corrected.contains(clip.name)) row["corrected"] = true;
+    const auto speaker = corpus.speakers.find(clip.name);
+    if (speaker != corpus.speakers.end()) row["speaker"] = speaker->second;
+    if (corpus.corrected.contains(clip.name)) row["corrected"] = true;
     clips.push_back(std::move(row));
   }
   Json left_out = Json::array();
@@ -197,10 +176,6 @@ Json json_of(const RecordingClips& made, const std::map<std::string, std::string
   json["left_out"] = std::move(left_out);
   return json;
 }
-
-}  // namespace
-
-namespace {
 
 // The folder with its parts, and nobody else in it.
 OpenFile prepared(const fs::path& folder) {
@@ -251,18 +226,36 @@ fs::path CorpusFolder::wav(const std::string& clip) const {
 }
 
 fs::path CorpusFolder::words(const std::string& recording) const {
-  return path_ / "work" / (recording + ".words.jsonl");
+  return work() / (recording + ".words.jsonl");
+}
+
+// What a person said of the clips, ever: corrections.json of an earlier visit to the page was
+// replaced by that of a later one, so what was taken is kept in work/.
+std::vector<Correction> CorpusFolder::corrections() const {
+  std::error_code failed;
+  const auto kept = work() / kCorrections;
+  std::vector<Correction> all;
+  if (fs::exists(kept, failed)) all = read_corrections(kept);
+  const auto given = path_ / kCorrections;
+  if (!fs::exists(given, failed)) return all;
+  const auto marker = work() / kTaken;
+  const std::string sum = sum_of(read_text_file(given, "file of corrections", kLargestRecord));
+  const bool is_taken =
+      fs::exists(marker, failed) && read_text_file(marker, "record", kLargestRecord) == sum;
+  if (is_taken) return all;
+  all = merged(all, read_corrections(given));
+  write_file_atomically(kept, bytes_of(to_json(all)));
+  write_file_atomically(marker, bytes_of(sum));
+  return all;
 }
 
 void CorpusFolder::take_corrections(const fs::path& file) const {
-  std::vector<Correction> known;
-  for (auto& [name, correction] : corrections_in(path_)) known.push_back(correction);
-  const auto all = merged(known, read_corrections(file));
-  write_file_atomically(path_ / "work" / kCorrections, bytes_of(to_json(all)));
+  const auto all = merged(corrections(), read_corrections(file));
+  write_file_atomically(work() / kCorrections, bytes_of(to_json(all)));
 }
 
 std::optional<RecordingClips> CorpusFolder::made(const std::string& recording) const {
-  const auto file = path_ / "work" / (recording + ".clips.json");
+  const auto file = work() / (recording + ".clips.json");
   std::error_code failed;
   if (!fs::exists(file, failed)) return std::nullopt;
   return parse_recording_clips(read_text_file(file, "record", kLargestRecord), file.string());
@@ -282,106 +275,83 @@ std::vector<RecordingClips> CorpusFolder::others(const std::vector<std::string>&
 }
 
 void CorpusFolder::keep(const RecordingClips& made) const {
-  write_text(path_ / "work" / (made.recording + ".clips.json"), to_json(made));
+  write_text(work() / (made.recording + ".clips.json"), to_json(made));
 }
 
 namespace {
 
-// What is in the corpus, once speakers are known and corrections obeyed.
-struct Decided {
-  std::vector<RecordingClips> recordings;
-  std::map<std::string, std::string> speakers;  // of clips, where there are several
-  std::set<std::string> corrected;              // clips
-  std::int64_t rejected = 0;
-};
-
-void leave_out_others(RecordingClips& made, const std::vector<std::size_t>& speakers) {
-  leave_out_clips(made, [&](const MadeClip& clip) -> std::optional<LeftOutReason> {
-    const auto voice = static_cast<std::size_t>(clip.voice);
-    if (voice >= speakers.size() || speakers[voice] == 1) return std::nullopt;
-    return LeftOutReason{"other-voice", "Another voice than that of most of the recordings."};
-  });
+// Voices other than that of the first speaker are left out.
+void leave_out_others(ClipCorpus& corpus, const std::vector<std::vector<std::size_t>>& speakers) {
+  for (std::size_t i = 0; i < speakers.size(); ++i) {
+    leave_out_clips(
+        corpus.recordings[i], [&](const MadeClip& clip) -> std::optional<LeftOutReason> {
+          const auto voice = static_cast<std::size_t>(clip.voice);
+          if (voice >= speakers[i].size() || speakers[i][voice] == 1) return {};
+          return LeftOutReason{"other-voice", "Another voice than that of most of the recordings."};
+        });
+  }
 }
 
-void name_speakers(Decided& decided, const std::vector<std::vector<std::size_t>>& speakers) {
+void name_speakers(ClipCorpus& corpus, const std::vector<std::vector<std::size_t>>& speakers) {
   std::set<std::string> names;
   for (std::size_t i = 0; i < speakers.size(); ++i) {
-    for (const MadeClip& clip : decided.recordings[i].clips) {
+    for (const MadeClip& clip : corpus.recordings[i].clips) {
       const auto voice = static_cast<std::size_t>(clip.voice);
       if (voice >= speakers[i].size()) continue;
-      names.insert(decided.speakers[clip.name] = fmt::format("speaker{}", speakers[i][voice]));
+      names.insert(corpus.speakers[clip.name] = fmt::format("speaker{}", speakers[i][voice]));
     }
   }
-  if (names.size() < 2) decided.speakers.clear();
+  if (names.size() < 2) corpus.speakers.clear();
 }
 
-void obey(const std::map<std::string, Correction>& corrections, Decided& decided) {
-  std::set<std::string> unknown;
-  for (const auto& [clip, correction] : corrections) unknown.insert(clip);
-  for (RecordingClips& made : decided.recordings) {
+// A person's word on a clip that is kept.
+void correct(MadeClip& clip, const Correction& correction, std::set<std::string>& corrected) {
+  const bool was_heard = correction.accepted.value_or(false);  // somebody listened to it
+  if (!was_heard && !correction.text) return;
+  clip.text.confidence = 1;
+  clip.text.doubt.clear();
+  if (!correction.text) return;
+  clip.text.text = *correction.text;
+  corrected.insert(clip.name);
+}
+
+// Gives how many clips were rejected.
+std::int64_t obey(const std::vector<Correction>& corrections, ClipCorpus& corpus) {
+  std::map<std::string, const Correction*> by_clip;
+  for (const Correction& correction : corrections) by_clip.emplace(correction.clip, &correction);
+  auto unknown = by_clip;
+  std::int64_t rejected = 0;
+  for (RecordingClips& made : corpus.recordings) {
+    for (const MadeClip& clip : made.clips) unknown.erase(clip.name);
     leave_out_clips(made, [&](const MadeClip& clip) -> std::optional<LeftOutReason> {
-      const auto found = corrections.find(clip.name);
-      if (found == corrections.end() || found->second.accepted.value_or(true)) return std::nullopt;
-      ++decided.rejected;
-      unknown.erase(clip.name);
+      const auto found = by_clip.find(clip.name);
+      if (found == by_clip.end() || found->second->accepted.value_or(true)) return std::nullopt;
+      ++rejected;
       return LeftOutReason{"rejected", "It was rejected on the page."};
     });
     for (MadeClip& clip : made.clips) {
-      const auto found = corrections.find(clip.name);
-      if (found == corrections.end()) continue;
-      unknown.erase(clip.name);
-      if (found->second.accepted.value_or(false)) {  // somebody listened to it
-        clip.text.confidence = 1;
-        clip.text.doubt.clear();
-      }
-      if (!found->second.text) continue;
-      clip.text.text = *found->second.text;
-      clip.text.confidence = 1;
-      clip.text.doubt.clear();
-      decided.corrected.insert(clip.name);
+      const auto found = by_clip.find(clip.name);
+      if (found != by_clip.end()) correct(clip, *found->second, corpus.corrected);
     }
   }
-  if (unknown.empty()) return;
-  log_warning("clips", "corrections.json speaks of {} that there {} not any more, {} among them",
-              counted(std::ssize(unknown), "clip"), unknown.size() == 1 ? "is" : "are",
-              printable(*unknown.begin()));
+  if (!unknown.empty()) {
+    log_warning("clips", "corrections.json speaks of {} that there {} not any more, {} among them",
+                counted(std::ssize(unknown), "clip"), unknown.size() == 1 ? "is" : "are",
+                printable(unknown.begin()->first));
+  }
+  return rejected;
 }
 
-void fill(ClipsPage& page, const Decided& decided) {
-  for (const RecordingClips& made : decided.recordings) {
-    for (const MadeClip& clip : made.clips) {
-      const auto speaker = decided.speakers.find(clip.name);
-      page.clips.push_back(
-          {.name = clip.name,
-           .recording = made.recording,
-           .begin = clip.begin,
-           .end = clip.end,
-           .text = clip.text,
-           .speaker = speaker == decided.speakers.end() ? std::string() : speaker->second,
-           .is_corrected = decided.corrected.contains(clip.name)});
-    }
-    for (const LeftOut& stretch : made.left_out) {
-      if (stretch.reason.name == "silence") continue;
-      page.left_out.push_back({.recording = made.recording,
-                               .begin = stretch.begin,
-                               .end = stretch.end,
-                               .reason = stretch.reason.sentence,
-                               .text = stretch.text});
-    }
-  }
-}
-
-CorpusFolder::Summary summary_of(const Decided& decided, const ClipsPage& page) {
-  CorpusFolder::Summary summary{.clips = std::ssize(page.clips),
-                                .corrected = std::ssize(decided.corrected),
-                                .rejected = decided.rejected};
-  for (const PageClip& clip : page.clips) {
-    summary.seconds += clip.end - clip.begin;
-    summary.to_check +=
-        !clip.is_corrected && (clip.text.confidence < page.limits.sure || !clip.text.doubt.empty());
-  }
+CorpusFolder::Summary summary_of(const ClipCorpus& corpus, std::int64_t rejected) {
+  CorpusFolder::Summary summary{.corrected = std::ssize(corpus.corrected), .rejected = rejected};
   std::map<std::string, double> reasons;
-  for (const RecordingClips& made : decided.recordings) {
+  for (const RecordingClips& made : corpus.recordings) {
+    for (const MadeClip& clip : made.clips) {
+      const bool is_sure = clip.text.confidence >= kSureConfidence && clip.text.doubt.empty();
+      ++summary.clips;
+      summary.seconds += clip.end - clip.begin;
+      summary.to_check += !is_sure && !corpus.corrected.contains(clip.name);
+    }
     for (const LeftOut& stretch : made.left_out) {
       reasons[stretch.reason.name] += stretch.end - stretch.begin;
     }
@@ -391,13 +361,18 @@ CorpusFolder::Summary summary_of(const Decided& decided, const ClipsPage& page) 
   return summary;
 }
 
-void write_tables(const fs::path& folder, const ClipsPage& page) {
+void write_tables(const fs::path& folder, const ClipCorpus& corpus) {
   std::string metadata;
   std::string speakers;
-  for (const PageClip& clip : page.clips) {
-    const auto text = as_column(clip.text.text);
-    metadata += fmt::format("{}|{}|{}\n", clip.name, text, text);
-    if (!clip.speaker.empty()) speakers += fmt::format("{}|{}\n", clip.name, clip.speaker);
+  for (const RecordingClips& made : corpus.recordings) {
+    for (const MadeClip& clip : made.clips) {
+      const auto text = as_column(clip.text.text);
+      metadata += fmt::format("{}|{}|{}\n", clip.name, text, text);
+      const auto speaker = corpus.speakers.find(clip.name);
+      if (speaker != corpus.speakers.end()) {
+        speakers += fmt::format("{}|{}\n", clip.name, speaker->second);
+      }
+    }
   }
   write_text(folder / "metadata.csv", metadata);
   std::error_code failed;
@@ -408,12 +383,22 @@ void write_tables(const fs::path& folder, const ClipsPage& page) {
   }
 }
 
-// Sounds of clips that no recording has any more.
-void remove_other_sounds(const fs::path& wavs, const std::vector<RecordingClips>& recordings) {
+void write_list(const fs::path& folder, const ClipCorpus& corpus) {
+  Json rows = Json::array();
+  for (const RecordingClips& made : corpus.recordings) rows.push_back(json_of(made, corpus));
+  const Json all = {{"format", "myxtts-clips"}, {"version", 1}, {"recordings", rows}};
+  write_text(folder / "clips.json", all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+std::set<std::string> sounds_of(const std::vector<RecordingClips>& recordings) {
   std::set<std::string> names;
   for (const RecordingClips& made : recordings) {
     for (const MadeClip& clip : made.clips) names.insert(clip.name + ".wav");
   }
+  return names;
+}
+
+void remove_all_but(const std::set<std::string>& names, const fs::path& wavs) {
   std::vector<fs::path> others;
   for (const auto& entry : fs::directory_iterator(wavs)) {
     if (!names.contains(entry.path().filename().string())) others.push_back(entry.path());
@@ -424,30 +409,20 @@ void remove_other_sounds(const fs::path& wavs, const std::vector<RecordingClips>
 
 }  // namespace
 
-CorpusFolder::Summary CorpusFolder::publish(const std::vector<RecordingClips>& recordings,
-                                            const SpeakerRule& rule, ClipsPage page) const {
-  Decided decided{.recordings = recordings, .speakers = {}, .corrected = {}};
-  const auto speakers = speakers_of(recordings, rule.likeness);
+CorpusFolder::Summary CorpusFolder::publish(ClipCorpus corpus, const SpeakerRule& rule) const {
+  const auto sounds = sounds_of(corpus.recordings);  // of clips that are left out now as well
+  const auto speakers = speakers_of(corpus.recordings, rule.likeness);
   if (rule.several) {
-    name_speakers(decided, speakers);
+    name_speakers(corpus, speakers);
   } else {
-    for (std::size_t i = 0; i < speakers.size(); ++i) {
-      leave_out_others(decided.recordings[i], speakers[i]);
-    }
+    leave_out_others(corpus, speakers);
   }
-  obey(corrections_in(path_), decided);
-  fill(page, decided);
-
-  Json rows = Json::array();
-  for (const RecordingClips& made : decided.recordings) {
-    rows.push_back(json_of(made, decided.speakers, decided.corrected));
-  }
-  const Json all = {{"format", "myxtts-clips"}, {"version", 1}, {"recordings", rows}};
-  write_tables(path_, page);
-  write_text(path_ / "clips.json", all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
-  write_clips_page(path_ / "clips.html", page);
-  remove_other_sounds(path_ / "wavs", recordings);
-  return summary_of(decided, page);
+  const auto rejected = obey(corrections(), corpus);
+  write_tables(path_, corpus);
+  write_list(path_, corpus);
+  write_clips_page(path_ / "clips.html", corpus);
+  remove_all_but(sounds, path_ / "wavs");
+  return summary_of(corpus, rejected);
 }
 
 }  // namespace myxtts

@@ -3,14 +3,16 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/files.h"
 #include "clips/clip_list.h"
-#include "clips/clips_page.h"
 
 namespace myxtts {
 
@@ -19,6 +21,45 @@ struct SpeakerRule {
   bool several = false;   // else the one who speaks most
   double likeness = 0.6;  // from which voices of two recordings are one; a cosine
 };
+
+// What the files of a corpus say: its clips and what is in none of them.
+struct ClipCorpus {
+  std::string title = {};                            // the corpus's name
+  std::string language = {};                         // code; decides the direction of texts
+  double min_confidence = 0;                         // of the clips' texts
+  std::vector<RecordingClips> recordings = {};       // once speakers and corrections are obeyed
+  std::map<std::string, std::string> speakers = {};  // of clips, where there are several
+  std::set<std::string> corrected = {};              // clips whose text is a person's
+  std::vector<std::string> unread = {};  // passages of the text that are in no recording
+};
+
+// Writes clips.html as one file that asks no network: clips to play from wavs/ beside it, texts to
+// correct in place, sorted by doubt; corrections.json to download. The file appears whole. Throws
+// DataError when it cannot be written.
+void write_clips_page(const std::filesystem::path& file, const ClipCorpus& corpus);
+
+// What a person said of a clip on the page.
+struct Correction {
+  std::string clip = {};                 // its name, without .wav
+  std::optional<std::string> text = {};  // nothing: as it was
+  std::string was = {};                  // the text that it replaces, where there is one
+  std::optional<bool> accepted = {};     // false: left out; nothing: no word on it
+};
+
+// What clips.html saves as corrections.json:
+//
+//   {"format": "myxtts-corrections", "version": 1,
+//    "clips": [{"clip": "a-0001", "was": "teh", "text": "the", "accepted": true}]}
+//
+// Each clip at most once. Throws DataError for anything else; `subject` opens the message.
+std::vector<Correction> parse_corrections(std::string_view json, const std::string& subject);
+
+// The reverse.
+std::string to_json(const std::vector<Correction>& corrections);
+
+// What `newer` says of a clip counts, and what only `older` says stays. By the clips' names.
+std::vector<Correction> merged(const std::vector<Correction>& older,
+                               const std::vector<Correction>& newer);
 
 // The folder that `myxtts clips` fills:
 //
@@ -65,12 +106,14 @@ class CorpusFolder {
     std::vector<std::pair<std::string, double>> left_out = {};  // reasons and seconds, most first
   };
 
-  // Writes everything but wavs/ and work/, and removes the sound of clips that are not listed.
-  // corrections.json is obeyed: texts are replaced, what was rejected is left out.
-  Summary publish(const std::vector<RecordingClips>& recordings, const SpeakerRule& rule,
-                  ClipsPage page) const;
+  // Writes everything but wavs/ and work/ of a corpus whose recordings are as they were cut, and
+  // removes the sound of clips that none of them has. The rule of speakers is applied, and
+  // corrections.json: texts are replaced, what was rejected is left out.
+  Summary publish(ClipCorpus corpus, const SpeakerRule& rule) const;
 
  private:
+  std::vector<Correction> corrections() const;
+
   std::filesystem::path path_;
   bool is_new_;  // the folder was not there
   OpenFile lock_;

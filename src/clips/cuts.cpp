@@ -7,19 +7,152 @@
 #include <string_view>
 
 namespace myxtts {
+
+// --- Speech and pauses ----------------------------------------------------------------------
+
+namespace {
+
+constexpr float kBegins = 0.5F;           // probability from which somebody speaks
+constexpr float kGoesOn = 0.35F;          // and goes on
+constexpr double kNeighbourhood = 4.0;    // seconds on each side that say how loud silence is
+constexpr double kBlock = 1.0;            // seconds for which that is asked once
+constexpr float kAboveQuiet = 8.0F;       // dB above silence from which sound is speech
+constexpr float kBelowLoud = 38.0F;       // dB below loud speech under which nothing is
+constexpr float kLeastBelowLoud = 14.0F;  // dB: in noise, weak sounds are still speech
+constexpr double kWeakEdge = 0.2;        // seconds by which a weak sound may go beyond the activity
+constexpr double kShortestSound = 0.08;  // seconds; shorter ones are clicks
+
+std::size_t step_at(double seconds) {
+  return static_cast<std::size_t>(std::max(0L, std::lround(seconds / kLevelStep)));
+}
+
+float share_of(const SoundCourse& course, double begin, double end, double share) {
+  const auto first = std::min(step_at(begin), course.level.size());
+  const auto last = std::clamp(step_at(end), first, course.level.size());
+  if (first == last) return kQuietest;
+  std::vector<float> levels(course.level.begin() + static_cast<std::ptrdiff_t>(first),
+                            course.level.begin() + static_cast<std::ptrdiff_t>(last));
+  const auto place =
+      levels.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(levels.size() - 1));
+  std::nth_element(levels.begin(), place, levels.end());
+  return *place;
+}
+
+// Of each step whether the voice activity finds speech: it begins with one limit and ends with
+// another.
+std::vector<char> active_steps(const SoundCourse& course) {
+  std::vector<char> active(course.level.size());
+  bool speaks = false;
+  std::size_t window = 0;
+  for (std::size_t step = 0; step < active.size(); ++step) {
+    const auto now =
+        std::min(static_cast<std::size_t>(static_cast<double>(step) * kLevelStep / kSpeechStep),
+                 course.speech.empty() ? 0 : course.speech.size() - 1);
+    if (now != window || step == 0) {
+      window = now;
+      const float p = course.speech.empty() ? 0.0F : course.speech[window];
+      speaks = p >= (speaks ? kGoesOn : kBegins);
+    }
+    active[step] = speaks;
+  }
+  return active;
+}
+
+// The level above which sound is no silence, block by block.
+std::vector<float> limits(const SoundCourse& course) {
+  std::vector<float> found;
+  for (double at = 0; at < course.seconds(); at += kBlock) {
+    const double begin = at - kNeighbourhood;
+    const double end = at + kBlock + kNeighbourhood;
+    const float loud = loud_level(course, begin, end);
+    const float above = quiet_level(course, begin, end) + kAboveQuiet;
+    found.push_back(std::clamp(above, loud - kBelowLoud, loud - kLeastBelowLoud));
+  }
+  return found;
+}
+
+// Speech, step by step: where activity and level say so, and weak sounds beside it while they
+// stand out of the silence.
+std::vector<char> speaking_steps(const SoundCourse& course) {
+  const auto active = active_steps(course);
+  const auto limit = limits(course);
+  const auto is_loud = [&](std::size_t step) {
+    const auto block = static_cast<std::size_t>(static_cast<double>(step) * kLevelStep / kBlock);
+    return course.level[step] > limit[std::min(block, limit.size() - 1)];
+  };
+  std::vector<char> speaks(active.size());
+  for (std::size_t step = 0; step < active.size(); ++step) {
+    speaks[step] = active[step] && is_loud(step);
+  }
+  const auto reach = step_at(kWeakEdge);
+  const auto grow = [&](auto from, auto to, auto step_of) {
+    std::size_t left = 0;
+    for (auto i = from; i != to; ++i) {
+      const std::size_t step = step_of(i);
+      if (speaks[step]) {
+        left = reach;
+      } else if (left > 0 && is_loud(step)) {
+        speaks[step] = 1;
+        --left;
+      } else {
+        left = 0;
+      }
+    }
+  };
+  grow(std::size_t{0}, speaks.size(), [](std::size_t i) { return i; });
+  grow(std::size_t{0}, speaks.size(), [&](std::size_t i) { return speaks.size() - 1 - i; });
+  return speaks;
+}
+
+// Whether the voice activity, too, hears a pause somewhere between two times.
+bool activity_pauses(const SoundCourse& course, double begin, double end) {
+  const auto first = static_cast<std::size_t>(begin / kSpeechStep);
+  const auto last = static_cast<std::size_t>(end / kSpeechStep);
+  for (std::size_t window = first; window <= last && window < course.speech.size(); ++window) {
+    if (course.speech[window] < kBegins) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+float quiet_level(const SoundCourse& course, double begin, double end) {
+  return share_of(course, begin, end, 0.1);
+}
+
+float loud_level(const SoundCourse& course, double begin, double end) {
+  return share_of(course, begin, end, 0.95);
+}
+
+std::vector<Stretch> speech_units(const SoundCourse& course, double least_pause) {
+  const auto speaks = speaking_steps(course);
+  std::vector<Stretch> sounds;
+  for (std::size_t step = 0; step < speaks.size(); ++step) {
+    if (!speaks[step]) continue;
+    const double begin = static_cast<double>(step) * kLevelStep;
+    if (step == 0 || !speaks[step - 1]) sounds.push_back({begin, begin});
+    sounds.back().end = begin + kLevelStep;
+  }
+  std::vector<Stretch> units;
+  for (const Stretch& sound : sounds) {
+    const bool goes_on =
+        !units.empty() && (sound.begin - units.back().end < least_pause - 1e-9 ||
+                           !activity_pauses(course, units.back().end, sound.begin));
+    if (goes_on) {
+      units.back().end = sound.end;
+    } else {
+      units.push_back(sound);
+    }
+  }
+  std::erase_if(units, [](const Stretch& unit) { return unit.seconds() < kShortestSound; });
+  return units;
+}
+
+// --- Words and pauses -----------------------------------------------------------------------
+
 namespace {
 
 constexpr double kWordEdge = 0.1;  // seconds by which times of words may be wrong
-
-// What a choice costs, in seconds of speech that one would give up for it.
-constexpr double kShortPause = 1.0;  // a cut at a pause of no length; fades over kFades
-constexpr double kFades = 0.3;       // seconds
-constexpr double kInSentence = 0.5;  // a cut where no sentence ends
-constexpr double kInPhrase = 1.0;    // a cut where no sign stands
-constexpr double kLongInside = 0.8;  // each second of a pause inside, beyond half a second
-constexpr double kShortClip = 0.4;   // times the square of the seconds below kShort
-constexpr double kShort = 4.0;
-constexpr double kDropped = 4.0;  // each second of speech that is in no clip
 
 std::string_view last_sign(const std::string& text) {
   constexpr std::string_view kSigns[] = {".", "!", "?", "…", "。", "！", "？", "؟", "।", "۔",
@@ -42,30 +175,70 @@ bool is_end_of_sentence(std::string_view sign) {
   return !sign.empty() && std::string_view(".!?…。！？؟।۔").find(sign) != std::string_view::npos;
 }
 
-// The words on both sides of a pause, as far as there are.
-struct Sides {
-  const TimedWord* before = nullptr;
-  const TimedWord* behind = nullptr;
-  bool is_inside = false;  // of a word
-};
+// The words whose times are near a pause.
+std::span<const TimedWord> words_near(const Stretch& pause, std::span<const TimedWord> words) {
+  constexpr double kNear = 30.0;  // seconds
+  const auto place_of = [&](double second) {
+    return std::ranges::lower_bound(words, second, {}, &TimedWord::begin);
+  };
+  return {place_of(pause.begin - kNear), place_of(pause.end + kNear)};
+}
 
-Sides sides_of(double begin, double end, std::span<const TimedWord> words, double longest_in_word) {
-  const double middle = (begin + end) / 2;
-  Sides sides;
-  const auto after = std::ranges::find_if(
-      words, [middle](const TimedWord& word) { return (word.begin + word.end) / 2 > middle; });
-  if (after != words.begin()) sides.before = &*(after - 1);
-  if (after != words.end()) sides.behind = &*after;
+// Whether a pause is the inside of one of the words beside it; null where there is none.
+bool is_inside_word(const Stretch& pause, const TimedWord* before, const TimedWord* behind) {
   const auto covers = [&](const TimedWord* word) {
-    return word != nullptr && word->begin < begin - kWordEdge && word->end > end + kWordEdge;
+    return word != nullptr && word->begin < pause.begin - kWordEdge &&
+           word->end > pause.end + kWordEdge;
   };
   const bool no_gap =
-      sides.before != nullptr && sides.behind != nullptr &&
-      (sides.before->end > end + kWordEdge || sides.behind->begin < begin - kWordEdge);
-  sides.is_inside =
-      end - begin < longest_in_word && (covers(sides.before) || covers(sides.behind) || no_gap);
-  return sides;
+      before != nullptr && behind != nullptr &&
+      (before->end > pause.end + kWordEdge || behind->begin < pause.begin - kWordEdge);
+  return covers(before) || covers(behind) || no_gap;
 }
+
+}  // namespace
+
+std::vector<CutUnit> units_of_words(std::span<const Stretch> units,
+                                    std::span<const TimedWord> words, double longest_in_word) {
+  std::vector<CutUnit> result;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const auto& unit = units[i];
+    if (words.empty() || i == 0) {
+      result.push_back({.begin = unit.begin, .end = unit.end, .ends_phrase = words.empty()});
+      continue;
+    }
+    const Stretch pause{units[i - 1].end, unit.begin};
+    const auto near = words_near(pause, words);
+    const auto next = std::ranges::find_if(near, [&](const TimedWord& word) {
+      return (word.begin + word.end) / 2 > (pause.begin + pause.end) / 2;
+    });
+    const TimedWord* const before = next == near.begin() ? nullptr : &*(next - 1);
+    const TimedWord* const behind = next == near.end() ? nullptr : &*next;
+    if (pause.seconds() < longest_in_word && is_inside_word(pause, before, behind)) {
+      result.back().end = unit.end;
+      continue;
+    }
+    const auto sign = before == nullptr ? "." : last_sign(before->text);
+    result.back().ends_sentence = is_end_of_sentence(sign);
+    result.back().ends_phrase = !sign.empty();
+    result.push_back({.begin = unit.begin, .end = unit.end});
+  }
+  return result;
+}
+
+// --- Clips ----------------------------------------------------------------------------------
+
+namespace {
+
+// What a choice costs, in seconds of speech that one would give up for it.
+constexpr double kShortPause = 1.0;  // a cut at a pause of no length; fades over kFades
+constexpr double kFades = 0.3;       // seconds
+constexpr double kInSentence = 0.5;  // a cut where no sentence ends
+constexpr double kInPhrase = 1.0;    // a cut where no sign stands
+constexpr double kLongInside = 0.8;  // each second of a pause inside, beyond half a second
+constexpr double kShortClip = 0.4;   // times the square of the seconds below kShort
+constexpr double kShort = 4.0;
+constexpr double kDropped = 4.0;  // each second of speech that is in no clip
 
 double cost_of_cut(const CutUnit& before, double pause) {
   double cost = kShortPause * std::exp(-pause / kFades);
@@ -108,33 +281,6 @@ bool may_join(const CutUnit& a, const CutUnit& b, const CutOptions& options) {
 }
 
 }  // namespace
-
-std::vector<CutUnit> units_of_words(std::span<const SpeechUnit> units,
-                                    std::span<const TimedWord> words, double longest_in_word) {
-  std::vector<CutUnit> result;
-  for (std::size_t i = 0; i < units.size(); ++i) {
-    const auto& unit = units[i];
-    if (words.empty() || i == 0) {
-      result.push_back({.begin = unit.begin, .end = unit.end, .ends_phrase = words.empty()});
-      continue;
-    }
-    const auto from = std::ranges::lower_bound(words, units[i - 1].end - 30.0, {},
-                                               [](const TimedWord& word) { return word.begin; });
-    const auto near = std::ranges::lower_bound(words, unit.begin + 30.0, {},
-                                               [](const TimedWord& word) { return word.begin; });
-    const Sides sides =
-        sides_of(units[i - 1].end, unit.begin, std::span(from, near), longest_in_word);
-    if (sides.is_inside) {
-      result.back().end = unit.end;
-      continue;
-    }
-    const auto sign = sides.before == nullptr ? "." : last_sign(sides.before->text);
-    result.back().ends_sentence = is_end_of_sentence(sign);
-    result.back().ends_phrase = !sign.empty();
-    result.push_back({.begin = unit.begin, .end = unit.end});
-  }
-  return result;
-}
 
 std::vector<CutClip> plan_clips(std::span<const CutUnit> units, const CutOptions& options,
                                 double recording_seconds) {

@@ -4,30 +4,23 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "clips/cuts.h"
 #include "clips/recording.h"
-#include "clips/speech.h"
 #include "listen/transcriber.h"
 #include "listen/word_times.h"
 
 namespace myxtts {
 
-// A stretch of a recording that the recogniser hears at once; seconds.
-struct HeardStretch {
-  double begin = 0;
-  double end = 0;
-};
-
 // Speech packed into stretches of at most 28 s, cut at its longest pauses.
-std::vector<HeardStretch> stretches_to_hear(const SoundCourse& course);
+std::vector<Stretch> stretches_to_hear(const SoundCourse& course);
 
-// What is said in one recording.
+// What is said in a recording, or in a stretch of it.
 struct RecordingWords {
-  std::string language = {};          // that most of it is in
+  std::string language = {};          // of most of it
   std::vector<TimedWord> words = {};  // seconds of the recording, in order
 };
 
@@ -51,26 +44,20 @@ class WordKeeper {
   RecordingWords words() const;
 
   // Hears those of all stretches of the recording that were not heard yet; `heard` is told the
-  // seconds of each. Throws Interrupted.
-  void hear(const Recording& recording, const std::vector<HeardStretch>& stretches,
+  // seconds of each. Warns where a language is given and most of what it hears first is another.
+  // Throws Interrupted.
+  void hear(const Recording& recording, const std::vector<Stretch>& stretches,
             const Transcriber& transcriber, const TranscribeOptions& options,
             const std::function<void(double seconds)>& heard = {});
 
  private:
-  struct Kept {
-    double begin = 0;
-    std::string language = {};
-    std::vector<TimedWord> words = {};
-  };
-
   void read();
-  static Kept kept_of(const nlohmann::json& json);
   void append(const std::string& line) const;
   bool has(double begin) const;
 
   const std::filesystem::path file_;
   const std::string key_;
-  std::vector<Kept> kept_;
+  std::map<double, RecordingWords> kept_;  // of each stretch, by its begin
   bool is_complete_ = false;
 };
 

@@ -23,6 +23,7 @@
 #include "base/error.h"
 #include "base/interruption.h"
 #include "base/message_text.h"
+#include "clips/voice_activity.h"
 
 namespace myxtts {
 namespace {
@@ -30,6 +31,7 @@ namespace {
 constexpr std::int64_t kBeyondReach = 4096;  // samples; the filter reaches a tenth of that
 constexpr double kWorthKeeping = 2.0;        // seconds before a damaged place
 constexpr float kFullScale = 0.999F;
+constexpr std::int64_t kListenedAtOnce = 60 * kClipRate;  // samples
 
 // In `folder`, without a name: gone when it is closed, however this process ends.
 OpenFile nameless_file(const std::filesystem::path& folder) {
@@ -43,6 +45,21 @@ OpenFile nameless_file(const std::filesystem::path& folder) {
   }
   ::unlink(name.c_str());
   return named;
+}
+
+// The levels of sound at kSpeechRate, 10 ms each; `held` is what does not fill a step yet. Rumble
+// below 100 Hz does not count.
+void add_levels(const at::Tensor& sound, at::Tensor& held, std::vector<float>& levels) {
+  constexpr std::int64_t kStep = kSpeechRate / 100;
+  held = at::cat({held, sound});
+  const auto steps = held.size(0) / kStep;
+  if (steps == 0) return;
+  const auto power =
+      held.narrow(0, 0, steps * kStep).view({steps, kStep}).var(at::IntArrayRef{1}, false);
+  const auto level = (power.clamp_min(1e-10).log10() * 10.0F).contiguous();
+  const auto* first = level.const_data_ptr<float>();
+  levels.insert(levels.end(), first, first + steps);
+  held = held.slice(0, steps * kStep).clone();
 }
 
 std::unique_ptr<SoundReader> opened(const std::filesystem::path& path) {
@@ -142,13 +159,13 @@ void Recording::write(const at::Tensor& sound) {
 void Recording::count_clipped(std::span<const float> values, std::int64_t channels,
                               std::int64_t first, std::int64_t rate) {
   const auto frames = std::ssize(values) / channels;
-  clipped_.resize(static_cast<std::size_t>((first + frames) * 100 / rate + 1));
+  course_.clipped.resize(static_cast<std::size_t>((first + frames) * 100 / rate + 1));
   const float share = 100.0F / static_cast<float>(rate * channels);  // of one value of 10 ms
   for (std::int64_t frame = 0; frame < frames; ++frame) {
     for (std::int64_t channel = 0; channel < channels; ++channel) {
       const float value = values[static_cast<std::size_t>(frame * channels + channel)];
       if (std::abs(value) >= kFullScale) {
-        clipped_[static_cast<std::size_t>((first + frame) * 100 / rate)] += share;
+        course_.clipped[static_cast<std::size_t>((first + frame) * 100 / rate)] += share;
       }
     }
   }
@@ -171,6 +188,23 @@ at::Tensor Recording::sound(std::int64_t begin, std::int64_t end) const {
     at += got;
   }
   return at::from_blob(values.data(), {count}, at::kShort).to(at::kFloat).div_(32767.0);
+}
+
+void Recording::listen(const VoiceActivity& activity, const std::function<void(double)>& heard) {
+  VoiceActivity::Listener listener(activity);
+  StreamResampler resample(kClipRate, kSpeechRate);
+  auto held = at::empty({0});
+  course_.level.clear();
+  for (std::int64_t at = 0; at < samples_; at += kListenedAtOnce) {
+    stop_if_interrupted();
+    const auto piece = sound(at, at + kListenedAtOnce);
+    auto spoken = resample.add(piece);
+    if (at + kListenedAtOnce >= samples_) spoken = at::cat({spoken, resample.finish()});
+    listener.add(spoken);
+    add_levels(spoken, held, course_.level);
+    if (heard) heard(static_cast<double>(piece.size(0)) / static_cast<double>(kClipRate));
+  }
+  course_.speech = listener.finish();
 }
 
 }  // namespace myxtts

@@ -14,8 +14,11 @@
 #include "audio/sound_reader.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "clips/cuts.h"
 
 namespace myxtts {
+
+class VoiceActivity;
 
 inline constexpr std::int64_t kClipRate = 22'050;  // samples a second of what is cut
 
@@ -57,13 +60,18 @@ class Recording {
   Recording(const std::filesystem::path& path, const std::filesystem::path& scratch,
             const std::function<void(double seconds)>& heard = {});
 
-  const std::filesystem::path& path() const { return path_; }
+  // Listens to it from its begin to its end, for course(); `heard` is told of each further second.
+  // Throws Interrupted.
+  void listen(const VoiceActivity& activity, const std::function<void(double seconds)>& heard = {});
+
   std::int64_t samples() const { return samples_; }
+  const std::filesystem::path& path() const { return path_; }
   double seconds() const;
   const std::string& damage() const { return damage_; }  // a sentence, or empty
 
-  // Of each 10 ms, the share of the file's own samples that stand at full scale.
-  const std::vector<float>& clipped() const { return clipped_; }
+  // What it sounds like. How much of it stands at full scale, of the file's own samples, is known
+  // from the start, speech and levels once listen() was called.
+  const SoundCourse& course() const { return course_; }
 
   // From sample to sample, [S] fp32; ends where the recording does.
   at::Tensor sound(std::int64_t begin, std::int64_t end) const;
@@ -78,7 +86,7 @@ class Recording {
   OpenFile file_;
   std::int64_t samples_ = 0;
   std::string damage_;
-  std::vector<float> clipped_;
+  SoundCourse course_;
 };
 
 }  // namespace myxtts

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include <unicode/uchar.h>
 #include <unicode/uscript.h>
@@ -56,14 +57,13 @@ std::size_t length_of(char32_t c) {
   return static_cast<std::size_t>(U8_LENGTH(static_cast<UChar32>(c)));
 }
 
-}  // namespace
-
-std::vector<WordPlace> find_words(std::string_view text) {
-  std::vector<WordPlace> words;
+// The first and last byte of each word, exclusive.
+std::vector<std::pair<std::size_t, std::size_t>> find_words(std::string_view text) {
+  std::vector<std::pair<std::size_t, std::size_t>> words;
   std::size_t begin = kNoWord;
   char32_t before = kNoCodePoint;
   const auto end_word = [&](std::size_t end) {
-    if (begin != kNoWord) words.push_back({begin, end});
+    if (begin != kNoWord) words.emplace_back(begin, end);
     begin = kNoWord;
   };
   for (std::size_t at = 0; at < text.size();) {
@@ -91,6 +91,8 @@ std::vector<WordPlace> find_words(std::string_view text) {
   end_word(text.size());
   return words;
 }
+
+}  // namespace
 
 std::int64_t letter_errors(std::u32string_view a, std::u32string_view b, std::int64_t most) {
   if (a.size() > b.size()) std::swap(a, b);
@@ -141,13 +143,23 @@ std::u32string year_letters(std::string_view word, Language language) {
 
 }  // namespace
 
-std::int32_t SpokenWords::number(std::string_view text, const WordPlace& word) {
-  const bool has_dot = text.substr(word.end).starts_with('.');
-  const std::string key(text.substr(word.begin, word.end - word.begin + (has_dot ? 1 : 0)));
+void SpokenWords::add_words(std::string_view text, std::size_t source,
+                            std::vector<SpokenWord>& words) {
+  for (const auto& [begin, end] : find_words(text)) {
+    const std::int32_t read_as = number(text, begin, end);
+    if (read_as < 0) continue;
+    words.push_back({begin, end, source, read_as, std::ssize(letters(read_as))});
+  }
+}
+
+// -1: no letters of it are read. With the dot behind it, since that makes an abbreviation of some.
+std::int32_t SpokenWords::number(std::string_view text, std::size_t begin, std::size_t end) {
+  const bool has_dot = text.substr(end).starts_with('.');
+  const std::string key(text.substr(begin, end - begin + (has_dot ? 1 : 0)));
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second;
   const std::string code = language_code(language_);
-  const std::string_view core = std::string_view(key).substr(0, word.end - word.begin);
+  const std::string_view core = std::string_view(key).substr(0, end - begin);
   std::u32string letters = letters_heard(core, code);
   std::u32string other = year_letters(core, language_);
   if (has_dot && other.empty()) {

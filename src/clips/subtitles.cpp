@@ -22,17 +22,12 @@ constexpr std::size_t kLongestSubtitle = 4'000;        // bytes; nobody reads mo
 constexpr std::string_view kArrow = "-->";
 constexpr const char* kTooLongToRead = "It is longer than anybody reads at once.";
 
-struct TextLine {
-  std::int64_t number;
-  std::string_view text;
-};
-
 // At \n, \r\n and \r.
-std::vector<TextLine> lines_of(std::string_view text) {
-  std::vector<TextLine> lines;
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
   while (!text.empty()) {
     const auto end = std::min(text.find_first_of("\r\n"), text.size());
-    lines.push_back({std::ssize(lines) + 1, text.substr(0, end)});
+    lines.push_back(text.substr(0, end));
     const bool is_pair = text.substr(end).starts_with("\r\n");
     text.remove_prefix(std::min(text.size(), end + (is_pair ? 2 : 1)));
   }
@@ -156,8 +151,8 @@ std::string readable(std::string_view text) {
 // In one line. Lines that begin with a dash are said by another person each.
 std::string in_one_line(const std::string& text) {
   std::string made;
-  for (const TextLine& line : lines_of(text)) {
-    std::string_view rest = strip_left(line.text);
+  for (const std::string_view line : lines_of(text)) {
+    std::string_view rest = strip_left(line);
     for (const std::string_view dash : {"- ", "– ", "— "}) {
       if (rest.starts_with(dash)) rest.remove_prefix(dash.size());
     }
@@ -171,7 +166,7 @@ class SubtitleReader {
  public:
   SubtitleReader(std::string_view text, const std::string& subject)
       : lines_(lines_of(text)), subject_(subject) {
-    is_vtt_ = !lines_.empty() && lines_[0].text.starts_with("WEBVTT");
+    is_vtt_ = !lines_.empty() && lines_[0].starts_with("WEBVTT");
   }
 
   Subtitles read() {
@@ -188,7 +183,8 @@ class SubtitleReader {
   }
 
  private:
-  std::string_view text() const { return lines_[next_].text; }
+  std::string_view text() const { return lines_[next_]; }
+  std::int64_t number() const { return static_cast<std::int64_t>(next_) + 1; }
   bool is_blank() const { return strip_spaces(text()).empty(); }
   bool is_times() const { return text().find(kArrow) != std::string_view::npos; }
 
@@ -213,7 +209,7 @@ class SubtitleReader {
       throw DataError(
           fmt::format("{}, line {}: \"{}\" stands where a number or times such as 00:00:01,000 --> "
                       "00:00:02,500 belong.",
-                      subject_, lines_[next_].number, printable(text())));
+                      subject_, number(), printable(text())));
     }
   }
 
@@ -221,7 +217,7 @@ class SubtitleReader {
   bool opens_cue() const {
     if (is_number(text())) return true;
     return is_vtt_ && next_ + 1 < lines_.size() &&
-           lines_[next_ + 1].text.find(kArrow) != std::string_view::npos;
+           lines_[next_ + 1].find(kArrow) != std::string_view::npos;
   }
 
   // Of the subtitle before, behind a blank line within.
@@ -238,7 +234,7 @@ class SubtitleReader {
     std::string joined;
     for (; next_ < lines_.size() && !is_blank() && !is_times(); ++next_) {
       const bool is_next = is_number(text()) && next_ + 1 < lines_.size() &&
-                           lines_[next_ + 1].text.find(kArrow) != std::string_view::npos;
+                           lines_[next_ + 1].find(kArrow) != std::string_view::npos;
       if (is_next) break;
       joined += text().substr(0, kLongestSubtitle + 1);
       joined += '\n';
@@ -251,23 +247,22 @@ class SubtitleReader {
   }
 
   void read_cue() {
-    const TextLine line = lines_[next_];
-    const auto times = times_in(line.text);
+    const std::int64_t line = number();
+    const auto times = times_in(text());
     if (!times) {
       throw DataError(
           fmt::format("{}, line {}: \"{}\" are no times such as 00:00:01,000 --> "
                       "00:00:02,500.",
-                      subject_, line.number, printable(line.text)));
+                      subject_, line, printable(text())));
     }
     ++next_;
-    Subtitle cue{
-        .begin = times->first, .end = times->second, .text = read_text(), .line = line.number};
+    Subtitle cue{.begin = times->first, .end = times->second, .text = read_text(), .line = line};
     if (cue.end <= cue.begin) {
-      skip(line.number, "It ends before it begins.");
+      skip(line, "It ends before it begins.");
     } else if (cue.text.empty() || cue.text.find("♪") != std::string::npos) {
-      skip(line.number, "It has nothing that is spoken.");
+      skip(line, "It has nothing that is spoken.");
     } else if (cue.text.size() > kLongestSubtitle) {
-      skip(line.number, kTooLongToRead);
+      skip(line, kTooLongToRead);
     } else {
       found_.cues.push_back(std::move(cue));
     }
@@ -277,33 +272,12 @@ class SubtitleReader {
     found_.skipped.push_back({.line = line, .reason = std::move(reason)});
   }
 
-  std::vector<TextLine> lines_;
+  std::vector<std::string_view> lines_;
   const std::string& subject_;
   bool is_vtt_ = false;
   std::size_t next_ = 0;
   Subtitles found_;
 };
-
-// Adds the words of a subtitle, each with the blank before it.
-void add_words(const Subtitle& cue, std::vector<TimedWord>& words) {
-  std::vector<std::string_view> parts;
-  for (std::string_view rest = cue.text; !rest.empty();) {
-    const auto end = std::min(rest.find(' '), rest.size());
-    if (end > 0) parts.push_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  const double letters = static_cast<double>(count_code_points(cue.text) + 1);
-  double done = 0;
-  for (const std::string_view part : parts) {
-    const auto at = [&](double count) {
-      return cue.begin + (cue.end - cue.begin) * count / letters;
-    };
-    const double next = done + static_cast<double>(count_code_points(part) + 1);
-    words.push_back(
-        {.text = " " + std::string(part), .begin = at(done), .end = at(next), .probability = 1});
-    done = next;
-  }
-}
 
 }  // namespace
 
@@ -311,19 +285,6 @@ std::string text_of(const Subtitles& subtitles) {
   std::string text;
   for (const Subtitle& cue : subtitles.cues) text += cue.text + "\n";
   return text;
-}
-
-std::vector<TimedWord> words_of(const Subtitles& subtitles) {
-  std::vector<TimedWord> words;
-  double until = 0;  // where those before end
-  const auto& cues = subtitles.cues;
-  for (std::size_t i = 0; i < cues.size(); ++i) {
-    const bool overlaps =
-        cues[i].begin < until || (i + 1 < cues.size() && cues[i + 1].begin < cues[i].end);
-    if (!overlaps) add_words(cues[i], words);
-    until = std::max(until, cues[i].end);
-  }
-  return words;
 }
 
 Subtitles parse_subtitles(std::string_view bytes, const std::string& subject) {

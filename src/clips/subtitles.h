@@ -7,8 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "listen/word_times.h"
-
 namespace myxtts {
 
 // What stands on the screen for a while; seconds of the recording.
@@ -41,9 +39,5 @@ Subtitles read_subtitles(const std::filesystem::path& file);
 
 // All of them as one text, a line each: what is heard can be laid along it as along a book's.
 std::string text_of(const Subtitles& subtitles);
-
-// Their words where no recogniser says when they are heard: each subtitle's share its time by their
-// letters. Of those that overlap none has words: two speak at once.
-std::vector<TimedWord> words_of(const Subtitles& subtitles);
 
 }  // namespace myxtts

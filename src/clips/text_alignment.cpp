@@ -2,7 +2,6 @@
 #include "clips/text_alignment.h"
 
 #include <algorithm>
-#include <numeric>
 #include <unordered_map>
 #include <utility>
 
@@ -16,10 +15,8 @@ namespace myxtts {
 namespace {
 
 constexpr std::size_t kPassage = 4;     // words of the text that are worth telling of
-constexpr std::size_t kSound = 2;       // heard words, likewise
 constexpr double kOfAnotherText = 0.2;  // share of heard words found below which it is that
 constexpr std::int64_t kFewWords = 20;  // from which nothing can be told
-constexpr double kRepeated = 0.6;       // share of letters that say a passage again
 // A word that is heard otherwise where it stands in the text is mostly that word all the same.
 constexpr double kWeightOfMisheard = 1.0 / 3;
 constexpr std::size_t kTriple = 3;  // words that tell where a recording stands
@@ -34,28 +31,92 @@ double middle_of(const TimedWord& word) {
   return (word.begin + word.end) / 2;
 }
 
+// Words `begin` to `end`, exclusive; none where they end before they begin.
+std::span<const SpokenWord> part_of(std::span<const SpokenWord> words, std::size_t begin,
+                                    std::size_t end) {
+  return begin < end ? words.subspan(begin, end - begin) : std::span<const SpokenWord>();
+}
+
+using SpokenSpan = std::span<const SpokenWord>;
+
+// The letters of a clip, and those on which its text and the recogniser do not agree.
+class Agreement {
+ public:
+  // Heard words `first` to `second`, exclusive, with those of the text that the matches inside say.
+  void compare(SpokenSpan text, SpokenSpan heard, std::pair<std::size_t, std::size_t> range,
+               std::span<const WordMatch> inside) {
+    std::size_t next_text = inside.front().first;
+    std::size_t next_heard = range.first;
+    for (const WordMatch& match : inside) {
+      const auto unread = part_of(text, next_text, match.first);
+      if (unread.size() < kPassage) {
+        lose(unread, "The text has words inside that were not heard.");
+      } else {
+        doubt_ = "A passage of the text was not read inside it.";
+      }
+      lose(part_of(heard, next_heard, match.second),
+           next_heard == range.first ? "It begins with words that are not in the text."
+                                     : "Words are heard inside that are not in the text.");
+      misheard_ += match.errors;
+      letters_ += match.letters;
+      next_text = match.first + match.first_count;
+      next_heard = match.second + match.second_count;
+    }
+    lose(part_of(heard, next_heard, range.second), "It ends with words that are not in the text.");
+  }
+
+  // Words of the text beside it that nobody heard: they may be said in it. `inside` is of `all`.
+  void lose_beside(SpokenSpan text, std::span<const WordMatch> all,
+                   std::span<const WordMatch> inside) {
+    const auto first = static_cast<std::size_t>(inside.data() - all.data());
+    for (const std::size_t behind : {first, first + inside.size()}) {
+      if (behind == 0 || behind == all.size()) continue;
+      const WordMatch& before = all[behind - 1];
+      const auto gap = part_of(text, before.first + before.first_count, all[behind].first);
+      if (gap.size() < kPassage) lose(gap, "Words of the text at its edge were not heard.");
+    }
+  }
+
+  double confidence() const {
+    const double doubtful =
+        static_cast<double>(lost_) + kWeightOfMisheard * static_cast<double>(misheard_);
+    return letters_ == 0 ? 0 : 1 - doubtful / static_cast<double>(letters_);
+  }
+  const std::string& doubt() const { return doubt_; }
+
+ private:
+  void lose(SpokenSpan words, const char* why) {
+    if (words.empty()) return;
+    std::int64_t letters = 0;
+    for (const SpokenWord& word : words) letters += word.letters;
+    lost_ += letters;
+    letters_ += letters;
+    doubt_ = why;
+  }
+
+  std::int64_t letters_ = 0;
+  std::int64_t lost_ = 0;  // of words that one of the two lacks
+  std::int64_t misheard_ = 0;
+  std::string doubt_;
+};
+
 }  // namespace
 
 TextAlignment::TextAlignment(std::string text, std::vector<HeardWords> recordings,
                              std::string_view language, const std::string& subject)
     : text_(std::move(text)), recordings_(std::move(recordings)) {
   SpokenWords spoken(parse_language(language));
-  const auto words_in = [&spoken](std::string_view of, std::size_t heard, std::vector<Word>& into) {
-    for (const WordPlace& place : find_words(of)) {
-      const std::int32_t number = spoken.number(of, place);
-      if (number < 0) continue;
-      into.push_back({place.begin, place.end, heard, number, std::ssize(spoken.letters(number))});
-    }
-  };
-  words_in(text_, 0, words_);
+  spoken.add_words(text_, 0, words_);
   if (words_.empty()) throw DataError(fmt::format("{} holds no words.", subject));
   for (const HeardWords& recording : recordings_) {
-    std::vector<Word>& heard = heard_.emplace_back();
-    for (std::size_t i = 0; i < recording.size(); ++i) words_in(recording[i].text, i, heard);
+    std::vector<SpokenWord>& heard = heard_.emplace_back();
+    for (std::size_t i = 0; i < recording.size(); ++i) {
+      spoken.add_words(recording[i].text, i, heard);
+    }
   }
 
   std::vector<std::int32_t> first;
-  for (const Word& word : words_) first.push_back(word.number);
+  for (const SpokenWord& word : words_) first.push_back(word.number);
   const auto order = reading_order();
   std::vector<std::int32_t> second;
   std::vector<std::pair<std::size_t, std::size_t>> origin;  // recording, its word
@@ -73,14 +134,12 @@ TextAlignment::TextAlignment(std::string text, std::vector<HeardWords> recording
     matches_[recording].push_back(match);
   }
   require_same_text(subject);
-  add_unread();
-  for (std::size_t i = 0; i < recordings_.size(); ++i) add_strange(i, spoken);
 }
 
 // As given, but where most of the rare words of the recordings stand in another order in the text.
 std::vector<std::size_t> TextAlignment::reading_order() const {
   constexpr std::size_t kTwice = static_cast<std::size_t>(-1);
-  const auto key = [](const std::vector<Word>& words, std::size_t at) {
+  const auto key = [](const std::vector<SpokenWord>& words, std::size_t at) {
     std::u32string triple;
     for (std::size_t i = 0; i < kTriple; ++i) {
       triple += static_cast<char32_t>(words[at + i].number);
@@ -128,63 +187,24 @@ void TextAlignment::require_same_text(const std::string& subject) const {
       counted(heard, "word"), human_count(found)));
 }
 
-void TextAlignment::add_unread() {
+std::vector<std::string> TextAlignment::unread() const {
   std::vector<bool> is_read(words_.size());
   for (const auto& matches : matches_) {
     for (const WordMatch& match : matches) {
       for (std::size_t i = 0; i < match.first_count; ++i) is_read[match.first + i] = true;
     }
   }
+  std::vector<std::string> passages;
   for (std::size_t begin = 0; begin < words_.size();) {
     std::size_t end = begin;
     while (end < words_.size() && !is_read[end]) ++end;
     if (end - begin >= kPassage) {
-      unread_.push_back({.begin = words_[begin].begin,
-                         .end = words_[end - 1].end,
-                         .words = static_cast<std::int64_t>(end - begin)});
+      const std::size_t first = words_[begin].begin;
+      passages.push_back(text_.substr(first, words_[end - 1].end - first));
     }
     begin = end + 1;
   }
-}
-
-// Whether heard words say again what is read right behind them.
-bool TextAlignment::repeats(std::size_t recording, std::size_t begin, std::size_t end,
-                            const SpokenWords& spoken) const {
-  const auto& matches = matches_[recording];
-  const auto next = std::ranges::lower_bound(matches, end, {}, &WordMatch::second);
-  if (next == matches.end() || next->second != end) return false;
-  std::u32string said;
-  for (std::size_t i = begin; i < end; ++i) said += spoken.letters(heard_[recording][i].number);
-  std::u32string text;
-  for (std::size_t i = next->first; i < words_.size() && text.size() < said.size(); ++i) {
-    text += spoken.letters(words_[i].number);
-  }
-  const auto letters = static_cast<double>(std::max(said.size(), text.size()));
-  const auto most = static_cast<std::int64_t>(letters * (1 - kRepeated));
-  return letter_errors(said, text, most) <= most;
-}
-
-void TextAlignment::add_strange(std::size_t recording, const SpokenWords& spoken) {
-  const auto& heard = heard_[recording];
-  std::size_t begin = 0;
-  const auto add = [&](std::size_t end) {
-    if (end >= begin + kSound) {
-      const std::size_t first = heard[begin].heard;
-      const std::size_t last = heard[end - 1].heard;
-      StrangeSound sound{.recording = recording,
-                         .begin = recordings_[recording][first].begin,
-                         .end = recordings_[recording][last].end,
-                         .is_repetition = repeats(recording, begin, end, spoken)};
-      for (std::size_t i = first; i <= last; ++i) sound.heard += recordings_[recording][i].text;
-      sound.heard = strip_spaces(sound.heard);
-      strange_.push_back(std::move(sound));
-    }
-  };
-  for (const WordMatch& match : matches_[recording]) {
-    add(match.second);
-    begin = match.second + match.second_count;
-  }
-  add(heard.size());
+  return passages;
 }
 
 double TextAlignment::found_share(std::size_t recording) const {
@@ -233,78 +253,67 @@ std::string TextAlignment::spelled(std::size_t first, std::size_t last) const {
   return collapse_spaces(plain);
 }
 
-std::optional<ClipText> TextAlignment::text_between(std::size_t recording, double begin,
-                                                    double end) const {
+// In one piece where the text goes on without a gap; a passage between two pieces was not read.
+std::string TextAlignment::spelled(std::span<const WordMatch> matches) const {
+  std::string text;
+  std::size_t piece = matches.front().first;
+  std::size_t next = piece;
+  for (const WordMatch& match : matches) {
+    if (match.first - next >= kPassage) {
+      text += spelled(piece, next - 1) + " ";
+      piece = match.first;
+    }
+    next = match.first + match.first_count;
+  }
+  return text + spelled(piece, next - 1);
+}
+
+// The words whose middle lies between two times, from the first to behind the last.
+std::pair<std::size_t, std::size_t> TextAlignment::heard_between(std::size_t recording,
+                                                                 double begin, double end) const {
   const auto& heard = heard_[recording];
-  const auto& said = recordings_[recording];
   const auto place_of = [&](double second) {
-    const auto found = std::ranges::partition_point(
-        heard, [&](const Word& word) { return middle_of(said[word.heard]) < second; });
+    const auto found = std::ranges::partition_point(heard, [&](const SpokenWord& word) {
+      return middle_of(recordings_[recording][word.source]) < second;
+    });
     return static_cast<std::size_t>(found - heard.begin());
   };
-  const std::size_t from = place_of(begin);
-  const std::size_t to = place_of(end);
+  return {place_of(begin), place_of(end)};
+}
+
+// The matches all of whose heard words are of those from `from` to `to`.
+std::span<const WordMatch> TextAlignment::matches_in(std::size_t recording, std::size_t from,
+                                                     std::size_t to) const {
   const auto& matches = matches_[recording];
   const auto first = std::ranges::lower_bound(matches, from, {}, &WordMatch::second);
   auto last = first;
   while (last != matches.end() && last->second + last->second_count <= to) ++last;
-  if (first == last) return std::nullopt;
+  return {first, last};
+}
 
-  ClipText clip{.source = TextSource::Book};
-  std::int64_t errors = 0;
-  std::int64_t heard_wrongly = 0;
-  std::int64_t letters = 0;
-  const auto add_lost = [&](const std::vector<Word>& words, std::size_t at, std::size_t until) {
-    for (; at < until; ++at) {
-      errors += words[at].letters;
-      letters += words[at].letters;
-    }
-  };
-  std::size_t next_heard = from;
-  std::size_t piece = first->first;  // where the text that goes on without a gap began
-  std::size_t next_text = first->first;
-  for (auto match = first; match != last; ++match) {
-    const std::size_t unread = match->first - next_text;
-    if (unread >= kPassage) {
-      clip.text += spelled(piece, next_text - 1) + " ";
-      clip.doubt = "A passage of the text was not read inside it.";
-      piece = match->first;
-    } else if (unread > 0) {
-      add_lost(words_, next_text, match->first);
-      clip.doubt = "The text has words inside that were not heard.";
-    }
-    if (match->second > next_heard) {
-      add_lost(heard, next_heard, match->second);
-      clip.doubt = match == first ? "It begins with words that are not in the text."
-                                  : "Words are heard inside that are not in the text.";
-    }
-    heard_wrongly += match->errors;
-    letters += match->letters;
-    next_heard = match->second + match->second_count;
-    next_text = match->first + match->first_count;
+std::string TextAlignment::heard_text(std::size_t recording, std::size_t from,
+                                      std::size_t to) const {
+  const auto& heard = heard_[recording];
+  std::string text;
+  for (std::size_t i = heard[from].source; i <= heard[to - 1].source; ++i) {
+    text += recordings_[recording][i].text;
   }
-  if (next_heard < to) {
-    add_lost(heard, next_heard, to);
-    clip.doubt = "It ends with words that are not in the text.";
-  }
-  clip.text += spelled(piece, next_text - 1);
-  // Words beside it that nobody heard may be said in it.
-  const auto beside = [&](std::size_t gap_begin, std::size_t gap_end) {
-    if (gap_end <= gap_begin || gap_end - gap_begin >= kPassage) return;
-    add_lost(words_, gap_begin, gap_end);
-    clip.doubt = "Words of the text at its edge were not heard.";
-  };
-  if (first != matches.begin()) {
-    const WordMatch& before = *(first - 1);
-    beside(before.first + before.first_count, first->first);
-  }
-  if (last != matches.end()) beside(next_text, last->first);
-  for (std::size_t i = heard[from].heard; i <= heard[to - 1].heard; ++i) clip.heard += said[i].text;
-  clip.heard = strip_spaces(clip.heard);
-  const double doubtful =
-      static_cast<double>(errors) + kWeightOfMisheard * static_cast<double>(heard_wrongly);
-  clip.confidence = letters == 0 ? 0 : 1 - doubtful / static_cast<double>(letters);
-  return clip;
+  return std::string(strip_spaces(text));
+}
+
+std::optional<ClipText> TextAlignment::text_between(std::size_t recording, double begin,
+                                                    double end) const {
+  const auto [from, to] = heard_between(recording, begin, end);
+  const auto inside = matches_in(recording, from, to);
+  if (inside.empty()) return std::nullopt;
+  Agreement agreement;
+  agreement.compare(words_, heard_[recording], {from, to}, inside);
+  agreement.lose_beside(words_, matches_[recording], inside);
+  return ClipText{.source = TextSource::Book,
+                  .text = spelled(inside),
+                  .heard = heard_text(recording, from, to),
+                  .confidence = agreement.confidence(),
+                  .doubt = agreement.doubt()};
 }
 
 }  // namespace myxtts

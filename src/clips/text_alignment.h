@@ -2,37 +2,21 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "clips/clip_text.h"
-#include "clips/word_alignment.h"
+#include "clips/clip_list.h"
+#include "clips/spoken_words.h"
 #include "listen/word_times.h"
 
 namespace myxtts {
 
 // What is heard in one recording, in order.
 using HeardWords = std::vector<TimedWord>;
-
-// A part of the text that was not read, or that the recogniser did not hear.
-struct UnreadPassage {
-  std::size_t begin = 0;  // bytes of the text
-  std::size_t end = 0;
-  std::int64_t words = 0;
-};
-
-// Words that are heard where the text has none.
-struct StrangeSound {
-  std::size_t recording = 0;
-  double begin = 0;  // seconds
-  double end = 0;
-  std::string heard = {};
-  bool is_repetition = false;  // of what is read right after it: the reader began again
-};
 
 // A text laid along what is heard of it: which word of it is said when.
 //
@@ -56,42 +40,30 @@ class TextAlignment {
   // the doubt says so. Nothing: the text has nothing there.
   std::optional<ClipText> text_between(std::size_t recording, double begin, double end) const;
 
-  // In the order of the text; those of at least four words.
-  const std::vector<UnreadPassage>& unread() const { return unread_; }
-  // By recording and time; those of at least two words.
-  const std::vector<StrangeSound>& strange() const { return strange_; }
+  // Passages of at least four words that were not read, or that the recogniser did not hear, as the
+  // text spells them and in its order.
+  std::vector<std::string> unread() const;
 
   // Of the words that are heard, the share that was found in the text; of one recording.
   double found_share() const;
   double found_share(std::size_t recording) const;
 
-  const std::string& text() const { return text_; }
-
  private:
-  // A word of the text, or one that is heard; letters and digits.
-  struct Word {
-    std::size_t begin = 0;  // bytes of the text; of the heard word's own
-    std::size_t end = 0;
-    std::size_t heard = 0;    // number of the heard word that it is of
-    std::int32_t number = 0;  // of its letters
-    std::int64_t letters = 0;
-  };
-
-  void add_unread();
-  void add_strange(std::size_t recording, const SpokenWords& spoken);
-  bool repeats(std::size_t recording, std::size_t begin, std::size_t end,
-               const SpokenWords& spoken) const;
   std::vector<std::size_t> reading_order() const;
   void require_same_text(const std::string& subject) const;
+  std::pair<std::size_t, std::size_t> heard_between(std::size_t recording, double begin,
+                                                    double end) const;
+  std::span<const WordMatch> matches_in(std::size_t recording, std::size_t from,
+                                        std::size_t to) const;
   std::string spelled(std::size_t first, std::size_t last) const;
+  std::string spelled(std::span<const WordMatch> matches) const;
+  std::string heard_text(std::size_t recording, std::size_t from, std::size_t to) const;
 
   std::string text_;
   std::vector<HeardWords> recordings_;
-  std::vector<Word> words_;                      // of the text
-  std::vector<std::vector<Word>> heard_;         // of each recording
+  std::vector<SpokenWord> words_;                // of the text
+  std::vector<std::vector<SpokenWord>> heard_;   // of each recording; source: the heard word
   std::vector<std::vector<WordMatch>> matches_;  // of each recording, first: the text's words
-  std::vector<UnreadPassage> unread_;
-  std::vector<StrangeSound> strange_;
 };
 
 }  // namespace myxtts

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clips/word_alignment.h"
-
+// The part of spoken_words.h that finds the words of one sequence in another.
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
 #include <utility>
 
-#include "base/error.h"
+#include "clips/spoken_words.h"
 
 namespace myxtts {
 namespace {

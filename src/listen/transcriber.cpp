@@ -254,16 +254,19 @@ std::int64_t Transcriber::add_pieces(const Heard& heard, const Window& window, s
   return ends_whole ? samples : std::max(time_of(ends.back() - 1), kSamplesOfTime);
 }
 
-// The tokens of text in whole pieces: of a piece that the window cut off the next one tells.
-std::vector<std::int64_t> Transcriber::text_in(const std::vector<std::int64_t>& tokens) const {
+// The tokens of text that take() adds to the transcript. With times those of whole pieces: of a
+// piece that the window cut off the next one tells. Without, all: Whisper sometimes writes times
+// that nobody asked for, and no next window tells of what stands behind them.
+std::vector<std::int64_t> Transcriber::text_in(const std::vector<std::int64_t>& tokens,
+                                               bool times) const {
   const auto is_time = [&](std::size_t at) { return tokens[at] >= vocabulary_.first_time; };
+  const std::size_t count = tokens.size();
   std::size_t whole = 0;
-  for (std::size_t i = 1; i < tokens.size(); ++i) {
+  for (std::size_t i = 1; i < count; ++i) {
     if (is_time(i - 1) && is_time(i)) whole = i;
   }
-  const std::size_t count = tokens.size();
   const bool ends_whole = count >= 2 && is_time(count - 1) && !is_time(count - 2);
-  if (whole == 0 || ends_whole) whole = count;
+  if (!times || whole == 0 || ends_whole) whole = count;
   std::vector<std::int64_t> text;
   for (std::size_t i = 0; i < whole; ++i) {
     if (tokens[i] < vocabulary_.end_of_text) text.push_back(tokens[i]);
@@ -275,7 +278,8 @@ std::vector<std::int64_t> Transcriber::text_in(const std::vector<std::int64_t>& 
 // any more.
 std::vector<Transcriber::Heard> Transcriber::hear(const std::vector<at::Tensor>& clips,
                                                   const std::vector<Window>& windows, bool times,
-                                                  bool words, std::vector<Transcript>& transcripts,
+                                                  const TranscribeOptions& options,
+                                                  std::vector<Transcript>& transcripts,
                                                   const Wanted& wanted) const {
   const auto mel = mel_(sounds_of(clips, windows).to(network_.device()));
   const auto encoded = network_.encode(mel, wanted);
@@ -284,17 +288,20 @@ std::vector<Transcriber::Heard> Transcriber::hear(const std::vector<at::Tensor>&
   const auto is_unknown = [&](const Window& window) {
     return transcripts[window.clip].language.empty();
   };
-  if (std::ranges::any_of(windows, is_unknown)) languages = hear_languages(encoded);
+  if (options.sounds_like || std::ranges::any_of(windows, is_unknown)) {
+    languages = hear_languages(encoded);
+  }
   for (std::size_t row = 0; row < windows.size(); ++row) {
-    std::string& known = transcripts[windows[row].clip].language;
-    if (known.empty()) known = languages[row];
-    languages[row] = known;
+    Transcript& transcript = transcripts[windows[row].clip];
+    if (options.sounds_like && windows[row].begin == 0) transcript.sounds_like = languages[row];
+    if (transcript.language.empty()) transcript.language = languages[row];
+    languages[row] = transcript.language;
   }
   auto heard = decode(encoded, prompts(languages, times), times, wanted);
-  if (!words || (wanted && !wanted())) return heard;
+  if (!options.words || (wanted && !wanted())) return heard;
   Said said{.encoded = encoded, .languages = languages};
   for (std::size_t row = 0; row < windows.size(); ++row) {
-    said.tokens.push_back(text_in(heard[row].tokens));
+    said.tokens.push_back(text_in(heard[row].tokens, times));
     said.samples.push_back(
         std::min(window_samples(), clips[windows[row].clip].size(0) - windows[row].begin));
   }
@@ -351,7 +358,7 @@ std::vector<Transcript> Transcriber::operator()(const std::vector<at::Tensor>& c
       const bool fits = std::ssize(now) < options.batch && wants_times(window) == times;
       (fits ? now : later).push_back(window);
     }
-    const auto found = hear(clips, now, times, options.words, transcripts, wanted);
+    const auto found = hear(clips, now, times, options, transcripts, wanted);
     if (wanted && !wanted()) break;
     for (std::size_t row = 0; row < now.size(); ++row) {
       const std::size_t clip = now[row].clip;

@@ -19,6 +19,7 @@ struct TranscribeOptions {
   std::string language = {};  // "en"; empty: heard in each clip
   bool times = false;         // of what is said, as Whisper itself writes them
   bool words = false;         // with the times of each
+  bool sounds_like = false;   // says which language is heard, though one is given
   std::int64_t batch = 8;     // clips at once
 };
 
@@ -32,6 +33,7 @@ struct HeardPiece {
 struct Transcript {
   std::string text = {};
   std::string language = {};
+  std::string sounds_like = {};           // the language that is heard, where that was asked for
   std::vector<std::int64_t> tokens = {};  // with times where they were asked for, without the end
   std::vector<HeardPiece> pieces = {};    // where times were asked for, and of long clips
   std::vector<TimedWord> words = {};      // where they were asked for, in order
@@ -112,9 +114,9 @@ class Transcriber {
   void rule_out(at::Tensor& scores, bool is_first) const;
   void rule_out_times(at::Tensor scores, const std::vector<std::int64_t>& said) const;
   std::vector<Heard> hear(const std::vector<at::Tensor>& clips, const std::vector<Window>& windows,
-                          bool times, bool words, std::vector<Transcript>& transcripts,
-                          const Wanted& wanted) const;
-  std::vector<std::int64_t> text_in(const std::vector<std::int64_t>& tokens) const;
+                          bool times, const TranscribeOptions& options,
+                          std::vector<Transcript>& transcripts, const Wanted& wanted) const;
+  std::vector<std::int64_t> text_in(const std::vector<std::int64_t>& tokens, bool times) const;
   std::vector<GivenText> lay_rows(const Said& said) const;
   GivenText lay_row(const Said& said, std::size_t row, std::int64_t prompted,
                     const at::Tensor& states, const Whisper::Attention& attention) const;

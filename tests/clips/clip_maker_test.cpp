@@ -9,6 +9,7 @@
 #include <ATen/ATen.h>
 
 #include "audio/audio_file.h"
+#include "clips/voice_activity.h"
 #include "support/temporary_folder.h"
 
 namespace myxtts::test::clip_maker_test {
@@ -42,15 +43,15 @@ class ClipMaker : public testing::Test {
     const auto plain = sound.contiguous();
     write_wav(folder_ / "a.wav",
               {plain.const_data_ptr<float>(), static_cast<std::size_t>(plain.numel())}, kClipRate);
-    const auto opened =
-        open_recording(folder_ / "a.wav", folder_.path(), VoiceActivity::with_fetched_weights());
+    Recording recording(folder_ / "a.wav", folder_.path());
+    recording.listen(VoiceActivity::with_fetched_weights());
     SpokenText text;
     text.between = [this](double begin, double end) -> std::optional<ClipText> {
       if (begin < unknown_.second && end > unknown_.first) return std::nullopt;
       return ClipText{.text = "text", .confidence = confidence_};
     };
     RecordingClips made{.recording = "a"};
-    cut_recording(opened, text, settings, nullptr, corpus_, made);
+    cut_recording(recording, text, settings, nullptr, corpus_, made);
     return made;
   }
   double left_out(const RecordingClips& made, const std::string& reason) const {

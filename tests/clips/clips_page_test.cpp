@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clips/clips_page.h"
+#include "clips/corpus_folder.h"
 
 #include <cstdlib>
 #include <fstream>
@@ -16,12 +16,14 @@ namespace myxtts::test::clips_page_test {
 namespace {
 
 // 120 clips of two recordings, in English and in Persian, of every kind.
-ClipsPage sample() {
-  ClipsPage page{.title = "An <b>old</b> book", .language = "en"};
+ClipCorpus sample() {
+  ClipCorpus corpus{.title = "An <b>old</b> book",
+                    .language = "en",
+                    .min_confidence = 0.8,
+                    .recordings = {{.recording = "chapter one.m4a"}, {.recording = "فصل دو.mp3"}}};
   for (int i = 0; i < 120; ++i) {
     const bool is_persian = i % 10 == 9;
-    PageClip clip{.name = fmt::format("chapter-{:04}", i),
-                  .recording = i < 60 ? "chapter one.m4a" : "فصل دو.mp3",
+    MadeClip clip{.name = fmt::format("chapter-{:04}", i),
                   .begin = 10.0 * i,
                   .end = 10.0 * i + 6,
                   .text = {.source = i % 2 == 0 ? TextSource::Book : TextSource::Transcription,
@@ -34,18 +36,21 @@ ClipsPage sample() {
       clip.text.heard = "Sentence numb her sixty.";
       clip.text.doubt = "Words are heard inside that are not in the text.";
     }
-    clip.is_corrected = i == 119;
-    page.clips.push_back(clip);
+    corpus.recordings[i < 60 ? 0 : 1].clips.push_back(clip);
   }
+  corpus.corrected = {"chapter-0119"};
   for (int i = 0; i < 450; ++i) {
-    page.left_out.push_back({.recording = "chapter one.m4a",
-                             .begin = 2.0 * i,
-                             .end = 2.0 * i + 1,
-                             .reason = i % 3 == 0 ? "Music is heard." : "Two speak at once.",
-                             .text = "</script><script>alert(1)</script>"});
+    corpus.recordings[0].left_out.push_back(
+        {.begin = 2.0 * i,
+         .end = 2.0 * i + 1,
+         .reason = {.name = i % 3 == 0 ? "music" : "noise",
+                    .sentence = i % 3 == 0 ? "Music is heard." : "Two speak at once."},
+         .text = "</script><script>alert(1)</script>"});
   }
-  page.unread = {"The first paragraph, which nobody read."};
-  return page;
+  corpus.recordings[0].left_out.push_back(
+      {.begin = 950, .end = 960, .reason = {"silence", "Nobody speaks for 10.0 s."}});
+  corpus.unread = {"The first paragraph, which nobody read."};
+  return corpus;
 }
 
 std::string read(const std::filesystem::path& file) {
@@ -68,6 +73,9 @@ TEST(ClipsPage, HoldsItsCorpusAndNothingThatEndsItsScript) {
   EXPECT_EQ(json["clips"][60]["source"], "book");
   EXPECT_EQ(json["clips"][60]["confidence"], 0.91);
   EXPECT_EQ(json["clips"][9]["text"], "او می\u200Cخواهد کتاب را بخواند.");
+  ASSERT_EQ(json["left_out"].size(), 450U) << "silence is nothing to look at";
+  EXPECT_EQ(json["clips"][119]["corrected"], true);
+  EXPECT_EQ(json["clips"][119]["recording"], "فصل دو.mp3");
   EXPECT_EQ(json["left_out"][449]["text"], "</script><script>alert(1)</script>");
   EXPECT_EQ(json["title"], "An <b>old</b> book");
 }

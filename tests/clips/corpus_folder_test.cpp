@@ -54,7 +54,7 @@ class CorpusFolderTest : public testing::Test {
     for (const auto& made : recordings) {
       for (const auto& clip : made.clips) std::ofstream(corpus_.wav(clip.name)) << "sound";
     }
-    return corpus_.publish(recordings, rule, {.title = "corpus"});
+    return corpus_.publish({.title = "corpus", .recordings = recordings}, rule);
   }
   std::string file(const char* name) const { return read(corpus_.path() / name); }
 

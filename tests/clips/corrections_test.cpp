@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clips/corrections.h"
+#include "clips/corpus_folder.h"
 
 #include <gtest/gtest.h>
 

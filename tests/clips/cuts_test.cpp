@@ -89,7 +89,7 @@ TimedWord word(const char* text, double begin, double end) {
 }
 
 TEST(Cuts, APauseInsideAWordIsNoCut) {
-  const std::vector<SpeechUnit> speech{{1, 2}, {2.12, 3}, {3.1, 4}};
+  const std::vector<Stretch> speech{{1, 2}, {2.12, 3}, {3.1, 4}};
   const auto units = units_of_words(
       speech,
       std::vector{word(" one", 1, 1.7), word(" twotwo", 1.75, 2.98), word(" three.", 3.05, 4)});
@@ -99,13 +99,13 @@ TEST(Cuts, APauseInsideAWordIsNoCut) {
 }
 
 TEST(Cuts, ALongPauseIsNeverTheInsideOfAWord) {
-  const auto units = units_of_words(std::vector<SpeechUnit>{{1, 2}, {2.5, 3}},
+  const auto units = units_of_words(std::vector<Stretch>{{1, 2}, {2.5, 3}},
                                     std::vector{word(" one", 1, 1.5), word(" two", 1.5, 3)});
   EXPECT_EQ(units.size(), 2U);
 }
 
 TEST(Cuts, SignsSayWhereSentencesAndPhrasesEnd) {
-  const std::vector<SpeechUnit> speech{{1, 2}, {2.3, 3}, {3.3, 4}, {4.3, 5}};
+  const std::vector<Stretch> speech{{1, 2}, {2.3, 3}, {3.3, 4}, {4.3, 5}};
   const auto units =
       units_of_words(speech, std::vector{word(" One.”", 1, 2), word(" two,", 2.3, 3),
                                          word(" three", 3.3, 4), word(" four", 4.3, 5)});
@@ -118,7 +118,7 @@ TEST(Cuts, SignsSayWhereSentencesAndPhrasesEnd) {
 }
 
 TEST(Cuts, WithoutWordsEveryPauseIsAPlaceToCut) {
-  const auto units = units_of_words(std::vector<SpeechUnit>{{1, 2}, {2.2, 3}}, {});
+  const auto units = units_of_words(std::vector<Stretch>{{1, 2}, {2.2, 3}}, {});
   ASSERT_EQ(units.size(), 2U);
   EXPECT_TRUE(units[0].ends_phrase);
 }

@@ -67,7 +67,7 @@ class WordKeeperTest : public testing::Test {
 
   TemporaryFolder folder_;
   Recording recording_;
-  std::vector<HeardStretch> stretches_{{0, 2}, {2, 4}, {4, 6}, {6.5, 8}};
+  std::vector<Stretch> stretches_{{0, 2}, {2, 4}, {4, 6}, {6.5, 8}};
 };
 
 TEST_F(WordKeeperTest, AnInterruptedRunIsGoneOnWith) {

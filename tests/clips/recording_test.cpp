@@ -79,9 +79,9 @@ TEST(Recording, CountsSamplesAtFullScale) {
   sound.slice(0, 11'025, 11'135).fill_(1.0F);  // 5 ms at half a second
   const Recording recording(wav_of(folder / "a.wav", sound, kClipRate), folder.path());
   double sum = 0;
-  for (const float share : recording.clipped()) sum += share;
+  for (const float share : recording.course().clipped) sum += share;
   EXPECT_NEAR(sum, 110 / 220.5, 0.01);
-  EXPECT_GT(recording.clipped()[50], 0.4F);
+  EXPECT_GT(recording.course().clipped[50], 0.4F);
 }
 
 TEST(Recording, WhatComesBeforeADamagedPlaceIsUsed) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clips/sound_check.h"
+#include "clips/clip_maker.h"
 
 #include <cmath>
 

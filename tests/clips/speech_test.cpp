@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clips/speech.h"
+#include "clips/cuts.h"
 
 #include <cmath>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
@@ -73,9 +74,17 @@ class Clips : public testing::Test {
     return run_program(command(names, more));
   }
   ProgramResult heard(const std::vector<std::string>& names, Words more = {}) const {
-    more.insert(more.end(),
-                {"--whisper", golden("whisper"), "--language", "en", "--min-confidence", "0"});
+    more.insert(more.end(), {"--whisper", golden("whisper"), "--min-confidence", "0"});
+    if (std::ranges::find(more, "--language") == more.end())
+      more.insert(more.end(), {"--language", "en"});
     return run_program(command(names, more));
+  }
+
+  static void expect_no_debris(const fs::path& corpus) {
+    for (const auto& entry : fs::recursive_directory_iterator(corpus)) {
+      EXPECT_FALSE(entry.path().filename().string().starts_with(".myxtts-tmp")) << entry.path();
+      EXPECT_NE(entry.path().extension(), ".part") << entry.path();
+    }
   }
 
   std::string corpus() const { return folder_ / "corpus"; }
@@ -223,10 +232,7 @@ TEST_F(Clips, KilledAtAnyMomentNothingIsLostAndTheNextRunEndsAlike) {
     ASSERT_EQ(run_program(run).exit_code, 0);
     EXPECT_EQ(file("metadata.csv"), metadata);
     EXPECT_EQ(file("clips.json"), list);
-    for (const auto& entry : fs::recursive_directory_iterator(corpus())) {
-      EXPECT_FALSE(entry.path().filename().string().starts_with(".myxtts-tmp")) << entry.path();
-      EXPECT_NE(entry.path().extension(), ".part") << entry.path();
-    }
+    expect_no_debris(corpus());
   }
 }
 
@@ -239,6 +245,20 @@ TEST_F(Clips, InterruptedItSaysSoAndEndsWell) {
   const auto result = started.finish();
   EXPECT_EQ(result.exit_code, 130) << result.err;
   EXPECT_TRUE(has(result.err, "interrupted; the same command goes on")) << result.err;
+}
+
+// The tiny model hears Azerbaijani in everything.
+TEST_F(Clips, AnotherLanguageThanTheOneThatIsGivenIsSaid) {
+  recording("talk", 3);
+  const auto english = heard({"talk"});
+  EXPECT_TRUE(has(english.err, "talk.wav sounds like az in ")) << english.err;
+  EXPECT_TRUE(has(english.err,
+                  "and --language says en: its texts may be translations. Type "
+                  "--language az, or leave it out."))
+      << english.err;
+  const auto right = heard({"talk"}, {"--language", "az"});
+  EXPECT_EQ(right.exit_code, 0) << right.err;
+  EXPECT_FALSE(has(right.err, "sounds like")) << right.err;
 }
 
 TEST_F(Clips, ARecordingThatCannotBeUsedIsNamedAndTheOthersAreDone) {
@@ -290,14 +310,42 @@ TEST_F(Clips, WhatComesBeforeADamagedPlaceIsUsedAndSaid) {
   EXPECT_EQ(clips()["recordings"][0]["clips"].size(), 2U);
 }
 
-TEST_F(Clips, AFullDiskIsASentence) {
+// Full while it decodes, while it writes clips and while it writes lists.
+TEST_F(Clips, AFullDiskIsASentenceAndWithRoomTheSameCommandEndsAlike) {
   recording("talk", 20);
-  const SmallDisk disk(2'000);
-  if (!disk.mounted()) GTEST_SKIP() << "no disk can be mounted here";
-  const auto result = run_program({"clips", folder_ / "talk.wav", "--out", disk / "corpus",
-                                   "--subtitles", folder_ / "talk.srt", "--device", "cpu"});
+  ASSERT_EQ(with_subtitles({"talk"}).exit_code, 0);
+  const auto metadata = file("metadata.csv");
+  const auto list = file("clips.json");
+  for (const int kilobytes : {1'000, 6'000, 8'000}) {
+    SmallDisk disk(kilobytes);
+    if (!disk.mounted()) GTEST_SKIP() << "no disk can be mounted here";
+    const Words run{"clips",       folder_ / "talk.wav", "--out",    disk / "corpus",
+                    "--subtitles", folder_ / "talk.srt", "--device", "cpu"};
+    const auto result = run_program(run);
+    EXPECT_EQ(result.exit_code, 3) << kilobytes;
+    EXPECT_TRUE(has(result.err, "full") || has(result.err, "No space left")) << result.err;
+    ASSERT_TRUE(disk.resize(64'000));
+    EXPECT_EQ(run_program(run).exit_code, 0);
+    EXPECT_EQ(contents_of(disk / "corpus/metadata.csv"), metadata) << kilobytes;
+    EXPECT_EQ(contents_of(disk / "corpus/clips.json"), list) << kilobytes;
+    expect_no_debris(disk / "corpus");
+  }
+}
+
+TEST_F(Clips, TheTextOfAnotherBookIsRefusedAndWhatWasHeardIsKept) {
+  recording("talk", 6);
+  std::ofstream other(folder_ / "other.txt");
+  for (int i = 0; i < 400; ++i) other << "Quixotic paragraph " << i << " wanders elsewhere.\n";
+  other.close();
+  const auto result = heard({"talk"}, {"--text", folder_ / "other.txt"});
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_TRUE(has(result.err, "full") || has(result.err, "No space left")) << result.err;
+  EXPECT_TRUE(has(result.err, "other.txt is not the text of this recording: of ")) << result.err;
+  EXPECT_TRUE(has(result.err, "or none: then it is transcribed.")) << result.err;
+  EXPECT_FALSE(fs::exists(fs::path(corpus()) / "metadata.csv"));
+  const auto words = file("work/talk.words.jsonl");
+  EXPECT_TRUE(has(words, "complete")) << words;
+  EXPECT_EQ(heard({"talk"}).exit_code, 0);
+  EXPECT_EQ(file("work/talk.words.jsonl"), words);
 }
 
 TEST_F(Clips, WhatCannotBeIsRefusedInOneSentence) {
@@ -325,6 +373,23 @@ TEST_F(Clips, WhatCannotBeIsRefusedInOneSentence) {
   EXPECT_TRUE(has(wrong("--precision", "fp8"), "it must be fp32 or bf16"));
   EXPECT_TRUE(has(wrong("--batch", "0"), "it must be 1 or more"));
   EXPECT_FALSE(fs::exists(corpus())) << "nothing was begun";
+}
+
+TEST_F(Clips, WhatIsMissingIsSaidBeforeAnythingIsBegun) {
+  recording("talk", 1);
+  const std::string srt = folder_ / "talk.srt";
+  const auto refusal = [&](const Words& more) {
+    const auto result = run_program(command({"talk"}, more));
+    EXPECT_EQ(result.exit_code, 3) << result.err;
+    EXPECT_FALSE(fs::exists(corpus()));
+    return result.err;
+  };
+  EXPECT_TRUE(has(refusal({"--whisper", folder_ / "none"}), "Whisper comes in three forms"));
+  EXPECT_TRUE(has(refusal({"--whisper", folder_.path()}), "holds no Whisper"));
+  EXPECT_TRUE(has(refusal({"--subtitles", folder_ / "none.srt"}),
+                  "none.srt; check the path after --subtitles."));
+  EXPECT_TRUE(has(refusal({"--text", folder_ / "none.txt", "--whisper", golden("whisper")}),
+                  "none.txt; check the path after --text."));
 }
 
 }  // namespace

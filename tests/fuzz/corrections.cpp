@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // corrections.json, which the page of clips saves.
-#include "clips/corrections.h"
+#include "clips/corpus_folder.h"
 #include "fuzz/fuzz_input.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "listen/transcriber.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -74,6 +76,19 @@ TEST(Transcriber, LanguagesAreNamedAsUsersNameThem) {
   }
 }
 
+TEST(Transcriber, SaysWhichLanguageItHearsThoughAnotherIsGiven) {
+  const auto clips = tiny_clips();
+  const auto free = transcriber()(clips, {});
+  const auto given = transcriber()(clips, {.language = "de"});
+  const auto asked = transcriber()(clips, {.language = "de", .sounds_like = true});
+  for (std::size_t i = 0; i < clips.size(); ++i) {
+    EXPECT_EQ(asked[i].sounds_like, free[i].language);
+    EXPECT_EQ(asked[i].language, "de");
+    EXPECT_EQ(asked[i].tokens, given[i].tokens) << "asking changes nothing";
+    EXPECT_EQ(given[i].sounds_like, "");
+  }
+}
+
 TEST(Transcriber, HalfPrecisionHearsTheSameLanguages) {
   const Transcriber half(open_whisper(tiny_whisper()), at::kCPU, at::kBFloat16);
   const auto found = half(tiny_clips(), {});
@@ -106,6 +121,41 @@ TEST(Transcriber, WordsOneAfterAnotherAreTheText) {
       before = word.begin;
     }
   }
+}
+
+// The same model, which says two times where it said two of its tokens of text: their embeddings
+// are exchanged, so that everything else it says stays the same.
+WhisperFiles that_says_times(const std::array<std::int64_t, 2>& instead_of) {
+  WhisperFiles files = open_whisper(tiny_whisper());
+  const std::string name = "decoder.token_embedding.weight";
+  auto embedding = files.tensors.at(name).clone();
+  for (std::size_t i = 0; i < instead_of.size(); ++i) {
+    const auto time = files.vocabulary.first_time + 20 + static_cast<std::int64_t>(i);
+    const auto rows = at::tensor({instead_of[i], time}, at::kLong);
+    embedding.index_copy_(0, rows, embedding.index_select(0, rows.flip(0)));
+  }
+  files.tensors.insert_or_assign(name, embedding);
+  return files;
+}
+
+TEST(Transcriber, TimesThatNobodyAskedForTakeNoWordsAway) {
+  const auto clip = tiny_clips()[0];
+  const auto plain = transcriber()({clip}, {.language = "en"})[0];
+  int asked = 0;
+  for (std::size_t at = 1; at + 3 < plain.tokens.size() && asked < 3; ++at) {
+    const std::array<std::int64_t, 2> replaced{plain.tokens[at], plain.tokens[at + 1]};
+    if (replaced[0] == replaced[1]) continue;
+    const auto files = that_says_times(replaced);
+    const auto found = Transcriber(files, at::kCPU)({clip}, {.language = "en", .words = true})[0];
+    const auto is_time = [&](std::int64_t token) { return token >= files.vocabulary.first_time; };
+    const auto times = std::ranges::find_if(found.tokens, is_time);
+    if (found.tokens.end() - times < 4 || !is_time(*(times + 1)) || is_time(found.tokens.back())) {
+      continue;
+    }
+    ++asked;
+    EXPECT_EQ(joined(found.words), found.text) << "with times at " << at;
+  }
+  EXPECT_GT(asked, 0) << "it says times side by side with text behind them";
 }
 
 TEST(Transcriber, WordsOfALongClipGoThroughItsWindowsInOrder) {

@@ -20,6 +20,10 @@ class SmallDisk {
     if (mounted_) ::umount2(folder_.path().c_str(), MNT_DETACH);
   }
   bool mounted() const { return mounted_; }
+  bool resize(int kilobytes) {
+    const std::string size = "size=" + std::to_string(kilobytes) + "k";
+    return ::mount("none", folder_.path().c_str(), "tmpfs", MS_REMOUNT, size.c_str()) == 0;
+  }
   bool make_read_only() {
     return ::mount("none", folder_.path().c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, nullptr) == 0;
   }

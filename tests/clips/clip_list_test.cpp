@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "clips/clip_text.h"
+#include "clips/clip_list.h"
 
 #include <gtest/gtest.h>
 
-namespace myxtts::test::clip_text_test {
+namespace myxtts::test::clip_list_test {
 namespace {
 
 const std::vector<TimedWord> kWords{{" Hello", 1.0, 1.4, 0.9},
@@ -29,4 +29,4 @@ TEST(ClipText, WhatTheRecogniserGuessedIsDoubtful) {
 }
 
 }  // namespace
-}  // namespace myxtts::test::clip_text_test
+}  // namespace myxtts::test::clip_list_test
