@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <map>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -95,8 +96,12 @@ WordKeeper::WordKeeper(std::filesystem::path file, std::string key)
   read();
 }
 
+std::string WordKeeper::head() const {
+  return WordJson{{"key", key_}}.dump() + "\n";
+}
+
 void WordKeeper::read() {
-  std::string whole = WordJson{{"key", key_}}.dump() + "\n";
+  std::string whole = head();
   std::error_code failed;
   if (std::filesystem::exists(file_, failed)) {
     std::istringstream lines(read_text_file(file_, "record of words", kLargestWords));
@@ -117,19 +122,13 @@ void WordKeeper::read() {
   write_file_atomically(file_, bytes_of(whole));
 }
 
-void WordKeeper::append(const std::string& line) const {
+void WordKeeper::append(const std::string& lines) const {
   const OpenFile file(::open(file_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   if (file.get() < 0) {
     throw DataError(fmt::format("{} cannot be written: {}.", file_.string(),
                                 std::generic_category().message(errno)));
   }
-  detail::write_all(file.get(), bytes_of(line), file_);
-}
-
-bool WordKeeper::has(double begin) const {
-  constexpr double kSame = 1e-6;
-  const auto found = kept_.lower_bound(begin - kSame);
-  return found != kept_.end() && found->first < begin + kSame;
+  detail::write_all(file.get(), bytes_of(lines), file_);
 }
 
 RecordingWords WordKeeper::words() const {
@@ -146,45 +145,65 @@ RecordingWords WordKeeper::words() const {
   return result;
 }
 
+void WordKeeper::forget(std::span<const Stretch> batch) {
+  const auto count = kept_.size();
+  for (const Stretch& stretch : batch) kept_.erase(stretch.begin);
+  if (kept_.size() == count) return;
+  std::string whole = head();
+  for (const auto& [begin, said] : kept_) whole += line_of(begin, said);
+  write_file_atomically(file_, bytes_of(whole));
+}
+
+// The same batches however often it is interrupted: what is heard of a stretch depends in its last
+// digits on those beside it.
 void WordKeeper::hear(const Recording& recording, const std::vector<Stretch>& stretches,
                       const Transcriber& transcriber, const TranscribeOptions& options,
                       const std::function<void(double)>& heard) {
-  const Resampler resample(kClipRate, kWhisperRate, at::kCPU);
-  std::vector<Stretch> waiting;
-  for (const auto& stretch : stretches) {
-    if (!has(stretch.begin)) waiting.push_back(stretch);
-    if (has(stretch.begin) && heard) heard(stretch.seconds());
-  }
   const auto at_once = static_cast<std::size_t>(options.batch);
-  for (std::size_t first = 0; first < waiting.size(); first += at_once) {
+  for (std::size_t first = 0; first < stretches.size(); first += at_once) {
     stop_if_interrupted();
-    const auto last = std::min(waiting.size(), first + at_once);
-    std::vector<at::Tensor> sounds;
-    for (std::size_t i = first; i < last; ++i) {
-      sounds.push_back(resample(recording.sound(std::llround(waiting[i].begin * kClipRate),
-                                                std::llround(waiting[i].end * kClipRate))));
+    const auto batch =
+        std::span(stretches).subspan(first, std::min(at_once, stretches.size() - first));
+    const auto is_kept = [&](const Stretch& stretch) { return kept_.contains(stretch.begin); };
+    if (!std::ranges::all_of(batch, is_kept)) {
+      forget(batch);
+      TranscribeOptions asked = options;
+      asked.sounds_like = first == 0 && !options.language.empty();
+      hear_batch(recording, batch, transcriber, asked);
     }
-    TranscribeOptions asked = options;
-    asked.sounds_like = first == 0 && !options.language.empty();
-    auto transcripts = transcriber(sounds, asked, [] {
-      stop_if_interrupted();  // a batch takes a processor a minute
-      return true;
-    });
-    if (asked.sounds_like) warn_of_language(transcripts, recording.path().string());
-    for (std::size_t i = first; i < last; ++i) {
-      auto& transcript = transcripts[i - first];
-      for (TimedWord& word : transcript.words) {
-        word.begin += waiting[i].begin;
-        word.end += waiting[i].begin;
-      }
-      RecordingWords said{std::move(transcript.language), std::move(transcript.words)};
-      append(line_of(waiting[i].begin, said));
-      kept_.emplace(waiting[i].begin, std::move(said));
-      if (heard) heard(waiting[i].seconds());
+    for (const Stretch& stretch : batch) {
+      if (heard) heard(stretch.seconds());
     }
   }
   append(WordJson{{"complete", true}}.dump() + "\n");
   is_complete_ = true;
+}
+
+void WordKeeper::hear_batch(const Recording& recording, std::span<const Stretch> batch,
+                            const Transcriber& transcriber, const TranscribeOptions& options) {
+  const Resampler resample(kClipRate, kWhisperRate, at::kCPU);
+  std::vector<at::Tensor> sounds;
+  for (const Stretch& stretch : batch) {
+    sounds.push_back(resample(recording.sound(std::llround(stretch.begin * kClipRate),
+                                              std::llround(stretch.end * kClipRate))));
+  }
+  auto transcripts = transcriber(sounds, options, [] {
+    stop_if_interrupted();  // a batch takes a processor a minute
+    return true;
+  });
+  if (options.sounds_like) warn_of_language(transcripts, recording.path().string());
+  std::string lines;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    Transcript& transcript = transcripts[i];
+    for (TimedWord& word : transcript.words) {
+      word.begin += batch[i].begin;
+      word.end += batch[i].begin;
+    }
+    RecordingWords said{std::move(transcript.language), std::move(transcript.words)};
+    lines += line_of(batch[i].begin, said);
+    kept_.emplace(batch[i].begin, std::move(said));
+  }
+  append(lines);
 }
 
 }  // namespace myxtts

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,8 @@ struct RecordingWords {
 //   {"begin": 12.3, "language": "en", "words": [[" Hello", 12.4, 12.8, 0.97], ...]}
 //   {"complete": true}
 //
-// so that another run goes on where this one was interrupted. A file with another key is begun
-// anew, a last line that was cut off is done again. One thread at a time.
+// so that another run goes on where this one was interrupted, and ends with the same file. A file
+// with another key is begun anew, a batch that is not whole is done again. One thread at a time.
 class WordKeeper {
  public:
   // `file` need not exist. Throws DataError when it cannot be read or written.
@@ -52,8 +53,11 @@ class WordKeeper {
 
  private:
   void read();
-  void append(const std::string& line) const;
-  bool has(double begin) const;
+  std::string head() const;
+  void append(const std::string& lines) const;
+  void forget(std::span<const Stretch> batch);
+  void hear_batch(const Recording& recording, std::span<const Stretch> batch,
+                  const Transcriber& transcriber, const TranscribeOptions& options);
 
   const std::filesystem::path file_;
   const std::string key_;

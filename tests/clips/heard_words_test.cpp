@@ -87,16 +87,16 @@ TEST_F(WordKeeperTest, AnInterruptedRunIsGoneOnWith) {
   EXPECT_TRUE(again.is_complete());
   EXPECT_EQ(again.words().words.size(), words.words.size());
 
-  // Killed while it wrote the third stretch.
+  // Killed while it wrote, at each line.
   const auto text = read(file());
-  std::size_t cut = 0;
-  for (int line = 0; line < 3; ++line) cut = text.find('\n', cut) + 1;
-  std::ofstream(file()) << text.substr(0, cut + 10);
-  WordKeeper rest(file(), "key");
-  EXPECT_FALSE(rest.is_complete());
-  EXPECT_EQ(read(file()).size(), cut) << "what was cut off is gone";
-  heard(rest);
-  EXPECT_EQ(read(file()), text);
+  for (std::size_t cut = text.find('\n') + 1; cut < text.size(); cut = text.find('\n', cut) + 1) {
+    std::ofstream(file()) << text.substr(0, cut + 10);
+    WordKeeper rest(file(), "key");
+    EXPECT_FALSE(rest.is_complete());
+    EXPECT_EQ(read(file()).size(), cut) << "what was cut off is gone";
+    EXPECT_EQ(heard(rest), 4);
+    EXPECT_EQ(read(file()), text) << "the same, to the last digit";
+  }
 }
 
 TEST_F(WordKeeperTest, WordsOfSomethingElseAreHeardAnew) {
