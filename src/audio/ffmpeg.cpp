@@ -108,14 +108,28 @@ std::int64_t size_of(const OpenFile& file) {
   return ::fstat(file.get(), &status) == 0 ? status.st_size : 0;
 }
 
+// Without the addresses that ffmpeg names its parts by, "[aac @ 0x5568c67ccc00] ": they tell users
+// nothing and are others in each run.
+std::string without_addresses(std::string text) {
+  for (std::size_t at = text.find(" @ 0x"); at != text.npos; at = text.find(" @ 0x", at)) {
+    const auto end = text.find(']', at);
+    const auto begin = text.rfind('[', at);
+    if (begin == text.npos || end == text.npos) return text.substr(0, std::min(begin, at));
+    text.erase(begin, text.find_first_not_of(' ', end + 1) - begin);
+    at = begin;
+  }
+  return text;
+}
+
 // What ffmpeg said, on one line.
 std::string said(const OpenFile& errors) {
-  constexpr std::size_t kMost = 300;
+  constexpr std::size_t kMost = 600;
   std::string text(kMost, '\0');
   const auto got = ::pread(errors.get(), text.data(), text.size(), 0);
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   while (!text.empty() && text.back() == '\n') text.pop_back();
   std::ranges::replace(text, '\n', ' ');
+  text = without_addresses(std::move(text));
   return text.empty() ? "it gave no reason" : printable(text);
 }
 

@@ -37,10 +37,11 @@ inline std::string write_stand_in_ffmpeg(const std::filesystem::path& bin,
                                          const std::filesystem::path& wav,
                                          const std::filesystem::path& calls) {
   std::filesystem::create_directories(bin);
-  std::ofstream(bin / "ffmpeg") << "#!/bin/sh\nprintf '%s\\n' \"$@\" >> '" << calls.string()
-                                << "'\ncase \"$*\" in *broken*) echo 'moov atom not found' >&2; "
-                                   "exit 1;; *endless*) exec sleep 60;; esac\nexec cat '"
-                                << wav.string() << "'\n";
+  std::ofstream(bin / "ffmpeg")
+      << "#!/bin/sh\nprintf '%s\\n' \"$@\" >> '" << calls.string()
+      << "'\ncase \"$*\" in *broken*) echo '[in#0 @ 0x55d0aefbe280] moov atom not found' "
+         ">&2; exit 1;; *endless*) exec sleep 60;; esac\nexec cat '"
+      << wav.string() << "'\n";
   std::filesystem::permissions(bin / "ffmpeg", std::filesystem::perms::owner_all);
   return "PATH=" + bin.string() + ":" + std::getenv("PATH");
 }
