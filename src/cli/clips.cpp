@@ -88,7 +88,7 @@ void check(const ClipsArguments& arguments) {
   const auto& settings = arguments.settings;
   check_between("--min-seconds", settings.cuts.min_seconds, 0.5, 60);
   check_between("--max-seconds", settings.cuts.max_seconds, 1, 60);
-  check_between("--min-snr", settings.sound.min_snr, 0, 90);
+  check_between("--min-snr", settings.min_snr, 0, 90);
   check_between("--min-confidence", settings.min_confidence, 0, 1);
   check_between("--likeness", settings.speakers.likeness, 0, 1);
   if (settings.cuts.max_seconds < 2 * settings.cuts.min_seconds) {
@@ -234,7 +234,7 @@ void declare_cut_flags(CLI::App& app, ClipSettings& settings) {
   app.add_option("--max-seconds", settings.cuts.max_seconds, "The longest clip. [11]")
       ->type_name("S")
       ->group("Cutting");
-  app.add_option("--min-snr", settings.sound.min_snr,
+  app.add_option("--min-snr", settings.min_snr,
                  "How far the voice must be above what is heard in pauses. [15]")
       ->type_name("DB")
       ->group("Cutting");

@@ -61,7 +61,7 @@ std::string fingerprint_of(const fs::path& file) {
 Json json_of(const ClipSettings& settings) {
   return {{"--min-seconds", settings.cuts.min_seconds},
           {"--max-seconds", settings.cuts.max_seconds},
-          {"--min-snr", settings.sound.min_snr},
+          {"--min-snr", settings.min_snr},
           {"--min-confidence", settings.min_confidence},
           {"--speakers", settings.speakers.several ? "auto" : "1"},
           {"--likeness", settings.speakers.likeness}};
@@ -163,7 +163,8 @@ void ClipJob::look_at(Source& source) const {
     std::error_code failed;
     source.is_done = source.is_done && fs::exists(folder_.wav(clip.name), failed);
   }
-  if (source.identity.empty()) give_up(source, "there is no such file.");
+  if (source.identity.empty())
+    give_up(source, fmt::format("There is no {}.", source.file.string()));
 }
 
 void ClipJob::say_what_changed() const {
@@ -185,10 +186,9 @@ void ClipJob::say_what_changed() const {
   write_file_atomically(file, bytes_of(settings_text_ + "\n"));
 }
 
-void ClipJob::give_up(Source& source, const std::string& why) {
-  if (sources_.size() > 1) {  // of a single one run() says it
-    log_warning("clips", "{} is left out: {}", source.file.string(), why);
-  }
+// Of several recordings each is named at once; of one alone the end says it.
+void ClipJob::give_up(Source& source, const std::string& why) const {
+  if (sources_.size() > 1) log_warning("clips", "{} It is left out.", why);
   source.made.error = why;
   source.is_done = true;
 }
@@ -316,8 +316,7 @@ SpokenText ClipJob::spoken_subtitles(const Source& source, double seconds) const
                 counted(static_cast<std::int64_t>(beyond), "subtitle is", "subtitles are"));
   }
   for (const auto& skipped : subtitles.skipped) {
-    log_warning("clips", "{}, line {}: {}", source.subtitles.string(), skipped.line,
-                skipped.reason);
+    log_warning("clips", "{}, {}", source.subtitles.string(), skipped);
   }
   SpokenText text;
   text.longest_in_word = kLongestInSubtitle;
@@ -376,10 +375,9 @@ CorpusFolder::Summary ClipJob::run() {
     if (!source.is_done) cut(source);
   }
   if (failed() == sources_.size()) {
-    const Source& first = sources_.front();
     throw DataError(
         sources_.size() == 1
-            ? fmt::format("{} cannot be used: {}", first.file.string(), first.made.error)
+            ? sources_.front().made.error
             : fmt::format("None of the {} recordings can be used; the reasons are above.",
                           sources_.size()));
   }

@@ -70,7 +70,7 @@ class ClipJob {
 
   void look_at_files();
   void look_at(Source& source) const;
-  void give_up(Source& source, const std::string& why);
+  void give_up(Source& source, const std::string& why) const;
   std::string settings_now() const;
   void say_what_changed() const;
   std::string made_from(const Source& source) const;

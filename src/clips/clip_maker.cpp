@@ -20,6 +20,10 @@ namespace {
 constexpr double kAround = 4.0;         // seconds on each side in which silence is looked for
 constexpr double kBelowLoudest = 25.0;  // dB: what is as loud as that is voice
 constexpr double kSilentLevel = -60.0;  // dB of full scale
+// What a clip must have to be kept.
+constexpr double kMostClipped = 0.002;  // share of samples at full scale
+constexpr double kLeastLevel = -55.0;   // dB of full scale, of the voice
+constexpr double kLeastSpeech = 0.6;    // mean probability of speech where it is loud
 constexpr double kTonal = -2.5;         // dB; noise is at -0.4, held tones below -4
 constexpr double kLongestLook = 10.0;   // seconds
 constexpr double kPeak = 0.891;         // -1 dB
@@ -64,30 +68,30 @@ SoundFigures sound_figures(const SoundCourse& course, double begin, double end) 
   return figures;
 }
 
-std::optional<LeftOutReason> sound_fault(const SoundFigures& figures, const SoundLimits& limits,
+std::optional<LeftOutReason> sound_fault(const SoundFigures& figures, double min_snr,
                                          bool is_tonal) {
-  if (figures.level < limits.min_level) {
+  if (figures.level < kLeastLevel) {
     return LeftOutReason{"silence",
                          fmt::format("What is heard is at {:.0f} dB of full scale; a voice is "
                                      "expected at {:.0f} dB or above.",
-                                     figures.level, limits.min_level)};
+                                     figures.level, kLeastLevel)};
   }
-  if (figures.clipped > limits.max_clipped) {
+  if (figures.clipped > kMostClipped) {
     return LeftOutReason{"clipping", fmt::format("{:.1f} % of its samples stand at full scale; at "
                                                  "most {:.1f} % may.",
-                                                 100 * figures.clipped, 100 * limits.max_clipped)};
+                                                 100 * figures.clipped, 100 * kMostClipped)};
   }
-  if (figures.speech < limits.min_speech) {
+  if (figures.speech < kLeastSpeech) {
     return LeftOutReason{is_tonal ? "music" : "noise",
                          fmt::format("It may be no speech: its probability is {:.2f}, at least "
                                      "{:.2f} is wanted.",
-                                     figures.speech, limits.min_speech)};
+                                     figures.speech, kLeastSpeech)};
   }
-  if (figures.snr < limits.min_snr) {
+  if (figures.snr < min_snr) {
     return LeftOutReason{
         is_tonal ? "music" : "noise",
         fmt::format("The voice is {:.0f} dB above {}; at least {:.0f} dB are wanted.", figures.snr,
-                    is_tonal ? "the music" : "the noise", limits.min_snr)};
+                    is_tonal ? "the music" : "the noise", min_snr)};
   }
   return std::nullopt;
 }
@@ -230,11 +234,11 @@ void ClipCutter::tell_voices_apart(const VoiceListener& voices) {
 
 std::optional<LeftOutReason> ClipCutter::fault_of_sound(double begin, double end) const {
   const auto figures = sound_figures(course_, begin, end);
-  auto fault = sound_fault(figures, settings_.sound, false);
+  auto fault = sound_fault(figures, settings_.min_snr, false);
   if (!fault || fault->name != "noise") return fault;
   const auto sound =
       recording_.sound(std::llround((begin - 1) * kClipRate), std::llround((end + 1) * kClipRate));
-  return sound_fault(figures, settings_.sound, is_tonal(sound));
+  return sound_fault(figures, settings_.min_snr, is_tonal(sound));
 }
 
 std::optional<LeftOutReason> ClipCutter::fault_of_text(const std::optional<ClipText>& text) const {

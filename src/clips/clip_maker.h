@@ -15,18 +15,10 @@
 
 namespace myxtts {
 
-// How good a clip has to sound.
-struct SoundLimits {
-  double min_snr = 15.0;       // dB by which the voice is above what is heard in its pauses
-  double max_clipped = 0.002;  // share of samples at full scale
-  double min_level = -55.0;    // dB of full scale, of the voice
-  double min_speech = 0.6;     // mean probability of speech where the clip is loud
-};
-
 // What a clip has to be.
 struct ClipSettings {
   CutOptions cuts = {};
-  SoundLimits sound = {};
+  double min_snr = 15.0;        // dB by which the voice is above what is heard in its pauses
   double min_confidence = 0.8;  // of its text; below it a clip is left out
   SpeakerRule speakers = {};
 };
@@ -52,7 +44,7 @@ SoundFigures sound_figures(const SoundCourse& course, double begin, double end);
 
 // The first thing that is wrong with a clip of these figures; `is_tonal` tells whether what is
 // heard in its pauses is music. Nothing: it may be kept.
-std::optional<LeftOutReason> sound_fault(const SoundFigures& figures, const SoundLimits& limits,
+std::optional<LeftOutReason> sound_fault(const SoundFigures& figures, double min_snr,
                                          bool is_tonal);
 
 // Whether sound [S] at kClipRate is held tones, as music is, rather than noise. Mains hum is none.

@@ -182,21 +182,24 @@ std::int32_t SpokenWords::number_of(const std::u32string& letters, const std::u3
   return found->second;
 }
 
-SpokenWords::Difference SpokenWords::difference(std::int32_t a, std::int32_t b) const {
+std::pair<std::int64_t, std::int64_t> SpokenWords::difference(std::int32_t a,
+                                                              std::int32_t b) const {
   const auto longer = [](const std::u32string& one, const std::u32string& other) {
     return std::max(std::ssize(one), std::ssize(other));
   };
-  if (a == b) return {.errors = 0, .letters = std::ssize(letters(a))};
-  Difference least{.errors = longer(letters(a), letters(b)),
-                   .letters = longer(letters(a), letters(b))};
+  if (a == b) return {0, std::ssize(letters(a))};
+  std::int64_t least = longer(letters(a), letters(b));
+  std::int64_t of_letters = least;
   for (const auto* first : {&letters(a), &other(a)}) {
     for (const auto* second : {&letters(b), &other(b)}) {
       if (first->empty() || second->empty()) continue;
-      const auto errors = letter_errors(*first, *second, least.errors);
-      if (errors < least.errors) least = {.errors = errors, .letters = longer(*first, *second)};
+      const auto errors = letter_errors(*first, *second, least);
+      if (errors >= least) continue;
+      least = errors;
+      of_letters = longer(*first, *second);
     }
   }
-  return least;
+  return {least, of_letters};
 }
 
 }  // namespace myxtts

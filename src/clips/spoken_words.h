@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "text/language.h"
@@ -41,12 +42,9 @@ class SpokenWords {
     return others_[static_cast<std::size_t>(number)];
   }
 
-  // How two words differ, in those of their readings that are nearest.
-  struct Difference {
-    std::int64_t errors = 0;   // letters to change
-    std::int64_t letters = 0;  // of the longer one
-  };
-  Difference difference(std::int32_t a, std::int32_t b) const;
+  // How two words differ, in those of their readings that are nearest: letters to change, and
+  // letters of the longer one.
+  std::pair<std::int64_t, std::int64_t> difference(std::int32_t a, std::int32_t b) const;
 
  private:
   std::int32_t number(std::string_view text, std::size_t begin, std::size_t end);

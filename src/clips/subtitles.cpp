@@ -268,8 +268,8 @@ class SubtitleReader {
     }
   }
 
-  void skip(std::int64_t line, std::string reason) {
-    found_.skipped.push_back({.line = line, .reason = std::move(reason)});
+  void skip(std::int64_t line, const char* reason) {
+    found_.skipped.push_back(fmt::format("line {}: {}", line, reason));
   }
 
   std::vector<std::string_view> lines_;

@@ -17,15 +17,9 @@ struct Subtitle {
   std::int64_t line = 0;  // of the file, of its times; from 1
 };
 
-// One that cannot be used.
-struct SkippedSubtitle {
-  std::int64_t line = 0;
-  std::string reason = {};  // a sentence
-};
-
 struct Subtitles {
-  std::vector<Subtitle> cues = {};  // by their begins, with text, each longer than nothing
-  std::vector<SkippedSubtitle> skipped = {};
+  std::vector<Subtitle> cues = {};        // by their begins, with text, each longer than nothing
+  std::vector<std::string> skipped = {};  // "line 7: It has nothing that is spoken."
 };
 
 // SubRip (.srt) or WebVTT (.vtt), by what stands in it: either with a byte-order mark, any line

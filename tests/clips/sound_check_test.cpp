@@ -22,7 +22,7 @@ SoundCourse talk(float voice, float quiet) {
 }
 
 std::string fault_of(const SoundCourse& course, bool tonal = false) {
-  const auto fault = sound_fault(sound_figures(course, 2, 8), {}, tonal);
+  const auto fault = sound_fault(sound_figures(course, 2, 8), 15, tonal);
   return fault ? fault->name : "none";
 }
 

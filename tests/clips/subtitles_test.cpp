@@ -66,7 +66,7 @@ TEST(Subtitles, WhatIsNotSpokenIsTakenOut) {
   ASSERT_EQ(found.cues.size(), 1U);
   EXPECT_EQ(found.cues[0].text, "Yes. Is 1 < 2?");
   ASSERT_EQ(found.skipped.size(), 2U);
-  EXPECT_EQ(found.skipped[0].line, 7);
+  EXPECT_EQ(found.skipped[0], "line 7: It has nothing that is spoken.");
 }
 
 TEST(Subtitles, ThoseThatEndBeforeTheyBeginAreSkippedAndOthersKeptInOrder) {
@@ -77,7 +77,7 @@ TEST(Subtitles, ThoseThatEndBeforeTheyBeginAreSkippedAndOthersKeptInOrder) {
   EXPECT_EQ(found.cues[0].text, "early");
   EXPECT_EQ(found.cues[1].text, "late") << "overlapping ones stay";
   ASSERT_EQ(found.skipped.size(), 1U);
-  EXPECT_EQ(found.skipped[0].reason, "It ends before it begins.");
+  EXPECT_EQ(found.skipped[0], "line 6: It ends before it begins.");
 }
 
 TEST(Subtitles, PersianKeepsItsJoinersAndLosesMarksOfDirection) {
@@ -112,7 +112,7 @@ TEST(Subtitles, NoSizeOfAnythingIsTakenOnTrust) {
   for (int i = 0; i < 2'000; ++i) endless += "word ";
   const auto found = parse(endless + "\n\n2\n00:00:03,000 --> 00:00:04,000\nend\n");
   ASSERT_EQ(found.cues.size(), 1U);
-  EXPECT_EQ(found.skipped[0].reason, "It is longer than anybody reads at once.");
+  EXPECT_EQ(found.skipped[0], "line 2: It is longer than anybody reads at once.");
   std::string digits(100'000, '9');
   EXPECT_NE(error_of(digits + ":" + digits + " --> x\n").find("are no times"), std::string::npos);
 }

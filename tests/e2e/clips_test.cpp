@@ -218,10 +218,11 @@ TEST_F(Clips, KilledAtAnyMomentNothingIsLostAndTheNextRunEndsAlike) {
   recording("one", 2);
   recording("two", 2);
   const Words run = command({"one", "two"}, {"--whisper", golden("whisper"), "--language", "en",
-                                             "--min-confidence", "0"});
+                                             "--min-confidence", "0", "--batch", "2"});
   ASSERT_EQ(run_program(run).exit_code, 0);
   const auto metadata = file("metadata.csv");
   const auto list = file("clips.json");
+  const auto words = file("work/one.words.jsonl");
   std::mt19937 random(11);
   for (int round = 0; round < 4; ++round) {
     fs::remove_all(corpus());
@@ -232,6 +233,7 @@ TEST_F(Clips, KilledAtAnyMomentNothingIsLostAndTheNextRunEndsAlike) {
     ASSERT_EQ(run_program(run).exit_code, 0);
     EXPECT_EQ(file("metadata.csv"), metadata);
     EXPECT_EQ(file("clips.json"), list);
+    EXPECT_EQ(file("work/one.words.jsonl"), words);
     expect_no_debris(corpus());
   }
 }
@@ -267,14 +269,17 @@ TEST_F(Clips, ARecordingThatCannotBeUsedIsNamedAndTheOthersAreDone) {
   std::ofstream(folder_ / "text.wav") << "no sound";
   const auto result = heard({"good", "empty", "text", "none"});
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_TRUE(has(result.err, "empty.wav is left out: ")) << result.err;
-  EXPECT_TRUE(has(result.err, "it has 0 bytes; record or copy it again.")) << result.err;
+  EXPECT_TRUE(has(result.err, "it has 0 bytes; record or copy it again. It is left out."))
+      << result.err;
   EXPECT_TRUE(has(result.err, "text.wav cannot be read as audio")) << result.err;
-  EXPECT_TRUE(has(result.err, "none.wav is left out: there is no such file.")) << result.err;
+  EXPECT_TRUE(has(result.err, "none.wav. It is left out.")) << result.err;
   EXPECT_TRUE(has(result.err, "3 of 4 recordings could not be used")) << result.err;
   EXPECT_FALSE(file("metadata.csv").empty());
   const auto alone = heard({"empty"});
   EXPECT_EQ(alone.exit_code, 3);
+  EXPECT_TRUE(has(alone.err, "myxtts: " + (folder_ / "empty.wav").string() + " is empty"))
+      << alone.err;
+  EXPECT_FALSE(has(alone.err, "It is left out")) << "said once: " << alone.err;
 }
 
 TEST_F(Clips, WhatIsRefusedIsSaidOnceAndLeavesNoFolder) {
@@ -286,10 +291,10 @@ TEST_F(Clips, WhatIsRefusedIsSaidOnceAndLeavesNoFolder) {
     EXPECT_EQ(result.err.find(words, first + 1), std::string::npos) << result.err;
     EXPECT_FALSE(fs::exists(corpus()));
   };
-  refused(heard({"none"}), "there is no such file");
+  refused(heard({"none"}), "There is no ");
   refused(run_program(command({"good"}, {"--whisper", folder_ / "nothing"})),
           "There is no Whisper model");
-  refused(heard({"good"}, {"--text", folder_ / "nothing.txt"}), "The text ");
+  refused(heard({"good"}, {"--text", folder_ / "nothing.txt"}), "check the path after --text");
 }
 
 TEST_F(Clips, ASilentRecordingHasNoClipsAndAReason) {
