@@ -164,8 +164,7 @@ UnicodeString join_affixes(UnicodeString text) {
   return verb.replace(text, half_space);
 }
 
-}  // namespace
-
+// One form for each letter and digit, no vowel signs, no quotation marks, lower case.
 UnicodeString normalise_persian(const UnicodeString& text) {
   const UnicodeString composed = without_presentation_forms(text);
   UnicodeString out;
@@ -185,6 +184,8 @@ UnicodeString normalise_persian(const UnicodeString& text) {
   }
   return out.toLower(icu::Locale::getRoot());
 }
+
+}  // namespace
 
 std::string clean_persian(std::string_view utf8) {
   UnicodeString text = normalise_persian(to_unicode(utf8));

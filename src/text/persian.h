@@ -13,12 +13,7 @@ namespace myxtts {
 // dates, times, sums of money, abbreviations and symbols in words. `text` is valid UTF-8.
 std::string clean_persian(std::string_view text);
 
-// The parts by themselves; each takes what the one before it gives.
-
-// One form for each letter and digit, no vowel signs, no quotation marks, lower case.
-icu::UnicodeString normalise_persian(const icu::UnicodeString& text);
-
-// Digits are ASCII by then.
+// The numbers by themselves. Digits are ASCII by then.
 icu::UnicodeString expand_persian_numbers(icu::UnicodeString text);
 
 std::string persian_cardinal(std::uint64_t number);  // below kLargestSpelled

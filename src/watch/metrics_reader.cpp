@@ -120,13 +120,14 @@ std::uint64_t for_each_line(int file, std::uint64_t from, std::uint64_t end, Tak
   return position;
 }
 
-}  // namespace
-
+// False: it is no line of ours.
 bool parse_metrics_line(std::string_view text, ReadLine& line) {
   line.values.clear();
   LineHandler handler(line);
   return nlohmann::json::sax_parse(text.begin(), text.end(), &handler) && handler.is_whole();
 }
+
+}  // namespace
 
 void MetricsReader::begin_anew() {
   if (position_ > 0) ++generation_;

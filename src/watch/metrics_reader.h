@@ -22,9 +22,6 @@ struct ReadLine {
   std::vector<std::pair<std::string, double>> values;
 };
 
-// False: it is no line of ours.
-bool parse_metrics_line(std::string_view text, ReadLine& line);
-
 // The curves of metrics.jsonl while somebody writes it. Each look reads what was added and nothing
 // else; memory does not grow with the file. A file that was cut or replaced is read anew. Lines
 // that cannot be read are counted and left out, and so are those whose step goes back; a last line

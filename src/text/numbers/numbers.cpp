@@ -94,6 +94,11 @@ std::string spell_digits(std::string_view digits, std::string (*cardinal)(std::u
   return out;
 }
 
+namespace {
+
+// Note [Digits after the point]: coqui-tts computes them from the double, (value - whole) * 10^n,
+// and takes the floor unless that is within 0.01 of an integer; for long fractions the last digits
+// differ from the written ones.
 std::string digits_after_point(const Decimal& number) {
   const double whole = std::floor(number.value);
   const double scaled =
@@ -108,6 +113,8 @@ std::string digits_after_point(const Decimal& number) {
   digits.resize(number.fraction.size());
   return digits;
 }
+
+}  // namespace
 
 std::string spell_decimal(const Decimal& number, std::string_view point,
                           std::string (*cardinal)(std::uint64_t)) {

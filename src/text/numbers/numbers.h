@@ -71,11 +71,6 @@ std::string spell_digits(std::string_view digits, std::string (*cardinal)(std::u
 // Reads ASCII digits, at most eighteen of them.
 std::uint64_t to_integer(std::string_view digits);
 
-// Note [Digits after the point]: coqui-tts computes them from the double, (value - whole) * 10^n,
-// and takes the floor unless that is within 0.01 of an integer; for long fractions the last digits
-// differ from the written ones.
-std::string digits_after_point(const Decimal& number);
-
 // "twelve point five": the way most languages read a decimal. Only the whole part if it is
 // integral.
 std::string spell_decimal(const Decimal& number, std::string_view point,
@@ -156,13 +151,13 @@ extern const NumberWords kEnglishNumbers;
 extern const NumberWords kGermanNumbers;
 extern const NumberWords kDutchNumbers;
 
-// romance.cpp, italian.cpp
+// romance.cpp
 extern const NumberWords kSpanishNumbers;
 extern const NumberWords kFrenchNumbers;
 extern const NumberWords kItalianNumbers;
 extern const NumberWords kPortugueseNumbers;
 
-// slavic.cpp, russian.cpp
+// slavic.cpp
 extern const NumberWords kPolishNumbers;
 extern const NumberWords kCzechNumbers;
 extern const NumberWords kRussianNumbers;
