@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "base/message_text.h"
 #include "cli/command.h"
-#include "cli/help.h"
 #include "config/value_text.h"
 #include "run/model_folder.h"
 #include "run/open_model.h"
