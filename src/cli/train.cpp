@@ -326,7 +326,8 @@ int train_or_discard(const RunDirectory& run, const EffectiveConfig& settings,
     if (!run.discard_if_new(refused.list) || refused.list.empty()) throw;
     throw DataError(fmt::format("{} That list is all that is kept of the run.", refused.what()));
   } catch (const Error&) {
-    if (!has_metrics(run.path())) run.discard_if_new();
+    // Those of rank 0, whichever rank this is.
+    if (!has_metrics(settings.values.run.checkpoint_dir)) run.discard_if_new();
     throw;
   } catch (const Interrupted& interrupted) {
     if (run.discard_if_new()) throw;

@@ -14,9 +14,11 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/flags.h"
+#include "run/model_folder.h"
 #include "run/open_model.h"
 #include "session/console.h"
 #include "session/voice/voice_project.h"
+#include "text/tokenizer.h"
 
 namespace myxtts {
 namespace {
@@ -91,11 +93,18 @@ int make_voice(VoiceProject& project, const Interruption& interruption) {
   return 0;
 }
 
+// What the last step would refuse, before the first.
+void require_spoken(const VoiceOrder& order) {
+  const Vocabulary vocabulary = Vocabulary::load(order.init / files::kVocabulary);
+  const TextEncoder encoder(vocabulary, parse_language(order.language));
+}
+
 int run_voice(VoiceArguments arguments) {
   check(arguments.device);
   check_sources(arguments.order);
   VoiceOrder& order = arguments.order;
   order.init = find_model("--init", order.init);
+  require_spoken(order);
   warn_of_untrained_parts(order.init, {ModelPart::Gpt});
   order.device = words_of(arguments.device);
   order.threads = arguments.device.threads;

@@ -191,9 +191,6 @@ void require_resumed(const EffectiveConfig& config) {
                      "--checkpoint-dir runs/voice --resume 1200"));
 }
 
-namespace {
-
-// Those in a folder and in its folders, as far as a look shows.
 std::vector<fs::path> runs_in(const fs::path& folder, int levels) {
   constexpr int kMostEntries = 1000;
   std::vector<fs::path> runs;
@@ -212,6 +209,8 @@ std::vector<fs::path> runs_in(const fs::path& folder, int levels) {
   std::ranges::sort(runs);
   return runs;
 }
+
+namespace {
 
 // A chain of stages around a stage comes last.
 fs::path run_around(const fs::path& folder) {

@@ -24,6 +24,9 @@ void settle_run_directory(EffectiveConfig& config);
 // is neither a run nor a checkpoint, or nothing at all and nobody has said where the run lies.
 void require_resumed(const EffectiveConfig& config);
 
+// The runs in a folder and, with two levels, in its folders, as far as a look shows; sorted.
+std::vector<std::filesystem::path> runs_in(const std::filesystem::path& folder, int levels);
+
 // What names the run that a folder, which is none itself, was given for: the run it lies in, or
 // those that lie in it, as in "give --model runs/voice"; empty: there is none.
 std::string flag_of_run_near(std::string_view flag, const std::filesystem::path& folder);

@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "config/value_text.h"
 #include "text/unicode.h"
 
 namespace myxtts {
@@ -72,6 +73,11 @@ std::string Transcriber::language_code(const std::string& language) const {
         language));
   }
   if (vocabulary_.language(code) >= 0) return code;
+  const std::string meant = language_code_meant(language).value_or("");
+  if (vocabulary_.language(meant.substr(0, meant.find('-'))) >= 0) {
+    throw ConfigError(
+        fmt::format("Whisper does not know the language {}; did you mean {}?", language, meant));
+  }
   std::vector<std::string> known;
   for (const auto& [name, token] : vocabulary_.languages()) known.push_back(name);
   throw ConfigError(fmt::format("Whisper does not know the language {}; it knows {}.", language,

@@ -94,6 +94,10 @@ fs::path find_model(std::string_view flag, const fs::path& given) {
   if (holds_public_model(given)) refuse_public_folder(flag, given);
   const fs::path around = given.has_parent_path() ? given.parent_path() : ".";
   if (given.extension() == ".pth" && holds_public_model(around)) refuse_public_folder(flag, around);
+  if (fs::is_regular_file(given) && holds_model(around)) {
+    throw DataError(fmt::format("{} {} is a file of a model; name its folder, {} {}.", flag,
+                                given.string(), flag, around.string()));
+  }
   if (fs::exists(given / files::kConfig) || fs::exists(given / files::kVocabulary)) return given;
   if (const std::string run = what_a_run_is(given); !run.empty()) {
     throw DataError(fmt::format("{} {} is no model{}.", flag, given.string(), run));

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -71,6 +72,14 @@ fs::path first_missing(const fs::path& folder) {
   return {};
 }
 
+// The list of clips may be all that an earlier start was allowed to leave.
+bool holds_no_run(const fs::path& folder) {
+  std::error_code unreadable;
+  const auto entries = fs::directory_iterator(folder, unreadable);
+  return std::all_of(begin(entries), end(entries),
+                     [](const auto& entry) { return entry.path().filename() == "skipped.jsonl"; });
+}
+
 void make_folder_of_run(const fs::path& folder) {
   if (const auto file = file_in_the_way(folder); !file.empty()) {
     refuse(folder, fmt::format("{} is not a folder", file.string()));
@@ -117,8 +126,7 @@ void take_lock(int lock, const fs::path& folder) {
 RunDirectory::RunDirectory(fs::path folder) : folder_(std::move(folder)) {
   made_ = first_missing(folder_);
   make_folder_of_run(folder_);
-  std::error_code unreadable;
-  is_new_ = fs::is_empty(folder_, unreadable);
+  is_new_ = holds_no_run(folder_);
   lock_ = ::open((folder_ / kLock).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (lock_ < 0) refuse(folder_, reason(errno, folder_));
   try {

@@ -33,14 +33,14 @@ class RunDirectory {
   bool has_checkpoints() const;
 
   // Removes all that is in the folder but the file `kept`, and of the folder and those around it
-  // what this start made, where it was empty or missing before and nothing was saved yet: for a
+  // what this start made, where no run was there before and nothing was saved yet: for a
   // run that is refused. False: all stays.
   bool discard_if_new(const std::filesystem::path& kept = {}) const;
 
  private:
   std::filesystem::path folder_;
   std::filesystem::path made_ = {};  // the outermost folder of the path that was not there
-  bool is_new_ = false;              // nothing was in the folder
+  bool is_new_ = false;              // no run was in the folder
   int lock_ = -1;
 };
 

@@ -16,6 +16,8 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/interruption.h"
+#include "base/message_text.h"
+#include "config/resumed_run.h"
 #include "config/value_text.h"
 #include "data/batches/batch_plan.h"
 #include "data/corpus.h"
@@ -303,10 +305,23 @@ fs::path folder_of_corpus(const CorpusSource& source) {
   return source.path.has_parent_path() ? source.path.parent_path() : ".";
 }
 
+// A folder one level above runs, among which a run's own files would lie.
+void refuse_folder_of_runs(const RunDirectoryConfig& config) {
+  const fs::path& folder = config.checkpoint_dir;
+  if (!what_a_run_is(folder).empty() || runs_in(folder, 1).empty()) return;
+  throw ConfigError(fmt::format(
+      "--checkpoint-dir {} is a folder of runs; {}.", folder.string(),
+      config.resume ? flag_of_run_near("--checkpoint-dir", folder)
+                    : fmt::format("give the new run a folder of its own in it, as in "
+                                  "--checkpoint-dir {}",
+                                  shell_word((folder / "new").lexically_normal().string()))));
+}
+
 }  // namespace
 
 void check_before_run(const EffectiveConfig& settings) {
   const RunConfig& config = settings.values;
+  refuse_folder_of_runs(config.run);
   for (const auto* corpora : {&config.data.train_data, &config.data.val_data}) {
     for (const CorpusSource& source : *corpora) {
       std::error_code missing;

@@ -151,7 +151,8 @@ TEST(PermissionRemedy, IsChmodForWhatIsOnesOwnAndNeverForWhatIsSomebodyElses) {
   const std::string name = "'" + file.string() + "'";
   constexpr uid_t kNobody = 65534;
   const auto remedies_of_user = [&](uid_t owner) {
-    if (getuid() == 0) EXPECT_EQ(chown(file.c_str(), owner, owner), 0);
+    const bool may_give = getuid() == 0;
+    EXPECT_TRUE(!may_give || chown(file.c_str(), owner, owner) == 0);
     in_child([&] {
       if (getuid() == 0 && setuid(kNobody) != 0) return 2;
       std::cerr << permission_remedy(file, FileUse::Read) << "\n"

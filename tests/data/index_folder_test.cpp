@@ -186,16 +186,19 @@ TEST(IndexFolder, ALanguageHasOneNameAndAnUnknownOneIsLeftOut) {
   const std::string text = "|The quiet harbour stones remember winter.|ann|";
   const fs::path manifest = scene.folder / "list.csv";
   test::write_text(manifest, scene.sound(1).string() + text + "EN-us\n" + scene.sound(2).string() +
-                                 text + "xx\n" + scene.sound(3).string() + text + "en\n");
+                                 text + "xx\n" + scene.sound(3).string() + text + "en\n" +
+                                 scene.sound(4).string() + text + "eng\n");
   scene.config.train_data = {{.path = manifest, .layout = CorpusLayout::Plain}};
   scene.config.max_chars_per_second = 100;
   scene.config.min_chars_per_second = 0;
   const ClipIndex index = scene.open();
   ASSERT_EQ(index.size(), 2U);
   EXPECT_EQ(index.clip(0).language, "en");
-  ASSERT_EQ(index.skipped().size(), 1U);
+  ASSERT_EQ(index.skipped().size(), 2U);
   EXPECT_EQ(index.skipped()[0].reason, SkipReason::UnknownLanguage);
   EXPECT_EQ(index.skipped()[0].line, 2);
+  EXPECT_EQ(index.skipped()[0].measured, "xx");
+  EXPECT_EQ(index.skipped()[1].measured, "eng; write en");
 }
 
 TEST(IndexFolder, LimitsLanguageAndVocabularyHaveIndexesOfTheirOwn) {

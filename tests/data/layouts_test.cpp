@@ -262,6 +262,10 @@ std::string complaint(const CorpusSource& source) {
   return "nothing was thrown";
 }
 
+void expect_words(const std::string& said, const std::string& words) {
+  EXPECT_NE(said.find(words), std::string::npos) << said;
+}
+
 TEST_F(Names, TextsThatBelongToNoRecordingMakeNoCorpus) {
   sound("deep/corpora/anna/wavs/a.wav");
   test::write_text(folder_ / "README.txt", "words\n");
@@ -275,7 +279,7 @@ TEST_F(Names, TextsThatBelongToNoRecordingMakeNoCorpus) {
   sound("deep/b.wav");
   test::write_text(folder_ / "deep/b.txt", "words\n");
   EXPECT_NE(said("deep").find("name the one in it, " + anna), std::string::npos) << said("deep");
-  std::filesystem::create_directories(folder_ / "deep/corpora/anna/wavs/part");
+  sound("deep/corpora/anna/wavs/part/c.wav");
   EXPECT_NE(said("deep/corpora/anna/wavs/part").find("name the folder above it, " + anna),
             std::string::npos);
 }
@@ -290,9 +294,11 @@ TEST_F(Names, LinesOfOtherColumnsAreCounted) {
 }
 
 TEST_F(Names, ARecordingIsNoManifestWhateverItsBytesAre) {
-  test::write_text(folder_ / "talk.wav", "RIFF|and|bars\n");
-  EXPECT_NE(complaint({.path = folder_ / "talk.wav"}).find("without a transcript"),
-            std::string::npos);
+  test::write_text(folder_ / "wavs/talk.wav", "RIFF|and|bars\n");
+  expect_words(complaint({.path = folder_ / "wavs/talk.wav"}), "without a transcript");
+  test::write_text(folder_ / "metadata.csv", "talk|x\n");
+  expect_words(complaint({.path = folder_ / "wavs/talk.wav"}),
+               "one recording of a corpus: name the folder of all, " + folder_.path().string());
 }
 
 TEST_F(Names, LinkedFoldersAreFollowedOnce) {
@@ -301,10 +307,6 @@ TEST_F(Names, LinkedFoldersAreFollowedOnce) {
   std::filesystem::create_directory_symlink(folder_ / "real", folder_ / "corpus/link");
   std::filesystem::create_directory_symlink(folder_ / "corpus", folder_ / "real/loop");
   EXPECT_EQ(read_manifest({.path = folder_ / "corpus"}).entries.size(), 2U);
-}
-
-void expect_words(const std::string& said, const std::string& words) {
-  EXPECT_NE(said.find(words), std::string::npos) << said;
 }
 
 TEST_F(Names, ACorpusThatCannotBeReadIsADataErrorThatSaysWhatToDo) {

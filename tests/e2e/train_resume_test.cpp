@@ -80,6 +80,20 @@ TEST_F(TrainResume, WhatCannotGoOnIsRefusedInOneSentenceWithWhatToDo) {
 TEST_F(TrainResume, AFolderAroundARunOrInItIsRefusedWithTheRun) {
   const fs::path run = begun("runs/voice", "data: {train_data: corpus}\n");
   fs::create_directories(run / "samples");
+  std::ofstream(path("model.safetensors")) << "x";
+  const auto file =
+      run_program({"export", "--model", path("model.safetensors"), "--out", path("x")});
+  EXPECT_TRUE(has(file.err, "is a file of a model; name its folder, --model ")) << file.err;
+  for (const Words& more : {Words{"--dry-run"}, Words{"--resume"}, Words{}}) {
+    const auto among = train("runs", more);
+    EXPECT_NE(among.exit_code, 0);
+    const std::string said = more == Words{"--dry-run"} ? among.out : among.err;
+    EXPECT_TRUE(has(said, "is a folder of runs; give ")) << said;
+    EXPECT_TRUE(has(said, "--checkpoint-dir " +
+                              path(more == Words{"--resume"} ? "runs/voice" : "runs/new").string()))
+        << said;
+    EXPECT_FALSE(fs::exists(path("runs") / "log.txt"));
+  }
   for (const char* point : {"runs", "runs/voice/samples"}) {
     const auto resumed = train("run", {"--resume", path(point)});
     EXPECT_EQ(resumed.exit_code, 2) << resumed.err;

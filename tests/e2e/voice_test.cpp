@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -170,6 +172,14 @@ TEST_F(VoiceCommand, WhatIsNotThereIsSaidBeforeAnythingIsMadeOrPlanned) {
     EXPECT_EQ(result.exit_code, 3);
     EXPECT_TRUE(has(result.err, more[0] + " " + path("nowhere").string() + " is not there"))
         << result.err;
+  }
+  for (const auto& [language, words] : {std::pair{"eng", "did you mean en?"},
+                                        std::pair{"ro", "The vocabulary has no token [ro]"}}) {
+    Words order = voice({"--dry-run"});
+    *std::ranges::find(order, "en") = language;
+    const auto result = run_program(order);
+    EXPECT_EQ(result.exit_code, 2) << result.out;
+    EXPECT_TRUE(has(result.err, words)) << result.err;
   }
   EXPECT_FALSE(fs::exists(path("anna")));
 }

@@ -65,13 +65,16 @@ TEST(Transcriber, AnEmptyClipHasATranscript) {
 TEST(Transcriber, LanguagesAreNamedAsUsersNameThem) {
   EXPECT_EQ(transcriber().language_code("zh-cn"), "zh");
   EXPECT_EQ(transcriber().language_code("FA"), "fa");
-  try {
-    transcriber().language_code("xx");
-    FAIL();
-  } catch (const ConfigError& error) {
-    EXPECT_NE(std::string(error.what()).find("does not know the language xx; it knows af, am"),
-              std::string::npos)
-        << error.what();
+  for (const auto& [name, words] :
+       {std::pair{"xx", "does not know the language xx; it knows af, am"},
+        std::pair{"eng", "the language eng; did you mean en?"},
+        std::pair{"Chinese", "did you mean zh-cn?"}}) {
+    try {
+      transcriber().language_code(name);
+      FAIL() << name;
+    } catch (const ConfigError& error) {
+      EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+    }
   }
 }
 

@@ -33,6 +33,7 @@
 #include "base/message_text.h"
 #include "base/progress.h"
 #include "base/thread_group.h"
+#include "config/value_text.h"
 #include "data/clip.h"
 #include "data/clip_decoder.h"
 #include "data/index/clip_checks.h"
@@ -42,6 +43,12 @@
 
 namespace myxtts {
 namespace {
+
+// As it stands in the manifest, and the code that is meant where it is another's.
+std::string unknown_language(const std::string& name) {
+  const auto meant = is_language_code(name) ? std::nullopt : language_code_meant(name);
+  return meant ? fmt::format("{}; write {}", name, *meant) : name;
+}
 
 // Calls work(number) for every number below `count`, from as many threads as there are cores.
 // Throws the first exception that left one; the others then stop early.
@@ -194,7 +201,8 @@ class ClipScanner {
   std::optional<Skipped> read_text(const TextEncoder* encoder, ClipRow& row) const {
     if (auto fault = check_text(row.text)) return fault;
     if (encoder == nullptr) {
-      return Skipped{.reason = SkipReason::UnknownLanguage, .measured = row.language};
+      return Skipped{.reason = SkipReason::UnknownLanguage,
+                     .measured = unknown_language(row.language)};
     }
     const EncodedText encoded = encoder->encode(row.text);
     row.text_tokens = static_cast<std::int64_t>(encoded.ids.size());

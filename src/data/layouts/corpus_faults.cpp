@@ -180,6 +180,16 @@ fs::path folder_above(const fs::path& folder) {
   return folder.has_parent_path() ? folder.parent_path() : ".";
 }
 
+// The corpus that a folder or file lies in, one level below its manifest or two; empty: none.
+fs::path corpus_above(fs::path path) {
+  constexpr int kLevels = 2;
+  for (int level = 0; level < kLevels; ++level) {
+    path = folder_above(path);
+    if (layout_by_manifest(path)) return path;
+  }
+  return {};
+}
+
 // The sentence for a folder that is some levels above a corpus or below one; empty: it is neither.
 std::string other_level(const LayoutFiles& files) {
   if (!files.manifest.empty()) return {};
@@ -195,15 +205,10 @@ std::string other_level(const LayoutFiles& files) {
                      "{}.",
                      folder.string(), fmt::join(shown, ", "));
   }
-  constexpr int kLevels = 2;
-  fs::path above = folder;
-  for (int level = 0; level < kLevels; ++level) {
-    above = folder_above(above);
-    if (!layout_by_manifest(above)) continue;
-    return fmt::format("{} is the inside of a corpus: name the folder above it, {}.",
-                       folder.string(), above.string());
-  }
-  return {};
+  const fs::path above = corpus_above(folder);
+  if (above.empty()) return {};
+  return fmt::format("{} is the inside of a corpus: name the folder above it, {}.", folder.string(),
+                     above.string());
 }
 
 // Where the recordings of the layout lie.
@@ -251,6 +256,10 @@ std::string no_layout_found(const LayoutFiles& files) {
       return unreadable(files.manifest, why);
     }
     if (has_audio_extension(files.manifest.string())) {
+      if (const fs::path corpus = corpus_above(files.manifest); !corpus.empty()) {
+        return fmt::format("{} is one recording of a corpus: name the folder of all, {}.",
+                           files.manifest.string(), corpus.string());
+      }
       return without_texts({files.manifest.string()}, files.folder / "metadata.csv");
     }
   } else if (auto fault = unreadable_manifest(files.folder); !fault.empty()) {

@@ -26,7 +26,7 @@ std::string groups_line(const std::map<std::string, ClipGroup>& groups) {
   std::string line;
   for (std::size_t i = 0; i < std::min(sorted.size(), kMostNamed); ++i) {
     line += fmt::format("{}{} {}", i == 0 ? "" : ", ",
-                        sorted[i].first.empty() ? "(no name)" : sorted[i].first,
+                        sorted[i].first.empty() ? "unnamed" : sorted[i].first,
                         human_count(sorted[i].second.clips));
   }
   if (sorted.size() > kMostNamed) line += fmt::format(", and {} more", sorted.size() - kMostNamed);
@@ -144,7 +144,7 @@ std::string group_table(std::string_view heading, const std::map<std::string, Cl
   Rows rows;
   for (const auto& [name, group] : groups) {
     if (rows.size() == kMostRows) break;
-    rows.push_back({html_cell(name.empty() ? "(no name)" : escaped(name)),
+    rows.push_back({html_cell(name.empty() ? "unnamed" : escaped(name)),
                     number_cell(human_count(group.clips)),
                     number_cell(fmt::format("{:.2f}", group.hours))});
   }
