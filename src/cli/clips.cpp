@@ -278,7 +278,7 @@ std::function<int()> declare_clips(CLI::App& app) {
   app.add_option("--batch", arguments->batch, "Stretches that Whisper hears at once. [8]")
       ->type_name("N");
   app.add_option("--precision", arguments->precision, "Of Whisper: fp32 or bf16. [fp32]")
-      ->type_name("KIND")
+      ->type_name("fp32|bf16")
       ->group("Devices");
   declare_device_flags(app, arguments->device);
   return [arguments] { return run_clips(*arguments); };

@@ -28,7 +28,7 @@ std::function<int()> declare_config(CLI::App& app) {
   app.add_option("--format", *format,
                  "yaml prints what a run would use; reference every setting explained, with its "
                  "default; markdown the same as tables. [yaml]")
-      ->type_name("NAME")
+      ->type_name("yaml|reference|markdown")
       ->group("Configuration");
   return [flags, format] {
     print(formatted(*format, make_effective_config(flags->sources())));

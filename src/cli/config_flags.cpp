@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
@@ -82,7 +83,7 @@ ConfigFlags::ConfigFlags(CLI::App& app, const std::vector<std::string_view>& key
 ConfigFlags::ConfigFlags(CLI::App& app, const std::function<bool(const Field&)>& has) {
   preset_ = add_text_option(app, "--preset",
                             fmt::format("Starts from the settings of {}.", listed(preset_names())))
-                ->type_name("NAME")
+                ->type_name(fmt::format("{}", fmt::join(preset_names(), "|")))
                 ->group("Configuration");
   file_ = add_text_option(app, "--config", "Reads settings from a YAML file; flags win over it.")
               ->type_name("FILE")

@@ -40,7 +40,7 @@ void declare_scaling_flags(CLI::App& app, ScalingRequest& request, CLI::Option* 
       ->check(whole_number_in(1, 1024));
   add(app.add_option("--link", request.link,
                      "What joins the GPUs of a host: nvlink or pcie. [as found here, else pcie]"),
-      "LINK")
+      "nvlink|pcie")
       ->transform(CLI::CheckedTransformer(std::map<std::string, HostLink>{
           {"nvlink", HostLink::NvLink}, {"pcie", HostLink::PciExpress}}));
   add(app.add_option("--network", request.network_gbit,
@@ -56,7 +56,7 @@ void declare_scaling_flags(CLI::App& app, ScalingRequest& request, CLI::Option* 
                      "A JSON file with everything that is known of a cluster, the CPU's too."),
       "FILE");
   add(app.add_option("--wire", request.wire, "In which numbers gradients go: fp32 or bf16. [fp32]"),
-      "TYPE")
+      "fp32|bf16")
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, Wire>{{"fp32", Wire::Fp32}, {"bf16", Wire::Bf16}}));
   app.add_flag("--shard-optimiser", request.shard_optimiser,

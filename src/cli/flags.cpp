@@ -30,7 +30,7 @@ void declare_device_flags(CLI::App& app, DeviceFlags& flags) {
     app.add_option(name, value, help)->type_name(type)->group("Devices");
   };
   add("--device", flags.device, "cpu, cuda (or gpu), or auto: a GPU where there is one. [auto]",
-      "KIND");
+      "auto|cpu|cuda");
   add("--model-gpu", flags.model_gpu, "The GPU to use, in nvidia-smi's order. [0]", "N");
   add("--threads", flags.threads, "Threads on the CPU. [one for each core]", "N");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/command.h"
+#include "cli/help.h"
 
 #include <algorithm>
 #include <functional>
@@ -18,13 +18,21 @@
 #include "config/value_text.h"
 
 namespace myxtts {
+
+// "FILE" of CLI11's "TEXT:FILE": what a validator says of itself is more than the type.
+std::string placeholder(const CLI::Option& option) {
+  if (option.get_items_expected_max() == 0) return {};
+  const std::string type = option.get_type_name();
+  for (const std::string_view vague : {"TEXT:", "INT:", "UINT:", "FLOAT:"}) {
+    if (type.starts_with(vague)) return type.substr(vague.size());
+  }
+  return type;
+}
+
 namespace {
 
 constexpr std::size_t kColumn = 32;  // where descriptions begin
 constexpr std::size_t kWidth = 100;
-
-using Entry = std::pair<std::string, std::string>;           // what to type, what it does
-using Section = std::pair<std::string, std::vector<Entry>>;  // under one heading
 
 // `text` broken between words so that no line goes beyond kWidth, every line but the first
 // indented.
@@ -42,20 +50,11 @@ std::string wrapped(const std::string& text, std::size_t indent) {
   return result;
 }
 
-std::string format_entry(const Entry& entry) {
-  const auto& [typed, description] = entry;
+std::string format_entry(const HelpEntry& entry) {
+  const auto& [typed, description, option] = entry;
   const std::string gap = typed.size() + 4 > kColumn ? "\n" + std::string(kColumn, ' ')
                                                      : std::string(kColumn - 2 - typed.size(), ' ');
   return fmt::format("  {}{}{}\n", typed, gap, wrapped(description, kColumn));
-}
-
-// "FILE" of CLI11's "TEXT:FILE": what a validator says of itself is more than the type.
-std::string placeholder(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
-  for (const std::string_view vague : {"TEXT:", "INT:", "UINT:", "FLOAT:"}) {
-    if (type.starts_with(vague)) return type.substr(vague.size());
-  }
-  return type;
 }
 
 // "-h, --help", "--seed N", "--resume [STEP|PATH]".
@@ -65,8 +64,7 @@ std::string typed(const CLI::Option& option) {
     for (const auto& name : option.get_snames()) names += fmt::format("-{}, ", name);
     for (const auto& name : option.get_lnames()) names += fmt::format("--{}, ", name);
     names.resize(names.size() - 2);
-    const bool takes_value = option.get_items_expected_max() > 0 && !placeholder(option).empty();
-    if (!takes_value) return names;
+    if (placeholder(option).empty()) return names;
     const bool needs_value = option.get_items_expected_min() > 0;
     return needs_value ? fmt::format("{} {}", names, placeholder(option))
                        : fmt::format("{} [{}]", names, placeholder(option));
@@ -74,38 +72,43 @@ std::string typed(const CLI::Option& option) {
   return option.get_name(true);
 }
 
-void add_to_section(std::vector<Section>& sections, const std::string& heading, Entry entry) {
-  auto section = std::find_if(sections.begin(), sections.end(),
-                              [&](const Section& known) { return known.first == heading; });
+void add_to_section(std::vector<HelpSection>& sections, const std::string& heading,
+                    HelpEntry entry) {
+  auto section = std::ranges::find(sections, heading, &HelpSection::heading);
   if (section == sections.end()) {
     sections.push_back({heading, {}});
     section = std::prev(sections.end());
   }
-  section->second.push_back(std::move(entry));
+  section->entries.push_back(std::move(entry));
 }
 
-void add_options(std::vector<Section>& sections, const CLI::App& app) {
+void add_options(std::vector<HelpSection>& sections, const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_group().empty()) continue;                                  // hidden
     if (option == app.get_help_ptr() && app.get_parent() != nullptr) continue;  // the program's
     const bool is_default_group = option->get_group() == "Options";
     add_to_section(sections, is_default_group ? "Flags" : option->get_group(),
-                   {typed(*option), option->get_description()});
+                   {typed(*option), option->get_description(), option});
   }
 }
 
-std::string format_usage(const CLI::App& app, bool has_commands) {
-  std::string name = app.get_name();
-  for (const CLI::App* parent = app.get_parent(); parent != nullptr;
-       parent = parent->get_parent()) {
-    name = fmt::format("{} {}", parent->get_name(), name);
-  }
-  std::string usage = fmt::format("Usage: {}{}", name, has_commands ? " COMMAND" : "");
-  std::string rest = " [flags]\n";
+std::string full_name(const CLI::App& app) {
+  return app.get_parent() == nullptr
+             ? app.get_name()
+             : fmt::format("{} {}", full_name(*app.get_parent()), app.get_name());
+}
+
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+std::string usage_of(const CLI::App& app) {
+  std::string usage = full_name(app) + (commands_of(app).empty() ? "" : " COMMAND");
+  std::string rest = " [flags]";
   for (const CLI::Option* option : app.get_options()) {
     const std::string value = option->nonpositional() ? "" : option->get_name(true);
     if (value == "COMMAND") {
-      rest = " [flags] -- COMMAND\n";  // whose own flags are not ours
+      rest = " [flags] -- COMMAND";  // whose own flags are not ours
     } else if (!value.empty()) {
       usage += " " + value;
     }
@@ -113,42 +116,50 @@ std::string format_usage(const CLI::App& app, bool has_commands) {
   return usage + rest;
 }
 
-}  // namespace
-
-std::string format_help(const CLI::App& app) {
-  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
-  std::vector<Section> sections;
-  for (const CLI::App* command : commands) {
-    add_to_section(sections, command->get_group(),
+HelpPage page_of(const CLI::App& app) {
+  HelpPage page{.name = full_name(app),
+                .description = app.get_description(),
+                .usage = usage_of(app),
+                .sections = {},
+                .examples = app.get_footer()};
+  for (const CLI::App* command : commands_of(app)) {
+    add_to_section(page.sections, command->get_group(),
                    {command->get_name(), command->get_description()});
   }
   for (const CLI::App* level = &app; level != nullptr; level = level->get_parent()) {
-    add_options(sections, *level);
+    add_options(page.sections, *level);
   }
   // What every command has comes last, and --help once.
-  std::stable_partition(sections.begin(), sections.end(),
-                        [](const Section& section) { return section.first != kGlobalGroup; });
-
-  std::string page =
-      wrapped(app.get_description(), 0) + "\n\n" + format_usage(app, !commands.empty());
-  for (const auto& [heading, entries] : sections) {
-    page += fmt::format("\n{}\n", heading);
-    for (const Entry& entry : entries) page += format_entry(entry);
-  }
-  if (!app.get_footer().empty()) page += fmt::format("\nExamples\n{}", app.get_footer());
-  if (!commands.empty()) {
-    page += fmt::format("\nType '{} COMMAND --help' for the flags of a command.\n", app.get_name());
-  }
+  std::ranges::stable_partition(
+      page.sections, [](const HelpSection& section) { return section.heading != kGlobalGroup; });
   return page;
 }
 
-namespace {
+}  // namespace
 
-std::string full_name(const CLI::App& app) {
-  return app.get_parent() == nullptr
-             ? app.get_name()
-             : fmt::format("{} {}", full_name(*app.get_parent()), app.get_name());
+std::vector<HelpPage> help_pages(const CLI::App& program) {
+  std::vector<HelpPage> pages{page_of(program)};
+  for (const CLI::App* command : commands_of(program)) {
+    for (HelpPage& page : help_pages(*command)) pages.push_back(std::move(page));
+  }
+  return pages;
 }
+
+std::string format_help(const CLI::App& app) {
+  const HelpPage page = page_of(app);
+  std::string text = fmt::format("{}\n\nUsage: {}\n", wrapped(page.description, 0), page.usage);
+  for (const auto& [heading, entries] : page.sections) {
+    text += fmt::format("\n{}\n", heading);
+    for (const HelpEntry& entry : entries) text += format_entry(entry);
+  }
+  if (!page.examples.empty()) text += fmt::format("\nExamples\n{}", page.examples);
+  if (!commands_of(app).empty()) {
+    text += fmt::format("\nType '{} COMMAND --help' for the flags of a command.\n", app.get_name());
+  }
+  return text;
+}
+
+namespace {
 
 std::string see_help(const CLI::App& app) {
   return fmt::format("type '{} --help' for what it takes", full_name(app));
@@ -193,7 +204,7 @@ std::vector<std::string> positionals_of(const CLI::App& app) {
 
 [[noreturn]] void refuse_command(const CLI::App& app, const std::string& wrong) {
   std::vector<std::string> known;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* command : commands_of(app)) {
     known.push_back(command->get_name());
   }
   const auto near = nearest_name(wrong, known);
@@ -210,7 +221,7 @@ bool has_flag(const CLI::App& app, const std::string& name) {
 
 // A flag of a command that stands before it.
 void refuse_early_flag(const CLI::App& app, const std::string& name) {
-  std::vector<const CLI::App*> owners = app.get_subcommands([](const CLI::App*) { return true; });
+  std::vector<const CLI::App*> owners = commands_of(app);
   owners.push_back(&app);
   for (const CLI::App* owner : owners) {
     if (!has_flag(*owner, name)) continue;
@@ -258,7 +269,7 @@ void explain_leftovers(const CLI::App& program) {
   // CLI11 leaves the command of `launch` as it is where it complains of something before.
   if (leftovers.empty() || (leftovers.front() == "--" && takes_command(app))) return;
   const std::string& first = leftovers.front();
-  const bool has_commands = !app.get_subcommands([](const CLI::App*) { return true; }).empty();
+  const bool has_commands = !commands_of(app).empty();
   if (first.size() > 1 && first.starts_with("-")) refuse_flag(app, first);
   if (has_commands) refuse_command(app, first);
   const bool trains = app.get_name() == "train" || app.get_name() == "profile";

@@ -24,12 +24,14 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "cli/command.h"
+#include "cli/help.h"
 #include "device/cuda_plugin.h"
 #include "session/console.h"
 
 namespace myxtts {
 
 Command clips_command();
+Command completion_command();
 Command config_command();
 Command demo_command();
 Command doctor_command();
@@ -56,12 +58,12 @@ namespace {
 // Every command of the program, in the order of the help. Each is defined in the file of its name.
 std::vector<Command> all_commands() {
   return {
-      doctor_command(),     validate_command(), config_command(),     clips_command(),
-      prepare_command(),    train_command(),    watch_command(),      launch_command(),
-      profile_command(),    evaluate_command(), synthesize_command(), serve_command(),
-      transcribe_command(), pull_command(),     import_command(),     export_command(),
-      encode_command(),     tokenize_command(), vocab_command(),      voice_command(),
-      demo_command(),
+      doctor_command(),     validate_command(),   config_command(),     clips_command(),
+      prepare_command(),    train_command(),      watch_command(),      launch_command(),
+      profile_command(),    evaluate_command(),   synthesize_command(), serve_command(),
+      transcribe_command(), pull_command(),       import_command(),     export_command(),
+      encode_command(),     tokenize_command(),   vocab_command(),      voice_command(),
+      demo_command(),       completion_command(),
   };
 }
 
@@ -83,6 +85,7 @@ struct GlobalFlags {
   bool quiet = false;
   bool verbose = false;
   bool list_flags = false;
+  std::string shared_pages;
   std::string log_file;
 };
 
@@ -102,6 +105,7 @@ void declare_global_flags(CLI::App& program, GlobalFlags& flags) {
       ->type_name("FILE")
       ->group(kGlobalGroup);
   program.add_flag("--list-flags", flags.list_flags)->group("");  // for tools/check_flags.py
+  program.add_option("--write-shared-pages", flags.shared_pages)->group("");  // tools/install
 }
 
 std::string joined_examples(const std::vector<std::string>& examples) {
@@ -179,6 +183,10 @@ int run_command_line(int argument_count, char** arguments) {
     return 0;
   } catch (const CLI::ParseError& error) {
     explain_usage_error(program, error);
+  }
+  if (!flags.shared_pages.empty()) {
+    write_shared_pages(program, flags.shared_pages);
+    return 0;
   }
   if (flags.version || flags.list_flags || !action) {
     print(flags.version      ? describe_version()

@@ -53,6 +53,9 @@ void declare_text(CLI::App& app, SpeakingFlags& flags) {
                  "output, or a "
                  "folder for --text-file and --resynthesize")
       ->type_name("FILE");
+  app.add_flag("--play", flags.play,
+               "Plays it when it was spoken, with pw-play, paplay, aplay or ffplay; without --out "
+               "it is only heard");
   app.add_option("--dump", flags.dump,
                  "Also writes text ids, codes, latents and samples, text after text, to this "
                  "safetensors file")
@@ -173,6 +176,7 @@ void check_resynthesis(const SpeakingFlags& flags) {
   require(!flags.text || !holds_many_clips(flags.resynthesize),
           "--text says what one clip says, and a corpus or a manifest brings its own texts; leave "
           "--text out, or name a clip.");
+  require(!flags.play, "--resynthesize writes a folder of clips and plays none; leave --play out.");
   require(!flags.out.empty() && flags.out != "-" && names_folder(flags.out),
           "Say which folder the clips go to with --out DIR.");
   require(!flags.language.empty(), "Say which language is spoken with --language L.");
@@ -209,8 +213,13 @@ void check_sources(const SpeakingFlags& flags) {
   require(voices == 1, "Give one of --reference, --voice and --speaker, not several.");
   require(flags.save_voice.empty() || !flags.references.empty(),
           "--save-voice keeps the voice of clips; give them with --reference.");
+  require(
+      flags.text || has_file || !flags.play,
+      "There is nothing to play; give --text \"...\" or --text-file FILE, or leave --play out.");
   if (!flags.text && !has_file) return;
-  require(!flags.out.empty(), "Say where the sound goes with --out FILE.wav (or - for raw PCM).");
+  require(
+      !flags.out.empty(),
+      "Say where the sound goes with --out FILE.wav (or - for raw PCM), or hear it with --play.");
   require(!flags.language.empty(), "Say which language the text is in with --language L.");
   if (!goes_into_folder(flags)) check_sound_output(flags.out);
 }
@@ -239,6 +248,9 @@ void check_combinations(const SpeakingFlags& flags) {
       "--text-file makes several files, so --out cannot be -; name one, such as out.wav, or add "
       "--join for one sound.");
   require(!(has_file && flags.stream), "--stream speaks one text; give it with --text.");
+  require(!(flags.play && (flags.stream || flags.out == "-")),
+          "--play plays a sound that is whole; leave --play out, and pipe --stream --out - into a "
+          "player, as in | aplay -f S16_LE -r 24000.");
   require(!(flags.stream && flags.sampling.beams > 1),
           "--stream cannot go back on what was heard, so it has one beam; leave --beams out.");
 }
@@ -290,6 +302,7 @@ void check(const SpeakingFlags& flags) {
   }
   require(flags.speed >= kSlowest && flags.speed <= kFastest,
           fmt::format("--speed is {}; it must be from {} to {}.", flags.speed, kSlowest, kFastest));
+  if (flags.play) require_player();
   require(flags.stream_chunk >= 1,
           fmt::format("--stream-chunk is {}; it must be 1 or more.", flags.stream_chunk));
   if (flags.server.empty()) require_files(flags);

@@ -14,6 +14,7 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include "base/files.h"
 #include "base/interruption.h"
 #include "base/log.h"
 #include "base/message_text.h"
@@ -99,7 +100,16 @@ std::int64_t rows_for(const SpeakingFlags& flags, const std::vector<SpeakingJob>
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(pieces), 1, flags.batch);
 }
 
+// What is only heard leaves no file, so none is named.
+std::string without_file(const std::string& summary) {
+  return summary.substr(summary.find(": ") + 2);
+}
+
 int run_synthesize(SpeakingFlags flags) {
+  std::optional<ScratchFolder> only_heard;
+  if (flags.play && flags.out.empty()) {
+    flags.out = only_heard.emplace("speech") / "speech.wav";
+  }
   check(flags);
   if (!flags.server.empty()) return synthesize_remotely(flags);
   flags.model = find_model("--model", flags.model);
@@ -124,8 +134,10 @@ int run_synthesize(SpeakingFlags flags) {
   const bool is_whole = flags.stream ? speaking.stream(jobs.front(), flags.stream_chunk)
                                      : speaking.speak(jobs, synthesizer.rows());
   if (!flags.dump.empty() && speaking.kept_any()) speaking.write_dump(flags.dump, jobs);
-  log_info("synthesize", "{}.", speaking.summary());
-  return is_whole ? 0 : kExitBySignal + interruption.signal();
+  const std::string summary = speaking.summary();
+  log_info("synthesize", "{}.", only_heard ? without_file(summary) : summary);
+  if (!is_whole) return kExitBySignal + interruption.signal();
+  return flags.play ? play(jobs, interruption) : 0;
 }
 
 }  // namespace
@@ -136,26 +148,28 @@ Command synthesize_command() {
     declare_speaking_flags(app, *flags);
     return [flags] { return run_synthesize(*flags); };
   };
-  return {"synthesize",
-          "Models",
-          "Speaks a text in the voice of a clip",
-          declare,
-          {"myxtts synthesize --model DIR --reference me.wav --language en --text \"Hello.\" --out "
-           "hello.wav",
-           "myxtts synthesize --model DIR --reference me.wav --language en --text-file lines.txt "
-           "--out spoken",
-           "myxtts synthesize --model DIR --reference me.wav --language en --text-file chapter.txt "
-           "--join --out chapter.wav",
-           "fortune | myxtts synthesize --model runs/anna --reference me.wav --language en "
-           "--text-file - --join --out fortune.flac",
-           "myxtts synthesize --model DIR --reference me.wav --language en --text \"Hello.\" "
-           "--stream --out - | aplay -f S16_LE -r 24000",
-           "myxtts synthesize --model DIR --reference me.wav --save-voice me.safetensors",
-           "myxtts synthesize --model DIR --voice me.safetensors --language en --text \"Hello.\" "
-           "--out hello.mp3",
-           "myxtts synthesize --server http://127.0.0.1:8020 --speaker me --language en --text "
-           "\"Hello.\" --out hello.wav",
-           "myxtts synthesize --model DIR --language en --resynthesize corpora/anna --out copies"}};
+  return {
+      "synthesize",
+      "Models",
+      "Speaks a text in the voice of a clip",
+      declare,
+      {"myxtts synthesize --model DIR --reference me.wav --language en --text \"Hello.\" --out "
+       "hello.wav",
+       "myxtts synthesize --model DIR --reference me.wav --language en --text-file lines.txt "
+       "--out spoken",
+       "myxtts synthesize --model DIR --reference me.wav --language en --text-file chapter.txt "
+       "--join --out chapter.wav",
+       "fortune | myxtts synthesize --model runs/anna --reference me.wav --language en "
+       "--text-file - --join --out fortune.flac",
+       "myxtts synthesize --model DIR --reference me.wav --language en --text \"Hello.\" "
+       "--stream --out - | aplay -f S16_LE -r 24000",
+       "myxtts synthesize --model DIR --reference me.wav --language en --text \"Hello.\" --play",
+       "myxtts synthesize --model DIR --reference me.wav --save-voice me.safetensors",
+       "myxtts synthesize --model DIR --voice me.safetensors --language en --text \"Hello.\" "
+       "--out hello.mp3",
+       "myxtts synthesize --server http://127.0.0.1:8020 --speaker me --language en --text "
+       "\"Hello.\" --out hello.wav",
+       "myxtts synthesize --model DIR --language en --resynthesize corpora/anna --out copies"}};
 }
 
 }  // namespace myxtts

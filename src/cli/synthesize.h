@@ -8,14 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "base/interruption.h"
 #include "cli/flags.h"
 #include "synth/sampling.h"
 #include "synth/speaking.h"
 
 namespace myxtts {
 
-// The three things that `synthesize` does: speaking texts here, having a server speak them, and
-// saying recorded clips again. Each of the latter two has its file.
+// The things that `synthesize` does: speaking texts here, having a server speak them, playing what
+// was spoken, and saying recorded clips again. Each but the first has its file.
 
 // The environment variable with the key of --server: others can see a command line.
 inline constexpr const char* kServerKey = "MYXTTS_API_KEY";
@@ -42,6 +43,7 @@ struct SpeakingFlags {
   SamplingChoice sampling;
   double speed = 1.0;
 
+  bool play = false;
   bool stream = false;
   std::int64_t stream_chunk = 20;
   std::int64_t batch = 8;
@@ -70,6 +72,13 @@ std::vector<SpeakingJob> jobs_of(const SpeakingFlags& flags, const CutText& cut)
 
 // --server: the same by a model that is loaded already. The exit code.
 int synthesize_remotely(const SpeakingFlags& flags);
+
+// --play: throws ConfigError where no program is in PATH that plays sound.
+void require_player();
+
+// --play: plays the files of the jobs, one after another, and waits for their end. The exit code.
+// Throws DataError where no player could.
+int play(const std::vector<SpeakingJob>& jobs, const Interruption& interruption);
 
 // --resynthesize: says recorded clips again through DVAE, GPT and decoder into a folder. The exit
 // code. Throws DataError when a clip could not be said; the others are there then.

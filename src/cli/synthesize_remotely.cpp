@@ -103,7 +103,7 @@ int synthesize_remotely(const SpeakingFlags& flags) {
   log_info("synthesize", "{}: {:.2f} s of speech in {:.2f} s by {}.",
            jobs.size() == 1 ? jobs.front().out.string() : flags.out.string(), seconds, took.count(),
            flags.server);
-  return 0;
+  return flags.play ? play(jobs, interruption) : 0;
 }
 
 }  // namespace myxtts

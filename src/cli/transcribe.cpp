@@ -168,7 +168,7 @@ std::function<int()> declare_transcribe(CLI::App& app) {
   app.add_flag("--json", arguments->json, "Prints one JSON object a line.");
   app.add_option("--batch", arguments->batch, "Clips at once. [8]")->type_name("N");
   app.add_option("--precision", arguments->precision, "fp32 or bf16. [fp32]")
-      ->type_name("KIND")
+      ->type_name("fp32|bf16")
       ->group("Devices");
   declare_device_flags(app, arguments->device);
   return [arguments] { return run_transcribe(*arguments); };
