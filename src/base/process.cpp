@@ -5,6 +5,7 @@
 #include <link.h>
 #include <malloc.h>
 #include <cstdlib>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -36,6 +37,11 @@ std::string DynamicLibrary::path() const {
 
 void* DynamicLibrary::address(const char* symbol) const {
   return handle_ != nullptr ? dlsym(handle_, symbol) : nullptr;
+}
+
+std::string own_program() {
+  const char* launcher = std::getenv("MYXTTS_LAUNCHER");
+  return launcher != nullptr ? launcher : std::filesystem::read_symlink("/proc/self/exe").string();
 }
 
 std::filesystem::path library_folder() {

@@ -44,6 +44,10 @@ class DynamicLibrary {
   bool closes_ = true;
 };
 
+// What starts this program again: the launcher of a package that brings its own loader, which names
+// itself in MYXTTS_LAUNCHER, else this process' own file.
+std::string own_program();
+
 // The folder that this library lies in, or the program where it is not a library; empty: unknown.
 std::filesystem::path library_folder();
 

@@ -3,9 +3,9 @@
 
 #include <chrono>
 #include <csignal>
-#include <filesystem>
 
 #include "base/message_text.h"
+#include "base/process.h"
 #include "session/console.h"
 
 namespace myxtts {
@@ -14,7 +14,7 @@ std::unique_ptr<ChildProcess> start_command(std::vector<std::string> words) {
   std::string line = "\n$ myxtts";
   for (const std::string& word : words) line += " " + shell_word(word);
   print(line + "\n");
-  words.insert(words.begin(), std::filesystem::read_symlink("/proc/self/exe").string());
+  words.insert(words.begin(), own_program());
   return std::make_unique<ChildProcess>(words);
 }
 

@@ -85,6 +85,12 @@ class Wheel(unittest.TestCase):
         self.assertEqual(result.returncode, 2)
         self.assertIn("--no such flag", result.stderr)
 
+    def test_a_wheel_brings_no_torch(self):
+        result = run(REPOSITORY / "tools/package", "--wheel", "--with-libtorch", "--build", BUILD, self.root / "none")
+        self.assertEqual((result.returncode, result.stdout), (1, ""))
+        self.assertIn("leave --wheel out", result.stderr)
+        self.assertFalse((self.root / "none").exists())
+
     def test_uninstalling_leaves_nothing(self):
         before = sorted(self.venv.rglob("*"))
         self.install()

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "base/thread_group.h"
 #include "device/machine.h"
 #include "parallel/rank_processes.h"
@@ -37,7 +38,7 @@ ShowLine above_the_bar() {
 }  // namespace
 
 int launch_ranks(int ranks, std::vector<std::string> arguments, std::optional<int> port) {
-  arguments.insert(arguments.begin(), std::filesystem::read_symlink("/proc/self/exe").string());
+  arguments.insert(arguments.begin(), own_program());
   RankProcesses processes({.ranks = ranks,
                            .command = std::move(arguments),
                            .port = port.value_or(0),

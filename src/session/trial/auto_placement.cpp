@@ -20,6 +20,7 @@
 #include "base/files.h"
 #include "base/interruption.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "config/effective_config.h"
 #include "config/run_config.h"
 #include "data/corpus.h"
@@ -130,7 +131,7 @@ RunConfig short_run(RunConfig config, std::int64_t steps, std::int64_t every) {
 void run_program(const fs::path& folder, const RunConfig& config,
                  const std::vector<std::string>& words, const Interruption& interruption) {
   write_file_atomically(folder / kSettings, bytes_of(print_differences(config)));
-  std::vector<std::string> command{fs::read_symlink("/proc/self/exe").string()};
+  std::vector<std::string> command{own_program()};
   command.insert(command.end(), words.begin(), words.end());
   command.insert(command.end(), {"--quiet", "--config", (folder / kSettings).string()});
   ChildProcess process(command, (folder / kOutput).string());
