@@ -100,6 +100,13 @@ class Library(CheckoutTest):
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("MYXTTS_LIBTORCH", " ".join(result.stderr.split()))
 
+    def test_the_program_comes_with_manual_pages_and_completions(self):
+        result = self.run_tool(self.root / "tools/install", self.root / "prefix", "program")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for page in ("man/man1/myxtts-vocab-extend.1", "bash-completion/completions/myxtts", "zsh/site-functions/_myxtts",
+                     "fish/vendor_completions.d/myxtts.fish"):
+            self.assertGreater((self.root / "prefix/share" / page).stat().st_size, 500, page)
+
     def test_a_component_that_is_not_known_installs_nothing(self):
         result = self.run_tool(self.root / "tools/install", self.root / "prefix", "libary")
         self.assertEqual((result.returncode, result.stdout), (2, ""))
