@@ -12,7 +12,7 @@
 #include "base/message_text.h"
 #include "http/request_error.h"
 #include "run/model_folder.h"
-#include "synth/pieces.h"
+#include "synth/text_pieces.h"
 #include "synth/voice.h"
 #include "text/language.h"
 #include "text/tokenizer.h"
@@ -30,15 +30,6 @@ void require_language(Language language, const SpeakingModel& model) {
                      "language");
 }
 
-// Texts are cut where the model, its vocabulary and its language say.
-std::vector<TextPiece> pieces_of(const std::string& text, const std::string& language,
-                                 const SpeakingModel& model) {
-  const Language spoken = parse_language(language);
-  require_language(spoken, model);
-  const TextEncoder encoder(model.vocabulary, spoken);
-  return text_pieces(text, spoken, encoder, most_text_tokens(model.config.gpt));
-}
-
 // What is wrong with a request by the sentence of an error that reading it threw.
 template <typename Work>
 auto as_request_error(const char* code, const char* field, const Work& work) {
@@ -49,6 +40,18 @@ auto as_request_error(const char* code, const char* field, const Work& work) {
   } catch (const DataError& error) {
     throw RequestError(400, code, error.what(), field);
   }
+}
+
+// Texts are cut where the model, its vocabulary and its language say, and their marks or SSML.
+TextPieces pieces_of(const std::string& text, const std::string& language,
+                     const SpeakingModel& model) {
+  const Language spoken =
+      as_request_error("invalid_language", "language", [&] { return parse_language(language); });
+  require_language(spoken, model);
+  return as_request_error("invalid_text", "input", [&] {
+    TextCutter cutter(model.vocabulary, spoken, most_text_tokens(model.config.gpt));
+    return cutter.cut(text, "The text");
+  });
 }
 
 }  // namespace
@@ -79,15 +82,17 @@ StartedSpeech SpeechService::say(const SpeechOrder& order) {
   LoadedModel& model = *started.model;
   started.language = language_of(order);
   SpeechRequest request{
-      .pieces =
-          as_request_error("invalid_language", "language",
-                           [&] { return pieces_of(order.text, started.language, model.model()); }),
-      .voice = voice(model, order.voice),
+      .text = pieces_of(order.text, started.language, model.model()),
+      .voices = voice(model, order.voice),
       .settings = {.sampling = sampling_of(order.sampling, model.model().sampling),
                    .speed = order.speed},
       .chunk_codes = order.chunk_codes};
-  for (const auto& piece : request.pieces) {
+  for (const auto& piece : request.text.pieces) {
     started.text_tokens += static_cast<std::int64_t>(piece.ids.size());
+    auto& named = request.voices.by_name;
+    if (!piece.voice.empty() && !named.contains(piece.voice)) {
+      named.emplace(piece.voice, voice(model, piece.voice));
+    }
   }
   started.speech = model.queue().say(std::move(request));
   if (started.speech) return started;

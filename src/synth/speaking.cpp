@@ -9,7 +9,7 @@
 #include <ATen/ATen.h>
 
 #include "base/log.h"
-#include "synth/pieces.h"
+#include "synth/sound_seams.h"
 #include "text/unicode.h"
 #include "weights/tensor_files.h"
 
@@ -43,9 +43,9 @@ std::vector<PieceOfJob> all_pieces(const std::vector<SpeakingJob>& jobs) {
 
 }  // namespace
 
-Speaking::Speaking(Synthesizer& synthesizer, const Voice& voice, const SpeakSettings& settings,
+Speaking::Speaking(Synthesizer& synthesizer, const Voices& voices, const SpeakSettings& settings,
                    const Interruption& interruption)
-    : synthesizer_(synthesizer), voice_(voice), settings_(settings), interruption_(interruption) {
+    : synthesizer_(synthesizer), voices_(voices), settings_(settings), interruption_(interruption) {
   progress_.emplace(ProgressOptions{.title = "Speaking (codes)", .at_once = true});
 }
 
@@ -85,7 +85,7 @@ bool Speaking::speak(const std::vector<SpeakingJob>& jobs, std::int64_t batch) {
     for (const auto& [job, piece] : std::span(pieces).subspan(at, count)) {
       texts.push_back(jobs[job].pieces[piece]);
     }
-    synthesizer_.speak(texts, voice_, settings_, on_codes,
+    synthesizer_.speak(texts, voices_, settings_, on_codes,
                        [&](std::size_t place, SpokenPiece spoken) {
                          if (interruption_.came()) return;  // it may be a part of a piece
                          const auto [job, piece] = pieces[at + place];
@@ -110,8 +110,13 @@ void Speaking::end_piece(const SpeakingJob& job, std::size_t piece, SoundWriter&
   if (ends_text) ++texts_done_;
   show_how_far();
   if (is_last || !ends_text) return;
-  std::vector<float> pause(static_cast<std::size_t>(synthesizer_.sample_rate() * kPauseMs / 1000));
-  write(writer, pause);
+  pause(writer, kPauseMs);
+}
+
+void Speaking::pause(SoundWriter& writer, std::int64_t ms) {
+  std::vector<float> silence(static_cast<std::size_t>(synthesizer_.sample_rate() * ms / 1000));
+  writer.write(silence);
+  samples_ += static_cast<std::int64_t>(silence.size());
 }
 
 // How many codes there will be nobody knows, but of texts and of the pieces of a long one.
@@ -124,6 +129,7 @@ void Speaking::show_how_far() {
 }
 
 void Speaking::finish(SoundWriter& writer, const SpeakingJob& job) {
+  if (!interruption_.came()) pause(writer, job.pause_ms);
   writer.finish();
   written_.insert(job.out);
 }
@@ -131,6 +137,7 @@ void Speaking::finish(SoundWriter& writer, const SpeakingJob& job) {
 void Speaking::add_piece(const SpeakingJob& job, std::size_t piece, SpokenPiece& spoken,
                          SoundWriter& writer) {
   judge(job, piece, spoken);
+  pause(writer, job.pieces[piece].pause_ms);
   fade_seams(values_of(spoken.samples), piece, job.pieces.size(), synthesizer_.sample_rate());
   write(writer, values_of(spoken.samples));
 }
@@ -141,6 +148,7 @@ bool Speaking::stream(const SpeakingJob& job, std::int64_t chunk_codes) {
   for (std::size_t piece = 0; piece < job.pieces.size() && !interruption_.came(); ++piece) {
     pieces_done_ = piece;
     show_how_far();
+    pause(*writer, job.pieces[piece].pause_ms);
     bool starts = true;
     std::vector<float> sent;
     const auto on_sound = [&](std::span<const float> samples, bool is_last) {
@@ -152,7 +160,7 @@ bool Speaking::stream(const SpeakingJob& job, std::int64_t chunk_codes) {
       progress_->advance(static_cast<std::uint64_t>(chunk_codes));
       return !interruption_.came();
     };
-    auto spoken = synthesizer_.stream(job.pieces[piece], voice_, settings_, chunk_codes, on_sound);
+    auto spoken = synthesizer_.stream(job.pieces[piece], voices_, settings_, chunk_codes, on_sound);
     codes_ += static_cast<std::int64_t>(spoken.codes.size());
     if (!interruption_.came()) judge(job, piece, spoken);
     if (!keeps_) continue;

@@ -27,13 +27,14 @@ struct SpeakingJob {
   // Where several texts are joined into one file: the last piece of each, after which a pause
   // comes.
   std::vector<std::size_t> ends = {};
+  std::int64_t pause_ms = 0;  // silence after the last piece
 };
 
 // Speaks jobs into their files, and counts codes and samples. One thread; what it is made of
 // outlives it.
 class Speaking {
  public:
-  Speaking(Synthesizer& synthesizer, const Voice& voice, const SpeakSettings& settings,
+  Speaking(Synthesizer& synthesizer, const Voices& voices, const SpeakSettings& settings,
            const Interruption& interruption);
 
   // All pieces of all jobs, `batch` at a time; each file appears as soon as it was spoken to its
@@ -59,6 +60,7 @@ class Speaking {
   using Clock = std::chrono::steady_clock;
 
   void write(SoundWriter& writer, std::span<float> samples);
+  void pause(SoundWriter& writer, std::int64_t ms);
   void finish(SoundWriter& writer, const SpeakingJob& job);
   void end_piece(const SpeakingJob& job, std::size_t piece, SoundWriter& writer);
   void show_how_far();
@@ -68,7 +70,7 @@ class Speaking {
   void judge(const SpeakingJob& job, std::size_t piece, const SpokenPiece& spoken) const;
 
   Synthesizer& synthesizer_;
-  const Voice& voice_;
+  const Voices& voices_;
   SpeakSettings settings_;
   const Interruption& interruption_;
   std::optional<Progress> progress_;  // until all is spoken

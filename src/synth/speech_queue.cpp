@@ -26,7 +26,7 @@ std::shared_ptr<Speech> SpeechQueue::say(SpeechRequest request) {
   MYXTTS_CHECK(request.settings.sampling.beams == 1, "a request for {} beams",
                request.settings.sampling.beams);
   const auto speech = std::make_shared<Speech>();
-  if (request.pieces.empty()) {
+  if (request.text.pieces.empty()) {
     speech->finish(0);
     return speech;
   }
@@ -110,12 +110,13 @@ SpeechQueue::Talk* SpeechQueue::admit() {
 void SpeechQueue::begin_piece(std::size_t place, Talk& talk) {
   const SpeechRequest& request = talk.request;
   const std::size_t number = talk.started++;
-  const TextPiece& piece = request.pieces[number];
+  const TextPiece& piece = request.text.pieces[number];
   try {
-    synthesizer_.engine().start(place, {request.voice.latents, piece.ids, piece.number},
+    synthesizer_.engine().start(place,
+                                {request.voices.of(piece.voice).latents, piece.ids, piece.number},
                                 request.settings.sampling);
     places_[place].emplace(
-        Place{&talk, number, synthesizer_.sound_of(request.voice, request.settings.speed)});
+        Place{&talk, number, synthesizer_.sound_of(piece, request.voices, request.settings.speed)});
   } catch (const DataError&) {  // of this request alone, which hears it
     fail(talk, std::current_exception());
   }
@@ -129,7 +130,7 @@ void SpeechQueue::hear(std::size_t number) {
   const auto take = [&](const RowSoFar& row) {
     auto samples = place.sound.add(row);
     const bool starts = !std::exchange(place.has_sound, place.has_sound || !samples.empty());
-    fade_seams(samples, place.piece, talk.request.pieces.size(), synthesizer_.sample_rate(),
+    fade_seams(samples, place.piece, talk.request.text.pieces.size(), synthesizer_.sample_rate(),
                {.starts = starts, .ends = row.ended});
     if (row.ended) talk.codes += static_cast<std::int64_t>(row.codes.size());
     hand_out(talk, place.piece, std::move(samples), row.ended);
@@ -149,13 +150,23 @@ void SpeechQueue::hand_out(Talk& talk, std::size_t piece, std::vector<float> sam
   auto& kept = talk.kept[piece];
   kept.samples.insert(kept.samples.end(), samples.begin(), samples.end());
   kept.is_whole = is_whole;
+  const TextPieces& text = talk.request.text;
   while (talk.kept.contains(talk.sounding)) {
     auto& sound = talk.kept[talk.sounding];
+    if (!std::exchange(sound.has_begun, true)) {
+      add_silence(talk, text.pieces[talk.sounding].pause_ms);
+    }
     talk.speech->add(sound.samples);
     sound.samples.clear();
     if (!sound.is_whole) return;
     talk.kept.erase(talk.sounding++);
+    if (talk.sounding == text.pieces.size()) add_silence(talk, text.pause_ms);
   }
+}
+
+void SpeechQueue::add_silence(Talk& talk, std::int64_t ms) {
+  if (ms == 0) return;
+  talk.speech->add(std::vector<float>(as_index(synthesizer_.sample_rate() * ms / 1000)));
 }
 
 // Whoever hears the end of a speech finds its place free.

@@ -15,17 +15,17 @@
 #include <vector>
 
 #include "base/thread_group.h"
-#include "synth/pieces.h"
 #include "synth/speech.h"
 #include "synth/synthesizer.h"
+#include "synth/text_pieces.h"
 #include "synth/voice.h"
 
 namespace myxtts {
 
 // A text to be spoken while others are.
 struct SpeechRequest {
-  std::vector<TextPiece> pieces;
-  Voice voice;
+  TextPieces text;
+  Voices voices;
   SpeakSettings settings;         // one beam
   std::int64_t chunk_codes = 20;  // between two parts of the sound
 };
@@ -73,14 +73,15 @@ class SpeechQueue {
     struct Sound {
       std::vector<float> samples;
       bool is_whole = false;
+      bool has_begun = false;  // to be handed out
     };
     std::map<std::size_t, Sound> kept;  // of pieces that are not handed out yet
     std::int64_t codes = 0;             // of pieces that are whole
     bool has_failed = false;
 
-    bool is_spoken() const { return !has_failed && sounding == request.pieces.size(); }
+    bool is_spoken() const { return !has_failed && sounding == request.text.pieces.size(); }
     bool is_over() const { return has_failed || is_spoken() || speech->is_cancelled(); }
-    bool wants_place() const { return started < request.pieces.size() && !is_over(); }
+    bool wants_place() const { return started < request.text.pieces.size() && !is_over(); }
   };
   // A piece that is being spoken.
   struct Place {
@@ -100,6 +101,7 @@ class SpeechQueue {
   void hear(std::size_t place);
   void hand_out(Talk& talk, std::size_t piece, std::vector<float> samples, bool is_whole);
   bool has_place(const Talk& talk) const;
+  void add_silence(Talk& talk, std::int64_t ms);
   void end_talks();
   void count_load();  // with the mutex held
   void fail(Talk& talk, std::exception_ptr failure);

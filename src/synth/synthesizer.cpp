@@ -15,7 +15,6 @@
 #include "model/vocoder.h"
 #include "run/model_folder.h"
 #include "synth/decode_engine.h"
-#include "synth/pieces.h"
 #include "synth/sampling.h"
 #include "weights/tensor_files.h"
 
@@ -156,23 +155,26 @@ Voice Synthesizer::voice_of(const std::vector<at::Tensor>& clips,
   return reference_(placed, lengths);
 }
 
-SpokenPiece Synthesizer::finish(GeneratedRow row, const Voice& voice, double speed) const {
-  const auto latents = with_speed(row.states, speed);
-  const auto samples = vocoder_(latents, voice.speaker.to(device_));
+SpokenPiece Synthesizer::finish(GeneratedRow row, const TextPiece& piece, const Voices& voices,
+                                double speed) const {
+  const auto latents = with_speed(row.states, speed * piece.rate);
+  const auto samples = vocoder_(latents, voices.of(piece.voice).speaker.to(device_));
   return {std::move(row.codes), to_host(latents), to_host(samples), row.stopped};
 }
 
-void Synthesizer::speak(std::span<const TextPiece> pieces, const Voice& voice,
+void Synthesizer::speak(std::span<const TextPiece> pieces, const Voices& voices,
                         const SpeakSettings& settings, const OnCodes& on_codes,
                         const OnPiece& on_piece) {
   const c10::AutoGradMode no_gradients(false);
   std::vector<DecodePrefix> prefixes;
-  for (const auto& piece : pieces) prefixes.push_back({voice.latents, piece.ids, piece.number});
+  for (const auto& piece : pieces) {
+    prefixes.push_back({voices.of(piece.voice).latents, piece.ids, piece.number});
+  }
   if (settings.sampling.beams > 1) {
     for (std::size_t place = 0; place < prefixes.size(); ++place) {
       auto row = generate_with_beams(*engine_, prefixes[place], settings.sampling);
       const auto codes = static_cast<std::int64_t>(row.codes.size());
-      on_piece(place, finish(std::move(row), voice, settings.speed));
+      on_piece(place, finish(std::move(row), pieces[place], voices, settings.speed));
       if (on_codes && !on_codes(codes)) return;
     }
     return;
@@ -184,7 +186,7 @@ void Synthesizer::speak(std::span<const TextPiece> pieces, const Voice& voice,
       on_piece(row.row, finish({.codes = {row.codes.begin(), row.codes.end()},
                                 .states = row.states,
                                 .stopped = row.codes.back() == model_.config.gpt.stop_audio},
-                               voice, settings.speed));
+                               pieces[row.row], voices, settings.speed));
       is_spoken[row.row] = true;
     }
     const auto before = std::exchange(reported[row.row], row.codes.size());
@@ -194,29 +196,31 @@ void Synthesizer::speak(std::span<const TextPiece> pieces, const Voice& voice,
       engine_->generate(prefixes, settings.sampling, {.every = kCodesBetweenReports, .hear = hear});
   for (std::size_t place = 0; place < rows.size(); ++place) {
     if (is_spoken[place]) continue;
-    on_piece(place, finish(std::move(rows[place]), voice, settings.speed));
+    on_piece(place, finish(std::move(rows[place]), pieces[place], voices, settings.speed));
   }
 }
 
-SpokenPiece Synthesizer::stream(const TextPiece& piece, const Voice& voice,
+SpokenPiece Synthesizer::stream(const TextPiece& piece, const Voices& voices,
                                 const SpeakSettings& settings, std::int64_t chunk_codes,
                                 const OnSound& on_sound) {
-  PieceStream stream = sound_of(voice, settings.speed);
+  PieceStream stream = sound_of(piece, voices, settings.speed);
   std::vector<at::Tensor> sent;
   const auto hear = [&](const RowSoFar& row) {
     const auto sound = stream.add(row);
     sent.push_back(at::tensor(sound, at::kFloat));
     return on_sound(sound, row.ended);
   };
-  const std::vector<DecodePrefix> prefixes = {{voice.latents, piece.ids, piece.number}};
+  const std::vector<DecodePrefix> prefixes = {
+      {voices.of(piece.voice).latents, piece.ids, piece.number}};
   auto row = std::move(
       engine_->generate(prefixes, settings.sampling, {.every = chunk_codes, .hear = hear}).front());
-  const auto latents = to_host(with_speed(row.states, settings.speed));
+  const auto latents = to_host(with_speed(row.states, settings.speed * piece.rate));
   return {std::move(row.codes), latents, at::cat(sent), row.stopped};
 }
 
-PieceStream Synthesizer::sound_of(const Voice& voice, double speed) const {
-  return {vocoder_, voice.speaker.to(device_), speed};
+PieceStream Synthesizer::sound_of(const TextPiece& piece, const Voices& voices,
+                                  double speed) const {
+  return {vocoder_, voices.of(piece.voice).speaker.to(device_), speed * piece.rate};
 }
 
 PieceStream::PieceStream(const WindowedVocoder& vocoder, at::Tensor speaker, double speed)

@@ -18,8 +18,9 @@
 #include "model/reference_voice.h"
 #include "model/vocoder.h"
 #include "synth/decode_engine.h"
-#include "synth/pieces.h"
 #include "synth/sampling.h"
+#include "synth/sound_seams.h"
+#include "synth/text_pieces.h"
 #include "synth/voice.h"
 #include "synth/windowed_vocoder.h"
 #include "text/vocabulary.h"
@@ -98,27 +99,29 @@ class Synthesizer {
   // Of clips as read_references() gives them.
   Voice voice_of(const std::vector<at::Tensor>& clips, const ReferenceLengths& lengths) const;
 
-  // At most rows() pieces, or any number with beams, which are searched one piece after another.
-  // Pieces that are spoken together come in the order in which they end. When on_codes ends the
-  // work, the others come as far as they were spoken.
-  void speak(std::span<const TextPiece> pieces, const Voice& voice, const SpeakSettings& settings,
+  // Each piece in its voice and at its rate; pauses are the caller's. At most rows() pieces, or any
+  // number with beams, which are searched one piece after another. Pieces that are spoken together
+  // come in the order in which they end. When on_codes ends the work, the others come as far as
+  // they were spoken.
+  void speak(std::span<const TextPiece> pieces, const Voices& voices, const SpeakSettings& settings,
              const OnCodes& on_codes, const OnPiece& on_piece);
 
   // The same sound up to the fades, handed out after each `chunk_codes` codes. Beams are not
   // possible here.
-  SpokenPiece stream(const TextPiece& piece, const Voice& voice, const SpeakSettings& settings,
+  SpokenPiece stream(const TextPiece& piece, const Voices& voices, const SpeakSettings& settings,
                      std::int64_t chunk_codes, const OnSound& on_sound);
 
   // For who speaks many texts that come and go: places of the engine, and the sound of a piece
   // whose codes are made there.
   DecodeEngine& engine() { return *engine_; }
-  PieceStream sound_of(const Voice& voice, double speed) const;
+  PieceStream sound_of(const TextPiece& piece, const Voices& voices, double speed) const;
 
   std::int64_t rows() const { return rows_; }
   std::int64_t sample_rate() const;
 
  private:
-  SpokenPiece finish(GeneratedRow row, const Voice& voice, double speed) const;
+  SpokenPiece finish(GeneratedRow row, const TextPiece& piece, const Voices& voices,
+                     double speed) const;
 
   const SpeakingModel& model_;
   c10::Device device_;

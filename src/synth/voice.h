@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -14,6 +16,18 @@
 #include "model/reference_voice.h"
 
 namespace myxtts {
+
+// The voices of a request: its own, and those that its text names.
+struct Voices {
+  Voices(Voice request, std::map<std::string, Voice> named = {})
+      : own(std::move(request)), by_name(std::move(named)) {}
+
+  // The request's own for an empty name; others must be there.
+  const Voice& of(const std::string& name) const { return name.empty() ? own : by_name.at(name); }
+
+  Voice own;
+  std::map<std::string, Voice> by_name;
+};
 
 // How much of reference clips a model's config.json listens to.
 ReferenceLengths reference_lengths(const ReferenceConfig& config, std::int64_t sample_rate);

@@ -216,6 +216,12 @@ def network():
     put("subtitles", "subrip", "\ufeff1\r\n00:00:01,000 --> 00:00:02,500 X1:5\r\n- <i>Yes</i>, {\\an8}\r\n[door] no.\r\n\r\n"
         "00:00:03.000 --> 00:00:02.000\r\nback\r\n\r\nmore\r\n7\r\n0:4:5,6 --> 1:0:0\r\n♪\r\n")
     put("subtitles", "webvtt", "WEBVTT a\n\nSTYLE\n::cue{}\n\nNOTE x\n\nid\n00:01.000 --> 00:02.000 line:0\n<v A>1 &lt; 2\n")
+    put("ssml", "plain", "One.[pause]Two [pause 250ms]three [pause 1.5s] [pause x] [pause 5")
+    put("ssml", "speak", "<?xml version='1.0'?>\n<speak version='1.1' xml:lang='de-DE'><p><s>A &lt; b</s><break time='250ms'/></p>"
+        "<prosody rate='-20%'>c<break strength='weak'/><sub alias='d e'>f</sub></prosody></speak>")
+    put("ssml", "say-as", "<speak>a <lang xml:lang='fr'>b</lang> <voice name='anna'>c</voice> <say-as interpret-as='ordinal'>3</say-as>"
+        "<say-as interpret-as='telephone'>555-01</say-as><say-as interpret-as='characters'>ABC</say-as><!-- d --></speak>")
+    put("lexicon", "words", "# names\n\nnguyen\twin\nSQL\tsequel\ten\nnew york\tnoo yawk\n\u6771\u4eac\ttokyo\tja\nnew\tnoo\r\n")
     put("corrections", "page", {"format": "myxtts-corrections", "version": 1, "clips": [
         {"clip": "a-0001", "was": "teh", "text": "the"}, {"clip": "a-0002", "accepted": False}]})
 

@@ -9,7 +9,7 @@
 #include "audio/audio_file.h"
 #include "base/error.h"
 #include "support/temporary_folder.h"
-#include "synth/pieces.h"
+#include "synth/sound_seams.h"
 #include "synth/sound_writer.h"
 
 namespace myxtts::sound_test {

@@ -35,23 +35,40 @@ class Queue : public testing::Test {
   SpeechRequest request(int number) const {
     const TextEncoder encoder(model_.vocabulary, parse_language("en"));
     const std::string text = number % 3 == 0 ? "One. " : "A first sentence. And another one. ";
-    return {.pieces = text_pieces(text + std::to_string(number), parse_language("en"), encoder, 12),
-            .voice = voices_[static_cast<std::size_t>(number) % voices_.size()],
-            .settings = {.sampling = {.seed = static_cast<std::uint64_t>(number)},
-                         .speed = number % 4 == 0 ? 1.3 : 1.0},
-            .chunk_codes = 5 + number % 3};
+    SpeechRequest request{.text = {.pieces = text_pieces(text + std::to_string(number),
+                                                         parse_language("en"), encoder, 12)},
+                          .voices = voices_[static_cast<std::size_t>(number) % voices_.size()],
+                          .settings = {.sampling = {.seed = static_cast<std::uint64_t>(number)},
+                                       .speed = number % 4 == 0 ? 1.3 : 1.0},
+                          .chunk_codes = 5 + number % 3};
+    if (number % 6 == 1) ask_for_more(request);
+    return request;
+  }
+
+  // Silence, and another voice and speed for the last piece.
+  void ask_for_more(SpeechRequest& request) const {
+    request.voices.by_name.emplace("other", voices_.front());
+    request.text.pieces.front().pause_ms = 30;
+    request.text.pieces.back().pause_ms = 50;
+    request.text.pieces.back().voice = "other";
+    request.text.pieces.back().rate = 0.8;
+    request.text.pause_ms = 70;
   }
 
   // As the command line streams it.
   std::vector<float> alone(const SpeechRequest& request) const {
     Synthesizer synthesizer(model_, c10::kCPU, 1);
     std::vector<float> all;
-    for (std::size_t piece = 0; piece < request.pieces.size(); ++piece) {
+    const auto be_silent = [&](std::int64_t ms) {
+      all.resize(all.size() + static_cast<std::size_t>(synthesizer.sample_rate() * ms / 1000));
+    };
+    for (std::size_t piece = 0; piece < request.text.pieces.size(); ++piece) {
+      be_silent(request.text.pieces[piece].pause_ms);
       bool starts = true;
-      synthesizer.stream(request.pieces[piece], request.voice, request.settings,
+      synthesizer.stream(request.text.pieces[piece], request.voices, request.settings,
                          request.chunk_codes, [&](std::span<const float> samples, bool is_last) {
                            std::vector<float> sound(samples.begin(), samples.end());
-                           fade_seams(sound, piece, request.pieces.size(),
+                           fade_seams(sound, piece, request.text.pieces.size(),
                                       synthesizer.sample_rate(),
                                       {.starts = starts, .ends = is_last});
                            starts = starts && sound.empty();
@@ -59,6 +76,7 @@ class Queue : public testing::Test {
                            return true;
                          });
     }
+    be_silent(request.text.pause_ms);
     return all;
   }
 
@@ -134,7 +152,7 @@ TEST_F(Queue, AReaderThatLeavesFreesItsPlaceForWhoWaits) {
 TEST_F(Queue, ATextThatCannotBeSpokenFailsAlone) {
   Synthesizer synthesizer(model_, c10::kCPU, kPlaces);
   auto too_long = request(1);
-  too_long.pieces.front().ids.assign(1000, 5);
+  too_long.text.pieces.front().ids.assign(1000, 5);
   SpeechQueue queue(synthesizer, 8);
   const auto bad = queue.say(too_long);
   const auto good = queue.say(request(3));
@@ -145,7 +163,7 @@ TEST_F(Queue, ATextThatCannotBeSpokenFailsAlone) {
 TEST_F(Queue, ItsEndFailsWhatIsStillSpoken) {
   model_.tensors.at("gpt.mel_head.bias")[model_.config.gpt.stop_audio] = -1e3;  // never stops
   auto endless = request(4);
-  endless.pieces.resize(1000, endless.pieces.front());
+  endless.text.pieces.resize(1000, endless.text.pieces.front());
   Synthesizer synthesizer(model_, c10::kCPU, 1);
   std::shared_ptr<Speech> left;
   {

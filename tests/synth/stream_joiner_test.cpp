@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "synth/pieces.h"
+#include "synth/sound_seams.h"
 
 #include <ATen/ATen.h>
 #include <fmt/format.h>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "synth/pieces.h"
+#include "synth/text_pieces.h"
 
 #include <sstream>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "text/vocabulary.h"
 
 namespace myxtts::text_pieces_test {
@@ -94,6 +95,42 @@ TEST_F(TextPieces, AHundredThousandLettersAreTaken) {
   std::size_t count = 0;
   for (const auto& piece : pieces(text)) count += words(piece.text).size();
   EXPECT_EQ(count, words(text).size());
+}
+
+TEST_F(TextPieces, WhatATextAsksForGoesWithItsPieces) {
+  TextCutter cutter(vocabulary_, Language::En, 12, Lexicon("mr x\tmister ex\n", "words.tsv"));
+  const auto text = cutter.cut(
+      "<speak>Mr  X says<break time='300ms'/><voice name='anna'><prosody rate='fast'>a longer "
+      "sentence</prosody></voice>.<break time='1s'/></speak>",
+      "text");
+  std::string told;
+  for (const auto& piece : text.pieces) {
+    told += fmt::format("{} {}|{}|{}|{}\n", piece.number, piece.pause_ms, piece.text, piece.voice,
+                        piece.rate);
+  }
+  EXPECT_EQ(told,
+            "0 0|mister||1\n1 0|ex says||1\n2 300|a longer|anna|1.25\n3 0|sentence|anna|1.25\n4 "
+            "0|.||1\n");
+  EXPECT_EQ(text.pause_ms, 1000);
+}
+
+TEST_F(TextPieces, ATextWithoutMarksIsCutAsItAlwaysWas) {
+  TextCutter cutter(vocabulary_, Language::En, 30);
+  const std::string text = "One  sentence. Another one\nof two lines, which is a bit longer. End.";
+  const auto marked = cutter.cut(text, "text").pieces;
+  const auto plain = pieces(text, 30);
+  ASSERT_EQ(marked.size(), plain.size());
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    EXPECT_EQ(marked[i].ids, plain[i].ids);
+    EXPECT_EQ(marked[i].number, plain[i].number);
+    EXPECT_EQ(marked[i].pause_ms, 0);
+  }
+}
+
+TEST_F(TextPieces, ALanguageThatTheVocabularyDoesNotKnowIsRefusedWhereItIsNamed) {
+  TextCutter cutter(vocabulary_, Language::En, 30);
+  EXPECT_THROW(cutter.cut("<speak>a <lang xml:lang='fr'>b</lang></speak>", "text"), ConfigError);
+  EXPECT_THROW(TextCutter(vocabulary_, Language::Fr, 30), ConfigError);
 }
 
 }  // namespace

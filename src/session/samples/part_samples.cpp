@@ -25,7 +25,7 @@
 #include "run/model_folder.h"
 #include "synth/copy_synthesis.h"
 #include "synth/decode_engine.h"
-#include "synth/pieces.h"
+#include "synth/sound_seams.h"
 #include "synth/sampling.h"
 #include "synth/synthesizer.h"
 #include "text/tokenizer.h"
