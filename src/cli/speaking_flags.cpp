@@ -38,10 +38,15 @@ void declare_text(CLI::App& app, SpeakingFlags& flags) {
   app.add_option(
          "--text-file", flags.text_file,
          "A file with a text on each line, - for standard input; each becomes a numbered sound "
-         "file. With a folder as --out a line may be ID|TEXT and becomes ID.wav")
+         "file. With a folder as --out a line may be ID|TEXT and becomes ID.wav. A file in SSML is "
+         "one "
+         "text")
       ->type_name("FILE");
   app.add_flag("--join", flags.join,
                "Makes one sound file of all lines of --text-file, with a short pause between them");
+  app.add_option("--lexicon", flags.lexicon,
+                 "How words are said: on each line a word, a tab and what to say in its place")
+      ->type_name("FILE");
   app.add_option("--resynthesize", flags.resynthesize,
                  "In place of a text: a clip, a corpus or a manifest whose clips are said again, "
                  "through DVAE, GPT and decoder, into the folder --out")
@@ -125,6 +130,7 @@ GivenFlags flags_of_texts_here(const SpeakingFlags& flags) {
   const SpeakingFlags usual;
   const ReferenceFlags& reference = flags.reference;
   return {{"--save-voice", !flags.save_voice.empty()},
+          {"--lexicon", !flags.lexicon.empty()},
           {"--cond-len", reference.cond_len.has_value()},
           {"--cond-chunk", reference.cond_chunk.has_value()},
           {"--max-ref-len", reference.max_ref_len.has_value()},
@@ -229,6 +235,7 @@ void require_files(const SpeakingFlags& flags) {
   std::vector<std::pair<const char*, std::filesystem::path>> named;
   for (const auto& clip : flags.references) named.emplace_back("--reference", clip);
   if (!flags.voice.empty()) named.emplace_back("--voice", flags.voice);
+  if (!flags.lexicon.empty()) named.emplace_back("--lexicon", flags.lexicon);
   if (!flags.text_file.empty() && flags.text_file != "-") {
     named.emplace_back("--text-file", flags.text_file);
   }

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/message_text.h"
 #include "cli/synthesize.h"
+#include "text/markup.h"
 #include "text/unicode.h"
 
 namespace myxtts {
@@ -75,44 +76,77 @@ void require_own_file(std::map<fs::path, std::size_t>& written, const fs::path& 
                   first->second, number, repair_utf8(out.filename().string())));
 }
 
-std::vector<std::string> lines_of(const fs::path& file) {
+std::string text_of(const fs::path& file) {
   const bool is_input = file == "-";
   if (is_input && ::isatty(STDIN_FILENO) != 0) {
     log_info("synthesize", "type what to say, a text on each line, and Ctrl-D at the end");
   }
-  std::istringstream text(read_text_file(is_input ? fs::path("/dev/stdin") : file,
-                                         "text of --text-file", kLargestTextFile));
+  return read_text_file(is_input ? fs::path("/dev/stdin") : file, "text", kLargestTextFile);
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
   std::vector<std::string> lines;
-  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
   return lines;
 }
 
+std::string name_of(const fs::path& file) {
+  return file == "-" ? "standard input" : file.string();
+}
+
+// Where a text stands, for messages.
+std::string subject_of(const SpeakingFlags& flags, std::size_t line) {
+  return fmt::format("Text {} of {}", line, name_of(flags.text_file));
+}
+
+SpeakingJob job_of(fs::path out, TextPieces text) {
+  return {.name = {},
+          .out = std::move(out),
+          .pieces = std::move(text.pieces),
+          .pause_ms = text.pause_ms};
+}
+
+// A document is one text, which a folder has no name for.
+void require_one_file(const SpeakingFlags& flags) {
+  if (!goes_into_folder(flags)) return;
+  throw ConfigError(fmt::format(
+      "{} is one text in SSML, and --out {} is a folder; name a file, such as --out {}.",
+      name_of(flags.text_file), shell_word(flags.out.string()),
+      shell_word((flags.out / "speech.wav").string())));
+}
+
 // A file for each line.
-std::vector<SpeakingJob> separate_jobs(const SpeakingFlags& flags, const CutText& cut) {
+std::vector<SpeakingJob> separate_jobs(const SpeakingFlags& flags, const std::string& all,
+                                       const CutText& cut) {
   std::vector<SpeakingJob> jobs;
   std::map<fs::path, std::size_t> written;  // the line that each file is of
   const bool in_folder = goes_into_folder(flags);
   std::size_t number = 0;
-  for (const std::string& line : lines_of(flags.text_file)) {
+  for (const std::string& line : lines_of(all)) {
     ++number;
     if (!in_folder) refuse_id(flags, line, number);
     const auto [id, text] = in_folder ? named_line(line, number) : std::pair(std::string(), line);
-    jobs.push_back({fmt::format("line {}", number),
-                    in_folder ? flags.out / (id + ".wav") : numbered(flags.out, number),
-                    cut(text)});
+    jobs.push_back(job_of(in_folder ? flags.out / (id + ".wav") : numbered(flags.out, number),
+                          cut(text, subject_of(flags, number))));
+    jobs.back().name = fmt::format("line {}", number);
     if (!jobs.back().pieces.empty()) require_own_file(written, jobs.back().out, number);
   }
   return jobs;
 }
 
 // One file of all lines.
-SpeakingJob joined_job(const SpeakingFlags& flags, const CutText& cut) {
+SpeakingJob joined_job(const SpeakingFlags& flags, const std::string& all, const CutText& cut) {
   SpeakingJob job{.name = "", .out = flags.out, .pieces = {}};
   std::size_t number = 0;
-  for (const std::string& line : lines_of(flags.text_file)) {
+  for (const std::string& line : lines_of(all)) {
     refuse_id(flags, line, ++number);
-    const auto pieces = cut(line);
-    if (pieces.empty()) continue;
+    auto [pieces, pause_ms] = cut(line, subject_of(flags, number));
+    if (pieces.empty()) {
+      job.pause_ms += pause_ms;
+      continue;
+    }
+    pieces.front().pause_ms += std::exchange(job.pause_ms, pause_ms);
     job.pieces.insert(job.pieces.end(), pieces.begin(), pieces.end());
     job.ends.push_back(job.pieces.size() - 1);
   }
@@ -124,18 +158,19 @@ SpeakingJob joined_job(const SpeakingFlags& flags, const CutText& cut) {
 std::vector<SpeakingJob> jobs_of(const SpeakingFlags& flags, const CutText& cut) {
   std::vector<SpeakingJob> jobs;
   if (flags.text) {
-    jobs.push_back({"", flags.out, cut(*flags.text)});
+    jobs.push_back(job_of(flags.out, cut(*flags.text, "--text")));
+  } else if (const std::string text = text_of(flags.text_file); is_ssml(text)) {
+    require_one_file(flags);
+    jobs.push_back(job_of(flags.out, cut(text, name_of(flags.text_file))));
   } else if (flags.join) {
-    jobs.push_back(joined_job(flags, cut));
+    jobs.push_back(joined_job(flags, text, cut));
   } else {
-    jobs = separate_jobs(flags, cut);
+    jobs = separate_jobs(flags, text, cut);
   }
   std::erase_if(jobs, [](const SpeakingJob& job) { return job.pieces.empty(); });
   if (jobs.empty()) {
     throw ConfigError(fmt::format("There is nothing to say: {} is empty.",
-                                  flags.text               ? "--text"
-                                  : flags.text_file == "-" ? "standard input"
-                                                           : flags.text_file.string()));
+                                  flags.text ? "--text" : name_of(flags.text_file)));
   }
   return jobs;
 }

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -15,6 +17,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/files.h"
+#include "base/error.h"
 #include "base/interruption.h"
 #include "base/log.h"
 #include "base/message_text.h"
@@ -25,7 +28,7 @@
 #include "synth/speaking.h"
 #include "synth/synthesizer.h"
 #include "synth/voice.h"
-#include "text/tokenizer.h"
+#include "text/lexicon.h"
 #include "text/unicode.h"
 
 namespace myxtts {
@@ -35,17 +38,10 @@ namespace fs = std::filesystem;
 namespace {
 
 // Signs that a model was never taught come out as babble.
-void warn_of_unknown_signs(const std::vector<SpeakingJob>& jobs, const TextEncoder& encoder,
-                           std::int64_t unknown) {
-  std::vector<char32_t> signs;
-  for (const auto& job : jobs) {
-    for (const auto& piece : job.pieces) {
-      if (std::ranges::find(piece.ids, unknown) == piece.ids.end()) continue;
-      for (const char32_t sign : encoder.unknown_signs(encoder.encode(piece.text).clean)) {
-        if (std::ranges::find(signs, sign) == signs.end()) signs.push_back(sign);
-      }
-    }
-  }
+void warn_of_unknown_signs(const std::vector<SpeakingJob>& jobs, TextCutter& cutter) {
+  std::vector<TextPiece> pieces;
+  for (const auto& job : jobs) pieces.insert(pieces.end(), job.pieces.begin(), job.pieces.end());
+  const auto signs = cutter.unknown_signs(pieces);
   if (signs.empty()) return;
   log_warning("synthesize",
               "the model was never taught {}; is this its language, in the letters of its training "
@@ -54,13 +50,40 @@ void warn_of_unknown_signs(const std::vector<SpeakingJob>& jobs, const TextEncod
 }
 
 std::vector<SpeakingJob> make_jobs(const SpeakingFlags& flags, const SpeakingModel& model) {
-  const Language language = parse_language(flags.language);
-  const TextEncoder encoder(model.vocabulary, language);
-  const auto most = most_text_tokens(model.config.gpt);
-  const auto jobs = jobs_of(
-      flags, [&](const std::string& text) { return text_pieces(text, language, encoder, most); });
-  warn_of_unknown_signs(jobs, encoder, model.vocabulary.unknown());
+  TextCutter cutter(model.vocabulary, parse_language(flags.language),
+                    most_text_tokens(model.config.gpt),
+                    flags.lexicon.empty() ? Lexicon() : Lexicon::load(flags.lexicon));
+  const auto jobs = jobs_of(flags, [&](const std::string& text, const std::string& subject) {
+    return cutter.cut(text, subject);
+  });
+  warn_of_unknown_signs(jobs, cutter);
   return jobs;
+}
+
+// A voice that a text names: one that came with the model, or a file.
+Voice named_voice(const std::string& name, const SpeakingModel& model) {
+  const auto names = speaker_names(model.folder);
+  if (std::ranges::find(names, name) != names.end()) {
+    return read_speaker(model.folder, name, model.config);
+  }
+  if (fs::exists(name)) return read_voice(name, model.config);
+  throw DataError(
+      fmt::format("The text asks for the voice \"{}\", which did not come with {} and is no file; "
+                  "make one with "
+                  "myxtts synthesize --model {} --reference CLIP --save-voice FILE.",
+                  printable(name), model.folder.string(), shell_word(model.folder.string())));
+}
+
+std::map<std::string, Voice> named_voices(const std::vector<SpeakingJob>& jobs,
+                                          const SpeakingModel& model) {
+  std::map<std::string, Voice> voices;
+  for (const auto& job : jobs) {
+    for (const auto& piece : job.pieces) {
+      if (piece.voice.empty() || voices.contains(piece.voice)) continue;
+      voices.emplace(piece.voice, named_voice(piece.voice, model));
+    }
+  }
+  return voices;
 }
 
 // Where the voice comes from: a file, or clips that the model has to listen to.
@@ -120,16 +143,17 @@ int run_synthesize(SpeakingFlags flags) {
   const bool speaks = flags.text || !flags.text_file.empty();
   const auto jobs = speaks ? make_jobs(flags, model) : std::vector<SpeakingJob>();
   const VoiceSource source = find_voice(flags, model);
+  auto named = named_voices(jobs, model);
   log_info("synthesize", "loading {}", flags.model.string());
   warn_of_untrained_parts(flags.model);
   read_ahead(model);
   Synthesizer synthesizer(model, device, rows_for(flags, jobs));
-  const auto voice = make_voice(flags, source, synthesizer);
+  const Voices voices(make_voice(flags, source, synthesizer), std::move(named));
   if (!speaks) return 0;
   if (goes_into_folder(flags)) fs::create_directories(flags.out);
 
   const Interruption interruption;
-  Speaking speaking(synthesizer, voice, settings, interruption);
+  Speaking speaking(synthesizer, voices, settings, interruption);
   if (!flags.dump.empty()) speaking.keep_everything();
   const bool is_whole = flags.stream ? speaking.stream(jobs.front(), flags.stream_chunk)
                                      : speaking.speak(jobs, synthesizer.rows());

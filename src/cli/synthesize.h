@@ -29,6 +29,7 @@ struct SpeakingFlags {
   std::optional<std::string> text;
   std::filesystem::path text_file;  // "-": standard input
   bool join = false;
+  std::filesystem::path lexicon;
   std::filesystem::path resynthesize;
   std::filesystem::path out;
   std::filesystem::path dump;
@@ -63,8 +64,9 @@ void declare_speaking_flags(CLI::App& app, SpeakingFlags& flags);
 // where what is to be written cannot be.
 void check(const SpeakingFlags& flags);
 
-// A text as the pieces that it is spoken in; none where there is nothing to say.
-using CutText = std::function<std::vector<TextPiece>(const std::string&)>;
+// A text as the pieces that it is spoken in; none where there is nothing to say. `subject` says
+// where it stands.
+using CutText = std::function<TextPieces(const std::string& text, const std::string& subject)>;
 
 // What --text or --text-file asks for, each text with the file it goes to; blank lines are left
 // out. Throws DataError, and ConfigError when nothing is left or an id names no file.

@@ -73,9 +73,9 @@ class RemoteJob {
 }  // namespace
 
 int synthesize_remotely(const SpeakingFlags& flags) {
-  const auto jobs = jobs_of(flags, [](const std::string& text) {
+  const auto jobs = jobs_of(flags, [](const std::string& text, const std::string&) {
     const bool is_blank = text.find_first_not_of(" \t\r") == std::string::npos;
-    return is_blank ? std::vector<TextPiece>() : std::vector<TextPiece>{{.text = text, .ids = {}}};
+    return is_blank ? TextPieces() : TextPieces{.pieces = {{.text = text, .ids = {}}}};
   });
   const char* given = std::getenv(kServerKey);
   const std::string key = given == nullptr ? "" : given;

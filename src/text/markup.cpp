@@ -473,15 +473,18 @@ void SsmlReader::say_as(const Open& element) {
 
 }  // namespace
 
+bool is_ssml(std::string_view text) {
+  const auto begin = strip_left(text);
+  return begin.starts_with("<speak") || begin.starts_with("<?xml");
+}
+
 MarkedText read_marked_text(std::string_view text, Language language, const std::string& subject) {
   constexpr std::size_t kLargestDocument = std::size_t{256} << 20U;  // bytes, of a parser of ints
-  const auto begin = strip_left(text);
-  const bool is_ssml = begin.starts_with("<speak") || begin.starts_with("<?xml");
-  if (!is_ssml) return read_plain(text, language, subject);
+  if (!is_ssml(text)) return read_plain(text, language, subject);
   if (text.size() > kLargestDocument) {
     throw DataError(fmt::format("{} is larger than 256 MB; cut it into several.", subject));
   }
-  return SsmlReader(text, text.size() - begin.size(), language, subject).read();
+  return SsmlReader(text, text.size() - strip_left(text).size(), language, subject).read();
 }
 
 }  // namespace myxtts

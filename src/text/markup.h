@@ -25,8 +25,11 @@ struct MarkedText {
   std::int64_t pause_ms = 0;  // silence after the last span
 };
 
-// Reads a text in which [pause], [pause 500ms] and [pause 1.5s] are silence; or, where it begins
-// with "<speak", a document in a part of SSML: speak, p, s, break, prosody rate, lang, voice, sub
+// Whether a text is a document in SSML: it begins with "<speak" or, in its whole form, "<?xml".
+bool is_ssml(std::string_view text);
+
+// Reads a text in which [pause], [pause 500ms] and [pause 1.5s] are silence;; or a
+// document in a part of SSML: speak, p, s, break, prosody rate, lang, voice, sub
 // and say-as. `language` is that of the request. The text is valid UTF-8; `subject` opens messages.
 // Throws DataError with line and column for marks and documents that cannot be followed: nothing is
 // left out unsaid. Any thread may call it.
