@@ -16,8 +16,8 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
-#include "base/files.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/interruption.h"
 #include "base/log.h"
 #include "base/message_text.h"
