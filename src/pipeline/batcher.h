@@ -52,7 +52,7 @@ struct LoadedBatch {
 };
 
 // One clip to be loaded into its place.
-struct ClipJob {
+struct LoadJob {
   std::int64_t batch = 0;
   std::size_t index = 0;  // in the batch
   ClipNumber clip = 0;

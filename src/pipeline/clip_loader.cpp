@@ -62,7 +62,7 @@ std::int64_t thread_nanoseconds() {
 
 }  // namespace
 
-ClipLoader::ClipLoader(const BatchSource& source, BoundedQueue<ClipJob>& jobs, BatchWindow& window,
+ClipLoader::ClipLoader(const BatchSource& source, BoundedQueue<LoadJob>& jobs, BatchWindow& window,
                        const PipelineOptions& options)
     : source_(source),
       jobs_(jobs),
@@ -89,7 +89,7 @@ void ClipLoader::run(std::size_t worker) {
 void ClipLoader::work(std::size_t worker) {
   LoadMeter& meter = *meters_[worker];
   while (wait_for_turn(worker)) {
-    std::optional<ClipJob> job;
+    std::optional<LoadJob> job;
     {
       const auto waiting = meter.waiting_for_input();
       job = jobs_.pop();

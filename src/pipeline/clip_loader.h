@@ -32,7 +32,7 @@ ClipResult load_clip(const BatchSource& source, ClipNumber number, std::int64_t 
 // Everything it is given outlives it.
 class ClipLoader {
  public:
-  ClipLoader(const BatchSource& source, BoundedQueue<ClipJob>& jobs, BatchWindow& window,
+  ClipLoader(const BatchSource& source, BoundedQueue<LoadJob>& jobs, BatchWindow& window,
              const PipelineOptions& options);
 
   // Works until the jobs end or it is stopped. Never throws: a failure goes to whoever takes
@@ -56,7 +56,7 @@ class ClipLoader {
   void work(std::size_t worker);
 
   const BatchSource& source_;
-  BoundedQueue<ClipJob>& jobs_;
+  BoundedQueue<LoadJob>& jobs_;
   BatchWindow& window_;
   const std::int64_t code_stride_;
   std::vector<std::unique_ptr<LoadMeter>> meters_;  // one for each worker

@@ -54,7 +54,7 @@ class HostStages {
 
   const PipelineOptions options_;
   BatchWindow window_;
-  BoundedQueue<ClipJob> jobs_;
+  BoundedQueue<LoadJob> jobs_;
   BoundedQueue<LoadedBatch> settled_;
   StagingPool blocks_;
   BoundedQueue<HostBatch> staged_;

@@ -25,7 +25,7 @@ bool is_before(const DataPosition& position, const std::optional<DataPosition>& 
 
 }  // namespace
 
-Reader::Reader(const BatchSource& source, BatchWindow& window, BoundedQueue<ClipJob>& jobs,
+Reader::Reader(const BatchSource& source, BatchWindow& window, BoundedQueue<LoadJob>& jobs,
                std::int64_t trainers)
     : source_(source), window_(window), jobs_(jobs), trainers_(trainers) {
   MYXTTS_CHECK(trainers == 1 || trainers == source.ranks(), "{} trainers for {} ranks", trainers,

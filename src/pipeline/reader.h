@@ -27,7 +27,7 @@ namespace myxtts {
 class Reader {
  public:
   // `trainers` is 1, for the source's own rank, or the number of its ranks.
-  Reader(const BatchSource& source, BatchWindow& window, BoundedQueue<ClipJob>& jobs,
+  Reader(const BatchSource& source, BatchWindow& window, BoundedQueue<LoadJob>& jobs,
          std::int64_t trainers = 1);
 
   // Works from `position` up to `end` (nothing: for ever), or until it is stopped. Never
@@ -45,7 +45,7 @@ class Reader {
 
   const BatchSource& source_;
   BatchWindow& window_;
-  BoundedQueue<ClipJob>& jobs_;
+  BoundedQueue<LoadJob>& jobs_;
   const std::int64_t trainers_;
   LoadMeter meter_;
   std::atomic<std::int64_t> clips_ = 0;

@@ -100,7 +100,7 @@ struct Bench {
   }
 
   BatchWindow window{4};
-  BoundedQueue<ClipJob> jobs{100};
+  BoundedQueue<LoadJob> jobs{100};
   ClipLoader loader;
 };
 

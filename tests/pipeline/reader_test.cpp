@@ -16,7 +16,7 @@ using test::MemoryCorpus;
 TEST(Reader, HandsOutEveryClipOfThePlanInOrder) {
   MemoryCorpus corpus({.clips = 10, .batch_size = 4});
   BatchWindow window(100);
-  BoundedQueue<ClipJob> jobs(100);
+  BoundedQueue<LoadJob> jobs(100);
   std::vector<ClipNumber> asked_early;
   corpus.on_read_ahead = [&](ClipNumber number) { asked_early.push_back(number); };
 
@@ -43,7 +43,7 @@ TEST(Reader, HandsOutEveryClipOfThePlanInOrder) {
 TEST(Reader, TellsTheSourceWhenItComesToAnEpoch) {
   MemoryCorpus corpus({.clips = 10, .batch_size = 4});
   BatchWindow window(100);
-  BoundedQueue<ClipJob> jobs(100);
+  BoundedQueue<LoadJob> jobs(100);
   std::vector<std::int64_t> epochs;
   corpus.on_epoch = [&](std::int64_t epoch) { epochs.push_back(epoch); };
   Reader(corpus, window, jobs).run({4, 1}, DataPosition{6, 2});
@@ -55,7 +55,7 @@ TEST(Reader, BehindItsEndThereIsNothingToRead) {
   corpus.on_batch = [](DataPosition) { throw DataError("A batch was asked for."); };
   for (const DataPosition from : {DataPosition{3, 1}, DataPosition{4, 0}, DataPosition{2, 2}}) {
     BatchWindow window(100);
-    BoundedQueue<ClipJob> jobs(100);
+    BoundedQueue<LoadJob> jobs(100);
     Reader(corpus, window, jobs).run(from, DataPosition{2, 2});
     EXPECT_FALSE(window.take().has_value());
     EXPECT_TRUE(jobs.ended());
@@ -65,7 +65,7 @@ TEST(Reader, BehindItsEndThereIsNothingToRead) {
 TEST(Reader, GivesABatchItsPlaceBeforeItHandsOutItsClips) {
   MemoryCorpus corpus({.clips = 8, .batch_size = 4});
   BatchWindow window(1);
-  BoundedQueue<ClipJob> jobs(100);
+  BoundedQueue<LoadJob> jobs(100);
   Reader reader(corpus, window, jobs);
   BlockedThread thread([&] { reader.run({0, 0}, std::nullopt); });
   thread.wait_until_asleep();
@@ -78,7 +78,7 @@ TEST(Reader, GivesABatchItsPlaceBeforeItHandsOutItsClips) {
 TEST(Reader, CountsTheBytesOfDecodedClips) {
   MemoryCorpus corpus({.clips = 4, .batch_size = 4});
   BatchWindow window(9);
-  BoundedQueue<ClipJob> jobs(100);
+  BoundedQueue<LoadJob> jobs(100);
   Reader(corpus, window, jobs).run({0, 0}, DataPosition{1, 0});
   std::size_t bytes = 0;
   for (ClipNumber number = 0; number < 4; ++number) bytes += 2 * corpus.samples(number).size();
@@ -91,7 +91,7 @@ TEST(Reader, AFailureReachesTheBatcherAndEndsTheDecoders) {
     if (position.step == 2) throw DataError("The index was cut short.");
   };
   BatchWindow window(100);
-  BoundedQueue<ClipJob> jobs(100);
+  BoundedQueue<LoadJob> jobs(100);
   Reader(corpus, window, jobs).run({0, 0}, std::nullopt);
   EXPECT_THROW((void)window.take(), DataError);
   EXPECT_FALSE(jobs.pop().has_value());
@@ -100,7 +100,7 @@ TEST(Reader, AFailureReachesTheBatcherAndEndsTheDecoders) {
 TEST(Reader, LeavesWhenItWaitsForTheDecodersAndIsStopped) {
   MemoryCorpus corpus;
   BatchWindow window(100);
-  BoundedQueue<ClipJob> jobs(3);
+  BoundedQueue<LoadJob> jobs(3);
   Reader reader(corpus, window, jobs);
   BlockedThread thread([&] { reader.run({0, 0}, std::nullopt); });
   thread.wait_until_asleep();
