@@ -315,7 +315,7 @@ TEST_F(Clips, WhatComesBeforeADamagedPlaceIsUsedAndSaid) {
   EXPECT_EQ(clips()["recordings"][0]["clips"].size(), 2U);
 }
 
-// Full while it decodes, while it writes clips and while it writes lists.
+// Full while it decodes, and while it writes clips.
 TEST_F(Clips, AFullDiskIsASentenceAndWithRoomTheSameCommandEndsAlike) {
   recording("talk", 20);
   ASSERT_EQ(with_subtitles({"talk"}).exit_code, 0);
