@@ -448,7 +448,7 @@ void check_chain(const EffectiveConfig& config) {
   if (names_one &&
       config.origin_of("train.stages").name == own_file_of_resumed(config.values).string()) {
     throw ConfigError(fmt::format(
-        "{} holds a run of several stages ({}): continue it without --stage, or give this stage a "
+        "{} holds a run of several parts ({}): continue it without --stage, or give this part a "
         "folder of its own with --checkpoint-dir.",
         config.values.run.checkpoint_dir.string(), format_parts(*config.values.train.stages)));
   }

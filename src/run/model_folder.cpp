@@ -102,7 +102,7 @@ void require_rows_of_vocabulary(const SafetensorsReader& weights, const fs::path
 
 // Streams the file with `grown` in place of the tensors of these names.
 void write_grown_weights(const fs::path& path, const SafetensorsReader& weights,
-                   const NamedTensors& grown) {
+                         const NamedTensors& grown) {
   TensorViews views = weights.tensors();
   for (const auto& [name, tensor] : grown) {
     views.at(name).shape = tensor.sizes().vec();
@@ -137,7 +137,7 @@ void write_grown_folder(const fs::path& model, const ExtendedVocabulary& extende
                                parse_model_config(with_text_ids(old_json, ids, subject), subject)));
 
   write_grown_weights(target / files::kModel, weights,
-                grow_vocabulary(read_tensors(model / files::kModel), growth_plan(extended)));
+                      grow_vocabulary(read_tensors(model / files::kModel), growth_plan(extended)));
   ids.count = extended.new_rows();
   write_file_atomically(target / files::kConfig, bytes_of(with_text_ids(old_json, ids, subject)));
   write_file_atomically(target / files::kVocabulary, bytes_of(extended.json));
