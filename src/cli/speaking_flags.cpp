@@ -312,13 +312,13 @@ void check(const SpeakingFlags& flags) {
   if (flags.play) require_player();
   require(flags.stream_chunk >= 1,
           fmt::format("--stream-chunk is {}; it must be 1 or more.", flags.stream_chunk));
-  if (flags.server.empty()) require_files(flags);
   require(flags.batch >= 1 && flags.batch <= kLargestBatch,
           fmt::format("--batch is {}; it must be from 1 to {}.", flags.batch, kLargestBatch));
   check(flags.device);
   require(!flags.trim_db || (std::isfinite(*flags.trim_db) && *flags.trim_db > 0.0),
           fmt::format("--trim-db is {}; it must be above 0.", flags.trim_db.value_or(0.0)));
   check_outputs(flags);
+  if (flags.server.empty()) require_files(flags);
 }
 
 }  // namespace myxtts
