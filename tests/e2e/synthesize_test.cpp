@@ -17,14 +17,8 @@
 #include <gtest/gtest.h>
 
 #include "audio/audio_file.h"
-#include "config/model_json.h"
-#include "model/checkpoint_specs.h"
-#include "model/named_tensors.h"
-#include "model/speaker_encoder.h"
-#include "support/program.h"
-#include "support/temporary_folder.h"
+#include "e2e/speaking_bench.h"
 #include "synth/synthesizer.h"
-#include "text/vocabulary.h"
 #include "weights/tensor_files.h"
 
 namespace myxtts::test::synthesize_test {
@@ -32,75 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string vocabulary() {
-  return std::string(std::getenv("MYXTTS_TEST_DATA")) + "/golden/text/vocab.json";
-}
-
-// A tiny model of random weights that babbles, and a clip of a voice.
-class Synthesize : public testing::Test {
- protected:
-  Synthesize() {
-    const Vocabulary vocab = Vocabulary::load(vocabulary());
-    config_.gpt.text_ids = vocab.rows();
-    config_.gpt.start_text = vocab.start();
-    config_.gpt.stop_text = vocab.stop();
-    config_.gpt.max_audio_tokens = 63;  // 60 codes at most
-    fs::create_directory(model_folder());
-    std::ofstream(model_folder() / "config.json") << print_model_config(config_);
-    fs::copy_file(vocabulary(), model_folder() / "vocab.json");
-    write_tensors(model_folder() / "model.safetensors", new_model());
-    write_tone("me.wav", 140.0, 3.0);
-  }
-
-  fs::path model_folder() const { return folder_ / "model"; }
-  std::string file(const std::string& name) const { return (folder_ / name).string(); }
-
-  void write_tone(const std::string& name, double hz, double seconds, double loudness = 0.4) const {
-    std::vector<float> samples(static_cast<std::size_t>(seconds * 24000.0));
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-      const double t = static_cast<double>(i) / 24000.0;
-      samples[i] = static_cast<float>(loudness * std::sin(6.28318530718 * hz * t) *
-                                      (1.0 + 0.5 * std::sin(6.28318530718 * 3.0 * t)));
-    }
-    write_wav(folder_ / name, samples, 24000);
-  }
-
-  NamedTensors new_model() const {
-    auto tensors = initialise(checkpoint_specs(config_), 3);
-    for (const auto& [name, table] : speaker_encoder_tables(config_.speaker_encoder)) {
-      tensors.emplace(kSpeakerEncoderPrefix + name, table);
-    }
-    tensors.at("mel_stats").fill_(2.0);
-    tensors.at("hifigan_decoder.waveform_decoder.conv_post.weight").mul_(10.0);
-    tensors.at("gpt.mel_head.weight").mul_(3.0);
-    tensors.at("gpt.mel_head.bias")[config_.gpt.stop_audio] = -1e3;
-    return tensors;
-  }
-
-  std::vector<std::string> arguments(const std::vector<std::string>& more) const {
-    std::vector<std::string> all = {"synthesize", "--model", model_folder().string()};
-    if (in_one_thread_) all.insert(all.end(), {"--threads", "1"});
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
-  }
-
-  ProgramResult speak(const std::vector<std::string>& more) const {
-    return run_program(arguments(more));
-  }
-
-  // With a voice, a language and a file to write.
-  ProgramResult say(const std::string& text, const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> all = {"--reference", file("me.wav"), "--language", "en",
-                                    "--text",      text,           "--out",      file("a.wav")};
-    all.insert(all.end(), more.begin(), more.end());
-    return speak(all);
-  }
-
-  TemporaryFolder folder_;
-  ModelConfig config_ = model_preset("tiny");
-  // A team of threads meets many times for each code, which takes its time where others run too.
-  bool in_one_thread_ = true;
-};
+class Synthesize : public SpeakingBench {};
 
 TEST_F(Synthesize, SpeaksAndSaysHowFast) {
   in_one_thread_ = false;
@@ -302,60 +228,6 @@ TEST_F(Synthesize, LinesAreJoinedIntoOneFileWithPausesBetweenThem) {
   ASSERT_EQ(raw.exit_code, 0) << raw.err;
   EXPECT_NE(raw.err.find("means " + file("run/best")), std::string::npos) << raw.err;
   EXPECT_EQ(raw.out.size(), 2 * sound.samples.size()) << "one sound may go to a pipe";
-}
-
-TEST_F(Synthesize, PausesAreSilenceOfTheirLengthWhereTheyStand) {
-  const std::string text = "[pause 250ms]Hello.[pause 1s]There.[pause 100ms]";
-  ASSERT_EQ(say(text, {"--dump", file("d")}).exit_code, 0);
-  const auto sound = read_audio(file("a.wav"));
-  const auto pieces = read_tensors(file("d")).at("pieces");  // [2, 4]
-  ASSERT_EQ(pieces.size(0), 2);
-  const std::int64_t before = 6000;
-  const std::int64_t between = before + pieces[0][3].item<std::int64_t>();
-  const std::int64_t after = between + 24000 + pieces[1][3].item<std::int64_t>();
-  ASSERT_EQ(sound.frames(), after + 2400);
-  const auto samples = at::tensor(sound.samples);
-  EXPECT_EQ(samples.slice(0, 0, before).abs().max().item<float>(), 0.0F);
-  EXPECT_EQ(samples.slice(0, between, between + 24000).abs().max().item<float>(), 0.0F);
-  EXPECT_EQ(samples.slice(0, after).abs().max().item<float>(), 0.0F);
-  EXPECT_GT(samples.slice(0, before, between).abs().max().item<float>(), 0.0F);
-  in_one_thread_ = true;
-  ASSERT_EQ(say(text, {"--stream", "--dump", file("s")}).exit_code, 0);
-  EXPECT_EQ(read_audio(file("a.wav")).frames(), sound.frames()) << "a stream has them too";
-}
-
-// The voice of a document's part, its speed, and what is said in place of a word.
-TEST_F(Synthesize, ADocumentInSsmlIsOneTextThatIsSpokenAsItAsks) {
-  write_tone("other.wav", 90.0, 2.0);
-  ASSERT_EQ(
-      speak({"--reference", file("other.wav"), "--save-voice", file("other.voice")}).exit_code, 0);
-  std::ofstream(file("talk.ssml"))
-      << "<?xml version='1.0'?>\n<speak>\n <s>SQL.</s>\n <voice name='" << file("other.voice")
-      << "'><prosody rate='fast'>Hello.</prosody></voice>\n</speak>\n";
-  std::ofstream(file("words.tsv")) << "# how\nSQL\tsequel\n";
-  const auto result =
-      speak({"--reference", file("me.wav"), "--language", "en", "--text-file", file("talk.ssml"),
-             "--lexicon", file("words.tsv"), "--out", file("talk.wav"), "--dump", file("d")});
-  ASSERT_EQ(result.exit_code, 0) << result.err;
-  const auto talk = read_tensors(file("d"));
-  ASSERT_EQ(talk.at("pieces").size(0), 2);
-  EXPECT_EQ(talk.at("pieces")[1][2].item<std::int64_t>(), 48) << "60 codes at 1.25 of the speed";
-
-  ASSERT_EQ(say("sequel.", {"--dump", file("plain")}).exit_code, 0);
-  const auto plain = read_tensors(file("plain"));
-  const auto words = plain.at("text_ids").size(0);
-  EXPECT_TRUE(talk.at("text_ids").slice(0, 0, words).equal(plain.at("text_ids")));
-  EXPECT_TRUE(talk.at("codes").slice(0, 0, 60).equal(plain.at("codes"))) << "in its own voice";
-
-  // The second piece of a text, as the number of a piece is part of its draws.
-  ASSERT_EQ(speak({"--voice", file("other.voice"), "--language", "en", "--text",
-                   "<speak><s>Sequel.</s><prosody rate='fast'>Hello.</prosody></speak>", "--out",
-                   file("a.wav"), "--dump", file("alone")})
-                .exit_code,
-            0);
-  EXPECT_TRUE(
-      talk.at("codes").slice(0, 60).equal(read_tensors(file("alone")).at("codes").slice(0, 60)))
-      << "in the voice that it names";
 }
 
 TEST_F(Synthesize, LongTextHasNoJumpsAtItsSeams) {
