@@ -230,23 +230,6 @@ void check_sources(const SpeakingFlags& flags) {
   if (!goes_into_folder(flags)) check_sound_output(flags.out);
 }
 
-// Before a model is loaded.
-void require_files(const SpeakingFlags& flags) {
-  std::vector<std::pair<const char*, std::filesystem::path>> named;
-  for (const auto& clip : flags.references) named.emplace_back("--reference", clip);
-  if (!flags.voice.empty()) named.emplace_back("--voice", flags.voice);
-  if (!flags.lexicon.empty()) named.emplace_back("--lexicon", flags.lexicon);
-  if (!flags.text_file.empty() && flags.text_file != "-") {
-    named.emplace_back("--text-file", flags.text_file);
-  }
-  for (const auto& [flag, path] : named) {
-    std::error_code unreadable;
-    const auto type = std::filesystem::status(path, unreadable).type();
-    if (type != std::filesystem::file_type::not_found) continue;
-    throw DataError(fmt::format("{} {}: there is no such file.", flag, path.string()));
-  }
-}
-
 void check_combinations(const SpeakingFlags& flags) {
   const bool has_file = !flags.text_file.empty();
   require(has_file || !flags.join, "--join joins the lines of --text-file; give that too.");
@@ -318,7 +301,22 @@ void check(const SpeakingFlags& flags) {
   require(!flags.trim_db || (std::isfinite(*flags.trim_db) && *flags.trim_db > 0.0),
           fmt::format("--trim-db is {}; it must be above 0.", flags.trim_db.value_or(0.0)));
   check_outputs(flags);
-  if (flags.server.empty()) require_files(flags);
+}
+
+void require_inputs(const SpeakingFlags& flags) {
+  std::vector<std::pair<const char*, std::filesystem::path>> named;
+  for (const auto& clip : flags.references) named.emplace_back("--reference", clip);
+  if (!flags.voice.empty()) named.emplace_back("--voice", flags.voice);
+  if (!flags.lexicon.empty()) named.emplace_back("--lexicon", flags.lexicon);
+  if (!flags.text_file.empty() && flags.text_file != "-") {
+    named.emplace_back("--text-file", flags.text_file);
+  }
+  for (const auto& [flag, path] : named) {
+    std::error_code unreadable;
+    const auto type = std::filesystem::status(path, unreadable).type();
+    if (type != std::filesystem::file_type::not_found) continue;
+    throw DataError(fmt::format("{} {}: there is no such file.", flag, path.string()));
+  }
 }
 
 }  // namespace myxtts

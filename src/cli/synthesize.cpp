@@ -139,6 +139,7 @@ int run_synthesize(SpeakingFlags flags) {
   if (!flags.resynthesize.empty()) return resynthesize(flags);
   const auto device = open_device(flags.device);
   const auto model = open_speaking_model(flags.model);
+  require_inputs(flags);
   const SpeakSettings settings{sampling_of(flags.sampling, model.sampling), flags.speed};
   const bool speaks = flags.text || !flags.text_file.empty();
   const auto jobs = speaks ? make_jobs(flags, model) : std::vector<SpeakingJob>();

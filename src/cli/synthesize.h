@@ -64,6 +64,9 @@ void declare_speaking_flags(CLI::App& app, SpeakingFlags& flags);
 // where what is to be written cannot be.
 void check(const SpeakingFlags& flags);
 
+// Throws DataError for files that are not there, with the flag that names them.
+void require_inputs(const SpeakingFlags& flags);
+
 // A text as the pieces that it is spoken in; none where there is nothing to say. `subject` says
 // where it stands.
 using CutText = std::function<TextPieces(const std::string& text, const std::string& subject)>;
