@@ -168,11 +168,11 @@ void refuse_default_folder(const EffectiveConfig& config) {
   refuse_no_run("", folder, flag_of_run_near("--resume", "."));
 }
 
-// Of a checkpoint it is no more known here than that it is a model. Its run is named by "latest".
+// Of a checkpoint it is no more known here than that it is a model, and of another run nothing.
 void require_checkpoint(const fs::path& path) {
   std::error_code unreadable;
   const bool is_of_run = folder_of(path).filename() == "checkpoints";
-  if (is_of_run || fs::exists(path / "config.json", unreadable)) return;
+  if (is_of_run || is_run(path) || fs::exists(path / "config.json", unreadable)) return;
   refuse_no_run(path.string() + " ", path, flag_of_run_near("--resume", path));
 }
 
