@@ -10,7 +10,7 @@
 
 #include <myxtts/audio/audio_file.h>
 #include <myxtts/synth/speech_queue.h>
-#include <myxtts/text/tokenizer.h>
+#include <myxtts/synth/text_pieces.h>
 
 int main(int count, char** words) try {
   using namespace myxtts;
@@ -19,15 +19,14 @@ int main(int count, char** words) try {
   Synthesizer synthesizer(model, c10::kCPU, /*rows=*/4);
   const auto lengths = reference_lengths(model.reference, model.config.decoder.input_sample_rate);
   const Voice voice = synthesizer.voice_of(read_references(model, {words[2]}, lengths), lengths);
-  const TextEncoder encoder(model.vocabulary, Language::En);
+  TextCutter cutter(model.vocabulary, Language::En, most_text_tokens(model.config.gpt));
 
   SpeechQueue queue(synthesizer, /*most_waiting=*/64);
   std::vector<std::shared_ptr<Speech>> speeches;
   for (int i = 3; i < count; ++i) {
-    speeches.push_back(queue.say(
-        {.pieces = text_pieces(words[i], Language::En, encoder, synthesizer.most_text_tokens()),
-         .voice = voice,
-         .settings = {.sampling = model.sampling}}));
+    speeches.push_back(queue.say({.text = cutter.cut(words[i], "the text"),
+                                  .voices = voice,
+                                  .settings = {.sampling = model.sampling}}));
   }
   for (std::size_t i = 0; i < speeches.size(); ++i) {
     std::vector<float> sound;

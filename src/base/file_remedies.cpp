@@ -47,7 +47,9 @@ std::string placeholder_of(std::string_view start) {
 }
 
 std::string permission_remedy(const std::filesystem::path& path, FileUse use) {
-  std::filesystem::path refused = std::filesystem::absolute(path).lexically_normal();
+  constexpr uid_t kFirstPerson = 1000;  // below it are the system and its services
+  const std::filesystem::path named = std::filesystem::absolute(path).lexically_normal();
+  std::filesystem::path refused = named;
   struct stat status {};
   while (::stat(refused.c_str(), &status) != 0 && refused.has_relative_path()) {
     refused = refused.parent_path();
@@ -63,6 +65,10 @@ std::string permission_remedy(const std::filesystem::path& path, FileUse use) {
                   : fmt::format("Type chmod -R u+rX {} to be allowed to.", word);
   }
   const std::string owner = name_of_user(status.st_uid);
+  if (refused != named || status.st_uid < kFirstPerson) {  // not to be taken from its owner
+    return writes ? fmt::format("It belongs to {}: give a path in a folder of yours.", owner)
+                  : fmt::format("It belongs to {}: have it copied to a folder of yours.", owner);
+  }
   return writes ? fmt::format(
                       "It belongs to {}: give a path in a folder of yours, or type sudo "
                       "chown -R \"$USER\" {} to make it yours.",

@@ -19,8 +19,8 @@ std::string placeholder_of(std::string_view start);
 void require_no_placeholder(const MappedFile& file);
 
 // What lets the user read or write a path that the system refuses, as one sentence: chmod for what
-// is the user's own, chown or another place for what belongs to somebody else, and for root, whom
-// no permission stops, another place.
+// is the user's own, another place for what belongs to somebody else (or chown, where that is a
+// person and the very path that was named), and for root, whom no permission stops, another place.
 enum class FileUse { Read, Write };
 std::string permission_remedy(const std::filesystem::path& path, FileUse use);
 

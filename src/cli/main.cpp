@@ -237,7 +237,7 @@ int main(int argument_count, char** arguments) {
   } catch (const DeviceError& error) {
     return report(error, kDeviceError);
   } catch (const Interrupted& interrupted) {
-    report_error("Interrupted; what was begun is removed.");
+    report_error("Interrupted; what was begun is removed. Type the same command to begin again.");
     return kExitBySignal + interrupted.signal;
   } catch (const std::filesystem::filesystem_error& error) {
     report_error(

@@ -6,6 +6,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -76,12 +77,33 @@ void require_own_file(std::map<fs::path, std::size_t>& written, const fs::path& 
                   first->second, number, repair_utf8(out.filename().string())));
 }
 
+std::string name_of(const fs::path& file) {
+  return file == "-" ? "standard input" : file.string();
+}
+
+// Text in another encoding would be babbled.
+void require_utf8(std::string_view text, const std::string& name) {
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
+    throw DataError(fmt::format(
+        "{} is text in UTF-16; write it in UTF-8, as with iconv -f UTF-16 -t UTF-8.", name));
+  }
+  if (const auto at = first_invalid_utf8(text)) {
+    throw DataError(fmt::format(
+        "{} is not UTF-8 at byte {}; write it in UTF-8, as with iconv -f ISO-8859-1 -t UTF-8.",
+        name, *at));
+  }
+}
+
 std::string text_of(const fs::path& file) {
   const bool is_input = file == "-";
   if (is_input && ::isatty(STDIN_FILENO) != 0) {
     log_info("synthesize", "type what to say, a text on each line, and Ctrl-D at the end");
   }
-  return read_text_file(is_input ? fs::path("/dev/stdin") : file, "text", kLargestTextFile);
+  std::string text =
+      read_text_file(is_input ? fs::path("/dev/stdin") : file, "text", kLargestTextFile);
+  require_utf8(text, name_of(file));
+  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);  // a byte-order mark
+  return text;
 }
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -89,10 +111,6 @@ std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
   return lines;
-}
-
-std::string name_of(const fs::path& file) {
-  return file == "-" ? "standard input" : file.string();
 }
 
 // Where a text stands, for messages.

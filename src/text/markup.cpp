@@ -105,12 +105,33 @@ std::optional<std::int64_t> read_duration(std::string_view text) {
 
 // Marks in plain text.
 
+// Of the same length.
+std::string ascii_lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+// Elements that nobody means to have read aloud.
+void refuse_elements(std::string_view text, const std::string& subject) {
+  for (const std::string_view element : {"<break", "<prosody", "<say-as"}) {
+    const auto at = text.find(element);
+    if (at == text.npos) continue;
+    throw DataError(fmt::format("{}, {}: {}> is SSML; put the whole text into <speak>...</speak>.",
+                                subject, place_in(text, at), element));
+  }
+}
+
 MarkedText read_plain(std::string_view text, Language language, const std::string& subject) {
   constexpr std::string_view kMark = "[pause";
+  refuse_elements(text, subject);
+  const std::string lower = ascii_lower(text);
   SpanMaker spans;
   const Manner manner{.language = language};
   std::size_t said = 0;
-  for (std::size_t at = text.find(kMark); at != text.npos; at = text.find(kMark, at + 1)) {
+  for (std::size_t at = lower.find(kMark); at != lower.npos; at = lower.find(kMark, at + 1)) {
     const auto end = text.find(']', at);
     if (end == text.npos) break;
     const auto inside = text.substr(at + kMark.size(), end - at - kMark.size());
@@ -474,8 +495,8 @@ void SsmlReader::say_as(const Open& element) {
 }  // namespace
 
 bool is_ssml(std::string_view text) {
-  const auto begin = strip_left(text);
-  return begin.starts_with("<speak") || begin.starts_with("<?xml");
+  const std::string begin = to_lower(strip_left(text).substr(0, 6));
+  return begin == "<speak" || begin.starts_with("<?xml");
 }
 
 MarkedText read_marked_text(std::string_view text, Language language, const std::string& subject) {

@@ -172,6 +172,14 @@ TEST(PermissionRemedy, IsChmodForWhatIsOnesOwnAndNeverForWhatIsSomebodyElses) {
   EXPECT_EQ(said.find("chmod"), std::string::npos) << said;
   EXPECT_TRUE(said.starts_with("It belongs to user 54321: ")) << said;
   EXPECT_NE(said.find("sudo chown -R \"$USER\" " + name), std::string::npos) << said;
+  testing::internal::CaptureStderr();
+  in_child([] {
+    if (setuid(kNobody) != 0) return 2;
+    std::cerr << permission_remedy("/no-such-home/.cache/a", FileUse::Write);
+    return 0;
+  });
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "It belongs to root: give a path in a folder of yours.");
 }
 
 TEST(PermissionRemedy, OfRootIsAnotherPlace) {

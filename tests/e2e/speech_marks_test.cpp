@@ -41,7 +41,7 @@ TEST_F(SpeechMarks, ADocumentInSsmlIsOneTextThatIsSpokenAsItAsks) {
   ASSERT_EQ(
       speak({"--reference", file("other.wav"), "--save-voice", file("other.voice")}).exit_code, 0);
   std::ofstream(file("talk.ssml"))
-      << "<?xml version='1.0'?>\n<speak>\n <s>SQL.</s>\n <voice name='" << file("other.voice")
+      << "\xEF\xBB\xBF<?xml version='1.0'?>\n<speak>\n <s>SQL.</s>\n <voice name='" << file("other.voice")
       << "'><prosody rate='fast'>Hello.</prosody></voice>\n</speak>\n";
   std::ofstream(file("words.tsv")) << "# how\nSQL\tsequel\n";
   const auto result =

@@ -359,6 +359,9 @@ TEST_F(Synthesize, BadInputIsAnsweredWithASentence) {
   std::ofstream(file("ids.txt")) << "\nhello-1|Hello.\n";
   std::ofstream(file("talk.ssml")) << "<speak>\n<audio src='a.wav'/></speak>\n";
   std::ofstream(file("words.tsv")) << "alone\n";
+  std::ofstream(file("latin.txt")) << "Caf\xe9\n";
+  std::ofstream(file("wide.txt")) << "\xff\xfe"
+                                  << "H\n";
   const at::Tensor latents = at::zeros({1, config_.gpt.perceiver_latents, config_.gpt.width});
   const at::Tensor speaker = at::zeros({1, config_.decoder.speaker_dim, 1});
   write_tensors(file("nan.voice"),
@@ -403,6 +406,12 @@ TEST_F(Synthesize, BadInputIsAnsweredWithASentence) {
        with(usual, {"--reference", me, "--lexicon", file("words.tsv")})},
       {3, "--lexicon none.tsv: there is no such file",
        with(usual, {"--reference", me, "--lexicon", "none.tsv"})},
+      {3,
+       "latin.txt is not UTF-8 at byte 3; write it in UTF-8, as with iconv",
+       {"--reference", me, "--language", "en", "--text-file", file("latin.txt"), "--out", out}},
+      {3,
+       "wide.txt is text in UTF-16; write it in UTF-8, as with iconv",
+       {"--reference", me, "--language", "en", "--text-file", file("wide.txt"), "--out", out}},
       {2, "There is no voice", usual},
       {2, "it knows en, ", {"--reference", me, "--language", "xx", "--text", "Hi.", "--out", out}},
       {2,

@@ -49,7 +49,7 @@ TEST(Marks, PlainTextIsOneSpan) {
 TEST(Marks, PausesStandBeforeWhatFollowsThem) {
   EXPECT_EQ(read("One.[pause]Two. [pause 250ms] Three.[pause 1.5s]"),
             "0|One.|en\n400|Two.|en\n250|Three.|en\n1500");
-  EXPECT_EQ(read("[pause 1s][pause 200ms]One"), "1200|One|en\n0");
+  EXPECT_EQ(read("[pause 1s][Pause 200ms]One"), "1200|One|en\n0");
   EXPECT_EQ(read("a [pause for breath] b [pause"), "0|a [pause for breath] b [pause|en\n0");
 }
 
@@ -59,6 +59,13 @@ TEST(Marks, AWrongPauseIsNamedWithItsPlace) {
             "500ms] or [pause 1.5s].");
   EXPECT_EQ(fault_of("é[pause 61s]").substr(0, 24), "--text, line 1, column 2");
   EXPECT_EQ(fault_of("a[pause 40s][pause 40s]b").substr(0, 25), "--text, line 1, column 13");
+  EXPECT_EQ(fault_of("Hi <break time='1s'/> there"),
+            "--text, line 1, column 4: <break> is SSML; put the whole text into "
+            "<speak>...</speak>.");
+  EXPECT_EQ(
+      fault_of("<Speak>Hi.</Speak>"),
+      "--text, line 1, column 1: <Speak> is not known; there are speak, p, s, break, prosody, "
+      "lang, voice, sub, say-as.");
 }
 
 TEST(Ssml, ParagraphsAndSentencesAreSpansOfTheirOwn) {
