@@ -29,6 +29,15 @@ constexpr double kSlowestRate = 0.25;
 constexpr double kFastestRate = 4.0;
 constexpr std::size_t kDeepest = 64;  // elements within one another
 
+// Of the same length, and of any bytes.
+std::string ascii_lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
 // "line 3, column 14" of the byte `at`.
 std::string place_in(std::string_view text, std::size_t at) {
   const auto before = text.substr(0, std::min(at, text.size()));
@@ -104,15 +113,6 @@ std::optional<std::int64_t> read_duration(std::string_view text) {
 }
 
 // Marks in plain text.
-
-// Of the same length.
-std::string ascii_lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
 
 // Elements that nobody means to have read aloud.
 void refuse_elements(std::string_view text, const std::string& subject) {
@@ -495,7 +495,7 @@ void SsmlReader::say_as(const Open& element) {
 }  // namespace
 
 bool is_ssml(std::string_view text) {
-  const std::string begin = to_lower(strip_left(text).substr(0, 6));
+  const std::string begin = ascii_lower(strip_left(text).substr(0, 6));
   return begin == "<speak" || begin.starts_with("<?xml");
 }
 

@@ -41,8 +41,8 @@ TEST_F(SpeechMarks, ADocumentInSsmlIsOneTextThatIsSpokenAsItAsks) {
   ASSERT_EQ(
       speak({"--reference", file("other.wav"), "--save-voice", file("other.voice")}).exit_code, 0);
   std::ofstream(file("talk.ssml"))
-      << "\xEF\xBB\xBF<?xml version='1.0'?>\n<speak>\n <s>SQL.</s>\n <voice name='" << file("other.voice")
-      << "'><prosody rate='fast'>Hello.</prosody></voice>\n</speak>\n";
+      << "\xEF\xBB\xBF<?xml version='1.0'?>\n<speak>\n <s>SQL.</s>\n <voice name='"
+      << file("other.voice") << "'><prosody rate='fast'>Hello.</prosody></voice>\n</speak>\n";
   std::ofstream(file("words.tsv")) << "# how\nSQL\tsequel\n";
   const auto result =
       speak({"--reference", file("me.wav"), "--language", "en", "--text-file", file("talk.ssml"),

@@ -46,6 +46,13 @@ TEST(Marks, PlainTextIsOneSpan) {
   EXPECT_EQ(read("  "), "0");
 }
 
+// What a text begins with is looked at byte by byte, and a letter may have several.
+TEST(Marks, TextsOfEveryScriptAreRead) {
+  EXPECT_EQ(read("a\u0633\u0644\u0627\u0645", Language::Fa), "0|a\u0633\u0644\u0627\u0645|fa\n0");
+  EXPECT_EQ(read("\u4f60\u597d\u5417", Language::Zh), "0|\u4f60\u597d\u5417|zh-cn\n0");
+  EXPECT_EQ(read("abcd\u4f60", Language::Zh), "0|abcd\u4f60|zh-cn\n0");
+}
+
 TEST(Marks, PausesStandBeforeWhatFollowsThem) {
   EXPECT_EQ(read("One.[pause]Two. [pause 250ms] Three.[pause 1.5s]"),
             "0|One.|en\n400|Two.|en\n250|Three.|en\n1500");
