@@ -5,9 +5,6 @@
 #include <numeric>
 #include <utility>
 
-#include <unicode/uchar.h>
-#include <unicode/uscript.h>
-
 #include "listen/character_errors.h"
 #include "text/cleaner.h"
 #include "text/unicode.h"
@@ -26,31 +23,8 @@ bool is_in(std::u32string_view signs, char32_t c) {
   return signs.find(c) != std::u32string_view::npos;
 }
 
-bool is_mark(char32_t c) {
-  constexpr std::uint32_t kMarks = U_GC_M_MASK;
-  return (U_MASK(u_charType(static_cast<UChar32>(c))) & kMarks) != 0;
-}
-
 bool is_letter(char32_t c) {
   return c != kNoCodePoint && c != '_' && (is_word(c) || is_mark(c));
-}
-
-// Whether each character stands for itself: its script has no blanks.
-bool is_alone(char32_t c) {
-  if (c < 0x0E00) return false;
-  UErrorCode error = U_ZERO_ERROR;
-  switch (uscript_getScript(static_cast<UChar32>(c), &error)) {
-    case USCRIPT_HAN:
-    case USCRIPT_HIRAGANA:
-    case USCRIPT_KATAKANA:
-    case USCRIPT_THAI:
-    case USCRIPT_LAO:
-    case USCRIPT_KHMER:
-    case USCRIPT_MYANMAR:
-      return true;
-    default:
-      return false;
-  }
 }
 
 std::size_t length_of(char32_t c) {
@@ -72,7 +46,7 @@ std::vector<std::pair<std::size_t, std::size_t>> find_words(std::string_view tex
     const bool is_inside = begin != kNoWord;
     if (is_letter(c)) {
       const bool is_mark_of_one = is_inside && is_mark(c);
-      if ((is_alone(c) || is_alone(before)) && !is_mark_of_one) end_word(at);
+      if ((is_unspaced(c) || is_unspaced(before)) && !is_mark_of_one) end_word(at);
       if (begin == kNoWord) begin = at;
     } else if (is_in(kBefore, c) && is_digit(next)) {
       end_word(at);

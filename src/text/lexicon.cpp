@@ -6,8 +6,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <unicode/uchar.h>
-#include <unicode/uscript.h>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -19,26 +17,9 @@ namespace {
 
 constexpr std::size_t kLargestLexicon = std::size_t{64} << 20U;  // bytes
 
-// Of scripts that leave no blanks between words each character is a word of its own.
-bool stands_alone(char32_t sign) {
-  UErrorCode error = U_ZERO_ERROR;
-  switch (uscript_getScript(static_cast<UChar32>(sign), &error)) {
-    case USCRIPT_HAN:
-    case USCRIPT_HIRAGANA:
-    case USCRIPT_KATAKANA:
-    case USCRIPT_THAI:
-    case USCRIPT_LAO:
-    case USCRIPT_KHMER:
-    case USCRIPT_MYANMAR:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // Letters, digits and the marks upon them.
 bool is_part_of_word(char32_t sign) {
-  return is_word(sign) || (U_GET_GC_MASK(static_cast<UChar32>(sign)) & U_GC_M_MASK) != 0;
+  return is_word(sign) || is_mark(sign);
 }
 
 // A run of letters, a run of blanks, or one sign.
@@ -58,10 +39,10 @@ TextWord word_at(std::string_view text, std::size_t begin) {
     while (end < text.size() && is_space(code_point_at(text, end))) end += length(end);
     return {begin, end, " "};
   }
-  const bool is_run = is_part_of_word(first) && !stands_alone(first);
+  const bool is_run = is_part_of_word(first) && !is_unspaced(first);
   while (is_run && end < text.size()) {
     const char32_t next = code_point_at(text, end);
-    if (!is_part_of_word(next) || stands_alone(next)) break;
+    if (!is_part_of_word(next) || is_unspaced(next)) break;
     end += length(end);
   }
   return {begin, end, to_lower(text.substr(begin, end - begin))};

@@ -11,6 +11,7 @@
 #include <unicode/casemap.h>
 #include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
+#include <unicode/uscript.h>
 
 #include "base/error.h"
 
@@ -88,6 +89,28 @@ char32_t decode(std::string_view text, std::size_t at) {
 }
 
 }  // namespace detail
+
+bool is_mark(char32_t c) {
+  constexpr std::uint32_t kMarks = U_GC_M_MASK;
+  return (U_MASK(u_charType(static_cast<UChar32>(c))) & kMarks) != 0;
+}
+
+bool is_unspaced(char32_t c) {
+  if (c < 0x0E00) return false;  // before Thai, the first of them
+  UErrorCode error = U_ZERO_ERROR;
+  switch (uscript_getScript(static_cast<UChar32>(c), &error)) {
+    case USCRIPT_HAN:
+    case USCRIPT_HIRAGANA:
+    case USCRIPT_KATAKANA:
+    case USCRIPT_THAI:
+    case USCRIPT_LAO:
+    case USCRIPT_KHMER:
+    case USCRIPT_MYANMAR:
+      return true;
+    default:
+      return false;
+  }
+}
 
 std::string repair_utf8(std::string_view bytes, std::size_t* replaced) {
   std::string text;

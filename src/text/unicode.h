@@ -45,6 +45,12 @@ inline bool is_digit(char32_t c) {
                   : (detail::classes_beyond_ascii(c) & detail::kIsDigit) != 0;
 }
 
+// Marks upon letters, which is_word() leaves out: accents, and the vowel signs of Hindi.
+bool is_mark(char32_t c);
+
+// Characters of scripts that leave no blanks between words: each stands for itself.
+bool is_unspaced(char32_t c);
+
 // Valid UTF-8: each maximal invalid sequence becomes one U+FFFD. Adds their number to *replaced.
 std::string repair_utf8(std::string_view bytes, std::size_t* replaced = nullptr);
 
